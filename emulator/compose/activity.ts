@@ -1,8 +1,9 @@
-import { redactText, redactUrl } from "../../src/api/secrets.ts";
+import { redactText } from "../../src/api/secrets.ts";
 import { isoMillis, type Wall } from "../../src/base/clock.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
 import { compositeIds } from "../cluster/contracts/rows.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
+import { shownTarget } from "../http/request-log/shown-target.ts";
 import type { Store } from "../store/port.ts";
 import type { Delivery } from "../webhooks/deliveries.ts";
 import type { DeliveryNews, ToldDelivery } from "../webhooks/news.ts";
@@ -161,7 +162,7 @@ const requestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): Em
   service: entry.service,
   operation: entry.operation ?? null,
   method: entry.method,
-  target: redactUrl(entry.target),
+  target: shownTarget(entry.target, entry.operation),
   status: entry.status,
   failure: entry.failure ?? null,
   caller: entry.caller ?? null,

@@ -1,10 +1,11 @@
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
-import { redactText, redactUrl } from "../../src/api/secrets.ts";
+import { redactText } from "../../src/api/secrets.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { nearestOperation } from "../http/request-log/nearest.ts";
 import { redactHeaders } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
+import { shownTarget } from "../http/request-log/shown-target.ts";
 import { Backlog, follow, Resync } from "../http/sending/event-stream.ts";
 import type { ControlHandlers, ControlWorld } from "./world.ts";
 
@@ -65,7 +66,7 @@ export function requestRecord(entry: LoggedRequest) {
     operation: operation ?? null,
     nearest: isUnknown ? nearest(entry) : null,
     method,
-    target: redactUrl(entry.target),
+    target: shownTarget(entry.target, operation),
     headers: redactHeaders(entry.rawHeaders),
     status,
     failure: failure ?? null,

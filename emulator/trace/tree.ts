@@ -1,6 +1,6 @@
-import { redactUrl } from "../../src/api/secrets.ts";
 import { spanId } from "../../src/base/trace-context.ts";
 import type { Entry } from "../clock/schedule.ts";
+import { shownReceiver } from "../http/request-log/shown-target.ts";
 import type { CauseRow } from "../store/cause.ts";
 import type { Attempt, Delivery, WebhookEvent } from "../webhooks/deliveries.ts";
 import { attemptName, deliveryName, eventName, traceOfEvent } from "../webhooks/trace-names.ts";
@@ -88,7 +88,7 @@ class Nodes {
       kind: "delivery",
       at: row.created_at,
       wall_at: cause?.wall_at ?? null,
-      what: `${row.activity} to webhook ${row.webhook_id}${receiver ? ` ${redactUrl(receiver.url)}` : ", which is deleted"}`,
+      what: `${row.activity} to webhook ${row.webhook_id}${receiver ? ` ${shownReceiver(receiver.url)}` : ", which is deleted"}`,
       because: whyDelivery(row),
       contract: this.#rows.contracts.get(row.event_id) ?? null,
       webhook_id: row.webhook_id,

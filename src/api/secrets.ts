@@ -60,7 +60,7 @@ export function isSecretName(written: string): boolean {
 const decodings = 3;
 
 /** Percent escapes and plus signs taken back, leniently: what is no escape stays. */
-function decoded(text: string): string {
+export function decoded(text: string): string {
   let now = text.replaceAll("+", " ");
   for (let i = 0; i < decodings && now.includes("%"); i += 1) {
     now = now.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

@@ -33,7 +33,11 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
     const given = rawHeaders[i + 1]!;
-    const value = !shown.has(name) ? redacted : name === "referer" ? redactUrl(given) : redactText(given);
+    const value = !shown.has(name)
+      ? redacted
+      : name === "referer"
+        ? redactUrl(given, { mask: redacted, allParameters: true })
+        : redactText(given);
     out[name] = out[name] === undefined || value === redacted ? value : `${out[name]}, ${value}`;
   }
   return out;

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { device } from "../../support/identity/devices.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const targetsOf = async (on: TestEmulator): Promise<string[]> =>
+  ((await on.ask("GET", "requests")).body as { items: { target: string }[] }).items.map(({ target }) => target);
+
+describe("a secret under a name that nobody declared", () => {
+  it("stands neither in the request log nor in a trace, wherever it was put", async (t) => {
+    const on = await emulator(t);
+    const [cluster] = on.clusters;
+    const { user_code, device_code } = await device(on);
+    const secrets = [cluster!.clientSecret!, cluster!.hmacKey!, on.token, user_code, device_code];
+    const app = await receiver(t);
+    for (const secret of secrets) {
+      const value = encodeURIComponent(secret);
+      for (const target of [
+        `/api/v2.1/public/contracts/?x=${value}`,
+        `/api/v2.1/public/contracts/?query=${value}&${value}=1&${value}`,
+        `/api/v2.1/public/contracts/${value}/status/`,
+        `/api/v2.1/public/nowhere/${value}/`,
+        `/api/v2.1/public/nowhere%2F${value}`,
+      ]) {
+        await on.api("GET", target);
+        await on.router("POST", target);
+      }
+      const body = { title: "a", url: `${app.url}/${value}?x=${value}`, only_for_activities: ["CONTRACT_CREATED"] };
+      await on.api("POST", `/api/v2.1/public/webhooks/?x=${value}`, { body });
+    }
+    await on.api("POST", "/api/v2.1/public/webhooks/activities/trigger/", {});
+    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    const { causes } = ((await on.ask("GET", "state")).body as { rows: { causes: readonly { id: string }[] } }).rows;
+    const told = [
+      ...(await targetsOf(on)),
+      ...(await Promise.all(causes.map(async ({ id }) => JSON.stringify((await on.ask("GET", `traces/${id}`)).body)))),
+    ].join("\n");
+    assert.ok(causes.length >= secrets.length && told.includes("/nowhere/[redacted]"));
+    const shown = secrets.filter((secret) => told.includes(secret) || told.includes(encodeURIComponent(secret)));
+    assert.deepEqual(shown, []);
+  });
+
+  it("is all that is hidden: declared parameters, words, numbers and ids stay", async (t) => {
+    const on = await emulator(t);
+    const targets = [
+      [
+        "/api/v2.1/public/contracts/?limit=2&query=Mutual%20NDA%20with%20Acme&filter__display_status[$in]=SIGN,DRAFT",
+        undefined,
+      ],
+      ["/api/v2.1/public/contracts/T-1/status/", undefined],
+      ["/api/v2.1/public/contrcts/T-1/?page=2", "/api/v2.1/public/contrcts/T-1/?page=[redacted]"],
+      ["/api/v2.1/nope/s3cr3t/12/token/mine", "/api/v2.1/nope/[redacted]/12/token/[redacted]"],
+    ] as const;
+    for (const [target] of targets) await on.api("GET", target);
+    const shown = (await targetsOf(on)).filter((target) => target.startsWith("/api/"));
+    assert.deepEqual(
+      shown,
+      targets.map(([target, expected]) => expected ?? target),
+    );
+  });
+});
