@@ -138,14 +138,14 @@ export class Snapshots {
 
   /** What is different in another snapshot, or now. Fails with NoSuchSnapshot and UnusableSnapshot. */
   async diff(from: string, to: string | undefined): Promise<Diff> {
-    const { store, faults } = this.#world;
+    const { store, faults, runner } = this.#world;
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
     // Who may come in is no part of what goes back.
     const compared = this.collections.filter((one) => one !== controlTokens);
     const changes = await compare(before.store, after?.store ?? store, compared);
     const scripted = [before.kept.beside.faults, after?.kept.beside.faults ?? faults.kept()] as const;
-    return { from, to: to ?? null, ...told(changes, ...scripted) };
+    return { from, to: to ?? null, ...told(changes, ...scripted, (kind) => runner.does(kind)) };
   }
 
   /** The state of a snapshot, whole. Fails with NoSuchSnapshot and UnusableSnapshot. */

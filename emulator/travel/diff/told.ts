@@ -4,7 +4,7 @@ import type { KeptFaults } from "../../faults/faults.ts";
 import { causes } from "../../store/causes.ts";
 import type { Changes, MappingChange, RowChange, SequenceChange } from "./compare.ts";
 import { type FieldChange, fieldChanges } from "./fields.ts";
-import { kindOf, wordsFor } from "./words.ts";
+import { type Does, kindOf, wordsFor } from "./words.ts";
 
 /** One difference, in words first. */
 export interface Item {
@@ -25,11 +25,11 @@ const first = ["contracts", "webhook_events", "webhook_deliveries", "webhook_att
 const placeOf = ({ collection }: Item): number =>
   first.includes(collection) ? first.indexOf(collection) : first.length;
 
-/** Differences as they are told. */
-export function told(changes: Changes, before: KeptFaults, after: KeptFaults): Told {
+/** Differences as they are told; `does` says what an entry of the schedule does. */
+export function told(changes: Changes, before: KeptFaults, after: KeptFaults, does: Does): Told {
   const rows = changes.rows.filter(isDifference);
   const items = [
-    ...rows.map((change) => ofRow(change, changes.rows)),
+    ...rows.map((change) => ofRow(change, changes.rows, does)),
     ...changes.mappings.map(ofMapping),
     ...ofFaults(before, after),
   ].sort((a, b) => placeOf(a) - placeOf(b));
@@ -45,10 +45,10 @@ function isDifference({ collection, before, after }: RowChange): boolean {
   return before?.mode !== "real" || after?.mode !== "real" || before.speed !== after.speed;
 }
 
-function ofRow(change: RowChange, all: readonly RowChange[]): Item {
-  const { collection, key, before, after } = change;
-  const what = wordsFor(change, (id) => contractName(id, all));
-  const fields = fieldChanges(before, after);
+function ofRow(change: RowChange, all: readonly RowChange[], does: Does): Item {
+  const { collection, key } = change;
+  const what = wordsFor(change, { contract: (id) => contractName(id, all), does });
+  const fields = fieldChanges(change);
   const isSecret = fields.some(({ from, to }) => (from ?? to) === "[redacted]") && what.includes("[redacted]");
   return { what, collection: collection.name, key: isSecret ? null : key, change: kindOf(change), fields };
 }

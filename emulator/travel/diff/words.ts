@@ -1,19 +1,31 @@
-import { isSecretName, redactUrl } from "../../../src/api/secrets.ts";
+import { isSecretName } from "../../../src/api/secrets.ts";
 import { isoMillis } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import type { Entry } from "../../clock/schedule.ts";
 import { type Contract, compositeId } from "../../cluster/contracts/rows.ts";
+import type { Invitation } from "../../cluster/invitations/rows.ts";
+import { shownReceiver, withoutIssued } from "../../http/request-log/shown-target.ts";
 import type { Attempt, Delivery, WebhookEvent } from "../../webhooks/deliveries.ts";
 import type { Subscription } from "../../webhooks/subscriptions.ts";
+import type { Email } from "../../world/emails.ts";
 import type { Row, RowChange } from "./compare.ts";
 import { fieldChanges } from "./fields.ts";
 
 type Change = "new" | "changed" | "gone";
 
-/** What a change means, in the words of the domain; `contracts` names contracts by their numbers. */
-export function wordsFor(change: RowChange, contractNames: (id: number) => string): string {
+/** What an entry of the schedule does, by its kind, where that is known. */
+export type Does = (kind: string) => string | undefined;
+
+interface Names {
+  /** What a contract is called, by its number. */
+  readonly contract: (id: number) => string;
+  readonly does: Does;
+}
+
+/** What a change means, in the words of the domain. */
+export function wordsFor(change: RowChange, names: Names): string {
   const { collection, key, before, after } = change;
-  const told = words[collection.name]?.(change, contractNames);
+  const told = words[collection.name]?.(change, names);
   if (told !== undefined) return told;
   return `${collection.name.replaceAll("_", " ")} ${harmlessKey(key, after ?? before ?? {})}: ${inGeneral(change)}`;
 }
@@ -24,13 +36,13 @@ export const kindOf = ({ before, after }: RowChange): Change => (!before ? "new"
 function inGeneral(change: RowChange): string {
   const kind = kindOf(change);
   if (kind !== "changed") return kind;
-  const names = fieldChanges(change.before, change.after).map(({ field }) => field.split(/[.[]/)[0]!);
+  const names = fieldChanges(change).map(({ field }) => field.split(/[.[]/)[0]!);
   return `changed (${[...new Set(names)].join(", ")})`;
 }
 
 /** Some rows go by a code or a token. */
 const harmlessKey = (key: string, row: Row): string =>
-  Object.entries(row).some(([name, value]) => isSecretName(name) && value === key) ? "[redacted]" : key;
+  Object.entries(row).some(([name, value]) => isSecretName(name) && value === key) ? "[redacted]" : withoutIssued(key);
 
 /** `DRAFT → SIGN` where a field of a row has changed; what there is to say otherwise. */
 function moved<R extends object>(change: RowChange, field: keyof R & string, whenNew: (row: R) => string): string {
@@ -40,9 +52,9 @@ function moved<R extends object>(change: RowChange, field: keyof R & string, whe
   return inGeneral(change);
 }
 
-type Words = (change: RowChange, contractNames: (id: number) => string) => string;
+type Words = (change: RowChange, names: Names) => string;
 
-const about = (id: number | null, names: (id: number) => string): string => (id === null ? "" : ` of ${names(id)}`);
+const about = (id: number | null, { contract }: Names): string => (id === null ? "" : ` of ${contract(id)}`);
 const either = <R>({ before, after }: RowChange): R => (after ?? before) as R;
 
 const words = lookupTable<Words>({
@@ -69,13 +81,22 @@ const words = lookupTable<Words>({
     const answer = `${status ?? error?.code} at ${isoMillis(at)}`;
     return `attempt ${number} of delivery ${delivery_id}: ${change.after ? answer : "gone"}`;
   },
-  schedule(change) {
+  schedule(change, { does }) {
     const { kind, ref, due } = either<Entry>(change);
-    if (!change.after) return `schedule: ${kind} ${ref} waits no more`;
-    return `schedule: ${kind} ${ref} is due ${change.before ? "another time, " : ""}at ${isoMillis(due)}`;
+    const what = kind === "deliver" ? `next attempt of delivery ${ref}` : `${does(kind) ?? kind} (${kind} ${ref})`;
+    if (!change.after) return `schedule: ${what} waits no more`;
+    return `schedule: ${what} is due ${change.before ? "another time, " : ""}at ${isoMillis(due)}`;
+  },
+  invitations(change, names) {
+    const { email, contract_id } = either<Invitation>(change);
+    return `invitation of ${email}${about(contract_id, names)}: ${moved<Invitation>(change, "state", ({ state }) => `new, ${state}`)}`;
+  },
+  emails(change, names) {
+    const { id, recipient, purpose, contract_id } = either<Email>(change);
+    return `e-mail ${id} to ${recipient}, ${purpose}${about(contract_id, names)}: ${inGeneral(change)}`;
   },
   webhook_subscriptions(change) {
     const { id, url } = either<Subscription>(change);
-    return `webhook ${id}: ${moved<Subscription>(change, "status", ({ status }) => `new, ${status}, to ${redactUrl(url)}`)}`;
+    return `webhook ${id}: ${moved<Subscription>(change, "status", ({ status }) => `new, ${status}, to ${shownReceiver(url)}`)}`;
   },
 });

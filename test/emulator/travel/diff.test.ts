@@ -54,10 +54,22 @@ describe("the difference since a snapshot", () => {
       "event 12: CONTRACT_PROCESS_METRIC_UPDATED of T-1",
       "delivery 1: CONTRACT_SIGNED to webhook 1, planned for 2031-01-02T03:10:05.000Z",
       "attempt 1 of delivery 1: 503 at 2031-01-02T03:05:05.000Z",
-      "schedule: deliver 1 is due at 2031-01-02T03:10:05.000Z",
-      "invitations [redacted]: changed (state)",
+      "schedule: next attempt of delivery 1 is due at 2031-01-02T03:10:05.000Z",
+      "invitation of jo@acme.example of T-1: PENDING → ENDED",
       "webhook 1: changed (failure_count)",
       "counterparty tokens: 0 added, 1 removed, 0 of another cluster",
+    ]);
+    const fields = Object.fromEntries(changes.items.map(({ what, fields }) => [what.split(":")[0], fields]));
+    assert.deepEqual(fields["contract T-1"], [
+      { field: "status", from: "SIGN", to: "EXECUTED" },
+      { field: "signatories[0].action.is_success", to: true },
+      { field: "signatories[0].action.notes", to: null },
+      { field: "signatories[0].action.at", to: "2031-01-02T03:05:05.000Z" },
+      { field: "updated_at", from: "2031-01-02T03:04:05.000Z", to: "2031-01-02T03:05:05.000Z" },
+      { field: "executed_at", from: null, to: "2031-01-02T03:05:05.000Z" },
+    ]);
+    assert.deepEqual(fields["invitation of jo@acme.example of T-1"], [
+      { field: "state", from: "PENDING", to: "ENDED" },
     ]);
     assert.deepEqual(changes.items.at(-2)?.fields, [{ field: "failure_count", from: 0, to: 1 }]);
     assert.doesNotMatch(JSON.stringify(changes), /"token":"(?!\[redacted\])/);
