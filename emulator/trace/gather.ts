@@ -54,6 +54,9 @@ export async function gatherNamed(view: View, names: Iterable<string>): Promise<
   return gathering.found();
 }
 
+/** The contract that a request names in its path, by either id (DECISIONS.md, C12). */
+const contractInPath = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
+
 class Gathering {
   readonly #view: View;
   readonly #causes = new Map<string, CauseRow>();
@@ -169,7 +172,23 @@ class Gathering {
     const contract = await this.#view.get(contracts, String(id));
     if (!contract || compositeId(contract) !== composite) return;
     await this.#each(await this.#some(webhookEvents, { by: "contract", equals: id }), (row) => this.#event(row));
+    // Not all that changes a contract is an activity of it.
+    for (const row of await this.#view.list(causes)) {
+      const [, named] = contractInPath.exec(row.what) ?? [];
+      if (named === composite || named === String(id)) await this.#ledTo(row.id);
+    }
+    for (const cause of [...this.#causes.keys()]) await this.#ledBy(cause, id);
     await this.#wait(await this.#some(schedule, { by: "endable", equals: contractKey(id) }));
+  }
+
+  /** What a cause led to, without what is about other contracts alone. */
+  async #ledBy(cause: string, contract: number): Promise<void> {
+    for (const next of await this.#some(causes, { by: "before", equals: cause })) {
+      const events = await this.#some(webhookEvents, { by: "cause", equals: next.id });
+      if (events.length > 0 && !events.some(({ contract_id }) => contract_id === contract)) continue;
+      await this.#ledTo(next.id);
+      await this.#ledBy(next.id, contract);
+    }
   }
 
   /** A cause, with all that followed from it and what came due because it moved time. */

@@ -11,8 +11,13 @@ const attempt = /^attempt:([1-9]\d{0,14})\.[1-9]\d{0,14}$/;
 const contract = /^[TH]-([1-9]\d{0,14})$/;
 const trace = /^(?!0{32})[0-9a-f]{32}$/;
 
-/** Understands `request:12`, `T-1`, `delivery:3` and the like, and a W3C trace id; undefined for anything else. */
-export function readRef(text: string): Ref | undefined {
+/**
+ * Understands `request:12`, `T-1`, `delivery:3` and the like, and a W3C trace id, in capitals or not; undefined for
+ * anything else.
+ */
+export function readRef(given: string): Ref | undefined {
+  const lower = given.toLowerCase();
+  const text = /^[th]-/.test(lower) ? lower.toUpperCase() : lower;
   if (cause.test(text)) return { by: "cause", id: text };
   if (trace.test(text)) return { by: "trace", id: text };
   const [, by, id] = row.exec(text) ?? [];

@@ -78,7 +78,9 @@ interface RewindRequest {
 /** Exactly one is given. */
 function targetIn({ to, before, steps = 0 }: RewindRequest): RewindTarget {
   if (to !== undefined) return { to: Date.parse(to) };
-  return before === undefined ? { steps } : { before };
+  if (before === undefined) return { steps };
+  const ref = readRef(before);
+  return { before: ref?.by === "cause" ? ref.id : before };
 }
 
 /** What the history lacks of what was asked for. */

@@ -44,12 +44,35 @@ const subscribe = (on: TestEmulator, webhook: object = dead) =>
   on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
 
 describe("a trace", () => {
+  it("of a contract holds all that its own requests led to, and nothing of other contracts", async (t) => {
+    const on = await emulator(t, manual);
+    const { id } = await sent(on.api);
+    await sent(on.api);
+    await on.ask("POST", `contracts/${id}/sign`, { body: { email: "jo@acme.example" } });
+    const everything = new Set<string>();
+    const { causes } = (
+      (await on.ask("GET", "state")).body as { rows: { causes: { id: string; before: string | null }[] } }
+    ).rows;
+    const { nodes } = await traceOf(on, id);
+    const there = new Set(nodes.map((node) => node.id));
+    for (const row of causes) if (row.before !== null && there.has(row.before)) everything.add(row.id);
+    assert.ok(everything.size > 0);
+    assert.deepEqual(
+      [...everything].filter((one) => !there.has(one)),
+      [],
+    );
+    assert.deepEqual(
+      nodes.filter(({ what }) => what.includes("T-2")),
+      [],
+    );
+  });
+
   it("is found by any of its parts", async (t) => {
     const on = await emulator(t, manual);
     await subscribe(on);
     await draft(on.api);
     const whole = ["request:2", "request:2 > event:3", "event:3 > delivery:1", "delivery:1 > attempt:1.1"];
-    for (const ref of ["T-1", "delivery:1", "event:3", "webhook:1", "attempt:1.1"]) {
+    for (const ref of ["T-1", "t-1", "delivery:1", "Event:3", "webhook:1", "attempt:1.1"]) {
       const found = told(await traceOf(on, ref)).filter((line) => !/event:[12]$/.test(line));
       assert.deepEqual(found, whole, ref);
     }
