@@ -10,7 +10,7 @@ import { Parties, type Party } from "./support/processes.ts";
 const [many, few] = [1_000_000, 1_000];
 const hash = (i: number): string => createHash("sha256").update(`person.${i}@example.com`).digest("hex");
 const key = "key-of-eu-1";
-const headers = { "cluster-key": key, "content-type": "application/json" };
+const headers = { "x-cluster-key": key, "content-type": "application/json" };
 const seed = { clusters: [{ id: "eu-1", label: "eu", key, external_url: "http://127.0.0.1:9" }] };
 const table = "/router/v1/cluster_emails";
 let next = many;

@@ -18,7 +18,7 @@ import { linesTo, run, start } from "./support/programs.ts";
 const million = 1_000_000;
 const hash = (i: number): string => createHash("sha256").update(`person.${i}@example.com`).digest("hex");
 const key = "key-of-eu-1";
-const headers = { "cluster-key": key, "content-type": "application/json" };
+const headers = { "x-cluster-key": key, "content-type": "application/json" };
 const known = hash(0);
 const seed = {
   clusters: [{ id: "eu-1", label: "eu", key, external_url: "http://127.0.0.1:9" }],
