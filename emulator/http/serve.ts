@@ -30,26 +30,59 @@ const nothing = Object.freeze({});
  * answer. `search` is the query, without its question mark.
  */
 export async function serve(
-  match: RouteMatch,
+  { bound, params }: RouteMatch,
   raw: IncomingMessage,
   search: string,
   exchange: Exchange,
 ): Promise<Answer> {
-  const { bound } = match;
+  const { operation, world, behindCalls, handler } = bound;
+  const { received, finding } = exchange;
+  const input: Input = { params: nothing, query: nothing, headers: nothing, body: undefined };
+  let caller: unknown;
+  let decoded: Decoded | undefined;
+
   try {
-    return await handle(match, raw, search, exchange);
+    for (const check of bound.checks) {
+      if (check === "credentials") {
+        caller = bound.authenticate!(received, { operation, world, finding, line: exchange });
+        if (caller instanceof Promise) caller = await caller;
+      } else if (check === "decode") {
+        if (bound.reads === "stream") input.body = exchange.arrivals.pieces(raw);
+        else {
+          if (hasBody(raw))
+            received.body = await exchange.arrivals.collect(raw, bound.maxBodyBytes ?? exchange.maxBodyBytes);
+          if (bound.decode) {
+            const reading = bound.decode(received.body, raw.headers["content-type"], finding);
+            decoded = reading instanceof Promise ? await reading : reading;
+          } else input.body = received.body;
+        }
+      } else {
+        const problems = bound.validate({ params, search, headers: received.headers, decoded }, input);
+        if (problems.length > 0) throw new Invalid(problems);
+      }
+    }
+    // The text need not live while the handler waits, perhaps for the disk.
+    decoded = undefined;
+    const call = contextOf(behindCalls, { request: received, caller, fail, finding });
+    const result = handler(input as never, call as never);
+    return bound.produce(result instanceof Promise ? await result : result);
   } catch (error) {
-    if (error instanceof Refusal && bound.declared.has(error.code)) return failureAnswer(error.code, error.data);
-    if (error instanceof Invalid) return bound.dialect.invalid(error.problems, bound.operation);
-    if (error instanceof UnreadableBody) return bound.dialect.unreadable(error.problem);
-    if (error instanceof BodyTooLarge) return bound.dialect.tooLarge();
-    if (error instanceof BodyLate) return tooLate(bound.operation.service.name === "emulator");
-    if (error instanceof BodyAborted || error instanceof NeedsLeader) throw error;
-    const refused = exchange.refusedByStore(error, bound.dialect);
-    if (refused) return refused;
-    exchange.report(bugOf(error, bound.operation.id));
-    return bound.dialect.bug(bound.operation.id);
+    return refusalOf(error, bound, exchange);
   }
+}
+
+/** What a service answers where a check or the handler has thrown. @throws what there is no answer to here. */
+function refusalOf(error: unknown, { declared, dialect, operation }: Bound, exchange: Exchange): Answer {
+  if (error instanceof Refusal && declared.has(error.code)) return failureAnswer(error.code, error.data);
+  if (error instanceof Invalid) return dialect.invalid(error.problems, operation);
+  if (error instanceof UnreadableBody) return dialect.unreadable(error.problem);
+  if (error instanceof BodyTooLarge) return dialect.tooLarge();
+  if (error instanceof BodyLate) return tooLate(operation.service.name === "emulator");
+  if (error instanceof BodyAborted || error instanceof NeedsLeader) throw error;
+  const refused = exchange.refusedByStore(error, dialect);
+  if (refused) return refused;
+  exchange.report(bugOf(error, operation.id));
+  return dialect.bug(operation.id);
 }
 
 /**
@@ -66,43 +99,6 @@ export async function refusedAsStranger(bound: Bound, exchange: Exchange): Promi
     if (error instanceof Refusal && bound.declared.has(error.code)) return failureAnswer(error.code, error.data);
     throw error;
   }
-}
-
-async function handle(
-  { bound, params }: RouteMatch,
-  raw: IncomingMessage,
-  search: string,
-  exchange: Exchange,
-): Promise<Answer> {
-  const { operation, world, behindCalls, handler } = bound;
-  const { received, finding } = exchange;
-  const input: Input = { params: nothing, query: nothing, headers: nothing, body: undefined };
-  let caller: unknown;
-  let decoded: Decoded | undefined;
-
-  for (const check of bound.checks) {
-    if (check === "credentials") {
-      caller = bound.authenticate!(received, { operation, world, finding, line: exchange });
-      if (caller instanceof Promise) caller = await caller;
-    } else if (check === "decode") {
-      if (bound.reads === "stream") input.body = exchange.arrivals.pieces(raw);
-      else {
-        if (hasBody(raw))
-          received.body = await exchange.arrivals.collect(raw, bound.maxBodyBytes ?? exchange.maxBodyBytes);
-        if (bound.decode) {
-          const reading = bound.decode(received.body, raw.headers["content-type"], finding);
-          decoded = reading instanceof Promise ? await reading : reading;
-        } else input.body = received.body;
-      }
-    } else {
-      const problems = bound.validate({ params, search, headers: received.headers, decoded }, input);
-      if (problems.length > 0) throw new Invalid(problems);
-    }
-  }
-  // The text need not live while the handler waits, perhaps for the disk.
-  decoded = undefined;
-  const result = handler(input as never, contextOf(behindCalls, { request: received, caller, fail, finding }) as never);
-  return bound.produce(result instanceof Promise ? await result : result);
 }
 
 /** What one call brings, with the world behind it: a copy of the world for each request would cost more than the rest. */
