@@ -1,4 +1,5 @@
 import type { Wall } from "../../../src/base/clock.ts";
+import { within } from "../../../src/base/within.ts";
 import { FollowedStore } from "../followed-store.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { type Collection, StateRefused, type Store } from "../port.ts";
@@ -19,6 +20,8 @@ import { baseOf, goesOn, type Recovered, recover } from "./recovery.ts";
 
 /** How long it takes until a state that could not be read is read anew. */
 const againMs = 1_000;
+/** So long a read waits for the database, or for the leader, until it is passed on: a network that stalls tells nobody. */
+const patienceMs = 1_000;
 /** How often it is looked again when a new epoch has begun meanwhile. */
 const attempts = 3;
 
@@ -61,15 +64,20 @@ export class FollowedState {
     this.store = new FollowedStore(copy, () => this.#copy !== undefined && !this.#isRetired);
   }
 
-  /** Resolves with whether the copy has all that anybody has been told of until now, and may be read. */
+  /** Resolves with whether the copy has all that anybody has been told of until now, and may be read; in a second, or not. */
   fresh(): Promise<boolean> {
     if (this.#isRetired) return Promise.resolve(false);
     if (!this.#copy) {
       this.#load();
       return Promise.resolve(false);
     }
-    this.#next ??= this.#after(this.#running);
+    this.#next ??= this.#inTime(this.#after(this.#running));
     return this.#next;
+  }
+
+  /** Whoever comes while what is late is still under way has the same answer. */
+  async #inTime(look: Promise<boolean>): Promise<boolean> {
+    return (await within(this.#options.wall, patienceMs, look)) === true;
   }
 
   /** Ends following. Resolves with what is in memory, which nobody reads any more; undefined: nothing that is of use. */
