@@ -9,6 +9,7 @@ import type { Commit, JobHandlers, Run } from "./job-handler.ts";
 import { Preparer } from "./preparer.ts";
 import { Ready } from "./ready.ts";
 import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
+import { Slots } from "./slots.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** An entry whose run has ended: the virtual time at which it started, and its outcome. */
@@ -24,7 +25,7 @@ export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly handlers: JobHandlers;
-  /** How many entries may be under way; an eighth more where others than those whose they are have something to do. */
+  /** How many entries may be running (see `Slots`). */
   readonly atOnce: number;
   readonly causeRow: MakeCauseRow;
   /** Called when the run of an entry threw: it stays in the queue and is left alone until the next start. */
@@ -35,8 +36,6 @@ interface StartedRun {
   readonly entry: Entry;
   /** Virtual time. */
   readonly at: number;
-  /** Until its outcome is committed. */
-  holdsSlot: boolean;
 }
 
 interface FinishedRun extends StartedRun {
@@ -45,12 +44,6 @@ interface FinishedRun extends StartedRun {
 }
 
 const listedAtOnce = 1_000;
-/** Of this share of the slots only keys that hold none yet may take one: hanging receivers leave capacity for others. */
-const reservedShare = 1 / 4;
-/** So many more may begin, of owners that have nothing under way: no owner can take everything. */
-const ownersShare = 1 / 8;
-/** So many entries for each slot may be begun and not yet durable: after a crash they are run again. */
-const uncommittedPerSlot = 4;
 
 /**
  * Runs what is due at the present virtual time, of each owner in order of (due, id), within the limits. It moves no time.
@@ -70,17 +63,7 @@ export class Dispatcher {
   readonly #ready = new Ready();
   readonly #preparer: Preparer;
   readonly #committer: Committer<FinishedRun>;
-  /** Begun, and not yet durable. */
-  #underWay = 0;
-  /** Of these, how many hold a slot: until their outcome is committed. */
-  #slotsTaken = 0;
-  /** How many entries of a concurrency key are running. */
-  readonly #runningByKey = new Map<string, number>();
-  /** How many of an owner. */
-  readonly #runningByOwner = new Map<string, number>();
-  readonly #ownerOfRun = new Map<number, string>();
-  /** Those of them that are under way, until their outcome is in the state. */
-  readonly #begun = new Set<Entry>();
+  readonly #slots: Slots;
   readonly #failed = new Set<number>();
   /** Those that are just being listed and begin as soon as they are. */
   readonly #ahead = new Set<number>();
@@ -94,6 +77,7 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     const { store, clock, handlers } = options;
     this.#options = options;
+    this.#slots = new Slots(options.atOnce);
     this.#admission = new Admission(store, handlers, (admitted) => {
       for (const entry of admitted) this.#ready.add(entry, this.#ownerOf(entry));
       // The listing pumps at its end, when all that is due stands in order.
@@ -153,7 +137,7 @@ export class Dispatcher {
 
   #beginAhead(entry: Entry): void {
     if (!this.#ready.remove(entry.id) && this.#taken.has(entry.id)) {
-      if (!this.#begun.has(entry)) this.#ahead.add(entry.id);
+      if (!this.#slots.isHeldBy(entry)) this.#ahead.add(entry.id);
       return;
     }
     this.#taken.add(entry.id);
@@ -172,7 +156,7 @@ export class Dispatcher {
    * under way.
    */
   abandon(): readonly Entry[] {
-    const underWay = [...this.#begun];
+    const underWay = this.#slots.holders;
     this.#stop.abort();
     this.#tellAwaited("dropped");
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
@@ -191,35 +175,16 @@ export class Dispatcher {
 
   #pump(): void {
     const stopped = this.#stop.signal.aborted;
-    while (!stopped && this.#hasCapacity) {
-      const next = this.#nextReady();
+    while (!stopped && this.#slots.areLeft) {
+      const next = this.#ready.take(this.#slots);
       if (next === undefined) break;
       this.#begin(next);
     }
-    // Without capacity only what came last is looked at: somebody may be there who has nothing under way.
-    const looks = this.#hasCapacity || this.#options.atOnce > 1;
+    // Without slots only what came last is looked at: somebody may be there who has nothing under way.
+    const looks = this.#slots.areLeft || this.#options.atOnce > 1;
     if (!stopped && this.#mayHaveMore && looks) return void this.#list();
-    if (this.#underWay > 0 || this.#listing) return;
+    if (this.#slots.areInUse || this.#listing) return;
     if (stopped || this.#taken.size === this.#failed.size) for (const resolve of this.#idleWaiters.splice(0)) resolve();
-  }
-
-  get #hasCapacity(): boolean {
-    const { atOnce } = this.#options;
-    return this.#slotsTaken < atOnce + Math.floor(atOnce * ownersShare) && this.#underWay < atOnce * uncommittedPerSlot;
-  }
-
-  /**
-   * Which of the ready entries may start: the next, while many slots are free; then the next of a concurrency key that
-   * has nothing running, and at last of an owner that has nothing running. No more than `atOnce` keys are busy, each with
-   * few entries, so that the search is short.
-   */
-  #nextReady(): Entry | undefined {
-    const { atOnce } = this.#options;
-    if (this.#slotsTaken < atOnce - Math.floor(atOnce * reservedShare)) return this.#ready.take();
-    const isFull = this.#slotsTaken >= atOnce;
-    return this.#ready.take(
-      ({ concurrency_key: key }, owner) => !this.#runningByKey.has(key) && !(isFull && this.#runningByOwner.has(owner)),
-    );
   }
 
   #ownerOf({ concurrency_key: key }: Entry): string {
@@ -231,7 +196,7 @@ export class Dispatcher {
     this.#listing = true;
     this.#mayHaveMore = false;
     // With a long backlog only what comes behind it is listed; what was put before it is found when it has shrunk.
-    const short = this.#hasCapacity && this.#taken.size < listedAtOnce;
+    const short = this.#slots.areLeft && this.#taken.size < listedAtOnce;
     const limit = listedAtOnce + (short ? this.#taken.size : 0);
     const fresh: Entry[] = [];
     let owners: ReadonlyMap<string, string> = new Map();
@@ -272,23 +237,17 @@ export class Dispatcher {
   }
 
   #begin(entry: Entry): void {
-    this.#underWay += 1;
-    this.#slotsTaken += 1;
-    this.#begun.add(entry);
-    const owner = this.#ownerOf(entry);
-    this.#ownerOfRun.set(entry.id, owner);
-    count(this.#runningByOwner, owner, 1);
-    count(this.#runningByKey, entry.concurrency_key, 1);
+    this.#slots.take(entry, this.#ownerOf(entry));
     this.#preparer.add(entry);
   }
 
   #run(entry: Entry, run: Run): void {
     const at = this.#options.clock.now();
-    const inTrouble = (error: unknown) => this.#inTrouble({ entry, at, holdsSlot: true }, error);
+    const inTrouble = (error: unknown) => this.#inTrouble({ entry, at }, error);
     try {
       // Not awaited: one promise less for each delivery is felt.
       run(this.#stop.signal).then(
-        (commit) => this.#committer.add({ entry, at, holdsSlot: true, commit, cause: this.#causeOf(entry) }),
+        (commit) => this.#committer.add({ entry, at, commit, cause: this.#causeOf(entry) }),
         inTrouble,
       );
     } catch (error) {
@@ -303,16 +262,7 @@ export class Dispatcher {
   }
 
   #leave(batch: readonly StartedRun[]): void {
-    for (const run of batch) {
-      if (!run.holdsSlot) continue;
-      run.holdsSlot = false;
-      this.#begun.delete(run.entry);
-      this.#slotsTaken -= 1;
-      count(this.#runningByOwner, this.#ownerOfRun.get(run.entry.id) ?? "", -1);
-      this.#ownerOfRun.delete(run.entry.id);
-      count(this.#runningByKey, run.entry.concurrency_key, -1);
-      this.#admission.finished(run.entry);
-    }
+    for (const { entry } of batch) if (this.#slots.leave(entry)) this.#admission.finished(entry);
     this.#pump();
   }
 
@@ -321,7 +271,7 @@ export class Dispatcher {
       this.#taken.delete(run.entry.id);
       this.#tell(run, outcomes[i]!);
     }
-    this.#underWay -= batch.length;
+    this.#slots.end(batch.length);
     this.wake();
   }
 
@@ -330,7 +280,7 @@ export class Dispatcher {
     if (!this.#stop.signal.aborted) this.#options.onTrouble(run.entry, error);
     this.#tell(run, "error");
     this.#leave([run]);
-    this.#underWay -= 1;
+    this.#slots.end(1);
     this.wake();
   }
 
@@ -341,10 +291,4 @@ export class Dispatcher {
     }
     this.onFinished?.({ id, at, kind, ref, outcome });
   }
-}
-
-function count(all: Map<string, number>, name: string, change: 1 | -1): void {
-  const now = (all.get(name) ?? 0) + change;
-  if (now === 0) all.delete(name);
-  else all.set(name, now);
 }

@@ -1,4 +1,5 @@
 import type { Entry } from "./schedule.ts";
+import type { Slots } from "./slots.ts";
 
 /** What is ready of one owner, in order of (due, id). */
 interface OwnerQueue {
@@ -32,13 +33,14 @@ export class Ready {
     else entries.splice(positionOf(entry, entries), 0, entry);
   }
 
-  /** Takes out the next one that may begin; undefined where none may. */
-  take(may?: (entry: Entry, owner: string) => boolean): Entry | undefined {
+  /** Takes out the next one that a slot is open to; undefined where there is none. */
+  take(slots: Slots): Entry | undefined {
     let first: OwnerQueue | undefined;
     let at = -1;
     for (const queue of this.#queues.values()) {
-      if (first !== undefined && !isAhead(queue, first)) continue;
-      const found = may === undefined ? 0 : queue.entries.findIndex((entry) => may(entry, queue.owner));
+      if ((first !== undefined && !isAhead(queue, first)) || !slots.areOpenToOwner(queue.owner)) continue;
+      // No more keys are busy than there are slots, each with few entries, so that the search is short.
+      const found = queue.entries.findIndex(({ concurrency_key: key }) => slots.areOpenToKey(key));
       if (found < 0) continue;
       first = queue;
       at = found;
