@@ -12,6 +12,7 @@ import { Faults } from "../faults/faults.ts";
 import { incomingFaults, keptFaults } from "../faults/incoming.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
 import type { Blobs } from "../store/blobs.ts";
+import type { Cause } from "../store/cause.ts";
 import { lastNumberIn } from "../store/causes.ts";
 import { type Store, StoreFailed } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
@@ -145,8 +146,8 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
 
   const world = { store, clock, wall, ids, settings };
   // With --deterministic what clusters report stands at one place in the request log: before the request that it is due to.
-  const reported = async (cause: string) => {
-    await runner.hasten(cause, isReport);
+  const reported = async (cause: Cause) => {
+    await runner.hasten(cause.id, isReport);
     await telling();
   };
   const faultFor = keptFaults(incomingFaults(faults, forwarder.isOwn), () => handedOn?.written());

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
+import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import { NeedsLeader } from "../store/needs-leader.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
@@ -17,7 +18,7 @@ import { forbidden, notReady } from "./refusals.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { OperationTable } from "./routing/operation-table.ts";
 import { targetOf } from "./routing/path.ts";
-import { type Departures, turnOf } from "./sending/departure.ts";
+import type { Departures } from "./sending/departure.ts";
 import { serve } from "./serve.ts";
 import { answerUnmatched, type Fallback } from "./unmatched.ts";
 import { virtualTime } from "./virtual-time.ts";
@@ -33,7 +34,7 @@ interface Setup {
   readonly publicUrl?: string | undefined;
   readonly proxies: TrustedProxies;
   readonly faultFor?: FaultFor | undefined;
-  readonly beforeAnswer?: ((cause: string) => Promise<void> | undefined) | undefined;
+  readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
   readonly fallback?: Fallback | undefined;
   /** Everything but what is declared answers 503. */
   readonly starting: boolean;
@@ -58,6 +59,7 @@ export class Dispatch {
   /** Undefined: this listener has no control plane. */
   readonly #control: OperationTable | undefined;
   readonly #services: OperationTable;
+  #underWay = 0;
 
   constructor(setup: Setup) {
     const { bounds, clock, settings } = setup;
@@ -84,6 +86,11 @@ export class Dispatch {
     );
   }
 
+  /** How many requests have no answer yet, or not all of it. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
   /** Whether an operation is served that a request asks for. */
   serves(raw: IncomingMessage): boolean {
     return this.#services.match(raw, targetOf(raw.url!)) !== undefined;
@@ -94,7 +101,6 @@ export class Dispatch {
    * that where only the process that leads can answer it.
    */
   async take(raw: IncomingMessage, response: ServerResponse, elsewhere?: () => void): Promise<void> {
-    if (response.socket === null) await turnOf(raw, response);
     const target = targetOf(raw.url!);
     const operations = (target.path.startsWith(controlPrefix) && this.#control) || this.#services;
     const match = operations.match(raw, target);
@@ -113,6 +119,7 @@ export class Dispatch {
     const received = new Received(raw, response, raw.url!, open, from);
     const exchange = new Exchange(this.#running, received, response, service?.name ?? "none", id, before);
     if (match?.documented) exchange.finding("other-slash", `the service redirects to ${match.documented}`);
+    this.#underWay += 1;
     try {
       const refused = this.#refuse(raw, match?.bound, told);
       if (refused) return await exchange.finish(refused);
@@ -125,13 +132,15 @@ export class Dispatch {
       const answer = match
         ? await serve(match, raw, target.search, exchange)
         : await answerUnmatched({ raw, target, operations, atPath, dialect, fallback: this.#setup.fallback }, exchange);
-      if (this.#setup.beforeAnswer) await this.#setup.beforeAnswer(exchange.id);
+      const waiting = this.#setup.beforeAnswer?.(exchange);
+      if (waiting) await waiting;
       const streaming = exchange.finish(match?.bound.isCatchAll ? markCatchAll(answer) : answer, fault);
       if (streaming) await streaming;
     } catch (error) {
       if (error instanceof NeedsLeader && elsewhere) return elsewhere();
       await exchange.rescue(error, dialect, id ?? "an undeclared path");
     } finally {
+      this.#underWay -= 1;
       this.#setup.arrivals.discard(raw);
     }
   }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { fastify } from "fastify";
 import { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
+import type { Cause } from "../store/cause.ts";
 import { causeRows, type MakeCauseRow } from "../store/causes.ts";
 import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
@@ -14,7 +15,7 @@ import { betweenPath } from "./pass-on/between.ts";
 import { refuseMoved } from "./pass-on/not-leading.ts";
 import { TrustedProxies } from "./proxies.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
-import { Departures, unreadAnswerMs } from "./sending/departure.ts";
+import { Departures, turnOf, unreadAnswerMs } from "./sending/departure.ts";
 import type { Fallback } from "./unmatched.ts";
 import { refuseExpectation, refuseLate, refuseUnread } from "./unread.ts";
 
@@ -82,8 +83,8 @@ export interface Served {
   readonly parts: readonly [Part, ...Part[]];
   readonly clock: Clock;
   readonly faultFor?: FaultFor | undefined;
-  /** Waits, before a request is answered, for what must not come after its answer; `cause`: the request's id. */
-  readonly beforeAnswer?: ((cause: string) => Promise<void> | undefined) | undefined;
+  /** Waits, before a request is answered, for what must not come after its answer; `cause`: the request. */
+  readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
   /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
   readonly fallback?: Fallback | undefined;
 }
@@ -128,22 +129,19 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const departures = new Departures(options.wall, options.settings.unreadAnswerTimeoutMs ?? unreadAnswerMs);
   const causeRow = options.causeRow ?? causeRows(options);
   const proxies = new TrustedProxies(options.trustedProxies ?? []);
-  const shared = { ...options, causeRow, waiting, maxBodyBytes, arrivals, departures, proxies };
+  const common = { ...options, causeRow, waiting, maxBodyBytes, arrivals, departures, proxies };
   const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
-  let dispatch = new Dispatch({ ...shared, bounds: bind(whileStarting), clock: options.wall, starting: true });
+  let dispatch = new Dispatch({ ...common, bounds: bind(whileStarting), clock: options.wall, starting: true });
   const serve: Take = (request, response) => dispatch.take(request, response);
   const moved: Take = (request, response) => refuseMoved(request, response, options.name);
   let take = serve;
   let other: RequestListener | undefined;
-  /** Requests that are being served, where somebody may want to know. */
-  const open = new Set<ServerResponse>();
   let between: RequestListener | undefined;
-  const counted: RequestListener = (request, response) => {
+  /** Who answers, where other processes may do so. */
+  const shared: RequestListener = (request, response) => {
     if (between && request.url === betweenPath) return between(request, response);
     if (other) return other(request, response);
     if (options.isAssured?.() === false && !tellsOfItself.test(request.url ?? "")) return void wait(request, response);
-    open.add(response);
-    response.once("close", () => open.delete(response));
     void take(request, response);
   };
   /** Another process may lead by now: for as long as nobody knows, nothing is answered. */
@@ -152,9 +150,13 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     const isOpen = () => !other && options.isAssured?.() === false;
     while (isOpen() && options.wall.now() < until) await options.wall.sleep(handOverLookMs);
     if (isOpen()) moved(request, response);
-    else counted(request, response);
+    else shared(request, response);
   }
-  const entrance: RequestListener = options.isShared ? counted : (request, response) => void take(request, response);
+  const answer: RequestListener = options.isShared ? shared : (request, response) => void take(request, response);
+  const entrance: RequestListener = (request, response) => {
+    if (response.socket) answer(request, response);
+    else void turnOf(request, response).then(() => answer(request, response));
+  };
   const app = fastify({
     // Fastify's own routes and its reading of bodies contradict both services (DECISIONS.md, P16): no request gets there.
     serverFactory: () => serverFor(entrance, limits),
@@ -175,9 +177,9 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     },
     open({ parts, ...served }) {
       take = serve;
-      dispatch = new Dispatch({ ...shared, ...served, bounds: bind(parts), starting: false });
+      dispatch = new Dispatch({ ...common, ...served, bounds: bind(parts), starting: false });
     },
-    reader: ({ parts, ...served }) => new Dispatch({ ...shared, ...served, bounds: bind(parts), starting: false }),
+    reader: ({ parts, ...served }) => new Dispatch({ ...common, ...served, bounds: bind(parts), starting: false }),
     answerBetween(listener) {
       between = listener;
     },
@@ -188,7 +190,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       take = moved;
       endAll(waiting.followers);
       const until = options.wall.now() + (options.graceMs ?? closeGraceMs);
-      while (open.size > 0 && options.wall.now() < until && !options.hurry?.aborted)
+      while (dispatch.underWay > 0 && options.wall.now() < until && !options.hurry?.aborted)
         await options.wall.sleep(handOverLookMs);
     },
     async close() {

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { part } from "../../../emulator/http/parts.ts";
+import { made, router } from "./made-up.ts";
+import { deferred, read, serving, stateless, talk } from "./serving.ts";
+
+describe("A listener that hands over", () => {
+  it("answers what it serves, and then refuses what was sent ahead behind it", async (t) => {
+    const [begun, enough] = [deferred(), deferred()];
+    const { origin, listener, log } = await serving(
+      t,
+      [
+        part({
+          operations: [made(router, "GET", "/slow", {}, { id: "slow" })],
+          handlers: {
+            slow: async () => {
+              begun.resolve();
+              await enough.promise;
+              return "served";
+            },
+          },
+          world: stateless,
+        }),
+      ],
+      { isShared: true },
+    );
+    const { host } = new URL(origin);
+    const get = (more: string) => `GET /slow HTTP/1.1\r\nhost: ${host}\r\n${more}\r\n`;
+    const answers = talk(origin, [get(""), get("connection: close\r\n")]);
+    await begun.promise;
+    const handedOver = listener.handOver().then(() => log.list().length);
+    enough.resolve();
+    const served = await handedOver;
+    const whole = await answers;
+    const behind = whole.indexOf("HTTP/1.1 503");
+    const [first, second] = [read(whole.subarray(0, behind)), read(whole.subarray(behind))];
+    assert.deepEqual(
+      { served, first: [first.status, first.body], second: [second.status, second.headers] },
+      {
+        served: 1,
+        first: [200, '"served"'],
+        second: [503, { "content-type": "application/json", "x-svc-not-leading": "1", "retry-after": "1" }],
+      },
+    );
+  });
+});
