@@ -15,24 +15,13 @@ import { showPreview } from "./preview.ts";
 import type { JobRequest } from "./request.ts";
 import { surveyInput } from "./survey-input.ts";
 
-/** Looks at the input, then prints, writes or does what was asked for. */
+/** Does with a job what its command line asks for: shows it, writes it down as a plan, or starts it. */
 export async function beginJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
   keepMemoryFlat();
-  const { path, planned } = request;
   await checkRequest(request, context);
-  const survey = path === "-" && !request.dryRun ? undefined : await surveyInput(request, context);
-  if (survey?.all === 0) throw new UsageError(`${request.work.place}: ${path} holds no rows`);
-  if (request.dryRun) return showPreview(request, survey!, { dry_run: true }, "Dry run: nothing was sent", context);
-
-  const target = await targetName(context);
-  const plan = planOf(request, survey, target, context);
-  if (planned) refuseChanged(planned, { target, ...survey });
-  if (request.planOut !== undefined) {
-    await writePlan(request.planOut, plan, context);
-    return showPreview(request, survey!, { plan: request.planOut }, `Planned in ${request.planOut}`, context);
-  }
-  if (!planned) await request.confirm(survey?.rows);
-  return start(request, plan, context);
+  if (request.dryRun) return previewJob(request, context);
+  if (request.planOut !== undefined) return planJob(request, request.planOut, context);
+  return startJob(request, context);
 }
 
 /** Refuses what can be told to be wrong before the input is read. */
@@ -48,42 +37,63 @@ async function checkRequest(request: JobRequest, context: Context): Promise<void
   if (!request.dryRun && planOut === undefined) await checkCluster(request.scope.cluster_id!, context);
 }
 
-async function start(request: JobRequest, plan: JobPlan, context: Context): Promise<FailureKind | undefined> {
-  const { host } = context;
+async function previewJob(request: JobRequest, context: Context): Promise<undefined> {
+  const survey = await surveyInput(request, context);
+  return showPreview(request, survey, { dry_run: true }, "Dry run: nothing was sent", context);
+}
+
+async function planJob(request: JobRequest, to: string, context: Context): Promise<undefined> {
+  const survey = await surveyInput(request, context);
+  await writePlan(to, await planOf(request, survey, context), context);
+  return showPreview(request, survey, { plan: to }, `Planned in ${to}`, context);
+}
+
+/** Starts it unasked where it was planned and nothing has changed since; else with the consent of who asked for it. */
+async function startJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
+  const survey = request.path === "-" ? undefined : await surveyInput(request, context);
+  const plan = await planOf(request, survey, context);
+  if (request.planned) refuseChanged(request.planned, { target: plan.target, ...survey });
+  else await request.confirm(survey?.rows);
   const jobs = await writableJobsFolder(context);
-  const id = newJobId(host);
-  const record: JobRecord = {
-    ...plan,
-    id,
-    created_at: isoSeconds(host.wall.now()),
-    errors_out: request.errorsOut === undefined ? null : resolve(host.cwd, request.errorsOut),
-    concurrency: request.concurrency,
-    resume: ["router", "jobs", "resume", id, ...(plan.input.path === "-" ? ["-"] : []), ...placeFlags(context.globals)],
-  };
+  const record = recordOf(request, plan, context);
   return performJob(await createJob(jobs, record), record, context);
 }
 
-function planOf(request: JobRequest, survey: Survey | undefined, target: string, { host }: Context): JobPlan {
-  const { work, scope, format, columns, batch_size, shard, skip_invalid, max_errors, results, path } = request;
+async function planOf(request: JobRequest, survey: Survey | undefined, context: Context): Promise<JobPlan> {
+  const { work, scope, format, columns, batch_size, shard, skip_invalid, max_errors, results } = request;
   return {
     version: 1,
     command: work.name,
     scope,
-    target,
-    input: {
-      path: path === "-" ? path : resolve(host.cwd, path),
-      bytes: survey?.bytes ?? null,
-      sha256: survey?.sha256 ?? null,
-      rows: survey?.rows ?? null,
-      invalid: survey?.invalid ?? null,
-      first_invalid_row: survey?.firstInvalid?.number ?? null,
-    },
-    format,
-    columns,
-    batch_size,
-    shard,
-    skip_invalid,
-    max_errors,
-    results,
+    target: await targetName(context),
+    input: survey ? surveyedInput(resolve(context.host.cwd, request.path), survey) : standardInput,
+    ...{ format, columns, batch_size, shard, skip_invalid, max_errors, results },
+  };
+}
+
+const surveyedInput = (path: string, { bytes, sha256, rows, invalid, firstInvalid }: Survey): JobPlan["input"] => ({
+  ...{ path, bytes, sha256, rows, invalid },
+  first_invalid_row: firstInvalid?.number ?? null,
+});
+
+/** Its rows are read while they are sent: nothing is known of it beforehand. */
+const standardInput: JobPlan["input"] = {
+  path: "-",
+  bytes: null,
+  sha256: null,
+  rows: null,
+  invalid: null,
+  first_invalid_row: null,
+};
+
+function recordOf({ path, errorsOut, concurrency }: JobRequest, plan: JobPlan, { host, globals }: Context): JobRecord {
+  const id = newJobId(host);
+  return {
+    ...plan,
+    id,
+    created_at: isoSeconds(host.wall.now()),
+    errors_out: errorsOut === undefined ? null : resolve(host.cwd, errorsOut),
+    concurrency,
+    resume: ["router", "jobs", "resume", id, ...(path === "-" ? [path] : []), ...placeFlags(globals)],
   };
 }

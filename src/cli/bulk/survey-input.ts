@@ -12,7 +12,7 @@ import { invalidResult, resultLine, resultsHeader } from "./log/results.ts";
 import { counted } from "./report.ts";
 import type { JobRequest } from "./request.ts";
 
-/** Reads the whole input once, and refuses it before anything is sent when too much of it is wrong. */
+/** Reads the whole input once, and refuses it before anything is sent when it is empty, or too much of it is wrong. */
 export async function surveyInput(request: JobRequest, context: Context): Promise<Survey> {
   const { path, work, format, columns, shard, skip_invalid: skips, max_errors: maxErrors } = request;
   const { host, signal } = context;
@@ -23,7 +23,8 @@ export async function surveyInput(request: JobRequest, context: Context): Promis
     path === "-" ? await openInput(host, path, work.place) : fileBytes(await existingFile(host, path, work.place));
   const survey = await surveyOf(source, { format, columns }, { work, shard, onInvalid: bad.add, signal });
   await bad.close();
-  const { rows, invalid, firstInvalid } = survey;
+  const { all, rows, invalid, firstInvalid } = survey;
+  if (all === 0) throw new UsageError(`${work.place}: ${path} holds no rows`);
   if (invalid === 0 || skips) return survey;
   if (maxErrors !== null && !parseLimit(maxErrors, rows).exceeded(invalid, rows)) return survey;
   throw refusal(request, firstInvalid!, `${invalid} of ${counted(rows, "row")}`);
