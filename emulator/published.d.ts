@@ -144,10 +144,10 @@ export interface Emulator {
    */
   snapshot(name?: string, options?: { readonly replace?: boolean }): Promise<Snapshot>;
   /**
-   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on. Fails with NoSuchSnapshot and
+   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on, unless it is the same. Fails with NoSuchSnapshot and
    * UnusableSnapshot, and then nothing is changed.
    */
-  restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string }>;
+  restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string | undefined }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
    * state is in a file: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept, with NotBehind for a

@@ -17,6 +17,11 @@ export class Closing {
     return this.#done;
   }
 
+  /** Whether it has begun to end. */
+  get begun(): boolean {
+    return this.#running !== undefined;
+  }
+
   push(closer: () => Promise<unknown> | unknown): void {
     this.#closers.push(closer);
   }
@@ -40,5 +45,14 @@ export class Closing {
       }
     }
     if (failures.length > 0) throw failures[0];
+  }
+}
+
+/** The emulator has been closed: it neither moves time nor keeps, restores or copies a state any more. */
+export class EmulatorClosed extends Error {
+  override readonly name = "EmulatorClosed";
+
+  constructor() {
+    super("The emulator is closed: move its time, keep its state or fork it before that");
   }
 }

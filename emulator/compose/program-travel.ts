@@ -30,7 +30,7 @@ export function programTravel(
     },
     async restore(snapshot) {
       const { keptAs } = await snapshots().restore(typeof snapshot === "string" ? snapshot : snapshot.name);
-      return { keptAs: keptAs! };
+      return { keptAs };
     },
     async rewind(target) {
       const { keptAs } = await snapshots().rewind(checkedTarget(target));

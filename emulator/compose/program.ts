@@ -5,7 +5,7 @@ import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import type { DeliveryNews } from "../webhooks/news.ts";
 import { watchActivity } from "./activity.ts";
-import type { Closing } from "./closing.ts";
+import { type Closing, EmulatorClosed } from "./closing.ts";
 import type { Terms } from "./followers/terms.ts";
 import { targetOf } from "./move.ts";
 import type { EmulatorOptions } from "./options.ts";
@@ -30,6 +30,10 @@ interface Parts {
 /** The emulator as a program has it in its hands. */
 export function program(parts: Parts): Emulator {
   const { terms, options, instanceId, routerUrl, file, closing, hurry } = parts;
+  const serving = () => {
+    if (closing.begun) throw new EmulatorClosed();
+    return terms.now;
+  };
   const { clusters, token } = terms.now;
   return {
     instanceId,
@@ -47,9 +51,9 @@ export function program(parts: Parts): Emulator {
       get speed() {
         return terms.latest.clock.speed;
       },
-      advance: async (move) => terms.now.runner.advance(targetOf(move), moveCause(parts)),
+      advance: async (move) => serving().runner.advance(targetOf(move), moveCause(parts)),
     },
-    ...programTravel(() => terms.now.snapshots, parts.startCopy),
+    ...programTravel(() => serving().snapshots, parts.startCopy),
     watch: (tell) => watchTerms(parts, tell),
     closed: closing.done,
     close({ hurry: wish } = {}) {

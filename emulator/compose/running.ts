@@ -48,10 +48,10 @@ export interface Emulator extends AsyncDisposable {
    */
   snapshot(name?: string, options?: { readonly replace?: boolean }): Promise<Snapshot>;
   /**
-   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on. Fails with NoSuchSnapshot and
+   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on, unless it is the same. Fails with NoSuchSnapshot and
    * UnusableSnapshot, and then nothing is changed.
    */
-  restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string }>;
+  restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string | undefined }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
    * state is kept in a file or a database: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept,
@@ -60,7 +60,8 @@ export interface Emulator extends AsyncDisposable {
   rewind(target: Rewind): Promise<{ readonly keptAs: string | undefined }>;
   /**
    * Starts another emulator in this process that begins with the present state: on free ports, in memory, with a clock,
-   * inboxes and snapshots of its own. Neither knows of the other; each is closed for itself.
+   * inboxes and snapshots of its own. Neither knows of the other; each is closed for itself. Fails with EmulatorClosed, as
+   * all that moves time or keeps a state does, once this one is.
    */
   fork(): Promise<Emulator>;
   /**

@@ -38,8 +38,7 @@ export const snapshotHandlers = {
     return {
       name,
       now: isoMillis(clock.now()),
-      // A restore always leaves a state.
-      kept_as: keptAs!,
+      kept_as: keptAs ?? null,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };
   },

@@ -33,6 +33,8 @@ export interface LoggedRequest {
   readonly durationMs: number;
   /** Where the router of the process is that answered it; undefined: here. */
   readonly servedBy?: string | undefined;
+  /** The state that it was of has been left since: another request may have its number. */
+  left?: true;
 }
 
 /** What an entry holds beside its texts: an estimate. */
@@ -69,11 +71,14 @@ export class RequestLog {
 
   /** Numbers go on after this one: they are of the state, and it begins again, or goes back. */
   goBackTo(number: number): void {
+    for (const entry of this.#kept.list()) if (entry.id > number) entry.left = true;
     this.#lastId = number;
   }
 
   /** `rawHeaders` must have been through `shared`. */
   add(entry: LoggedRequest): void {
+    // It came before the numbers went back.
+    if (entry.id > this.#lastId) entry.left = true;
     const bytes = entryBytes + textBytes(entry.target) + findingsBytes(entry.findings) + this.#headersBytes;
     this.#kept.add(entry, bytes);
     this.#headersBytes = 0;

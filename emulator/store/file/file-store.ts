@@ -10,7 +10,7 @@ import { LiveStore } from "../live/live-store.ts";
 import { type Collection, StateRefused, type Store } from "../port.ts";
 import { type Base, BaseFile } from "./base/base-file.ts";
 import { markClosed } from "./base/document-checksum.ts";
-import { isExported } from "./exported.ts";
+import { isExported, isSnapshot } from "./exported.ts";
 import { FileLog } from "./file-log.ts";
 import { format } from "./format.ts";
 import { HistoryFiles } from "./history/history-files.ts";
@@ -163,6 +163,13 @@ async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> 
     throw new StateRefused(
       `${path} is an exported state, not one that an emulator works on. Nothing was changed. Start an emulator on ` +
         `another file, and let it take this in: "svc emulator state import --data ${path}".`,
+      { cause, repairable: false },
+    );
+  }
+  if (await isSnapshot(disk, path)) {
+    throw new StateRefused(
+      `${path} is a snapshot, not a state that an emulator works on. Nothing was changed. Begin with a copy of it: ` +
+        `"svc emulator start --from ${path}".`,
       { cause, repairable: false },
     );
   }

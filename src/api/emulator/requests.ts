@@ -35,6 +35,12 @@ export const LoggedRequest = z.strictObject({
     .string()
     .optional()
     .describe("Router address of the process that answered, where it is not the one that leads the store"),
+  left: z
+    .literal(true)
+    .optional()
+    .describe(
+      "A restore, a rewind or a reset has left the state that it was of: numbers after that are given once more",
+    ),
 });
 
 const filters = {

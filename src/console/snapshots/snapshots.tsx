@@ -99,7 +99,9 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 op="snapshots.restore"
                 input={{ params: { name: one.name } }}
                 name={`Go back to ${one.name}`}
-                message={({ kept_as }) => `What was left is kept as ${kept_as}`}
+                message={({ kept_as }) =>
+                  kept_as === null ? "It was the same" : `What was left is kept as ${kept_as}`
+                }
               >
                 Go back
               </Action>

@@ -27,3 +27,21 @@ describe("an exported state that is given to --file", () => {
     assert.equal(taken.exit, 0, taken.err);
   });
 });
+
+describe("a snapshot that is given to --file", () => {
+  it("is refused with what it is and how to begin with it, and stays as it is", async (t) => {
+    const cwd = await testFolder(t);
+    const saved = await runCli("emulator snapshot save prepared --emulator --json=file", { cwd });
+    assert.equal(saved.exit, 0, saved.err);
+    const { file } = JSON.parse(saved.out) as { file: string };
+    const text = await readFile(file, "utf8");
+    assert.deepEqual(await runCli(["emulator", "start", "--port", "0", "--file", file], { cwd }), {
+      exit: 1,
+      out: "",
+      err:
+        `error: ${file} is a snapshot, not a state that an emulator works on. Nothing was changed. Begin with a copy of ` +
+        `it: "svc emulator start --from ${file}".\n`,
+    });
+    assert.equal(await readFile(file, "utf8"), text);
+  });
+});

@@ -106,6 +106,17 @@ describe("a fork", () => {
     assert.deepEqual([await create(fork), await create(fork), await create(on)], [503, 400, 503]);
   });
 
+  it("is made of an emulator that runs: once it is closed, all that keeps a state or moves time says so", async (t) => {
+    const on = await emulator(t);
+    await on.close();
+    const closed = { name: "EmulatorClosed", message: /^The emulator is closed/ };
+    await assert.rejects(on.fork(), closed);
+    await assert.rejects(on.snapshot(), closed);
+    await assert.rejects(on.restore("any"), closed);
+    await assert.rejects(on.rewind({ steps: 1 }), closed);
+    await assert.rejects(on.clock.advance({ by: 1 }), closed);
+  });
+
   it("may be forked, and many at once", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);

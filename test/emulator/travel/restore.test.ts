@@ -51,15 +51,34 @@ describe("going back to a snapshot", () => {
     assert.deepEqual([await statusOf(on.api, contract), await statusOf(on.api, other)], ["DRAFT", "DRAFT"]);
   });
 
-  it("keeps what each of several at once has left", async (t) => {
+  it("keeps what the first of several at once has left, and nothing where nothing was different", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await draft(on.api);
     await save(on, "drafted");
+    await draft(on.api);
     const restored = await Promise.all([restore(on, "drafted"), restore(on, "drafted"), restore(on, "drafted")]);
     assert.deepEqual(
       restored.map((each) => each.kept_as),
-      ["before-1", "before-2", "before-3"],
+      ["before-1", null, null],
     );
+  });
+
+  it("marks the requests of the state that was left, since their numbers are given once more", async (t) => {
+    const on = await emulator(t);
+    await draft(on.api);
+    await save(on, "drafted");
+    await draft(on.api);
+    await restore(on, "drafted");
+    await draft(on.api);
+    const { body } = await on.ask("GET", "requests?operation=contracts.create");
+    const told = (body as { items: { id: number; left?: true }[] }).items.map(({ id, left = false }) => ({ id, left }));
+    assert.deepEqual(
+      told.map(({ left }) => left),
+      [false, true, false],
+    );
+    const now = told.filter(({ left }) => !left).map(({ id }) => id);
+    assert.equal(new Set(now).size, now.length);
+    for (const id of now) assert.equal((await on.ask("GET", `traces/request:${id}`)).status, 200);
   });
 
   it("gives a name to one of several that are saved at once", async (t) => {

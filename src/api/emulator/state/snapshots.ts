@@ -139,7 +139,7 @@ export const diffSnapshot = operation({
 const Restored = z.strictObject({
   name: z.string(),
   now: timestamp.describe("Virtual time from which it goes on"),
-  kept_as: z.string().describe("The snapshot that holds the state which was left"),
+  kept_as: z.string().nullable().describe("The snapshot that holds the state which was left; null: it was the same"),
   dropped: z
     .array(z.strictObject({ kind: z.string(), ref: z.string() }))
     .describe("What of the schedule was under way: its outcome is of the state that was left, and was dropped"),

@@ -83,7 +83,8 @@ export const emulatorFlags = (defaultPort: number) =>
       flag: "history",
       type: "text",
       placeholder: "SIZE",
-      description: "How much of what led to the present state is kept beside it, to rewind to; 0: nothing",
+      description:
+        "How much of what led to the present state is kept beside it, to rewind to: bytes, or 64KiB, 1GiB; 0: nothing is kept, and nothing can be taken back",
       default: "256MiB",
     },
     {
