@@ -1,0 +1,63 @@
+import type { Operation, RequestBody } from "../api/operation.ts";
+import { isObject } from "../base/object.ts";
+import { placeholders } from "../base/url-template.ts";
+import type { CommandExample, FlagSpec } from "./command-spec.ts";
+
+/** One declared example as a person would type it: flags, then `--set` for what lies deeper, or the body piped in. */
+export function exampleOf(
+  words: readonly string[],
+  operation: Operation,
+  flags: readonly FlagSpec[],
+  example: Operation["examples"][number],
+): CommandExample {
+  const positionals = placeholders(operation.path).map((name) => String(example.params?.[name] ?? `<${name}>`));
+  const fromFlags = (place: (target: NonNullable<FlagSpec["target"]>) => boolean) =>
+    flags.flatMap(({ flag, type, target, isBase64 }): string[] => {
+      if (!target || !place(target)) return [];
+      const values = example[target.in] as Record<string, unknown> | undefined;
+      const value = isObject(values) ? values[target.name] : undefined;
+      if (value === undefined || value === null) return [];
+      if (type === "switch") return [`--${flag}`];
+      if (type === "boolean") return [value ? `--${flag}` : `--no-${flag}`];
+      if (isBase64) return [`--${flag}`, `@${fileNamedIn(values)}`];
+      return [value].flat().flatMap((one) => [`--${flag}`, String(one)]);
+    });
+  const covered = new Set(flags.flatMap(({ target }) => (target?.in === "body" ? [target.name] : [])));
+  const deeper = isObject(example.body) ? Object.entries(example.body).filter(([name]) => !covered.has(name)) : [];
+  const leaves = deeper.flatMap(([name, value]) => leavesOf(value, name));
+  const piped = example.body === undefined ? undefined : pipedFlag(operation.request.body, example.body, leaves.length);
+  const body = piped
+    ? [piped, "-"]
+    : [
+        ...fromFlags(({ in: place }) => place === "body"),
+        ...leaves.flatMap(([path, value]) => ["--set", `${path}=${value}`]),
+      ];
+  const isByName = "command" in operation.cli && operation.cli.confirm === "name";
+  const confirmed = isByName ? ["--confirm", ...positionals.slice(0, 1)] : [];
+  return {
+    title: example.title,
+    argv: [...words, ...positionals, ...fromFlags(({ in: place }) => place !== "body"), ...body, ...confirmed],
+    ...(piped ? { stdin: typeof example.body === "string" ? example.body : JSON.stringify(example.body) } : {}),
+  };
+}
+
+/** The file that a request names beside its bytes. */
+const fileNamedIn = (values: Readonly<Record<string, unknown>> | undefined): string =>
+  String(Object.values(values ?? {}).find((value) => /^[\w-]+\.[a-z]+$/.test(String(value))) ?? "FILE");
+
+/** The flag that takes a body whole: one of raw bytes always, others when there is a lot of it. */
+function pipedFlag(declared: RequestBody | undefined, body: unknown, leaves: number): string | undefined {
+  if (declared?.kind === "raw" || declared?.kind === "stream") return "--file";
+  return leaves > mostAssignments || !isObject(body) ? "--data" : undefined;
+}
+
+const mostAssignments = 10;
+
+function leavesOf(value: unknown, path: string): [string, string][] {
+  if (isObject(value) || Array.isArray(value)) {
+    const inner = Object.entries(value).flatMap(([key, one]) => leavesOf(one, `${path}.${key}`));
+    if (inner.length > 0) return inner;
+    return [[path, JSON.stringify(value)]];
+  }
+  return [[path, String(value)]];
+}

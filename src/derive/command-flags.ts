@@ -1,0 +1,151 @@
+import type { Operation } from "../api/operation.ts";
+import { lookupTable } from "../base/lookup-table.ts";
+import type { FlagSpec, Paged } from "./command-spec.ts";
+import { inputSchema, type ScalarField, scalarFields } from "./fields.ts";
+import { pagedOf } from "./paged.ts";
+
+/**
+ * Flags with a meaning of their own: the global ones and those of a kind of request or answer. A field of the same
+ * name is reached by a longer flag: `--body-data`, `--query-file`.
+ */
+const reservedFlags: ReadonlySet<string> = new Set([
+  "base-url",
+  "emulator",
+  "profile",
+  "json",
+  "fields",
+  "format",
+  "csv-safe",
+  "wide",
+  "color",
+  "quiet",
+  "verbose",
+  "debug",
+  "timeout",
+  "retries",
+  "max-wait",
+  "input",
+  "yes",
+  "confirm",
+  "dry-run",
+  "data",
+  "set",
+  "file",
+  "content-type",
+  "output",
+  "follow",
+  "all",
+  "help",
+  "version",
+]);
+
+/** The flags of the command of an operation: those of its fields, and those that its kinds of body and answer bring. */
+export function flagsOf(operation: Operation): FlagSpec[] {
+  const paged = pagedOf(operation);
+  const { query, headers, body } = operation.request;
+  const taken = new Set(reservedFlags);
+  const place = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
+    const kebab = flagWords[field.name] ?? kebabOf(field.name);
+    const flag = taken.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
+    taken.add(flag);
+    const { name, type, description, repeatable, required, choices, isBase64 } = field;
+    return {
+      flag,
+      type,
+      description,
+      ...(repeatable ? { repeatable } : {}),
+      ...(isBase64 ? { isBase64, placeholder: "BASE64|@FILE" } : {}),
+      ...(required ? { required } : {}),
+      ...(choices ? { choices } : {}),
+      ...(field.default === undefined ? {} : { default: field.default }),
+      target: { in: where, name },
+    };
+  };
+  return [
+    ...(query ? scalarFields(inputSchema(query)).map((field) => place("query", field)) : []),
+    ...(headers ? scalarFields(inputSchema(headers)).map((field) => place("headers", field)) : []),
+    ...(body && "schema" in body ? scalarFields(inputSchema(body.schema)).map((field) => place("body", field)) : []),
+    ...wholeBodyFlags(operation),
+    ...(paged ? [allFlag(paged)] : []),
+  ];
+}
+
+/** Fields that commands call by a word of their own: one thing, one word, whatever the services say. */
+const flagWords = lookupTable<string>({ cluster_id: "cluster" });
+
+/** `filter_priority[$eq]` → `filter-priority-eq` */
+const kebabOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+
+/** The flags that a kind of body, answer or method brings. */
+function wholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
+  const flags: FlagSpec[] = [];
+  if (service.name === "emulator") {
+    flags.push({ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" });
+  }
+  const kind = request.body?.kind;
+  if (kind === "json" || kind === "form" || kind === "jsonOrForm") {
+    flags.push(
+      {
+        flag: "data",
+        type: "text",
+        placeholder: "FILE|-",
+        description: "Read the whole body from a JSON file or standard input",
+      },
+      {
+        flag: "set",
+        type: "text",
+        placeholder: "PATH=VALUE",
+        repeatable: true,
+        description: "Set one field of the body, at any depth: address.city=Oslo",
+      },
+    );
+  }
+  if (kind === "raw" || kind === "stream") {
+    flags.push(
+      {
+        flag: "file",
+        type: "text",
+        placeholder: "PATH|-",
+        description: "Send these bytes unchanged",
+        ...(kind === "stream" ? { required: true } : {}),
+      },
+      { flag: "content-type", type: "text", placeholder: "TYPE", description: "Content type of the bytes" },
+    );
+  }
+  const kinds = Object.values(responses).map((response) => response.kind);
+  if (kinds.includes("html") || kinds.includes("bytes")) {
+    flags.push({
+      flag: "output",
+      short: "o",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write the answer to a file",
+    });
+  }
+  if (kinds.includes("events")) {
+    flags.push({ flag: "follow", type: "switch", description: "Print events as they come, one JSON document a line" });
+  }
+  if (method !== "GET") {
+    flags.push({ flag: "dry-run", short: "n", type: "switch", description: "Print the request instead of sending it" });
+  }
+  if ("command" in cli && cli.confirm === "name") {
+    flags.push({
+      flag: "confirm",
+      type: "text",
+      placeholder: "NAME",
+      description: "Repeat the first argument, to confirm",
+    });
+  }
+  return flags;
+}
+
+/** `--all`, of a list that answers in parts. */
+const allFlag = ({ by, most }: Paged): FlagSpec => ({
+  flag: "all",
+  type: "switch",
+  description: by ? "Every row: asks for one page after the other" : `As many rows as can be had, ${most} at most`,
+});
