@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Pool } from "undici";
-import { spanOf } from "../../../src/api/trace-span.ts";
+import { spanOf, type TraceNode } from "../../../src/api/trace-span.ts";
 import { otlpDocument } from "../../../src/base/otlp.ts";
 import { collector } from "../../support/collector.ts";
 import { draft } from "../../support/contracts.ts";
@@ -50,6 +50,31 @@ describe("what happens", () => {
       [],
     );
     assert.equal(JSON.stringify(spans).includes("s3cret"), false);
+  });
+
+  it("is sent while it goes on, whatever it is: what happened first, first", async (t) => {
+    const sink = await collector(t);
+    const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+    const last = new Promise<void>((resolve) => {
+      sink.answer((_, response) => {
+        response.writeHead(200).end();
+        if (sink.spans().filter(({ name }) => name.startsWith("contracts.create ")).length === 2) resolve();
+      });
+    });
+    const webhook = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
+    await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    await draft(on.api);
+    await quiet(on);
+    const { nodes } = (await on.ask("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
+    await draft(on.api);
+    await last;
+    const sent = new Set(sink.spans().map(({ spanId }) => spanId));
+    const expected = spansOf(otlpDocument(nodes.map(spanOf), {}, { name: "svc", version: "" }));
+    assert.deepEqual(
+      expected.filter(({ spanId }) => !sent.has(spanId)).map(({ name }) => name),
+      [],
+    );
+    assert.ok(new Set(nodes.map(({ kind }) => kind)).size > 2, "not requests alone");
   });
 
   it("goes where the variables of OpenTelemetry say, with their headers, in the name that they give", async (t) => {
