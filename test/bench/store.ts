@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
@@ -28,6 +28,7 @@ try {
   await compareCosts(small, large);
   await comparePages();
   await compareDurable();
+  await compareHistory();
   await small.close();
   await large.close();
   await compareStart(join(folder, "large.json"));
@@ -96,6 +97,30 @@ async function compareDurable(): Promise<void> {
   note(`durable: ${Math.round(1e6 / onDisk)} a second`);
   await memory.close();
   await file.close();
+}
+
+/** Small bases and a small limit, so that bases take the place of each other and the oldest history goes many times. */
+async function compareHistory(): Promise<void> {
+  const limit = 8 * 1_048_576;
+  const open = (name: string, historyBytes: number) =>
+    openFileStore({
+      ...{ path: join(folder, name), collections, wall: systemWall },
+      ...{ compactAfterBytes: 1_048_576, historyBytes },
+    });
+  const bare = await open("bare.json", 0);
+  const kept = await open("kept.json", limit);
+  const write = (store: Store) => async (i: number) => {
+    await store.transaction("put", (tx) => tx.put(people, person(i % few, { age: i })));
+  };
+  const [without, withHistory] = await alternate(write(bare), write(kept), 20_000, 64);
+  figure("durable writes with history kept, against without (without HTTP)", without / withHistory, ">= 0.9");
+  await bare.close();
+  await kept.close();
+  const history = join(folder, "kept.json.history");
+  const files = await readdir(history);
+  const sizes = await Promise.all(files.map(async (name) => (await stat(join(history, name))).size));
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  figure("what history takes on the disk, against its limit", bytes / limit, "<= 1");
 }
 
 /** A process that opens the store, against one that reads and parses the same file; both from their bare start. */
