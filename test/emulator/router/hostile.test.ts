@@ -18,8 +18,9 @@ const garbage: Record<string, Uint8Array | string> = {
   "a list of lists": "[[[[]]]]",
   "100,000 levels": "[".repeat(100_000),
   "100,000 levels that close": `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
-  "10 MB of blanks": " ".repeat(10_000_000),
-  "10 MB of zero bytes": new Uint8Array(10_000_000),
+  // More than the request log keeps.
+  "5 MB of blanks": " ".repeat(5_000_000),
+  "5 MB of zero bytes": new Uint8Array(5_000_000),
   "bytes that are no UTF-8": Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
   "a member called __proto__": '{"__proto__": {"cluster_id": "eu-1", "email": "a@b.c"}}',
   "wrong types throughout":
