@@ -26,8 +26,12 @@ interface Options {
 export class HandedOn {
   readonly #options: Options;
   readonly #token: string;
-  #isDirty = false;
-  #writing: Promise<void> | undefined;
+  /** The newest write, which has all that has changed until now, and how many are not through. */
+  #newest: Promise<void> = Promise.resolve();
+  #under = 0;
+  /** Whether that one has not begun: what changes until then is in it. */
+  #isToBegin = false;
+  #hasFailed = false;
 
   private constructor(options: Options) {
     this.#options = options;
@@ -58,36 +62,36 @@ export class HandedOn {
 
   /** Resolves once what has changed until now is kept; undefined: it is. Fails with StoreFailed. */
   written(): Promise<void> | undefined {
-    return this.#writing;
+    return this.#under > 0 ? this.#newest : undefined;
   }
 
   /** Tries once more where the last attempt failed. */
   async end(): Promise<void> {
-    if (this.#isDirty) this.#changed();
-    await this.#writing?.catch(() => {});
+    if (this.#hasFailed) this.#changed();
+    await this.#newest.catch(() => {});
   }
 
   #changed(): void {
-    this.#isDirty = true;
-    if (this.#writing) return;
-    this.#writing = this.#write().finally(() => {
-      this.#writing = undefined;
-    });
+    if (this.#isToBegin) return;
+    this.#isToBegin = true;
+    this.#under += 1;
+    this.#newest = this.#writeAfter(this.#newest);
     // Whoever has to know asks for `written`.
-    this.#writing.catch(() => {});
+    this.#newest.catch(() => {});
   }
 
-  async #write(): Promise<void> {
+  async #writeAfter(before: Promise<void>): Promise<void> {
+    await before.catch(() => {});
+    this.#isToBegin = false;
     const { memory, faults, sessions } = this.#options;
-    while (this.#isDirty) {
-      // All that changes in this turn is one.
-      await undefined;
-      this.#isDirty = false;
-      const value = { faults: faults.kept(), sessions: sessions.kept(), token: this.#token };
-      await memory.write(name, value).catch((error) => {
-        this.#isDirty = true;
-        throw error;
-      });
+    try {
+      await memory.write(name, { faults: faults.kept(), sessions: sessions.kept(), token: this.#token });
+      this.#hasFailed = false;
+    } catch (error) {
+      this.#hasFailed = true;
+      throw error;
+    } finally {
+      this.#under -= 1;
     }
   }
 }
