@@ -1,22 +1,34 @@
-import { type Command, command } from "../command.ts";
+import { type Command, type Context, command } from "../command.ts";
+import { serviceSettings } from "../settings.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
 
 const openapi = command({
   words: ["openapi"],
   summary: "Print the OpenAPI 3.1 document of a service",
+  description:
+    "Its server is the one that commands here would use: of --base-url, the environment, the emulator that runs in this folder, or a profile; else that of an emulator started with its defaults.",
   positionals: [{ name: "service", description: services.join(", "), choices: services }],
   flags: [],
   examples: [{ title: "For a generator", argv: ["openapi", "contracts"] }],
-  async run(input, { output }) {
+  async run(input, { globals, host, output }) {
     const [{ buildOpenApi }, declarations] = await Promise.all([
       import("../../derive/openapi.ts"),
       import("../../api/registry.ts"),
     ]);
-    const document = buildOpenApi(input.positionals.service as (typeof services)[number], declarations);
-    await output.document(document, 2);
+    const service = input.positionals.service as (typeof services)[number];
+    const document = buildOpenApi(service, declarations);
+    const server = await serverOf(service, { globals, host });
+    await output.document(server === undefined ? document : { ...document, servers: [server] }, 2);
     return undefined;
   },
 });
+
+/** Undefined: nothing here says where the service is. */
+async function serverOf(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {
+  const { chosenBy, router, contracts } = await serviceSettings(surroundings);
+  const url = service === "contracts" ? contracts : router;
+  return url && { url: url.value, description: chosenBy === "environment" ? "Of the environment" : `Of ${chosenBy}` };
+}
 
 export const commands: readonly Command[] = [openapi];

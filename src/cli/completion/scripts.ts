@@ -5,8 +5,14 @@ export type Shell = (typeof shells)[number];
 
 /** The script that a shell loads; it asks `svc complete -- WORDS` at each Tab. */
 export function completionScript(shell: Shell): string {
-  return shell === "bash" ? bash : fromLibrary(shell);
+  if (shell === "bash") return bash;
+  const ofOne = fromLibrary(shell);
+  if (shell === "zsh") return ofOne.replace(/^(#?compdef(?: _svc)? svc)$/gm, `$1 ${otherName}`);
+  return shell === "fish" ? `${ofOne}complete -c ${otherName} -w svc\n` : ofOne;
 }
+
+/** The program has a second name (package.json), which is completed as the first. */
+const otherName = "svc-toolkit";
 
 /** The library only prints. Nothing else runs meanwhile: the call is synchronous. */
 function fromLibrary(shell: Exclude<Shell, "bash">): string {
@@ -29,7 +35,7 @@ const bash = `# bash completion for svc
 __svc_complete() {
     local cur line value directive=0 words=() svc=(svc) i
     # Only installed in a project: svc() { npx svc "$@"; }
-    type -P svc >/dev/null || svc=(npx --no-install svc)
+    type -P svc >/dev/null || svc=(npx --no-install svc-toolkit)
     # "=" splits words here; they are put together again.
     for ((i = 1; i <= COMP_CWORD; i++)); do
         if [[ \${COMP_WORDS[i]} == "=" && \${#words[@]} -gt 0 ]]; then
@@ -56,5 +62,5 @@ __svc_complete() {
         compopt -o default 2>/dev/null
     fi
 }
-complete -F __svc_complete svc
+complete -F __svc_complete svc ${otherName}
 `;

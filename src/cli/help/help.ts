@@ -4,6 +4,7 @@ import { groupNames } from "../command-tree.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { locate } from "../parse/argv.ts";
+import { windowOf } from "../terminal/wide.ts";
 import { laidOut } from "./layout.ts";
 import { pageOf, rootPage } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";
@@ -34,7 +35,7 @@ export async function helpText(
     const group = tree.find(({ name }) => name === named[0]);
     return group ? manual.groupManual(group, host.version) : manual.manualPage(tree, host.version);
   }
-  const columns = host.stdout.columns || (host.stdout.isTTY ? 80 : 100);
+  const columns = windowOf(host.stdout, host.env) ?? (host.stdout.isTTY ? 80 : 100);
   const topic = named.length === 1 ? topics[named[0]!] : undefined;
   if (topic) return laidOut(await topicPage(topic), columns, host);
 

@@ -4,7 +4,7 @@ import { nearest } from "../../base/suggest.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Format, Globals } from "../parse/globals.ts";
-import { usualColumns } from "../terminal/wide.ts";
+import { usualColumns, windowOf } from "../terminal/wide.ts";
 import { printerOn } from "./print.ts";
 import type { Line } from "./styled.ts";
 import { fittingTable } from "./table.ts";
@@ -94,7 +94,8 @@ export function createOutput(host: Host, globals: Globals): Output {
     if (format === "csv" || format === "tsv") return printRows([columns, ...cells]);
     if (rows.length === 0) return note(view.none ?? "Nothing found");
     if (!isTable) return printRows(cells);
-    const window = globals.wide || !stdout.isTTY ? Number.POSITIVE_INFINITY : stdout.columns || usualColumns;
+    const whole = stdout.isTTY ? usualColumns : Number.POSITIVE_INFINITY;
+    const window = globals.wide ? Number.POSITIVE_INFINITY : (windowOf(stdout, host.env) ?? whole);
     const declared = new Map(view.columns?.map((column) => [nameOf(column), column]));
     const { lines, leftOut } = fittingTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),

@@ -1,6 +1,7 @@
 import { asCalled } from "../called.ts";
 import { withoutSent } from "../connection/sent-secrets.ts";
 import type { Host } from "../host.ts";
+import { windowOf } from "../terminal/wide.ts";
 import { hasColour } from "./colour.ts";
 import type { Paint } from "./paint.ts";
 import { isObeyedLog } from "./runner.ts";
@@ -81,7 +82,8 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
   return {
     async lines(name, lines, { laidOut = false, given = false } = {}) {
       const paint = await paintFor(name, lines);
-      const { isTTY, columns } = host[name];
+      const { isTTY } = host[name];
+      const columns = windowOf(host[name], host.env);
       const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
       const inWords = given ? (text: string) => text : called;
       await write(host[name], lines.map((line) => printed(name, line, paint, window, inWords)).join(""));

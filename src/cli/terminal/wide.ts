@@ -1,7 +1,12 @@
-import type { OutputStream } from "../host.ts";
+import type { Host, OutputStream } from "../host.ts";
 
 /** What a terminal is taken for that does not know its width. */
 export const usualColumns = 80;
+
+/** How wide its window is: what a terminal says, else the variable COLUMNS; undefined: nobody knows. */
+export function windowOf({ columns }: OutputStream, { COLUMNS = "" }: Host["env"]): number | undefined {
+  return columns || (/^[1-9]\d{0,4}$/.test(COLUMNS) ? Number(COLUMNS) : undefined);
+}
 
 /**
  * The same stream, never 0 columns wide: libraries divide by the width to know how many lines to clear, and would go

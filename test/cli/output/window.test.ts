@@ -20,6 +20,20 @@ async function stage(t: Parameters<typeof cliEmulator>[0]) {
   return { ...world, show };
 }
 
+describe("a window that nobody knows the width of", () => {
+  it("is as wide as COLUMNS says, on a terminal and in a pipe; a terminal that knows better comes first", async (t) => {
+    const { show, svc } = await stage(t);
+    const known = await show(60);
+    assert.deepEqual(await show(0, "", { COLUMNS: "60" }), known);
+    assert.deepEqual(await show(60, "", { COLUMNS: "200" }), known);
+    assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: "60" } }), known);
+    const whole = await svc("emulator webhooks --format table");
+    for (const odd of ["0", "wide", "-60"]) {
+      assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: odd } }), whole, odd);
+    }
+  });
+});
+
 describe("a table on a terminal", () => {
   it("fits the window: cut by priority, wide characters as two, numbers right, what is left out told", async (t) => {
     const { show } = await stage(t);

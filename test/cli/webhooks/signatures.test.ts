@@ -173,3 +173,17 @@ describe("svc webhooks explain", () => {
     assert.match(unknown.out, /none of \d{3,} usual mistakes leads to it\.\nMost likely another workspace's key/);
   });
 });
+
+describe("svc webhooks explain of a text that is no signature", () => {
+  for (const [given, why] of [
+    ["xyz", "it has 3 characters"],
+    ["", "it is empty"],
+    [`${signature.slice(0, 40)} ${signature.slice(41)}`, '" " stands at character 41'],
+  ] as const) {
+    it(`says that ${why}`, async () => {
+      const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
+      const last = `It is malformed: ${why}; X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits.`;
+      assert.deepEqual([exit, out.trimEnd().split("\n").at(-1)], [1, last]);
+    });
+  }
+});

@@ -95,5 +95,8 @@ function collector({
       done();
     },
   });
-  return { text, stream: Object.assign(stream, { isTTY: tty === true, columns: columns ?? 100 }) };
+  return {
+    text,
+    stream: Object.assign(stream, { isTTY: tty === true, columns: tty === true ? (columns ?? 100) : undefined }),
+  };
 }

@@ -1,4 +1,5 @@
 import type { Command } from "../../command.ts";
+import { emulatorClockShow } from "./clock-show.ts";
 import { deviceApprove, deviceDeny } from "./device.ts";
 import { emulatorEnv } from "./env.ts";
 import { emulatorExec } from "./exec.ts";
@@ -24,6 +25,7 @@ export const commands: readonly Command[] = [
   emulatorOpen,
   emulatorStop,
   emulatorStatus,
+  emulatorClockShow,
   emulatorWaitFor,
   emulatorTrace,
   emulatorWorkspaces,

@@ -1,3 +1,4 @@
+import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
 import { type Context, command } from "../../command.ts";
 import { InputRequired } from "../../failure.ts";
@@ -24,18 +25,34 @@ export const webhooksExplain = command({
   ],
   async run(input, context) {
     const signature = await signatureOf(context, input);
-    if (signature === undefined) throw new InputRequired("signature", "--signature required: the headers hold none");
+    if (signature === undefined)
+      throw new InputRequired("signature", `--signature required: the headers hold no ${contentHashHeader}`);
     const key = await neededKey(context, input);
     const body = await readInput(context.host, input.positionals.body, "<body>");
     const diagnosis = diagnose({ key, body, signature });
-    await report(diagnosis, body.length, context);
+    await report(diagnosis, { bytes: body.length, signature }, context);
     return fits(diagnosis) ? undefined : "failed";
   },
 });
 
 const fits = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
 
-async function report(diagnosis: Diagnosis, bytes: number, { output }: Context): Promise<void> {
+interface Examined {
+  readonly bytes: number;
+  readonly signature: string;
+}
+
+/** What keeps a text from being a signature in any encoding that is tried; undefined: nothing. */
+function malformation(signature: string): string | undefined {
+  if (signature === "") return "it is empty";
+  const foreign = /[^\w+/=-]/.exec(signature);
+  if (foreign) return `"${foreign[0]}" stands at character ${foreign.index + 1}`;
+  // Hexadecimal digits or base64, of any of the usual hashes.
+  const lengths = [27, 28, 40, 43, 44, 64, 86, 88, 96, 128];
+  return lengths.includes(signature.length) ? undefined : `it has ${signature.length} characters`;
+}
+
+async function report(diagnosis: Diagnosis, { bytes, signature }: Examined, { output }: Context): Promise<void> {
   const { explained, deviations, tried } = diagnosis;
   if (output.format !== "table") {
     return output.show({ valid: fits(diagnosis), explained, deviations, tried, body_bytes: bytes });
@@ -45,8 +62,10 @@ async function report(diagnosis: Diagnosis, bytes: number, { output }: Context):
     const lines = deviations.map(({ text }) => `  - ${text}`);
     return output.print("The signature does not match, because of this:", ...lines);
   }
-  const hint =
-    bytes === 0
+  const malformed = malformation(signature.trim());
+  const hint = malformed
+    ? `It is malformed: ${malformed}; ${contentHashHeader} has 128 lower-case hexadecimal digits.`
+    : bytes === 0
       ? "The body is empty: was it read before, by a parser?"
       : "Most likely another workspace's key signed it, or the content was changed. Compare the bytes that were signed.";
   return output.print(`The signature does not match, and none of ${tried} usual mistakes leads to it.`, hint);

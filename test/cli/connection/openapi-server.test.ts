@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+const serversIn = (out: string): unknown => JSON.parse(out).servers;
+
+describe("the server of a document that svc openapi prints", () => {
+  it("is the one that commands here would use, else that of an emulator started with its defaults", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const description = "Of the environment";
+    assert.deepEqual(serversIn((await svc("openapi router")).out), [{ url: emulator.routerUrl, description }]);
+    const base = "https://api.example.com";
+    assert.deepEqual(serversIn((await svc(`openapi contracts --base-url ${base}`)).out), [
+      { url: base, description: "Of --base-url" },
+    ]);
+    const { out } = await runCli("openapi contracts", { cwd: await testFolder(t) });
+    assert.deepEqual(serversIn(out), [
+      { url: "http://127.0.0.1:4011", description: "An emulator started with its defaults" },
+    ]);
+  });
+});
+
+describe("svc emulator clock show", () => {
+  it("is svc emulator clock under the verb by which other groups show one thing", async (t) => {
+    const { svc } = await cliEmulator(t);
+    assert.deepEqual(await svc("emulator clock show"), await svc("emulator clock"));
+  });
+});
