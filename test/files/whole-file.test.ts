@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { chmod, mkdir, readdir, readFile, readlink, realpath, stat, symlink, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWall } from "../../src/base/clock.ts";
@@ -152,6 +154,28 @@ describe("a file that a process writes which is about to end", () => {
     writeWholeSync(path, Buffer.from("new"));
     assert.deepEqual([await readdir(folder), await readFile(path, "utf8")], [["kept"], "new"]);
     assert.equal((await stat(path)).mode & 0o777, 0o600);
+  });
+
+  it("is on the disk before it has its name, and open no longer", async (t) => {
+    const path = join(await testFolder(t), "kept");
+    const steps: unknown[] = [];
+    for (const step of ["fsyncSync", "closeSync"] as const) {
+      const real = fs[step];
+      t.mock.method(fs, step, (file: number) => {
+        steps.push([step, fs.existsSync(path), fs.fstatSync(file).size]);
+        real(file);
+      });
+    }
+    syncBuiltinESMExports();
+    t.after(() => {
+      t.mock.restoreAll();
+      syncBuiltinESMExports();
+    });
+    writeWholeSync(path, Buffer.from("new"));
+    assert.deepEqual(steps, [
+      ["fsyncSync", false, 3],
+      ["closeSync", false, 3],
+    ]);
   });
 
   it("leaves nothing behind where it cannot stand", async (t) => {
