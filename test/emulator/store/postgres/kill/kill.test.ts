@@ -10,7 +10,9 @@ import { moment, Writers } from "./writers.ts";
 const kills = Number(process.env.KILLS ?? 9);
 
 /** What was acknowledged and is not there; and whether each transaction is there as a whole, once. */
-async function lostIn(place: { url: string; schema: string }, acknowledged: readonly number[]) {
+async function lostIn(place: { url: string; schema: string }, told: readonly number[]) {
+  // Whoever leads by then goes on writing while the state is read.
+  const acknowledged = [...told];
   const store = await stateIn(place);
   const numbers = await store.transaction("count", (tx) => tx.next("numbers"));
   return store.read(async (view) => {
