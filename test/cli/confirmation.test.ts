@@ -14,6 +14,7 @@ const askedFirst = {
   "emulator snapshot remove": "yes",
   "emulator state import": "yes",
   "emulator tokens revoke": "yes",
+  "emulator workspaces remove": "yes",
   "intake delete": "yes",
   "router offboard": "name",
   "router unmap-chat-a-teams": "yes",

@@ -14,7 +14,7 @@ const visitor = `
   const { SVC_BASE_URL: base, SVC_CLIENT_ID: id } = process.env;
   await fetch(base + "/router/v1/cluster_emails/email/nobody");
   await fetch(base + "/");
-  await fetch(base + "/api/v2.1/public/contracts/T-1/status?x=%0A::error::forged", {
+  await fetch(base + "/api/v2.1/public/contracts/?query=%0A::error::forged", {
     headers: { "client-id": id, "client-secret": "wrong" },
   });
   process.exit(3);
@@ -66,13 +66,13 @@ describe("under GitHub Actions", () => {
     );
     assert.deepEqual(group.slice(1, -1), [
       "| 404 GET /router/v1/cluster_emails/email/nobody no-email-mapping no-cluster-key",
-      "| 401 GET /api/v2.1/public/contracts/T-1/status?x=%0A::error::forged wrong-credentials",
-      "| 401 GET /api/v2.1/public/contracts/T-1/status?x=%0A::error::forged",
+      "| 401 GET /api/v2.1/public/contracts/?query=%0A::error::forged wrong-credentials",
+      "| 401 GET /api/v2.1/public/contracts/?query=[redacted]",
     ]);
     const text = await readFile(summary, "utf8");
     assert.match(text, /^before\n### svc emulator exec: exit 3\n/);
     assert.match(text, /\| health\.show \| 1 \| 0 \|/);
-    assert.match(text, /\| contracts\.status \| 1 \| 1 \|/);
+    assert.match(text, /\| contracts\.list \| 1 \| 1 \|/);
   });
 
   it("what the command prints is folded, and its own workflow commands stay in force", async (t) => {

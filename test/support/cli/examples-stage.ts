@@ -73,6 +73,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   "emulator snapshot": ["emulator snapshot save prepared"],
   "emulator snapshot save": [],
   "emulator tokens revoke": ["emulator tokens create ci --role read"],
+  "emulator workspaces remove": ["emulator workspaces create --name Team"],
   "emulator resume": [create, "emulator hold T-1"],
   "emulator sign": sent,
   "emulator unmark": sent,

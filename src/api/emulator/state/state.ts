@@ -102,7 +102,7 @@ export const removeWorkspace = operation({
   failures: ["no-such-workspace", "last-workspace"],
   cli: { command: "emulator workspaces remove", confirm: "yes" },
   basis: assumed("The control plane is the emulator's own (DECISIONS.md, E20)."),
-  examples: [{ title: "The team has moved on", params: { workspace_id: 104 } }],
+  examples: [{ title: "The team has moved on", params: { workspace_id: 4 } }],
 });
 
 export const exportState = operation({
