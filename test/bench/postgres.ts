@@ -109,7 +109,8 @@ async function takeOver(at: PostgresServer): Promise<void> {
     const follower = await parties.follower(options);
     const isStopped = round % 2 === 1;
     const asking = longestSilence(follower.ready.url);
-    await sleep(500);
+    // As in a rolling restart: the next one has read the state before the one before it is stopped.
+    await sleep(3_000);
     if (isStopped) {
       const answer = await fetch(`${leader.ready.url}/_emulator/stop`, {
         method: "POST",
