@@ -110,14 +110,14 @@ export class Dispatch {
     const id = match?.bound.operation.id;
     // Nobody waits for the answer, and what it would change is of another state.
     if (this.#setup.links?.isLeft(raw)) return void raw.destroy();
-    const before = this.#setup.links?.take(raw);
+    const link = this.#setup.links?.take(raw);
     // What another listener sent on, it has looked at.
-    const told = before === undefined ? this.#setup.proxies.heed(raw) : undefined;
+    const told = link === undefined ? this.#setup.proxies.heed(raw) : undefined;
     const from = told && { told, publicUrl: this.#setup.publicUrl };
     const { followers, served } = this.#setup.waiting;
     const open = match && isControl(match.bound) ? followers : served;
     const received = new Received(raw, response, raw.url!, open, from);
-    const exchange = new Exchange(this.#running, received, response, service?.name ?? "none", id, before);
+    const exchange = new Exchange(this.#running, received, response, service?.name ?? "none", id, link);
     if (match?.documented) exchange.finding("other-slash", `the service redirects to ${match.documented}`);
     this.#underWay += 1;
     try {

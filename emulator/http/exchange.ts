@@ -9,6 +9,7 @@ import type { Arrivals } from "./arrival.ts";
 import { BodyAborted } from "./collect.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import type { Fault } from "./faults.ts";
+import type { Link } from "./outgoing/links.ts";
 import type { Received } from "./received.ts";
 import { stateReplaced } from "./refusals.ts";
 import { requestCause } from "./request-log/request-cause.ts";
@@ -37,12 +38,12 @@ const noFindings: readonly Finding[] = [];
 /** One request and the answer to it, from its arrival to its line in the log; and the reason for what it changes. */
 export class Exchange implements Cause {
   readonly received: Received;
-  /** The request of another listener that was sent on as this one. */
-  readonly before: Cause | undefined;
   readonly #response: ServerResponse;
   readonly #running: Running;
   readonly #service: string;
   readonly #operation: string | undefined;
+  /** To the request of another listener that was sent on as this one. */
+  readonly #link: Link | undefined;
   readonly #number: number;
   readonly #at: number;
   readonly #wallAt: number;
@@ -57,14 +58,14 @@ export class Exchange implements Cause {
     response: ServerResponse,
     service: string,
     operation: string | undefined,
-    before?: Cause,
+    link?: Link,
   ) {
     this.#running = running;
     this.received = received;
-    this.before = before;
     this.#response = response;
     this.#service = service;
     this.#operation = operation;
+    this.#link = link;
     this.#number = running.log.nextNumber();
     this.#at = running.now();
     this.#wallAt = running.wall.now();
@@ -74,6 +75,14 @@ export class Exchange implements Cause {
   get id(): string {
     this.#id ??= `request:${this.#number}`;
     return this.#id;
+  }
+
+  get before(): Cause | undefined {
+    return this.#link?.cause;
+  }
+
+  get isLeft(): boolean {
+    return this.#link?.isLeft === true;
   }
 
   row(before: CauseRow | undefined): CauseRow {

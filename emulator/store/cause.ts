@@ -26,6 +26,8 @@ export interface Cause {
   readonly id: string;
   /** What led to it. */
   readonly before?: Cause | undefined;
+  /** Whether it belongs to a state that was left: what it wants to change in another one is refused. */
+  readonly isLeft?: boolean;
   /**
    * Makes its row, when the first thing follows from it; `before` is the row of what led to it, where that is kept.
    * Absent: its row was made before.

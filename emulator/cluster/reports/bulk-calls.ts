@@ -37,8 +37,8 @@ interface Gathered {
 /** Says together what comes back to back, for each call to the router costs as much as sending a contract. */
 export class BulkCalls {
   readonly #options: Options;
-  /** Calls that still take more, by cluster, key and operation. */
-  readonly #gathering = new Map<string, Gathered>();
+  /** Calls that still take more: for as long as their speakers may speak, by cluster, key and operation. */
+  readonly #gathering = new WeakMap<AbortSignal, Map<string, Gathered>>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -70,15 +70,17 @@ export class BulkCalls {
 
   #together(speaker: Speaker, bulk: Bulk): Gathered {
     const name = `${speaker.cluster_id} ${speaker.key} ${bulk.method} ${bulk.path}`;
-    const open = this.#gathering.get(name);
+    const gathering = this.#gathering.get(speaker.signal) ?? new Map<string, Gathered>();
+    this.#gathering.set(speaker.signal, gathering);
+    const open = gathering.get(name);
     if (open) return open;
     const taken = Promise.resolve(false);
     const fresh: Gathered = { parts: [], addedAt: 0, isFull: new AbortController(), taken };
     fresh.taken = this.#gather(fresh).then(() => {
-      this.#gathering.delete(name);
+      gathering.delete(name);
       return this.#call(speaker, bulk, fresh.parts.flat());
     });
-    this.#gathering.set(name, fresh);
+    gathering.set(name, fresh);
     return fresh;
   }
 

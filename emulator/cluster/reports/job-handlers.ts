@@ -42,9 +42,9 @@ export function reportJobHandlers(world: ReportWorld): JobHandlers {
         entries.map(async (entry) => {
           const { cluster_id, content } = (await contents[kind](view, partsOf(entry.ref).id)) ?? {};
           const key = cluster_id === undefined ? undefined : await keyOf(view, cluster_id);
-          return async () => {
+          return async (signal) => {
             const nothing = cluster_id === undefined || content === undefined || key === undefined;
-            const taken = nothing || (await report(content, { cluster_id, key, cause: causeOf(entry) }));
+            const taken = nothing || (await report(content, { cluster_id, key, cause: causeOf(entry), signal }));
             const outcome = nothing ? "nothing-to-report" : "reported";
             return (tx: Transaction) => (taken ? end(tx, entry, outcome) : again(tx, entry, world));
           };

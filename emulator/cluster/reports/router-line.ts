@@ -8,6 +8,8 @@ export interface Speaker {
   /** With which the cluster speaks to the router. */
   readonly key: string;
   readonly cause: Cause | undefined;
+  /** Aborted once nothing may be said any more: the emulator closes, or what is told of is in a state that was left. */
+  readonly signal: AbortSignal;
 }
 
 /** How a cluster speaks to the router: over HTTP, with its key. */
@@ -26,8 +28,9 @@ interface LineOptions {
 }
 
 export const routerLine = ({ forwarder, timeoutMs, routerUrl }: LineOptions): RouterLine => ({
-  async ask({ key, cause }, method, target, content) {
+  async ask({ key, cause, signal }, method, target, content) {
     const origin = await routerUrl;
+    if (signal.aborted) return undefined;
     const rawHeaders = ["content-type", "application/json", "x-cluster-key", key];
     const body = Buffer.from(content === undefined ? "" : JSON.stringify(content));
     const request = { method, target, rawHeaders, body, remoteAddress: "127.0.0.1", origin, cause };

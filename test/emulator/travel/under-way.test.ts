@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
+import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { draft } from "../../support/contracts.ts";
-import { emulator, plain, sender } from "../../support/emulator.ts";
+import { acme, draft, jo, sent } from "../../support/contracts.ts";
+import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 import { restore, save, stateOf, subscribed } from "./travel.ts";
 
@@ -46,6 +47,72 @@ describe("what is under way at a restore", () => {
     assert.equal((await on.ask("POST", "clock/advance", { body: { by: "PT1M" } })).status, 200);
   });
 });
+
+describe("what a cluster reports to the router, when the contract is taken back that it is about", () => {
+  it("changes nothing any more where it is on its way", async (t) => {
+    const on = await keptInRealTime(t);
+    const slow = { direction: "incoming", operation: "signatories.add", latency_ms: 200, count: 1 };
+    await on.ask("POST", "faults", { body: slow });
+    const before = await tablesOf(on);
+    await sent(on.api);
+    await until(async () => ((await on.ask("GET", "faults")).body as { hit: number }[])[0]?.hit === 1);
+    assert.equal((await on.ask("POST", "rewind", { body: { steps: 2 } })).status, 200);
+    const reports = async () =>
+      ((await on.ask("GET", "requests?operation=signatories.add")).body as { items: Logged[] }).items;
+    await until(async () => (await reports()).length > 0);
+    assert.deepEqual(
+      (await reports()).map(({ status, findings }) => [status, ...findings.map(({ code }) => code)]),
+      [[503, "state-replaced"]],
+    );
+    assert.deepEqual(await tablesOf(on), before);
+  });
+
+  it("is not said any more where it waits for others to be said with", async (t) => {
+    const on = await keptInRealTime(t);
+    for (let round = 0; round < 5; round += 1) {
+      await sent(on.api, signedBy("left@acme.example"));
+      assert.equal((await on.ask("POST", "rewind", { body: { steps: 2 } })).status, 200);
+    }
+    await sent(on.api, signedBy("kept@acme.example"));
+    await until(async () => {
+      const { tokens, signatories } = await tablesOf(on);
+      return signatories.length > 0 && tokens.length > 0;
+    });
+    const { rows } = (await stateOf(on)) as { rows: { invitations: { token: string }[] } };
+    assert.deepEqual(await tablesOf(on), {
+      signatories: [emailHash("kept@acme.example")],
+      tokens: rows.invitations.map(({ token }) => token),
+    });
+  });
+});
+
+interface Logged {
+  readonly status: number;
+  readonly findings: readonly { readonly code: string }[];
+}
+
+/** An emulator whose clusters report at once, with a history to rewind. */
+const keptInRealTime = async (t: TestContext) =>
+  emulator(t, { deterministic: false, clock: { mode: "real" }, file: join(await testFolder(t), "emulator.json") });
+
+const signedBy = (email: string) => ({
+  counter_party_details: [{ ...acme, poc_details: { ...jo, email } }],
+});
+
+/** What the router knows of contracts: the signatories, hashed, and the tokens of invitations, without the seed's. */
+async function tablesOf(on: TestEmulator): Promise<{ readonly signatories: string[]; readonly tokens: string[] }> {
+  const { rows, mappings } = (await stateOf(on)) as {
+    rows: { signatories: { signatory_hash: string }[] };
+    mappings: { counterparty_tokens: object };
+  };
+  const signatories = rows.signatories.map(({ signatory_hash }) => signatory_hash);
+  const tokens = Object.keys(mappings.counterparty_tokens).filter((token) => token !== "counterparty-northwind");
+  return { signatories, tokens };
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo()));
+}
 
 describe("beside the rows of the state", () => {
   it("the hits of scripted faults come back", async (t) => {
