@@ -203,12 +203,12 @@ interface Staged extends RunResult {
 
 /**
  * Runs an example on an emulator of its own with the demo seed, where what it speaks of has happened; what takes a
- * person, one does, and Ctrl-C ends what goes on. Left out: the command line of the sources.
+ * person, one does, and Ctrl-C ends what goes on.
  */
-async function staged(t: TestContext, { argv, stdin }: Example, built?: Built): Promise<Staged> {
+async function staged(t: TestContext, { argv, stdin }: Example, built: Built): Promise<Staged> {
   const stage = await cliEmulator(t);
   const { cwd, emulator } = stage;
-  const svc: CliEmulator["svc"] = (words, options) => stage.svc(words, { ...options, ...(built && { built }) });
+  const svc: CliEmulator["svc"] = (words, options) => stage.svc(words, { ...options, built });
   const { url } = await receiver(t);
   const line = argv.join(" ");
   const [key = ""] = Object.keys(before)
@@ -278,7 +278,7 @@ const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonl
 const beginnings = Object.values(elsewhere).flatMap(([exit, starts]) => starts.map((start) => ({ exit, start })));
 
 /** Runs them all, one by one. What exited in another way than it should, and rows above that no example needs. */
-export async function triedOut(t: TestContext, examples: readonly Example[], built?: Built) {
+export async function triedOut(t: TestContext, examples: readonly Example[], built: Built) {
   const wrong: Record<string, string> = {};
   const unused = new Set(beginnings.map(({ start }) => start));
   for (const example of examples) {

@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
-import { promisify } from "node:util";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { describe, it } from "node:test";
 import { type Example, triedOut } from "../support/cli/examples-stage.ts";
 import { type Built, runCli } from "../support/cli/run-cli.ts";
-import { tarball } from "../support/tarball.ts";
+import { shippedBundle, shippedSvc } from "../support/shipped.ts";
 
-describe("the examples of all help pages, pasted where the tarball is installed", () => {
+describe("the examples of all help pages, pasted into a shell that has what ships", () => {
   it("work, one by one, each in a folder of its own, with what they speak of", async (t) => {
-    const built = await installed(t);
+    const built = shippedCommandLine();
     const pages = await Promise.all(
       (await commands(built)).map(async (words) => (await runCli([...words, "--help"], { built })).out),
     );
@@ -21,12 +19,10 @@ describe("the examples of all help pages, pasted where the tarball is installed"
   });
 });
 
-/** The command line of the tarball, loaded into this process: hundreds of processes would take minutes. */
-async function installed(t: TestContext): Promise<Built> {
-  const folder = await testFolder(t);
-  await promisify(execFile)("tar", ["-xzf", tarball, "-C", folder]);
-  const { commandLine } = createRequire(import.meta.url)(join(folder, "package/dist/start.cjs"));
-  return { main: commandLine().main, program: [process.execPath, join(folder, "package/bin/svc.js")] };
+/** The command line that ships, loaded into this process: hundreds of processes would take minutes. */
+function shippedCommandLine(): Built {
+  const { commandLine } = createRequire(import.meta.url)(join(shippedBundle(), "start.cjs"));
+  return { main: commandLine().main, program: [process.execPath, shippedSvc()] };
 }
 
 /** The words of every command. */
