@@ -1,21 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { describe, it } from "node:test";
-import type { AxeResults } from "axe-core";
-import { browser, type Tab } from "../support/browser.ts";
+import { browser } from "../support/browser.ts";
+import { barriersInEachScheme } from "./barriers.ts";
 import { crmB, pages, site, stage } from "./every-page.ts";
 
 const { skip, tab } = browser();
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** What axe finds that keeps somebody from using the page. */
-async function barriers(page: Tab): Promise<string[]> {
-  const { violations } = (await page.evaluate("axe.run(document, { iframes: false })")) as AxeResults;
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
-}
 
 /** How many links pages have that have any. */
 const linksOf: Readonly<Record<string, number>> = {
@@ -45,15 +34,15 @@ describe("every page in a browser", { skip }, () => {
       const page = await tab(t);
       await open(await stage(t, page));
       assert.equal(await page.getByRole("main").getByRole("heading", { level: 1 }).count(), 1);
-      await page.evaluate(axe);
+      for (const width of [320, 375, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        assert.deepEqual(await page.evaluate(overflows), [], `${width} px`);
+        if (width === 320) continue;
+        assert.deepEqual(await barriersInEachScheme(page), { light: [], dark: [] }, `${width} px`);
+      }
       const backgrounds = new Set<string>();
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
-        for (const width of [320, 375, 1280]) {
-          await page.setViewportSize({ width, height: 800 });
-          assert.deepEqual(await page.evaluate(overflows), [], `${width} px`);
-          if (width !== 320) assert.deepEqual(await barriers(page), [], `${width} px, ${colorScheme}`);
-        }
         backgrounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
       }
       assert.equal(backgrounds.size, 2);
