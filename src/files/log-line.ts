@@ -53,7 +53,14 @@ function checkedLine(text: string): WrittenLine {
   return { bytes, checksum };
 }
 
-export const hexOf = (checksum: number): string => checksum.toString(16).padStart(checksumLength, "0");
+const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+// By bytes: the engine takes a number as long as this one for a fraction, and needs ten times as long for its digits.
+export const hexOf = (checksum: number): string =>
+  hexOfByte[checksum >>> 24]! +
+  hexOfByte[(checksum >>> 16) & 0xff]! +
+  hexOfByte[(checksum >>> 8) & 0xff]! +
+  hexOfByte[checksum & 0xff]!;
 
 /** The text of a line without its newline and its checksum; undefined when the checksum is wrong. */
 export function checkedText(line: Buffer): string | undefined {
