@@ -8,7 +8,6 @@ const failedFile = "failed";
 /** Runs compiled files of tests with Node's runner; `folder` is where `compileTests` put them. Resolves with the exit code. */
 export function runTests(compiled: readonly string[], folder: string, options: readonly string[]): Promise<number> {
   const argv = [
-    "--enable-source-maps",
     // Tests make much that lives briefly: with 16 MB for it, a tenth of their time went to collecting.
     "--max-semi-space-size=64",
     // One process more than there are processors: helpers would only take them from each other.
@@ -17,7 +16,7 @@ export function runTests(compiled: readonly string[], folder: string, options: r
     "--test",
     // A test that waits for ever fails, with its name, instead of holding up the pipeline.
     "--test-timeout=600000",
-    ...(options.some((option) => option.startsWith("--test-reporter")) ? [] : reporters(folder)),
+    ...(options.some((option) => option.startsWith("--test-reporter")) ? ["--enable-source-maps"] : reporters(folder)),
     ...options,
     ...compiled,
   ];
@@ -35,7 +34,7 @@ export function failedIn(folder: string): string[] {
 
 /** In a pipe, too: what failed is told again at the end, where a log of thousands of lines is read. */
 const reporters = (folder: string): readonly string[] => [
-  "--test-reporter=spec",
+  `--test-reporter=${pathToFileURL(join(folder, "report.js"))}`,
   "--test-reporter-destination=stdout",
   `--test-reporter=${pathToFileURL(join(folder, "failed-files.js"))}`,
   `--test-reporter-destination=${join(folder, failedFile)}`,

@@ -13,6 +13,7 @@ export const programs = {
   "typescript-five": "test/interop/typescript-five.ts",
   "follow-tests": "test/runner/follow-tests.ts",
   "failed-files": "test/runner/failed-files.ts",
+  report: "test/runner/report.ts",
   // The name by which the emulator looks for it.
   "pdf-process": "emulator/cluster/pdf/process.ts",
 } as const;
