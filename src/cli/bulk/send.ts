@@ -53,8 +53,10 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   // Bodies of so many bytes were too large for the service: later ones are halved without asking again.
   let tooLargeBytes = Number.POSITIVE_INFINITY;
 
+  // What a batch adds to it are texts, made as they are to be: to check each would take longer than to send them.
+  const withoutValues = CheckedCall.of(operation, work.call([], scope));
   const requestOf = (values: readonly string[], key: string) => {
-    const built = buildRequest(CheckedCall.of(operation, work.call(values, scope)), baseUrls, credentials);
+    const built = buildRequest(withoutValues.with(work.call(values, scope)), baseUrls, credentials);
     const headers = { ...built.headers, "idempotency-key": key };
     // Bytes lie beside the heap: as a text the body would be copied by the garbage collector while it is in flight.
     return { ...built, headers, body: Buffer.from(built.body as string) };
