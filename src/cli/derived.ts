@@ -8,10 +8,11 @@ import { InvalidArguments, UnreadableAnswer } from "../client/errors.ts";
 import { type Answer, readable } from "../client/response.ts";
 import type { CommandSpec, Paged } from "../derive/command-spec.ts";
 import type { Context, Input } from "./command.ts";
+import { unknownIn } from "./connection/named-things.ts";
 import type { FailureKind } from "./failure.ts";
 import { nothingFound } from "./nothing-found.ts";
 import { checkFields } from "./output/output.ts";
-import { allParts, firstPart, noteRest } from "./pages.ts";
+import { allParts, firstPart, noteRest, pastEnd } from "./pages.ts";
 import { argumentsOf, usageOfProblems } from "./parse/arguments.ts";
 import { confirmName, confirmYes } from "./prompt/confirm.ts";
 import { withSpinner } from "./terminal/spinner.ts";
@@ -105,9 +106,10 @@ export async function call<Value = unknown>(
       if (reads) readable(answer);
       if (secrets) await masked(answer.value, secrets, context);
       await report(answer, context);
-      await show(spec, operation, answer, input, context);
-      if (spec.paged && isObject(answer.value))
-        await noteRest(spec.paged, spec.rows!, answer.value, changed.args.query ?? {}, context);
+      const query = changed.args.query ?? {};
+      const lack = await lackOf(spec, answer.value, query, { client, signal });
+      await show(spec, operation, answer, input, context, lack);
+      if (spec.paged && isObject(answer.value)) await noteRest(spec.paged, spec.rows!, answer.value, query, context);
       return answer as Answer<Value>;
     },
   };
@@ -180,6 +182,28 @@ async function confirmed(spec: CommandSpec, { positionals, flags }: Input, conte
 export const leftOut = (count: number | undefined): string =>
   `${count ?? "Some"} were left out, since they were not read fast enough`;
 
+/** Why a list is empty, where more can be told than that it is. */
+async function lackOf(
+  { paged, rows, service, method }: CommandSpec,
+  value: unknown,
+  query: NonNullable<CallArguments["query"]>,
+  asking: Parameters<typeof unknownIn>[1],
+): Promise<string | undefined> {
+  const listed = rows !== undefined && isObject(value) ? value[rows] : value;
+  if (!Array.isArray(listed) || listed.length > 0 || method !== "GET") return undefined;
+  const past = paged && isObject(value) ? pastEnd(paged, rows!, value, query) : undefined;
+  return past ?? (service === "emulator" ? unknownIn(query, asking) : undefined);
+}
+
+/** Flags that leave rows out, of those that were given. */
+const filtersIn = ({ flags }: CommandSpec, given: Input["flags"]): string[] =>
+  flags
+    .filter(({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !placing.has(target.name))
+    .map(({ flag }) => flag);
+
+/** Of a query: which of the rows that were found are answered, and in what order. */
+const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
+
 /** Notes of an answer that is good all the same. */
 async function report({ headers, drift }: Answer, { output, globals }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
@@ -193,11 +217,12 @@ async function show(
   answer: Answer,
   input: Input,
   context: Context,
+  lack: string | undefined,
 ): Promise<void> {
   const { output, host, signal } = context;
   const file = input.flags.output as string | undefined;
-  const none = nothingFound(spec.words);
-  const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none };
+  const none = nothingFound(spec.words, filtersIn(spec, input.flags));
+  const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
   // Of several successes the one that came decides: a page, or the location of one.
   switch (operation.responses[answer.status]?.kind ?? spec.output) {
     case "empty":

@@ -19,10 +19,18 @@ const inPlace = lookupTable<string>({
   "emulator clock advance": "Nothing was due until then; svc emulator clock tells the time",
 });
 
-/** What a person reads in place of an empty table: that it is, and what comes next. */
-export function nothingFound(words: readonly string[]): string {
+/**
+ * What a person reads in place of an empty table: that it is, and what comes next, or which flags have left everything
+ * out.
+ */
+export function nothingFound(words: readonly string[], filters: readonly string[] = []): string {
   const other = inPlace[words.join(" ")];
   if (other !== undefined) return other;
+  if (filters.length > 0) return nothingWith(filters);
   const maker = makers[words.join(" ")];
   return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
 }
+
+/** The same of a list that these flags have made shorter. */
+export const nothingWith = (filters: readonly string[]): string =>
+  `Nothing found with ${filters.map((flag) => `--${flag}`).join(" and ")}`;

@@ -36,14 +36,24 @@ export async function allParts<P extends Part, Q extends Query>(
 }
 
 /** Says beside what is printed that there are more rows. */
-export async function noteRest({ by, total }: Paged, rows: string, part: Part, query: Query, context: Context) {
+export async function noteRest(paged: Paged, rows: string, part: Part, query: Query, context: Context) {
   const { output, globals } = context;
   const shown = rowsIn(part, rows).length;
-  const count = Number(part[total]);
-  if (globals.quiet || !(shown < count)) return;
-  const isLater = (by === "page" && Number(query.page ?? 1) > 1) || (by === "offset" && Number(query.offset ?? 0) > 0);
-  await output.warn(isLater ? `${shown} of ${count}, --all for all` : `${shown} of ${count}, --all for the rest`);
+  const count = Number(part[paged.total]);
+  if (globals.quiet || !(shown < count) || pastEnd(paged, rows, part, query) !== undefined) return;
+  const share = `${shown} of ${count}`;
+  await output.warn(isLater(paged, query) ? `${share}, --all for all` : `${share}, --all for the rest`);
 }
+
+/** What is said in place of a part that begins behind the last row: that there are rows. */
+export function pastEnd(paged: Paged, rows: string, part: Part, query: Query): string | undefined {
+  const count = Number(part[paged.total]);
+  if (rowsIn(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;
+  return `Nothing from --${paged.by} ${query[paged.by!]} on: there are ${count}, --all for all`;
+}
+
+const isLater = ({ by }: Paged, query: Query): boolean =>
+  (by === "page" && Number(query.page ?? 1) > 1) || (by === "offset" && Number(query.offset ?? 0) > 0);
 
 const rowsIn = (part: Part, name: string): readonly unknown[] => {
   const rows = part[name];

@@ -19,6 +19,8 @@ export interface TableView {
   readonly rows?: string | undefined;
   /** Says that there is nothing, to people: `No webhooks`. */
   readonly none?: string;
+  /** Why there is nothing, where nobody would expect that: said in the place of `none`, and in every format. */
+  readonly lack?: string | undefined;
 }
 
 /**
@@ -62,6 +64,11 @@ export function createOutput(host: Host, globals: Globals): Output {
   const printRows = (rows: readonly (readonly string[])[]) => printer.rows(rows, rowFormat);
 
   async function show(value: unknown, view: TableView = {}): Promise<void> {
+    await showValue(value, view);
+    if (view.lack !== undefined) await note(view.lack);
+  }
+
+  async function showValue(value: unknown, view: TableView): Promise<void> {
     const chosen = globals.fields;
     if (chosen) checkFields(chosen, view.fields ?? []);
     const rows = rowsOf(value, view.rows);
@@ -92,7 +99,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     const values = rows.map((row) => columns.map((name) => (isObject(row) ? at(row, name) : row)));
     const cells = values.map((row) => row.map(cell));
     if (format === "csv" || format === "tsv") return printRows([columns, ...cells]);
-    if (rows.length === 0) return note(view.none ?? "Nothing found");
+    if (rows.length === 0) return view.lack === undefined ? note(view.none ?? "Nothing found") : undefined;
     if (!isTable) return printRows(cells);
     const whole = stdout.isTTY ? usualColumns : Number.POSITIVE_INFINITY;
     const window = globals.wide ? Number.POSITIVE_INFINITY : (windowOf(stdout, host.env) ?? whole);

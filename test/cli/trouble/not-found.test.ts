@@ -29,3 +29,23 @@ it("what does not exist exits 5 in every command, whatever it was to be asked or
   for (const line of lines) codes[line] = (await svc(line)).exit;
   assert.deepEqual(codes, Object.fromEntries(lines.map((line) => [line, 5])));
 });
+
+it("an intake that is not there is refused by 403: why that may be, and where those that are there stand", async (t) => {
+  const { svc } = await cliEmulator(t);
+  for (const line of ["intake show 1", "intake update 1 --title New", "intake delete 1 --yes"]) {
+    const { exit, err } = await svc(line);
+    assert.deepEqual(
+      [exit, err],
+      [
+        4,
+        [
+          "error: The service refused (403): You do not have permission to perform this action.",
+          "  It says so of an intake that is not there, or of another workspace, and where the user may not see it.",
+          "  try: svc intake list",
+          "",
+        ].join("\n"),
+      ],
+      line,
+    );
+  }
+});

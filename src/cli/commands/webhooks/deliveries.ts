@@ -6,7 +6,9 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { follow } from "../../connection/follow.ts";
+import { unknownIn } from "../../connection/named-things.ts";
 import { UsageError } from "../../failure.ts";
+import { nothingWith } from "../../nothing-found.ts";
 import { allParts, firstPart, noteRest } from "../../pages.ts";
 import { picked } from "../../parse/picked.ts";
 import { refuseRealService } from "./why.ts";
@@ -63,9 +65,15 @@ async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) 
   const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal: context.signal });
   const first = await fetch(query);
   const whole = flags.all === true ? await allParts(paged, "items", first, query, fetch) : first;
+  const filters = (["webhook", "activity", "contract", "outcome"] as const).filter((name) => flags[name] !== undefined);
+  const isEmpty = whole.items.length === 0;
   await context.output.show(whole.items.map(row), {
     columns,
-    none: "No deliveries; svc webhooks trigger tells subscriptions of an activity",
+    none:
+      filters.length > 0
+        ? nothingWith(filters)
+        : "No deliveries; svc webhooks trigger tells subscriptions of an activity",
+    lack: isEmpty ? await unknownIn(query, { client, signal: context.signal }) : undefined,
   });
   await noteRest(paged, "items", whole, query, context);
   return undefined;

@@ -1,0 +1,60 @@
+import { lookupTable } from "../../base/lookup-table.ts";
+import type { Client } from "../../client/client.ts";
+import { ServiceError } from "../../client/errors.ts";
+
+type Query = Readonly<Record<string, unknown>>;
+type Asking = { readonly client: Client; readonly signal: AbortSignal };
+
+interface Named {
+  /** The command that lists them. */
+  readonly list: string;
+  readonly exists: (id: string, asking: Asking) => Promise<boolean>;
+}
+
+/** What lists of an emulator are asked for, by the name of the query's member. */
+const named = lookupTable<Named>({
+  webhook: {
+    list: "svc webhooks list",
+    async exists(wanted, { client, signal }) {
+      const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
+      return (await client.call(listControlWebhooks, {}, { signal })).some(({ id }) => String(id) === wanted);
+    },
+  },
+  contract: {
+    list: "svc emulator contracts",
+    async exists(id, { client, signal }) {
+      const { showContract } = await import("../../api/emulator/contracts/contract-details.ts");
+      try {
+        await client.call(showContract, { params: { id } }, { signal });
+        return true;
+      } catch (error) {
+        if (error instanceof ServiceError && error.status === 404) return false;
+        throw error;
+      }
+    },
+  },
+  cluster: {
+    list: "svc emulator clusters",
+    async exists(wanted, { client, signal }) {
+      const { listControlClusters } = await import("../../api/emulator/clusters.ts");
+      return (await client.call(listControlClusters, {}, { signal })).some(({ id }) => id === wanted);
+    },
+  },
+  workspace: {
+    list: "svc emulator workspaces",
+    async exists(wanted, { client, signal }) {
+      const { listWorkspaces } = await import("../../api/emulator/state/state.ts");
+      return (await client.call(listWorkspaces, {}, { signal })).some(({ id }) => String(id) === wanted);
+    },
+  },
+});
+
+/** What is said of the first thing that a query names and that the emulator does not have. */
+export async function unknownIn(query: Query, asking: Asking): Promise<string | undefined> {
+  for (const [name, value] of Object.entries(query)) {
+    const thing = named[name];
+    if (thing === undefined || value === undefined || (await thing.exists(String(value), asking))) continue;
+    return `There is no ${name} ${value}; ${thing.list} tells which there are`;
+  }
+  return undefined;
+}

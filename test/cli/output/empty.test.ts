@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { draft } from "../../support/contracts.ts";
+
+it("a list that begins behind its last row says how many there are, in every format", async (t) => {
+  const { svc, emulator: on } = await cliEmulator(t);
+  for (let made = 0; made < 3; made += 1) await draft(on.api);
+  const note = "Nothing from --page 99 on: there are 3, --all for all\n";
+  const plain = await svc("contracts list --page 99");
+  assert.deepEqual([plain.exit, plain.out, plain.err], [0, "", note]);
+  const json = await svc("contracts list --page 99 --json=id");
+  assert.deepEqual([json.exit, json.out, json.err], [0, "[]\n", note]);
+  const offset = await svc("emulator contracts --offset 7");
+  assert.deepEqual([offset.out, offset.err], ["", "Nothing from --offset 7 on: there are 3, --all for all\n"]);
+  assert.equal((await svc("contracts list --page 99 --quiet")).err, "");
+});
+
+it("an empty list names the flags that left everything out, not what would make a first row", async (t) => {
+  const { svc, emulator: on } = await cliEmulator(t);
+  await draft(on.api);
+  const [one, two] = [
+    await svc("contracts list --query nowhere"),
+    await svc("emulator requests --service storage --status 418"),
+  ];
+  assert.deepEqual([one.exit, one.out, one.err], [0, "", "Nothing found with --query\n"]);
+  assert.equal(two.err, "Nothing found with --service and --status\n");
+});
+
+it("an empty list says of what a flag names that it does not exist, in every format", async (t) => {
+  const { svc, emulator: on } = await cliEmulator(t, { clock: { mode: "manual" } });
+  await svc("webhooks create --title t --url http://127.0.0.1:9/hooks --only-for-activities CONTRACT_SIGNED");
+  await draft(on.api);
+  const lines = {
+    "webhooks deliveries --webhook 999": "There is no webhook 999; svc webhooks list tells which there are",
+    "emulator deliveries --webhook 999": "There is no webhook 999; svc webhooks list tells which there are",
+    "emulator deliveries --contract T-99": "There is no contract T-99; svc emulator contracts tells which there are",
+    "emulator emails --contract 99": "There is no contract 99; svc emulator contracts tells which there are",
+    "emulator invitations --cluster eu-9": "There is no cluster eu-9; svc emulator clusters tells which there are",
+    "emulator invitations --workspace 99": "There is no workspace 99; svc emulator workspaces tells which there are",
+    "webhooks deliveries --webhook 1": "Nothing found with --webhook",
+    "emulator deliveries --contract T-1": "Nothing found with --contract",
+  };
+  for (const [line, note] of Object.entries(lines)) {
+    const { exit, out, err } = await svc(line);
+    assert.deepEqual([exit, out, err], [0, "", `${note}\n`], line);
+  }
+  const json = await svc("emulator deliveries --webhook 999 --json=id");
+  assert.deepEqual([json.out, json.err], ["[]\n", `${lines["emulator deliveries --webhook 999"]}\n`]);
+});
