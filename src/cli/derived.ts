@@ -51,6 +51,8 @@ export interface CallChanges {
   readonly secrets?: readonly string[];
   /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
+  /** What was done, in words: a person at a terminal reads them in place of an answer that does not say it. */
+  readonly outcome?: (call: CheckedCall) => string;
 }
 
 /**
@@ -61,7 +63,7 @@ export async function call<Value = unknown>(
   spec: CommandSpec,
   input: Input,
   context: Context,
-  { query, sign, credentials, reads, confirm, secrets }: CallChanges = {},
+  { query, sign, credentials, reads, confirm, secrets, outcome }: CallChanges = {},
 ): Promise<PreparedCall<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
@@ -108,7 +110,9 @@ export async function call<Value = unknown>(
       await report(answer, context);
       const query = changed.args.query ?? {};
       const lack = await lackOf(spec, answer.value, query, { client, signal });
-      await show(spec, operation, answer, input, context, lack);
+      if (outcome && context.output.format === "table" && context.host.stdout.isTTY) {
+        await context.output.print(outcome(changed));
+      } else await show(spec, operation, answer, input, context, lack);
       if (spec.paged && isObject(answer.value)) await noteRest(spec.paged, spec.rows!, answer.value, query, context);
       return answer as Answer<Value>;
     },
@@ -204,10 +208,15 @@ const filtersIn = ({ flags }: CommandSpec, given: Input["flags"]): string[] =>
 /** Of a query: which of the rows that were found are answered, and in what order. */
 const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
+const movedNote = (count: number): string =>
+  count === 1
+    ? "1 identifier was mapped to another cluster before and has been moved"
+    : `${count} identifiers were mapped to another cluster before and have been moved`;
+
 /** Notes of an answer that is good all the same. */
 async function report({ headers, drift }: Answer, { output, globals }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
-  if (moved) await output.note(`${moved} identifiers were mapped to another cluster before and have been moved`);
+  if (moved) await output.note(movedNote(Number(moved)));
   if (globals.verbose) for (const line of drift) await output.note(`differs from the declaration: ${line}`);
 }
 

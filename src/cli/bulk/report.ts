@@ -46,6 +46,12 @@ const verbs = { map: ["Mapped", "to"], unmap: ["Removed", "from"], offboard: ["R
 
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
+/** `Mapped 3 e-mails to eu-1` */
+export function outcomeOf({ action, noun }: Pick<BulkWork, "action" | "noun">, rows: number, cluster: string): string {
+  const [verb, preposition] = verbs[action];
+  return `${verb} ${counted(rows, noun)} ${preposition} ${cluster}`;
+}
+
 export async function showReport(
   report: JobReport,
   work: BulkWork,
@@ -53,8 +59,7 @@ export async function showReport(
   { output }: Context,
 ): Promise<void> {
   if (output.format !== "table") return output.show(report);
-  const [verb, preposition] = verbs[work.action];
-  await output.print(`${verb} ${counted(report.rows, work.noun)} ${preposition} ${report.cluster_id}`);
+  await output.print(outcomeOf(work, report.rows, report.cluster_id));
   if (shard && report.rows + report.invalid + report.failed === 0) {
     await output.note(`The share ${shard.index}/${shard.of} holds no rows`);
   }

@@ -57,6 +57,25 @@ describe("mapping from a file", () => {
     );
   });
 
+  it("tells at a terminal what a few identifiers on the command line came to; a program reads the bare answer", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const emails = "--email-hash-list a@few.example --email-hash-list b@few.example";
+    const mapped = await svc(`router map-emails ${emails} --cluster eu-1`, { tty: true });
+    assert.deepEqual([mapped.exit, mapped.out], [0, "Mapped 2 e-mails to eu-1\n"]);
+    const moved = await svc("router map-emails --email-hash-list a@few.example --cluster us-1", { tty: true });
+    assert.deepEqual(
+      [moved.out, moved.err],
+      ["Mapped 1 e-mail to us-1\n", "1 identifier was mapped to another cluster before and has been moved\n"],
+    );
+    const removed = await svc(`router unmap-emails ${emails} --cluster eu-1 --confirm eu-1`, { tty: true });
+    assert.deepEqual([removed.exit, removed.out], [0, "Removed 2 e-mails from eu-1\n"]);
+    for (const flags of ["", " --json"]) {
+      const piped = await svc(`router map-emails ${emails} --cluster eu-1${flags}`);
+      assert.deepEqual([piped.exit, piped.out], [0, "true\n"], flags);
+    }
+    assert.equal((await svc(`router map-emails ${emails} --cluster eu-1 --json`, { tty: true })).out, "true\n");
+  });
+
   it("sends batches, a bounded number at a time, and counts what was moved from another cluster", async (t) => {
     const cli = await cliEmulator(t);
     const stdin = Array.from({ length: 2_500 }, (_, i) => `bulk-${i}@many.example\n`).join("");

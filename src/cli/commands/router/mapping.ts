@@ -5,9 +5,10 @@ import type { TypedFlag } from "../../../derive/flag-values.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
 import type { IdentifierKind } from "../../bulk/input/identifiers.ts";
 import { type MappingJob, mappingTables } from "../../bulk/mapping-work.ts";
+import { outcomeOf } from "../../bulk/report.ts";
 import { workNamed } from "../../bulk/works.ts";
 import { type Command, type Context, command, type InputOf } from "../../command.ts";
-import { runDerived } from "../../derived.ts";
+import { type CallChanges, runDerived } from "../../derived.ts";
 import { type FailureKind, InputRequired, UsageError } from "../../failure.ts";
 import { confirmRemoval, removalFlag } from "./removal.ts";
 
@@ -116,16 +117,17 @@ async function runFew(
     const file = "<file> required: a file with one identifier a row, or - for what is piped in";
     throw new InputRequired("file", `${file}; or --${flag}`);
   }
-  const confirm = ({ args }: CheckedCall) => {
+  const { noun } = kind;
+  const meant = ({ args }: CheckedCall) => {
     const { cluster_id, [listField]: list } = fieldsOf(args.body);
-    return confirmRemoval(
-      { noun: kind.noun, cluster: String(cluster_id), rows: [list].flat().length },
-      input.flags.confirm,
-      context,
-    );
+    return { cluster: String(cluster_id), rows: [list].flat().length };
   };
-  const sign = (given: CheckedCall) => withSent(given, kind, listField);
-  return runDerived(spec, input, context, action === "unmap" ? { sign, confirm } : { sign });
+  const changes: CallChanges = {
+    sign: (given) => withSent(given, kind, listField),
+    outcome: (sent) => outcomeOf({ action, noun }, meant(sent).rows, meant(sent).cluster),
+  };
+  const confirm = (asked: CheckedCall) => confirmRemoval({ noun, ...meant(asked) }, input.flags.confirm, context);
+  return runDerived(spec, input, context, action === "unmap" ? { ...changes, confirm } : changes);
 }
 
 /** The request with what is sent for each identifier, as for the rows of a file: an address as its hash. */
