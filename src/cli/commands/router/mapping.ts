@@ -118,15 +118,15 @@ async function runFew(
     throw new InputRequired("file", `${file}; or --${flag}`);
   }
   const { noun } = kind;
-  const meant = ({ args }: CheckedCall) => {
+  const mappedIn = ({ args }: CheckedCall) => {
     const { cluster_id, [listField]: list } = fieldsOf(args.body);
     return { cluster: String(cluster_id), rows: [list].flat().length };
   };
   const changes: CallChanges = {
     sign: (given) => withSent(given, kind, listField),
-    outcome: (sent) => outcomeOf({ action, noun }, meant(sent).rows, meant(sent).cluster),
+    outcome: (sent) => outcomeOf({ action, noun }, mappedIn(sent).rows, mappedIn(sent).cluster),
   };
-  const confirm = (asked: CheckedCall) => confirmRemoval({ noun, ...meant(asked) }, input.flags.confirm, context);
+  const confirm = (asked: CheckedCall) => confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
   return runDerived(spec, input, context, action === "unmap" ? { ...changes, confirm } : changes);
 }
 
