@@ -11,8 +11,6 @@ const mask = "[redacted]";
  */
 export function shownTarget(target: string, operation: string | undefined): string {
   const declared = declaredOf(operation);
-  // Nothing of it is the caller's: most of what changes something, and each of that is written down.
-  if (target === declared?.path) return target;
   // Credentials, and places behind which a secret stands.
   const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/s.exec(redactUrl(target)) ?? [];
   return shownPath(path, declared) + shownQuery(query, declared);
@@ -26,7 +24,6 @@ export function shownReceiver(url: string): string {
 }
 
 interface Declared {
-  readonly path: string;
   readonly query: ReadonlySet<string>;
   /** Its path has a hash of an e-mail address, which looks like a key. */
   readonly hasHash: boolean;
@@ -41,7 +38,6 @@ function declaredOf(operation: string | undefined): Declared | undefined {
     known.set(
       operation,
       found && {
-        path: found.path,
         query: new Set(Object.keys(found.request.query?.shape ?? {}).filter((name) => !isSecretName(name))),
         hasHash: /\{\w*hash\}/.test(found.path),
       },

@@ -119,6 +119,17 @@ describe("what follows from a request", () => {
     for (const row of causes) assert.match(row.trace, /^[0-9a-f]{32}$/);
   });
 
+  it("is told with its own target, whatever the one before it came to", async (t) => {
+    const on = await emulator(t, manual);
+    const path = "/api/v2.1/public/webhooks/";
+    for (const query of ["", "", "?x=s3cr3t", "?y=1", ""]) await on.api("POST", `${path}${query}`, { body: dead });
+    const shown = ["", "", "?x=[redacted]", "?y=[redacted]", ""].map((query) => `webhooks.create POST ${path}${query}`);
+    assert.deepEqual(
+      (await rowsOf(on)).causes.map(({ what }) => what),
+      shown,
+    );
+  });
+
   it("is never told of a number that another request had before a restart or an import", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const first = await outForSignature(t, { file });
