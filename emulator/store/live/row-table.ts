@@ -1,5 +1,6 @@
 import { EmulatorBug } from "../../../src/base/bug.ts";
 import type { AnyRows, IndexValue, Slice } from "../port.ts";
+import { freezerOf } from "./frozen-rows.ts";
 import { SortedList } from "./sorted-list.ts";
 
 /** A row in its table. The ordinal is its place in the order of insertion, kept when the row is replaced. */
@@ -20,6 +21,8 @@ type Placed = IndexValue | readonly IndexValue[] | undefined;
 export class RowTable {
   readonly declaration: AnyRows;
   readonly #keyOf: (row: object) => string;
+  /** Made for the first row: most collections of an emulator stay empty. */
+  #freeze: ((row: object) => void) | undefined;
   readonly #entries = new Map<string, StoredRow>();
   readonly #insertion = new SortedList<StoredRow>();
   readonly #indexes: readonly Index[];
@@ -50,7 +53,8 @@ export class RowTable {
 
   /** Adds or replaces, and freezes. Returns the row that was there before. */
   put(row: object): { readonly key: string; readonly before: object | undefined } {
-    freeze(row);
+    this.#freeze ??= freezerOf(this.declaration.schema);
+    this.#freeze(row);
     const key = this.#keyOf(row);
     const entry = this.#entries.get(key);
     if (entry === undefined) {
@@ -136,14 +140,4 @@ function takeOut(list: SortedList<StoredRow>, placed: Placed, { ordinal }: Store
   if (placed === undefined) return;
   if (typeof placed !== "object") list.remove(placed, ordinal);
   else for (const value of new Set(placed)) list.remove(value, ordinal);
-}
-
-/** Rows are handed out by reference, so nothing in them may change. */
-function freeze(value: object): void {
-  if (Object.isFrozen(value)) return;
-  Object.freeze(value);
-  for (const name in value) {
-    const part: unknown = value[name as keyof object];
-    if (typeof part === "object" && part !== null) freeze(part);
-  }
 }

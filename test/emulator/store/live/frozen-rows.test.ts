@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { freezerOf } from "../../../../emulator/store/live/frozen-rows.ts";
+
+const part = z.strictObject({ word: z.string() });
+
+describe("a row that is frozen", () => {
+  for (const [kind, field, value] of [
+    ["a list", z.array(part), [{ word: "a" }]],
+    ["an object", part, { word: "a" }],
+    ["an object or null", part.nullable(), { word: "a" }],
+    ["an object or nothing", part.optional(), { word: "a" }],
+    ["a record", z.record(z.string(), part), { b: { word: "a" } }],
+    ["one of several kinds", z.union([z.string(), part]), { word: "a" }],
+    ["anything", z.unknown(), { word: "a" }],
+  ] as const) {
+    it(`is frozen to its depths where a field holds ${kind}`, () => {
+      const row = { id: 1, field: value };
+      freezerOf(z.strictObject({ id: z.int(), field }))(row);
+      assert.deepEqual(thawed(row), []);
+    });
+  }
+
+  it("is so in fields that its schema does not name", () => {
+    const row = { id: 1, other: [{ word: "a" }] };
+    freezerOf(z.looseObject({ id: z.int() }))(row);
+    assert.deepEqual(thawed(row), []);
+  });
+
+  it("may hold null, and lack what it need not have", () => {
+    const row = { id: 1, field: null };
+    freezerOf(z.strictObject({ id: z.int(), field: part.nullable(), other: part.optional() }))(row);
+    assert.deepEqual(thawed(row), []);
+  });
+});
+
+/** The paths of all that can still be changed. */
+function thawed(value: unknown, path = "row"): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const within = Object.entries(value).flatMap(([name, inner]) => thawed(inner, `${path}.${name}`));
+  return Object.isFrozen(value) ? within : [path, ...within];
+}
