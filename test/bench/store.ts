@@ -4,6 +4,8 @@ import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
+import type { Cause } from "../../emulator/store/cause.ts";
+import { causeRows, causes, mostCauses } from "../../emulator/store/causes.ts";
 import { openFileStore } from "../../emulator/store/file/file-store.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
@@ -29,6 +31,7 @@ try {
   await comparePages();
   await compareDurable();
   await compareHistory();
+  await compareCauses();
   await small.close();
   await large.close();
   await compareStart(join(folder, "large.json"));
@@ -121,6 +124,27 @@ async function compareHistory(): Promise<void> {
   const sizes = await Promise.all(files.map(async (name) => (await stat(join(history, name))).size));
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   figure("what history takes on the disk, against its limit", bytes / limit, "<= 1");
+}
+
+/** Beyond as many causes as are kept, so that the oldest go; what is written is a single mapping, the shortest there is. */
+async function compareCauses(): Promise<void> {
+  const open = (name: string) =>
+    openFileStore({ path: join(folder, name), collections: [...collections, causes], wall: systemWall });
+  const bare = await open("causeless.json");
+  const caused = await open("caused.json");
+  const row = causeRows({ wall: systemWall });
+  const what = "cluster-emails.map POST /router/v1/cluster_emails/bulk";
+  const causeOf = (id: string): Cause => ({ id, row: (before) => row({ id, what, at: systemWall.now(), before }) });
+  const write =
+    (store: Store, cause = (id: string): Cause => ({ id })) =>
+    async (i: number) => {
+      const identifiers = [String(i).padStart(64, "0")];
+      await store.transaction("map", (tx) => tx.map(owners, "eu-1", identifiers), cause(`request:${i}`));
+    };
+  const [without, withCauses] = await alternate(write(bare), write(caused, causeOf), mostCauses, 64);
+  figure("durable writes with their causes, against without (without HTTP)", without / withCauses, "");
+  await bare.close();
+  await caused.close();
 }
 
 /** A process that opens the store, against one that reads and parses the same file; both from their bare start. */
