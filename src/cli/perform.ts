@@ -88,11 +88,12 @@ async function withList(error: unknown, { words }: Declared): Promise<unknown> {
   return isThere && words.at(-1) !== "list" ? new PartialFailure(error, [], { next: list }) : error;
 }
 
-/** Where nobody answers any more, this folder may know of who does. */
+/** Where nobody answers any more, this folder may know of who does; and who refuses may be another than was meant. */
 async function withEnded(error: unknown, context: Context): Promise<unknown> {
-  if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return error;
-  const { hintOfEnded } = await import("./connection/ended-emulator.ts");
-  const hint = await hintOfEnded(error, context);
+  const isRefused = error instanceof ServiceError && error.status === 401;
+  if (!isRefused && !(error instanceof NetworkError && error.code === "ECONNREFUSED")) return error;
+  const { hintOfEnded, hintOfRefused } = await import("./connection/ended-emulator.ts");
+  const hint = isRefused ? await hintOfRefused(error, context) : await hintOfEnded(error, context);
   return hint === undefined ? error : new PartialFailure(error, [], { hint });
 }
 

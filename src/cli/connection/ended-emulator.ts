@@ -1,4 +1,4 @@
-import { NetworkError } from "../../client/errors.ts";
+import { NetworkError, ServiceError } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
 import type { EmulatorHere } from "./emulator-access.ts";
 
@@ -40,6 +40,19 @@ export async function hintOfEnded(error: unknown, context: Context): Promise<str
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
   const ended = (await endedEmulator(context, "services")) ?? (await endedEmulator(context, "control"));
   return ended && evalAgain(ended);
+}
+
+/**
+ * What a person does where an emulator of this machine refuses what the environment holds: another one may have begun at
+ * the address of the one that it was printed by. Undefined where something else than the environment says where to go.
+ */
+export async function hintOfRefused(error: unknown, { globals, host }: Context): Promise<string | undefined> {
+  if (!(error instanceof ServiceError) || error.status !== 401) return undefined;
+  if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
+  const { SVC_EMULATOR_URL: address } = host.env;
+  const { isOnThisMachine } = await import("./emulator-access.ts");
+  if (!address || !isOnThisMachine(address)) return undefined;
+  return `The variables of this shell may be those of the emulator that had this address before: eval "$(svc emulator env)" again, in the folder of the one that runs.`;
 }
 
 /**

@@ -41,6 +41,23 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     assert.ok(err.includes(`router: ${told("SVC_BASE_URL")}`), err);
   });
 
+  it("is told that it may be an earlier one's where another has begun at its address", async (t) => {
+    const { svc, twin } = await stage(t);
+    const env = {
+      SVC_BASE_URL: twin.routerUrl,
+      SVC_CONTRACTS_URL: "",
+      SVC_EMULATOR_URL: `${twin.routerUrl}/_emulator`,
+    };
+    const hint =
+      '  The variables of this shell may be those of the emulator that had this address before: eval "$(svc emulator env)" again, in the folder of the one that runs.';
+    for (const line of ["contracts templates list", "emulator clock"]) {
+      const { exit, err } = await svc(line, env);
+      assert.deepEqual([exit, err.split("\n").slice(1)], [4, [hint, ""]], `${line}: ${err}`);
+    }
+    const elsewhere = await svc("contracts templates list", { ...env, SVC_EMULATOR_URL: "" });
+    assert.match(elsewhere.err, /\n {2}Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, /);
+  });
+
   it("is told nothing of the kind where the address is another's, or no emulator runs here", async (t) => {
     const { svc, elsewhere } = await stage(t);
     const usual = "  Check the address and that the service is up.\n";

@@ -58,7 +58,18 @@ describe("a second svc emulator start", () => {
     const { port } = await started(t, "emulator start --port 0");
     const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
     assert.equal(exit, 1);
-    assert.match(err, /^error: An emulator with another state listens on port \d+ or the ones after it already\.\n/);
+    const [message, hint] = err.split("\n");
+    assert.equal(
+      message,
+      `error: An emulator with another state listens on port ${port} or the ones after it already.`,
+    );
+    assert.match(hint!, /^ {2}It may be one whose \.svc was removed while it ran: .* Choose another with --port, /);
+    const env = { SVC_EMULATOR_URL: `http://127.0.0.1:${port}/_emulator` };
+    const known = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t), env });
+    assert.match(
+      known.err,
+      /\n {2}The variables of this shell lead to it: svc emulator stop ends it\. Choose another /,
+    );
   });
 });
 

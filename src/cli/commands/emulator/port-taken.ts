@@ -27,12 +27,22 @@ export async function portTaken(
       },
     );
   }
-  const isOther = (await instanceAt(`http://127.0.0.1:${port}`, context)) !== undefined;
+  const address = `http://127.0.0.1:${port}`;
+  const isOther = (await instanceAt(address, context)) !== undefined;
   const who = isOther ? "An emulator with another state" : "Something";
+  const another = "Choose another with --port, or --port 0 for free ones.";
   return new CommandFailed("failed", "port_taken", `${who} listens on port ${port} or the ones after it already.`, {
-    hint: "Choose another with --port, or --port 0 for free ones.",
+    hint: isOther ? `${whichOther(address, context)} ${another}` : another,
     cause,
   });
+}
+
+/** Its state may have been removed while it ran: then nothing in the folder tells of it any more. */
+function whichOther(address: string, { host }: Context): string {
+  const url = host.env.SVC_EMULATOR_URL;
+  return url !== undefined && URL.canParse(url) && new URL(url).origin === address
+    ? "The variables of this shell lead to it: svc emulator stop ends it."
+    : "It may be one whose .svc was removed while it ran: Ctrl-C where it was started ends it.";
 }
 
 /** The instance id of the emulator that answers there. */
