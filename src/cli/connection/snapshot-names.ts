@@ -32,6 +32,10 @@ export async function keptStateFile(named: string, host: Host): Promise<string> 
     "not-found",
     "no_such_snapshot",
     `No snapshot is called ${named} (${known}), and no file has that name.`,
-    { hint: "Keep one with `svc emulator snapshot save NAME`, or name a file." },
+    {
+      hint:
+        "Keep one with `svc emulator snapshot save NAME`, or name a file: of a state begun with --file STATE it is " +
+        "STATE.snapshots/NAME.json; of a --store, what `svc emulator state export --output FILE` writes.",
+    },
   );
 }

@@ -146,7 +146,8 @@ describe("svc emulator exec --from", () => {
       out: "",
       err:
         "error: No snapshot is called prepared (there are: changed, hello, newer, renamed, truncated), and no file has that name.\n" +
-        "  Keep one with `svc emulator snapshot save NAME`, or name a file.\n",
+        "  Keep one with `svc emulator snapshot save NAME`, or name a file: of a state begun with --file STATE it is " +
+        "STATE.snapshots/NAME.json; of a --store, what `svc emulator state export --output FILE` writes.\n",
     });
     const changed = "something above this line was changed";
     const reasons: Record<string, string> = {
