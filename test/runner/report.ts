@@ -29,9 +29,9 @@ function dataInSources(data: object): object {
   };
 }
 
-/** Errors come from other processes: nobody else has them. */
+/** Errors come from other processes: nobody else has them. From Node 22 on their stack is not to be assigned to. */
 function errorInSources(error: unknown): void {
   if (!(error instanceof Error)) return;
-  if (typeof error.stack === "string") error.stack = textInSources(error.stack);
+  if (typeof error.stack === "string") Object.defineProperty(error, "stack", { value: textInSources(error.stack) });
   errorInSources(error.cause);
 }
