@@ -16,7 +16,7 @@ import { answeredFile, unanswered } from "./structure/completeness.ts";
 const here = import.meta.dirname;
 const onDemand = ["bench", "packaged", "interop/schemathesis", "interop/generators", "interop/clients"];
 /** What takes longest begins first. */
-const slow = [...onDemand, "browser"];
+const slow = [...onDemand, "browser", "scenarios/help-examples"];
 /** How many files may have failed by what else went on. */
 const fewFiles = 3;
 
