@@ -81,8 +81,8 @@ export class Exchange implements Cause {
     return this.#link?.cause;
   }
 
-  get isLeft(): boolean {
-    return this.#link?.isLeft === true;
+  isLeft(): boolean {
+    return this.#link?.isLeft() === true;
   }
 
   row(before: CauseRow | undefined): CauseRow {

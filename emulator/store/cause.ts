@@ -27,7 +27,7 @@ export interface Cause {
   /** What led to it. */
   readonly before?: Cause | undefined;
   /** Whether it belongs to a state that was left: what it wants to change in another one is refused. */
-  readonly isLeft?: boolean;
+  isLeft?(): boolean;
   /**
    * Makes its row, when the first thing follows from it; `before` is the row of what led to it, where that is kept.
    * Absent: its row was made before.

@@ -178,8 +178,8 @@ export interface Store {
   /**
    * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside
    * another, or one open for more than 2 s of wall time, is rolled back and fails as a bug of the emulator. One that
-   * waited while another state took the place of this one, or whose cause is left, fails with StateReplaced. What it writes says why (`cause`),
-   * and the cause's own row is part of it.
+   * waited while another state took the place of this one, or whose cause is left, fails with StateReplaced. What it
+   * writes says why (`cause`), and the cause's own row is part of it.
    */
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause): Promise<T>;
   /**

@@ -1,5 +1,5 @@
 import type { TestEvent } from "node:test/reporters";
-import { inSources } from "./in-sources.ts";
+import { partlyInSources } from "./in-sources.ts";
 
 /**
  * A reporter of Node's runner: the file of each test that failed, a line each, once. Where a process ended before its
@@ -13,10 +13,9 @@ export default async function* failedFiles(events: AsyncIterable<TestEvent>): As
     const { failureType } = data.details.error as Error & { failureType?: string };
     // Of a suite, and of a file: one of its tests has been told.
     if (failureType === "subtestsFailed") continue;
-    const { file = data.name, line, column } = data;
-    const source = line === undefined || column === undefined ? file : inSources({ file, line, column }).file;
-    if (told.has(source)) continue;
-    told.add(source);
-    yield `${source}\n`;
+    const file = partlyInSources(data).file ?? data.file ?? data.name;
+    if (told.has(file)) continue;
+    told.add(file);
+    yield `${file}\n`;
   }
 }

@@ -12,7 +12,7 @@ export interface Position {
 
 const maps = new Map<string, SourceMap | undefined>();
 
-/** The place in the sources that a place in a compiled file was made of; the same place where nothing tells. */
+/** The position in the sources that one in a compiled file was made of; the same where nothing tells. */
 export function inSources(position: Position): Position {
   const entry = mapOf(position.file)?.findEntry(position.line - 1, position.column - 1);
   if (!entry || !("originalSource" in entry)) return position;
@@ -20,12 +20,16 @@ export function inSources(position: Position): Position {
   return { file, line: entry.originalLine + 1, column: entry.originalColumn + 1 };
 }
 
-/** A text, such as a stack, in which each place in a compiled file is one in the sources, as seen from here. */
+/** The same of what may have no position: nothing then. */
+export const partlyInSources = ({ file, line, column }: Partial<Position>): Partial<Position> =>
+  file === undefined || line === undefined || column === undefined ? {} : inSources({ file, line, column });
+
+/** A text, such as a stack, in which each position in a compiled file is one in the sources, as seen from here. */
 export const textInSources = (text: string): string =>
   text.replaceAll(/((?:file:\/\/)?\/[^\s():]+\.js):(\d+):(\d+)/g, (found, file, line, column) => {
     const compiled = { file: pathOf(file), line: Number(line), column: Number(column) };
-    const place = inSources(compiled);
-    return place === compiled ? found : `${relative(".", place.file)}:${place.line}:${place.column}`;
+    const source = inSources(compiled);
+    return source === compiled ? found : `${relative(".", source.file)}:${source.line}:${source.column}`;
   });
 
 const pathOf = (name: string): string => (name.startsWith("file:") ? fileURLToPath(name) : name);

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { spec, type TestEvent } from "node:test/reporters";
-import { inSources, textInSources } from "./in-sources.ts";
+import { type Position, partlyInSources, textInSources } from "./in-sources.ts";
 
 /**
  * The reporter of Node that is for people, with places in the sources. Node's own `--enable-source-maps` would take a
@@ -12,21 +12,18 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
 }
 
 async function* told(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
-  for await (const event of events) yield { ...event, data: dataInSources(event.data ?? {}) } as TestEvent;
+  for await (const event of events) yield { ...event, data: dataInSources({ ...event.data } as Data) } as TestEvent;
 }
 
-type Data = Partial<Record<"file" | "message", string> & Record<"line" | "column", number>> & {
+interface Data extends Partial<Position> {
+  readonly message?: string;
   readonly details?: { readonly error?: unknown };
-};
+}
 
-function dataInSources(data: object): object {
-  const { file, line, column, message, details } = data as Data;
+function dataInSources(data: Data): Data {
+  const { message, details } = data;
   errorInSources(details?.error);
-  return {
-    ...data,
-    ...(message !== undefined && { message: textInSources(message) }),
-    ...(file !== undefined && line !== undefined && column !== undefined && inSources({ file, line, column })),
-  };
+  return { ...data, ...partlyInSources(data), ...(message !== undefined && { message: textInSources(message) }) };
 }
 
 /** Errors come from other processes: nobody else has them. From Node 22 on their stack is not to be assigned to. */

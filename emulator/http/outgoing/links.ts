@@ -9,7 +9,7 @@ const linkHeader = "x-svc-link";
 export interface Link {
   readonly cause: Cause;
   /** Whether it was sent in a state that was left: nothing of it may reach another one. */
-  readonly isLeft: boolean;
+  isLeft(): boolean;
 }
 
 /**
@@ -36,13 +36,7 @@ export class RequestLinks {
     this.#last += 1;
     const name = `${this.#secret}-${this.#last}`;
     const since = this.#replaced;
-    const isLeft = () => this.#replaced !== since;
-    this.#offered.set(name, {
-      cause,
-      get isLeft() {
-        return isLeft();
-      },
-    });
+    this.#offered.set(name, { cause, isLeft: () => this.#replaced !== since });
     return name;
   }
 

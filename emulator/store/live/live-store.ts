@@ -87,7 +87,7 @@ export class LiveStore implements Store {
     const epoch = this.#epoch;
     const entering = this.#enterAlone(name);
     if (entering) await entering;
-    if (epoch !== this.#epoch || cause?.isLeft) {
+    if (epoch !== this.#epoch || cause?.isLeft?.()) {
       this.#gate.leaveAlone();
       throw new StateReplaced(`${name} waited while another state took the place of the one that it was to change`);
     }

@@ -60,18 +60,19 @@ export const webhooksDeliveries = command({
 async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) {
   const { listDeliveries } = await import("../../../api/emulator/deliveries.ts");
   const client = await context.client("emulator", { file: flags.file });
-  const given = picked(flags, ["webhook", "activity", "contract", "outcome", "limit"]);
+  const filters = picked(flags, ["webhook", "activity", "contract", "outcome"]);
+  const given = { ...filters, ...picked(flags, ["limit"]) };
   const query = firstPart(paged, given, flags.all === true);
   const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal: context.signal });
   const first = await fetch(query);
   const whole = flags.all === true ? await allParts(paged, "items", first, query, fetch) : first;
-  const filters = (["webhook", "activity", "contract", "outcome"] as const).filter((name) => flags[name] !== undefined);
+  const filterNames = Object.keys(filters);
   const isEmpty = whole.items.length === 0;
   await context.output.show(whole.items.map(row), {
     columns,
     none:
-      filters.length > 0
-        ? nothingWith(filters)
+      filterNames.length > 0
+        ? nothingWith(filterNames)
         : "No deliveries; svc webhooks trigger tells subscriptions of an activity",
     lack: isEmpty ? await unknownIn(query, { client, signal: context.signal }) : undefined,
   });
