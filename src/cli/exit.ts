@@ -81,15 +81,13 @@ export function explain(error: unknown): Explanation {
   }
   if (error instanceof ServiceError) {
     const { status, problem } = error;
-    const isHidden = status === 403 && hiding.has(error.operation);
     return say(
       failureKindOf(error),
       problem.code ?? `http_${status}`,
       `The service refused (${status}): ${problem.message}`,
       {
         details: problem.fields.length > 1 ? problem.fields : [],
-        hint: problem.hint ?? (isHidden ? hiddenHint : hintFor(status)),
-        next: isHidden ? ["intake", "list"] : undefined,
+        hint: problem.hint ?? hintFor(status),
         requestId: error.headers["x-request-id"],
       },
     );
@@ -180,12 +178,6 @@ const credentialHints: Readonly<Record<NoCredentials["needs"], string>> = {
   bearer: "Sign in with svc auth device-login, or set SVC_TOKEN to an access token.",
   "control-token": "Set SVC_EMULATOR_TOKEN, or run the command in the folder of the emulator's state.",
 };
-
-/** Operations that refuse what is not there as they refuse what may not be done. */
-const hiding: ReadonlySet<string> = new Set(["intake.show", "intake.update", "intake.delete"]);
-
-const hiddenHint =
-  "It says so of an intake that is not there, or of another workspace, and where the user may not see it.";
 
 function hintFor(status: number): string | undefined {
   if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";

@@ -80,13 +80,20 @@ async function carriedOut(declaration: Declared, input: Input, context: Context)
 }
 
 /** What is not there is said to be missing by its service; the list beside the command says what there is. */
-async function withList(error: unknown, { words }: Declared): Promise<unknown> {
-  if (!(error instanceof ServiceError) || error.status !== 404 || error.problem.hint !== undefined) return error;
+async function withList(error: unknown, declaration: Declared): Promise<unknown> {
+  if (!(error instanceof ServiceError) || error.problem.hint !== undefined) return error;
+  const spec = "operation" in declaration ? declaration : declaration.spec;
+  const isHidden = error.status === 403 && spec?.hidesMissing === true;
+  if (error.status !== 404 && !isHidden) return error;
+  const { words } = declaration;
   const list = [...words.slice(0, -1), "list"];
   const known = await declarationsOf(words[0]!);
   const isThere = known.some((one) => one.words.join(" ") === list.join(" "));
-  return isThere && words.at(-1) !== "list" ? new PartialFailure(error, [], { next: list }) : error;
+  const more = { ...(isHidden && { hint: hiddenHint }), ...(isThere && words.at(-1) !== "list" && { next: list }) };
+  return Object.keys(more).length > 0 ? new PartialFailure(error, [], more) : error;
 }
+
+const hiddenHint = "It says so of what is not there, or of another workspace, and where the user may not see it.";
 
 /** Where nobody answers any more, this folder may know of who does; and who refuses may be another than was meant. */
 async function withEnded(error: unknown, context: Context): Promise<unknown> {

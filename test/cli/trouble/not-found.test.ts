@@ -40,7 +40,7 @@ it("an intake that is not there is refused by 403: why that may be, and where th
         4,
         [
           "error: The service refused (403): You do not have permission to perform this action.",
-          "  It says so of an intake that is not there, or of another workspace, and where the user may not see it.",
+          "  It says so of what is not there, or of another workspace, and where the user may not see it.",
           "  try: svc intake list",
           "",
         ].join("\n"),
