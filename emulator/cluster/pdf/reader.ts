@@ -3,12 +3,13 @@ import { late, within } from "../../../src/base/within.ts";
 import { limits, takesTooLong } from "./limits.ts";
 import type { Reading, Task } from "./reading.ts";
 import { ReadingProcess } from "./reading-process.ts";
+import { leaveSpare, takeSpare } from "./spare.ts";
 
 export const busy = Symbol("busy");
 
 /**
  * Reads PDFs in another process, one at a time in the order in which they come. The process is started by the first
- * file, and replaced after one that met a limit.
+ * file, unless an earlier reader left its own, and replaced after one that met a limit.
  */
 export class PdfReader {
   readonly #wall: Wall;
@@ -35,10 +36,12 @@ export class PdfReader {
     }
   }
 
-  /** Ends the process; what waits is told that it is busy. */
+  /** Ends the process, or leaves it to the next reader; what waits is told that it is busy. */
   close(): void {
     this.#isClosed = true;
-    this.#process?.end();
+    if (this.#isReading) this.#process?.end();
+    else if (this.#process?.isFit) leaveSpare(this.#process);
+    this.#process = undefined;
     for (const waiting of this.#waiting.splice(0)) waiting.leave(false);
   }
 
@@ -57,7 +60,7 @@ export class PdfReader {
   async #fitProcess(): Promise<ReadingProcess> {
     if (this.#process?.isFit) return this.#process;
     if (this.#isClosed) throw new Error("The reader of PDFs is closed");
-    const process = new ReadingProcess();
+    const process = takeSpare() ?? new ReadingProcess();
     this.#process = process;
     if ((await within(this.#wall, limits.startMs, process.up)) !== late) return process;
     process.end();

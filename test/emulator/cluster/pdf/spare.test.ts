@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { describe, it, type TestContext } from "node:test";
+import { pdfText } from "../../../../emulator/cluster/pdf/pdf.ts";
+import { busy, PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
+import { systemWall } from "../../../../src/base/clock.ts";
+import { pdf } from "../../../support/contracts.ts";
+import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
+
+/** A reader that has read, and how many processes were started since. */
+async function stage(t: TestContext) {
+  const reader = new PdfReader(systemWall);
+  t.after(() => reader.close());
+  assert.deepEqual(await pdfText(await pdf(), reader), { lines: [] });
+  let started = 0;
+  const count = () => {
+    started += 1;
+  };
+  // Node tells it of every process (diagnostics_channel, "child_process").
+  subscribe("child_process", count);
+  t.after(() => unsubscribe("child_process", count));
+  return { reader, started: () => started };
+}
+
+/** What a reader reads that is closed afterwards. */
+async function readOnce(): Promise<unknown> {
+  const reader = new PdfReader(systemWall);
+  const reading = await pdfText(await pdf(), reader);
+  reader.close();
+  return reading;
+}
+
+describe("the process of a reader of PDFs", () => {
+  it("is the next one's when the reader is closed", async (t) => {
+    const { reader, started } = await stage(t);
+    reader.close();
+    for (let time = 0; time < 3; time += 1) assert.deepEqual(await readOnce(), { lines: [] });
+    assert.equal(started(), 0);
+  });
+
+  it("is nobody else's before", async (t) => {
+    const { started } = await stage(t);
+    assert.deepEqual(await readOnce(), { lines: [] });
+    assert.equal(started(), 1);
+  });
+
+  it("is nobody's when the reader is closed amid a file", async (t) => {
+    const { reader, started } = await stage(t);
+    const endless = pdfText(hostile.doubling(30), reader);
+    reader.close();
+    assert.equal(await endless, busy);
+    assert.deepEqual(await readOnce(), { lines: [] });
+    assert.equal(started(), 1);
+  });
+
+  it("is nobody's when a file has met a limit in it", async (t) => {
+    const { reader, started } = await stage(t);
+    assert.deepEqual(await pdfText(hostile.drawsItself(), reader), { problem: "it is nested too deeply" });
+    reader.close();
+    assert.deepEqual(await readOnce(), { lines: [] });
+    // One more was started for the file itself, since it might have met the limit for what was read before.
+    assert.equal(started(), 2);
+  });
+});
