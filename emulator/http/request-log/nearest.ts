@@ -14,6 +14,7 @@ export function nearestOperation(
   operations: readonly Operation[],
 ): Operation | undefined {
   const given = segmentsOf(path);
+  const apart = remembered(segmentDistance);
   let best: Operation | undefined;
   let least = maxDistance;
   for (const operation of operations) {
@@ -22,7 +23,7 @@ export function nearestOperation(
     // Each segment too many counts as one, so that it need not be compared with the others.
     if (Math.abs(given.length - declared.length) / longest >= least) continue;
     const other = [operation.method].flat().includes(method as never) ? 0 : 0.05;
-    const distance = pathDistance(given, declared) / longest + other;
+    const distance = pathDistance(given, declared, apart) / longest + other;
     if (distance < least) {
       least = distance;
       best = operation;
@@ -33,8 +34,24 @@ export function nearestOperation(
 
 const segmentsOf = (path: string): string[] => path.split("/").filter((segment) => segment !== "");
 
-const pathDistance = (given: readonly string[], declared: readonly string[]): number =>
-  editDistance(given, declared, (a, b) => (b[0] === "{" ? 0.2 : segmentDistance(a, b)));
+type Distance = (a: string, b: string) => number;
+
+const pathDistance = (given: readonly string[], declared: readonly string[], apart: Distance): number =>
+  editDistance(given, declared, (a, b) => (b[0] === "{" ? 0.2 : apart(a, b)));
+
+/** Paths have most of their segments in common. */
+function remembered(distance: Distance): Distance {
+  const known = new Map<string, number>();
+  return (a, b) => {
+    // No segment has a slash in it.
+    const pair = `${a}/${b}`;
+    const before = known.get(pair);
+    if (before !== undefined) return before;
+    const found = distance(a, b);
+    known.set(pair, found);
+    return found;
+  };
+}
 
 const segmentDistance = (a: string, b: string): number =>
   a === b
@@ -44,7 +61,7 @@ const segmentDistance = (a: string, b: string): number =>
       : editDistance([...a], [...b], (x, y) => (x === y ? 0 : 1)) / Math.max(a.length, b.length);
 
 /** Levenshtein's, with a cost of 1 for what is there on one side only. */
-function editDistance(from: readonly string[], to: readonly string[], swap: (a: string, b: string) => number): number {
+function editDistance(from: readonly string[], to: readonly string[], swap: Distance): number {
   let row = to.map((_, i) => i + 1);
   row.unshift(0);
   for (const [i, a] of from.entries()) {
