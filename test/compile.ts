@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
@@ -45,8 +45,7 @@ export async function compileTests(groups: ReadonlyMap<string, readonly string[]
     plugins: [groupsOf(groups), packagesOutside, testsKnowTheirSources],
   });
   await Promise.all([
-    usesPackage in metafile.inputs && makePackage(folder),
-    usesTarball in metafile.inputs && packInto(folder),
+    usesTarball in metafile.inputs ? packInto(folder) : usesPackage in metafile.inputs && makePackage(folder),
     // The emulator looks for it beside itself, too.
     bundleConsole(join(folder, "console")).then((metafile) =>
       writeFileSync(join(folder, "console.json"), JSON.stringify(metafile)),
@@ -103,10 +102,14 @@ async function makePackage(folder: string): Promise<void> {
   writeFileSync(join(folder, "metafile.json"), JSON.stringify(metafile));
 }
 
-/** What is published, with what npm tells of it. */
+/** What is published, with what npm tells of it; and that as an installed package has it: one build is enough for both. */
 async function packInto(folder: string): Promise<void> {
-  const told = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root });
+  const env = { SVC_BUILD_METAFILE: join(folder, "metafile.json") };
+  const told = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root, env });
   // What the build prints comes before.
-  const [packed] = JSON.parse(told.slice(told.indexOf("[\n"))) as [object];
+  const [packed] = JSON.parse(told.slice(told.indexOf("[\n"))) as [{ readonly filename: string }];
   writeFileSync(join(folder, "tarball.json"), JSON.stringify(packed));
+  const place = join(folder, "package");
+  mkdirSync(place);
+  await run("tar", ["-xzf", packed.filename, "-C", place, "--strip-components", "1"], { cwd: folder });
 }
