@@ -8,14 +8,14 @@ import { type Built, runCli } from "../support/cli/run-cli.ts";
 import { shippedBundle, shippedSvc } from "../support/shipped.ts";
 
 describe("the examples of all help pages, pasted into a shell that has what ships", () => {
-  it("work, one by one, each in a folder of its own, with what they speak of", async (t) => {
+  it("work, one by one, each in a folder of its own, with what they speak of", async () => {
     const built = shippedCommandLine();
     const pages = await Promise.all(
       (await commands(built)).map(async (words) => (await runCli([...words, "--help"], { built })).out),
     );
     const examples = typed(pages.map(examplesOn).join(""));
     assert.ok(examples.length > 300, `${examples.length} examples`);
-    assert.deepEqual(await triedOut(t, examples, built), { wrong: {}, unused: [] });
+    assert.deepEqual(await triedOut(examples, built), { wrong: {}, unused: [] });
   });
 });
 

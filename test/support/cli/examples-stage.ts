@@ -205,7 +205,7 @@ interface Staged extends RunResult {
  * Runs an example on an emulator of its own with the demo seed, where what it speaks of has happened; what takes a
  * person, one does, and Ctrl-C ends what goes on.
  */
-async function staged(t: TestContext, { argv, stdin }: Example, built: Built): Promise<Staged> {
+async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, built: Built): Promise<Staged> {
   const stage = await cliEmulator(t);
   const { cwd, emulator } = stage;
   const svc: CliEmulator["svc"] = (words, options) => stage.svc(words, { ...options, built });
@@ -278,16 +278,26 @@ const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonl
 const beginnings = Object.values(elsewhere).flatMap(([exit, starts]) => starts.map((start) => ({ exit, start })));
 
 /** Runs them all, one by one. What exited in another way than it should, and rows above that no example needs. */
-export async function triedOut(t: TestContext, examples: readonly Example[], built: Built) {
+export async function triedOut(examples: readonly Example[], built: Built) {
   const wrong: Record<string, string> = {};
   const unused = new Set(beginnings.map(({ start }) => start));
   for (const example of examples) {
     const line = example.argv.join(" ");
-    const { exit, err, stopped } = await staged(t, example, built);
+    const { exit, err, stopped } = await onItsOwn((t) => staged(t, example, built));
     const other = beginnings.find(({ start }) => line.startsWith(start));
     if (other) unused.delete(other.start);
     const expected = stopped ? signalCodes.SIGINT : (other?.exit ?? 0);
     if (exit !== expected) wrong[line] = `${exit} ${err.split("\n")[0]}`;
   }
   return { wrong, unused: [...unused] };
+}
+
+/** Ends what it began before the next begins: hundreds of emulators that nobody needs are much to go through for V8. */
+async function onItsOwn<T>(work: (t: Pick<TestContext, "after">) => Promise<T>): Promise<T> {
+  const ends: (() => unknown)[] = [];
+  try {
+    return await work({ after: (end) => void ends.push(end as () => unknown) });
+  } finally {
+    for (const end of ends.toReversed()) await end();
+  }
 }
