@@ -132,9 +132,16 @@ describe("in a pipeline, from the packed tarball", () => {
         const scripts = { test: mode };
         const devDependencies = { "svc-toolkit": `file:${tarball}` };
         await writeFile(join(project, "package.json"), JSON.stringify({ private: true, scripts, devDependencies }));
-        await run("npm", ["install", "--package-lock-only", "--offline", "--no-audit"], { cwd: project });
         const { PATH, HOME } = process.env;
-        const env = { PATH, HOME, CI: "true", npm_config_offline: "true" };
+        // A cache that holds nothing of the package yet.
+        const env = {
+          PATH,
+          HOME,
+          CI: "true",
+          npm_config_offline: "true",
+          npm_config_cache: join(project, "npm-cache"),
+        };
+        await run("npm", ["install", "--package-lock-only", "--no-audit"], { cwd: project, env });
         const { stdout } = await run("bash", ["-eo", "pipefail", "-c", script.join("\n")], { cwd: project, env });
         assert.match(stdout, /^real$/m);
       });

@@ -13,12 +13,15 @@ const run = promisify(execFile);
 describe("the packed tarball, installed into an empty folder", () => {
   let folder: string;
   let told: string;
+  /** Empty, as on a machine that has never seen the package; and nothing of it stays in that of whoever runs this. */
+  const ownCache = () => ({ npm_config_cache: join(folder, "npm-cache") });
   const svc = (...argv: string[]) => run(join(folder, "node_modules/.bin/svc"), argv, { cwd: folder });
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "svc-packaged-"));
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "elsewhere", private: true, type: "module" }));
-    const installed = await run("npm", ["install", "--no-audit", "--no-fund", "--offline", tarball], { cwd: folder });
+    const options = { cwd: folder, env: { ...process.env, ...ownCache() } };
+    const installed = await run("npm", ["install", "--no-audit", "--no-fund", "--offline", tarball], options);
     told = installed.stderr;
   });
   after(() => rm(folder, { recursive: true, force: true }));
@@ -82,7 +85,7 @@ describe("the packed tarball, installed into an empty folder", () => {
       .split("\n")
       .map((line) => line.replace(/\s+#.*$/, ""));
     const { PATH, HOME } = process.env;
-    const env = { PATH, HOME, CI: "true", npm_config_offline: "true", npm_config_yes: "true" };
+    const env = { PATH, HOME, CI: "true", npm_config_offline: "true", npm_config_yes: "true", ...ownCache() };
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     const shown = async (way: string, ...programs: readonly string[]) => {
       const empty = await mkdtemp(join(folder, "empty-"));
