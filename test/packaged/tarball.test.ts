@@ -13,16 +13,14 @@ const run = promisify(execFile);
 describe("the packed tarball, installed into an empty folder", () => {
   let folder: string;
   let told: string;
-  /** Empty, as on a machine that has never seen the package; and nothing of it stays in that of whoever runs this. */
-  const ownCache = () => ({ npm_config_cache: join(folder, "npm-cache") });
+  let ways: Awaited<ReturnType<typeof waysOfReadme>>;
   const svc = (...argv: string[]) => run(join(folder, "node_modules/.bin/svc"), argv, { cwd: folder });
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "svc-packaged-"));
+    ways = await waysOfReadme();
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "elsewhere", private: true, type: "module" }));
-    const options = { cwd: folder, env: { ...process.env, ...ownCache() } };
-    const installed = await run("npm", ["install", "--no-audit", "--no-fund", "--offline", tarball], options);
-    told = installed.stderr;
+    told = (await typed(ways.dev, folder)).stderr;
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -78,30 +76,18 @@ describe("the packed tarball, installed into an empty folder", () => {
   });
 
   it("is run in every way in which the README has it installed", async () => {
-    const readme = await readFile(join(root, "README.md"), "utf8");
-    const [, block] = /```sh\n(npm install [\s\S]*?)```/.exec(readme)!;
-    const ways = block!
-      .trim()
-      .split("\n")
-      .map((line) => line.replace(/\s+#.*$/, ""));
-    const { PATH, HOME } = process.env;
-    const env = { PATH, HOME, CI: "true", npm_config_offline: "true", npm_config_yes: "true", ...ownCache() };
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-    const shown = async (way: string, ...programs: readonly string[]) => {
-      const empty = await mkdtemp(join(folder, "empty-"));
-      // Not published here: the tarball stands where the registry's package would. Nothing above is seen.
-      await writeFile(join(empty, "package.json"), JSON.stringify({ name: "empty", private: true }));
-      const installing = `${way.replace("svc-toolkit", `"file:${tarball}"`)} > log 2>&1`;
-      const line = [installing, ...programs.map((program) => `${program} --version`)].join(" && ");
-      const options = { cwd: empty, env: { ...env, npm_config_prefix: join(empty, "global") } };
-      return (await run("bash", ["-c", line], options)).stdout;
-    };
-    const [dev, global, checkout, once] = ways as [string, string, string, string];
-    assert.equal(await shown(dev, "npx svc", "npx svc-toolkit"), `${version}\n${version}\n`);
-    assert.equal(await shown(global, "global/bin/svc"), `${version}\n`);
-    assert.equal(await shown(once, `npx "file:${tarball}"`), `${version}\n`);
+    const here = await typed("npx svc --version && npx svc-toolkit --version", folder);
+    assert.equal(here.stdout, `${version}\n${version}\n`);
+    // Nothing above is seen from there.
+    const empty = await mkdtemp(join(folder, "empty-"));
+    await writeFile(join(empty, "package.json"), JSON.stringify({ name: "empty", private: true }));
+    const everywhere = await typed(`${ways.global} > log 2>&1 && global/bin/svc --version`, empty);
+    assert.equal(everywhere.stdout, `${version}\n`);
+    assert.equal(ways.once, "npx svc-toolkit tour");
+    assert.match((await typed(ways.once, empty)).stdout, /svc contracts status/);
     // A link is made of this very checkout, by its name: what it leads to is run above.
-    assert.equal(checkout, "npm ci && npm link");
+    assert.equal(ways.checkout, "npm ci && npm link");
   });
 
   it("walks the whole tour, by the commands that it shows", async () => {
@@ -132,3 +118,30 @@ describe("the packed tarball, installed into an empty folder", () => {
     assert.equal((await run(process.execPath, ["program.js"], { cwd: folder })).stdout, '{"database":true}\n');
   });
 });
+
+/** How the README has it installed, line by line. */
+async function waysOfReadme() {
+  const readme = await readFile(join(root, "README.md"), "utf8");
+  const [, block] = /```sh\n(npm install [\s\S]*?)```/.exec(readme)!;
+  const lines = block!
+    .trim()
+    .split("\n")
+    .map((line) => line.replace(/\s+#.*$/, ""));
+  assert.equal(lines.length, 4);
+  const [dev, global, checkout, once] = lines as [string, string, string, string];
+  return { dev, global, checkout, once };
+}
+
+/** Types a line there. It is not published here: the tarball stands where the registry's package would. */
+function typed(line: string, cwd: string) {
+  const { PATH, HOME } = process.env;
+  const settings = {
+    npm_config_offline: "true",
+    npm_config_yes: "true",
+    npm_config_prefix: join(cwd, "global"),
+    // Empty, as on a machine that has never seen the package; and nothing stays in that of whoever runs this.
+    npm_config_cache: join(cwd, "npm-cache"),
+  };
+  const real = line.replace(/^(npm install .*|npx )svc-toolkit( |$)/, `$1"file:${tarball}"$2`);
+  return run("bash", ["-c", real], { cwd, env: { PATH, HOME, CI: "true", ...settings } });
+}
