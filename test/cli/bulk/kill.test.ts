@@ -66,7 +66,7 @@ const batchesIn = async (folder: string) =>
 
 describe("a job that is killed", () => {
   it("leaves, when it is resumed, the table of an undisturbed run", async (t) => {
-    const count = 30_000;
+    const count = 12_000;
     const undisturbed = await stage(t);
     await writeFile(join(undisturbed.folder, "rows.txt"), text(count));
     await ended(undisturbed.start("router", "map-emails", "rows.txt", "--cluster", "us-1"));
@@ -75,13 +75,13 @@ describe("a job that is killed", () => {
     for (const batches of [1, 9, 40]) {
       const disturbed = await stage(t);
       await writeFile(join(disturbed.folder, "rows.txt"), text(count));
-      const args = ["rows.txt", "--cluster", "us-1", "--batch-size", "200"];
+      const args = ["rows.txt", "--cluster", "us-1", "--batch-size", "100"];
       const child = disturbed.start("router", "map-emails", ...args);
       const folder = await loggedBatches(disturbed.folder, batches, child);
       child.kill("SIGKILL");
       await once(child, "close");
       const before = (await disturbed.mapped()).length;
-      assert.ok(before >= batches * 200 && before < count, `killed in the middle, after ${before} rows`);
+      assert.ok(before >= batches * 100 && before < count, `killed in the middle, after ${before} rows`);
 
       const resumed = await ended(disturbed.start("router", "jobs", "resume", "--last"));
       assert.deepEqual(resumed, { exit: 0, out: `Mapped ${count} e-mails to us-1\n`, err: "" });
@@ -91,9 +91,9 @@ describe("a job that is killed", () => {
       const finished = await batchesIn(folder);
       assert.deepEqual(
         finished.map(({ batch }) => batch).sort((a, b) => a - b),
-        Array.from({ length: count / 200 }, (_, i) => i),
+        Array.from({ length: count / 100 }, (_, i) => i),
       );
-      assert.equal(finished.at(-1)!.low, count / 200);
+      assert.equal(finished.at(-1)!.low, count / 100);
     }
   });
 
@@ -119,19 +119,19 @@ describe("a job that is killed", () => {
 
   it("while its log was being written forgets the torn line alone", async (t) => {
     const { folder, start, mapped } = await stage(t);
-    await writeFile(join(folder, "rows.txt"), text(30_000));
+    await writeFile(join(folder, "rows.txt"), text(10_000));
     const child = start("router", "map-emails", "rows.txt", "--cluster", "us-1", "--batch-size", "100");
     const job = await loggedBatches(folder, 3, child);
     child.kill("SIGKILL");
     await once(child, "close");
-    await appendFile(join(job, "job.log"), '1c2f8a03 00000000 {"batch":299,"rows":10');
+    await appendFile(join(job, "job.log"), '1c2f8a03 00000000 {"batch":99,"rows":10');
     await appendFile(join(job, "results.csv"), "17,half a ro");
     const resumed = await ended(start("router", "jobs", "resume", "--last"));
-    assert.deepEqual([resumed.exit, (await mapped()).length], [0, 30_000]);
+    assert.deepEqual([resumed.exit, (await mapped()).length], [0, 10_000]);
     assert.match(resumed.err, /^warning: .*job\.log ends with a write that a crash cut short \(\d+ bytes\)/);
     assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message\r\n");
     const shown = await ended(start("router", "jobs", "show", "--last", "--json=status,batches"));
-    assert.deepEqual(JSON.parse(shown.out), { status: "done", batches: 300 });
+    assert.deepEqual(JSON.parse(shown.out), { status: "done", batches: 100 });
   });
 
   it("and read a pipe goes on when the same rows are piped again, and refuses others", async (t) => {
