@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { Profile } from "../../src/cli/config/profile.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
-import { program } from "../support/program.ts";
+import { shippedSvc } from "../support/shipped.ts";
 import { movedWall } from "../support/walls/moved-wall.ts";
 
 /** A configuration folder, and the command line pointed at it. */
@@ -105,7 +105,7 @@ describe("svc config set", () => {
     const ends = names.map(
       (name) =>
         new Promise((resolve) => {
-          const argv = [program("svc"), "config", "set", "client_id", name, "--profile", name];
+          const argv = [shippedSvc(), "config", "set", "client_id", name, "--profile", name];
           spawn(process.execPath, argv, { env: { ...process.env, SVC_CONFIG_DIR: folder }, stdio: "ignore" }).once(
             "close",
             resolve,

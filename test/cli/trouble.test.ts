@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import { main } from "../../src/cli/main.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { program } from "../support/program.ts";
 import { receiver } from "../support/receiver.ts";
+import { shippedSvc } from "../support/shipped.ts";
 
 const instantly = { now: () => Date.now(), sleep: async () => {} };
 const key = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "very-secret" };
@@ -122,7 +122,7 @@ describe("--verbose and --debug", () => {
 
 describe("a pipe", () => {
   const svc = (...argv: string[]) =>
-    spawn(process.execPath, [program("svc"), ...argv], { stdio: ["ignore", "pipe", "pipe"] });
+    spawn(process.execPath, [shippedSvc(), ...argv], { stdio: ["ignore", "pipe", "pipe"] });
 
   it("gets output of more than 64 KiB whole", async () => {
     const child = svc("openapi", "contracts");

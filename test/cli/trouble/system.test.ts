@@ -9,13 +9,14 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { program } from "../../support/program.ts";
+import { shippedSvc } from "../../support/shipped.ts";
 
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 /** Root may write everywhere, so that somebody else has to run into the wall. */
 const asNobody = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : [];
 
-const svcAsNobody = () => [...asNobody, process.execPath, program("svc")];
+const svcAsNobody = () => [...asNobody, process.execPath, shippedSvc()];
 
 interface Run {
   readonly exit: number | null;
@@ -47,7 +48,7 @@ const lowest = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
 
 const has = (program: string, ...argv: readonly string[]) => spawnSync(program, argv).status === 0;
 const canRead = isRoot
-  ? has("setpriv", ...asNobody.slice(1), process.execPath, program("svc"), "--version")
+  ? has("setpriv", ...asNobody.slice(1), process.execPath, shippedSvc(), "--version")
   : process.platform === "linux";
 const unlessNobody = { skip: canRead ? false : "nobody else may read the project here" };
 /** Whether the system keeps the lowest ports for root. */
