@@ -4,19 +4,21 @@ import type { Command } from "./command.ts";
 import type { Declared, Listed } from "./declared.ts";
 import { writtenCommands } from "./written-commands.ts";
 
-let derived: Readonly<Record<string, readonly CommandSpec[]>> | undefined;
-const specs = () => {
-  derived ??= deriveSpecs();
-  return derived;
-};
-
 /** Names of the groups that have derived commands. */
-export const derivedGroups = (): readonly string[] => Object.keys(specs());
+export const derivedGroups = (): readonly string[] => Object.keys(deriveSpecs());
+
+const composed = new Map<string, Promise<readonly Listed[]>>();
 
 /** The commands of a group, made of the registry and of those that are written by hand: for development and the build. */
-export async function composedCommands(group: string): Promise<readonly Listed[]> {
+export function composedCommands(group: string): Promise<readonly Listed[]> {
+  const known = composed.get(group) ?? compose(group);
+  composed.set(group, known);
+  return known;
+}
+
+async function compose(group: string): Promise<readonly Listed[]> {
   const written = (await writtenCommands[group]?.())?.commands ?? [];
-  const byWords = new Map((specs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
+  const byWords = new Map((deriveSpecs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
   const own = written.map((command) => {
     const words = command.words.join(" ");
     const spec = byWords.get(words);

@@ -4,10 +4,19 @@ import type { ResourceName } from "../api/resources.ts";
 import type { CommandSpec } from "./command-spec.ts";
 import { deriveCommands } from "./commands.ts";
 
+type Groups = Readonly<Record<string, readonly CommandSpec[]>>;
+
+let derived: Groups | undefined;
+
 /** The derived commands of the whole registry by group. Development derives them on the fly; the build writes them out. */
-export function deriveSpecs(): Record<string, CommandSpec[]> {
+export const deriveSpecs = (): Groups => {
+  derived ??= inGroups(deriveCommands(byResource as ReadonlyMap<ResourceName, readonly Operation[]>));
+  return derived;
+};
+
+function inGroups(specs: readonly CommandSpec[]): Groups {
   const groups: Record<string, CommandSpec[]> = Object.create(null);
-  for (const spec of deriveCommands(byResource as ReadonlyMap<ResourceName, readonly Operation[]>)) {
+  for (const spec of specs) {
     const group = spec.words[0]!;
     groups[group] ??= [];
     groups[group].push(spec);
