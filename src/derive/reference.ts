@@ -1,7 +1,7 @@
 import type { Operation } from "../api/operation.ts";
 import type { CommandDeclaration, FlagSpec } from "./command-spec.ts";
 import { activitySection, failureSection, notEmulatedSection } from "./reference/catalogue.ts";
-import { flagTable, usage } from "./reference/commands.ts";
+import { flagTable, meaningOfCommand, usage } from "./reference/commands.ts";
 import { lifecycleSection } from "./reference/lifecycle.ts";
 import { blocks, code, codes, table } from "./reference/markdown.ts";
 import { operationSection } from "./reference/operations.ts";
@@ -36,7 +36,7 @@ export function renderReference({ registry, commands, globalFlags, exitCodes }: 
     severalCalls.length > 0 ? "## Commands of several calls" : "",
     ...severalCalls.flatMap((command) => [
       `### ${command.words.join(" ")}`,
-      `${command.summary}.`,
+      ...meaningOfCommand(command),
       code(usage(command)),
       flagTable(command.flags),
     ]),

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Webhook } from "standardwebhooks";
 import type { EmulatorOptions } from "../../emulator/index.ts";
+import { blocks } from "../support/cli/readme.ts";
 import { draft } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
 import { type Received, receiver } from "../support/receiver.ts";
@@ -52,14 +53,10 @@ describe("the signature of a webhook, from the raw bytes that a receiver got", (
     assert.notEqual(await openssl(changed(body)), headers[header]);
   });
 
-  it("is what Python's hmac computes", { skip: without("python3") }, async (t) => {
+  it("is what the lines of the README compute in Python", { skip: without("python3") }, async (t) => {
     const { body, headers, key } = await delivered(t);
-    const program = [
-      "import base64, hashlib, hmac, sys",
-      "key = base64.b64decode(sys.argv[1], validate=True)",
-      "given = hmac.new(key, sys.stdin.buffer.read(), hashlib.sha512).hexdigest()",
-      "print(hmac.compare_digest(given, sys.argv[2]))",
-    ].join("\n");
+    const [lines] = blocks("python");
+    const program = `import sys\n${lines}print(is_genuine(sys.stdin.buffer.read(), sys.argv[2], sys.argv[1]))`;
     const python = (bytes: Buffer) =>
       execFileSync("python3", ["-c", program, key, String(headers[header])], { input: bytes, encoding: "utf8" }).trim();
     assert.equal(python(body), "True");

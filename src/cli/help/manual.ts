@@ -55,7 +55,7 @@ const groupLines = ({ name, summary, commands }: TreeGroup): string[] => [
   ...commands.flatMap(commandLines),
 ];
 
-function commandLines({ words, summary, positionals, flags, examples }: CommandDeclaration): string[] {
+function commandLines({ words, summary, description = "", positionals, flags, examples }: CommandDeclaration): string[] {
   const usage = positionals.map(({ name, optional, variadic }) => {
     const shown = `\\fI${roff(name.replaceAll("_", "-"))}\\fR${variadic ? "..." : ""}`;
     return optional ? `[${shown}]` : shown;
@@ -63,7 +63,7 @@ function commandLines({ words, summary, positionals, flags, examples }: CommandD
   return [
     ".TP",
     `\\fBsvc ${roff(words.join(" "))}\\fR ${usage.join(" ")}`.trimEnd(),
-    roff(`${summary}.`),
+    roff(`${summary}. ${description}`),
     ...(flags.length > 0 ? [".RS", ...flags.flatMap(flagLines), ".RE"] : []),
     ...examples.slice(0, 1).flatMap((example) => [".RS", ".PP", roff(exampleLine(example)), ".RE"]),
   ];
