@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunResult, runCli } from "../support/cli/run-cli.ts";
+import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 
 interface Row {
@@ -36,6 +37,23 @@ describe("svc doctor", () => {
     });
     assert.deepEqual((await emulator.ask("GET", "state")).body, before);
     assert.equal(result.out.includes(String(emulator.clusters[0]!.clientSecret)), false);
+  });
+
+  it("says where commands go instead of to the emulator of this folder", async (t) => {
+    const cwd = await testFolder(t);
+    const here = await emulator(t, { file: join(cwd, ".svc/emulator.json") });
+    const { svc, emulator: other } = await cliEmulator(t);
+    const { pid } = process;
+    const found = rowOf(await svc("doctor --json", { cwd }), "emulator");
+    assert.deepEqual(found, {
+      check: "emulator",
+      status: "warning",
+      detail: `${here.routerUrl} (pid ${pid}) runs in this folder; SVC_EMULATOR_URL leads commands to ${other.controlUrl}`,
+      hint: 'For the one of this folder: eval "$(svc emulator env)" again.',
+    });
+    const env = { SVC_EMULATOR_URL: here.controlUrl };
+    const { status, detail } = rowOf(await svc("doctor --json", { cwd, env }), "emulator");
+    assert.deepEqual([status, detail], ["ok", `${here.routerUrl} (pid ${pid})`]);
   });
 
   it("says that credentials are refused: exit 4", async (t) => {

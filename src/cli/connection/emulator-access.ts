@@ -72,8 +72,8 @@ async function access(
 
 const once = { retries: 0, timeoutMs: patienceMs };
 
-/** Before this is known, its token is sent nowhere. */
-async function isItself({ routerUrl, instanceId, pid }: RunningEmulator): Promise<boolean> {
+/** Whether the very emulator of a run file answers at its address. Before this is known, its token is sent nowhere. */
+export async function isItself({ routerUrl, instanceId, pid }: RunningEmulator): Promise<boolean> {
   const { ready } = await import("../../api/emulator/lifecycle.ts");
   const silent = (how: string, cause?: unknown) =>
     new CommandFailed("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {

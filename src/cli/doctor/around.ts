@@ -1,3 +1,4 @@
+import { redactText } from "../../api/secrets.ts";
 import { readAccounts } from "../auth/accounts.ts";
 import { hasExpired } from "../auth/tokens.ts";
 import type { Context } from "../command.ts";
@@ -26,9 +27,16 @@ async function signIns(context: Context): Promise<CheckResult> {
   }
 }
 
-async function emulator({ host }: Context): Promise<CheckResult> {
+async function emulator({ globals, host }: Context): Promise<CheckResult> {
   const file = stateFile(host, undefined);
   const running = await readRunFile(await runFileOf(file));
   if (!running) return skipped("emulator", "None runs in this folder");
-  return ok("emulator", `${running.routerUrl} (pid ${running.pid})`);
+  const here = `${running.routerUrl} (pid ${running.pid})`;
+  const { SVC_EMULATOR_URL: other } = host.env;
+  if (globals.emulator || !other || !URL.canParse(other)) return ok("emulator", here);
+  const { isItself } = await import("../connection/emulator-access.ts");
+  // At another address it may be the same one: behind a proxy.
+  if (await isItself({ ...running, routerUrl: new URL(other).origin }).catch(() => false)) return ok("emulator", here);
+  const detail = `${here} runs in this folder; SVC_EMULATOR_URL leads commands to ${redactText(other)}`;
+  return warning("emulator", detail, 'For the one of this folder: eval "$(svc emulator env)" again.');
 }
