@@ -95,7 +95,12 @@ export const emulatorFlags = (defaultPort: number) =>
       description: "How virtual time passes: by itself, when it is moved, or in leaps to what is due next",
       default: "real",
     },
-    { flag: "clock-speed", type: "number", description: "Virtual seconds per second", default: 1 },
+    {
+      flag: "clock-speed",
+      type: "number",
+      description: "Virtual seconds per second; left out, a state that is there goes on at its own",
+      default: 1,
+    },
     {
       flag: "clock-start",
       type: "text",
