@@ -55,7 +55,14 @@ const groupLines = ({ name, summary, commands }: TreeGroup): string[] => [
   ...commands.flatMap(commandLines),
 ];
 
-function commandLines({ words, summary, description = "", positionals, flags, examples }: CommandDeclaration): string[] {
+function commandLines({
+  words,
+  summary,
+  description = "",
+  positionals,
+  flags,
+  examples,
+}: CommandDeclaration): string[] {
   const usage = positionals.map(({ name, optional, variadic }) => {
     const shown = `\\fI${roff(name.replaceAll("_", "-"))}\\fR${variadic ? "..." : ""}`;
     return optional ? `[${shown}]` : shown;

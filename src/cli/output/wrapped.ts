@@ -25,7 +25,7 @@ export function wrapped(line: readonly Piece[], columns: number): string {
     (_, i) => /^$|:$/.test(textOf(single[i - 1])) && startsCommand(single.slice(i, i + 2).map(textOf)),
   );
   const words = command < 0 ? single : withQuotesWhole(single, command);
-  const hanging = " ".repeat(hangingOf(text, columns));
+  const hanging = hangingOf(text, columns);
   let printed = "";
   let used = 0;
   for (const [i, word] of words.entries()) {
@@ -74,11 +74,15 @@ function withQuotesWhole(words: readonly Word[], from: number): Word[] {
 
 const textOf = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
 
-/** A third of the window at most: text wants room. */
-function hangingOf(text: string, columns: number): number {
+/** What stands before the text where a line goes on: a third of the window at most, for text wants room; two of a tree. */
+function hangingOf(text: string, columns: number): string {
+  const [branch = "", before = "", indent = "", own] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
+  if (branch !== "" && widthOf(branch) <= (2 * columns) / 3) {
+    return `${" ".repeat(before.length)}${indent}${own === "├" ? "│" : " "}    `;
+  }
   const start = text.search(/[^ ]/);
   const gap = text.indexOf("  ", start);
   const named = gap < 0 ? 0 : gap + text.slice(gap).search(/[^ ]/);
   const most = Math.floor(columns / 3);
-  return gap > 0 && named <= most ? named : Math.min(start + 2, most);
+  return " ".repeat(gap > 0 && named <= most ? named : Math.min(start + 2, most));
 }

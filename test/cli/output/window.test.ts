@@ -35,6 +35,20 @@ describe("a window that nobody knows the width of", () => {
 });
 
 describe("a table on a terminal", () => {
+  it("shows where webhooks lead before all that they are told of", async (t) => {
+    const { svc } = await stage(t);
+    const { out } = await svc("webhooks list", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
+    assert.equal(
+      out,
+      [
+        "ID  TITLE                   STATUS  FAILURE COUNT  URL                  ONLY FO…",
+        ' 1  契約の通知を受け取る係  ACTIVE              0  http://127.0.0.1:9…  ["CONTR…',
+        ' 2  Plain                   ACTIVE              0  http://127.0.0.1:9…  ["CONTR…',
+        "",
+      ].join("\n"),
+    );
+  });
+
   it("fits the window: cut by priority, wide characters as two, numbers right, what is left out told", async (t) => {
     const { show } = await stage(t);
     const at = Object.fromEntries(

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { draft } from "../../support/contracts.ts";
 
 const widths = [20, 40, 80];
 
@@ -23,6 +24,36 @@ describe("a message in a narrow window", () => {
     assert.equal(
       err,
       ["error: The service", "  refused (404): Not", "  found.", "  try: svc \\", "    contracts list", ""].join("\n"),
+    );
+  });
+
+  it("goes on within its branch of a tree", async (t) => {
+    const start = "2031-01-02T03:04:05Z";
+    const { svc, emulator } = await cliEmulator(t, { deterministic: true, clock: { mode: "manual", start } });
+    await svc("webhooks create --title dead --url http://127.0.0.1:9/hook --only-for-activities CONTRACT_CREATED");
+    await draft(emulator.api);
+    await svc("emulator clock advance --by PT5M");
+    const shown = await svc("emulator trace delivery:1", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
+    assert.equal(
+      shown.out,
+      [
+        "2031-01-02T03:04:05.000Z  request:2  contracts.create POST",
+        "                          /api/v2.1/public/contracts/  somebody called",
+        "2031-01-02T03:04:05.000Z  └─ event:3  CONTRACT_CREATED T-1  request:2 did it",
+        "2031-01-02T03:04:05.000Z     └─ delivery:1  CONTRACT_CREATED to webhook 1",
+        "                                  http://127.0.0.1:9/hook  retrying  webhook 1",
+        "                                  wants CONTRACT_CREATED",
+        "2031-01-02T03:04:05.000Z        ├─ attempt:1.1  attempt 1: connection_refused",
+        "                                │    the first attempt",
+        "2031-01-02T03:09:05.000Z        ├─ attempt:1.2  attempt 2: connection_refused",
+        "                                │    retry 1, 5 min after connection_refused;",
+        "                                │    request:3 moved time",
+        "2031-01-02T03:19:05.000Z        └─ planned: attempt 3  retry 2, 10 min after",
+        "                                     connection_refused",
+        "2031-01-02T03:04:05.000Z  request:3  clock.advance POST /_emulator/clock/advance",
+        "                          somebody called",
+        "",
+      ].join("\n"),
     );
   });
 });

@@ -2,7 +2,14 @@ import { type Context, command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
 import { refuseRealService } from "./why.ts";
 
-const columns = ["id", "title", "status", "failure_count", "only_for_activities", "url"];
+const columns = [
+  "id",
+  { name: "title", cut: 3 },
+  "status",
+  "failure_count",
+  { name: "url", cut: 2 },
+  { name: "only_for_activities", cut: 1 },
+] as const;
 
 /** The public API has no such list: an emulator knows, and the real service shows it in its application. */
 export const webhooksList = command({
