@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -100,6 +100,67 @@ describe("the rows of an input", () => {
     const skipped = await sent(t, `${argv} --skip-invalid`, stdin);
     assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]]);
   });
+
+  for (const [what, stdin, row] of [
+    ["an empty cell", "name,id\nx,a\ny,\nz,b\n", "3 (y,)"],
+    ["a quoted one", 'name,id\nx,a\ny,""\nz,b\n', '3 (y,"")'],
+    ["one of blanks", "name,id\nx,a\ny,  \nz,b\n", "3 (y,)"],
+    ["a cell that is not there", "name,id\nx,a\ny\nz,b\n", "3 (y)"],
+    ["no cell but empty ones", "name,id\nx,a\n,\nz,b\n", "3 (,)"],
+    ["one quoted cell alone", 'id\na\n""\nb\n', '3 ("")'],
+  ] as const) {
+    it(`of CSV with ${what} in the column are invalid rows; blank lines are passed over`, async (t) => {
+      const argv = "map-clients - --column id --quiet";
+      const refused = await sent(t, argv, `${stdin}\n \n`);
+      assert.deepEqual([refused.exit, refused.lists], [2, []]);
+      assert.equal(refused.err.split("\n")[0], `error: Row ${row} is without a text in the column "id".`);
+      const skipped = await sent(t, `${argv} --skip-invalid`, `${stdin}\n \n`);
+      assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]], skipped.err);
+    });
+  }
+
+  it("of CSV without an identifier are counted, and listed with what else they hold", async (t) => {
+    const { url } = await bulkService(t);
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "people.csv"), "name,email\nx,a@x.example\ny,\nz,b@x.example\n");
+    const run = "router map-emails people.csv --column email --cluster eu-1 --skip-invalid --errors-out bad.csv --json";
+    const { exit, out } = await runCli(run, { cwd, env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url } });
+    const { rows, invalid, first_invalid_row } = JSON.parse(out);
+    assert.deepEqual(
+      { exit, rows, invalid, first_invalid_row },
+      { exit: 3, rows: 2, invalid: 1, first_invalid_row: 3 },
+    );
+    assert.equal(
+      await readFile(join(cwd, "bad.csv"), "utf8"),
+      'row,input,status,code,message\r\n3,"y,",invalid,invalid_identifier,"without a text in the column ""email"""\r\n',
+    );
+  });
+
+  for (const [what, stdin] of [
+    ["an empty string", '"a"\n""\n"b"\n'],
+    ["an object with an empty member", '{"id":"a"}\n{"id":""}\n{"id":"b"}\n'],
+    ["an object without the member", '{"id":"a"}\n{"x":"y"}\n{"id":"b"}\n'],
+    ["an empty object", '{"id":"a"}\n{}\n{"id":"b"}\n'],
+  ] as const) {
+    it(`of NDJSON that are ${what} are invalid rows`, async (t) => {
+      const argv = "map-clients - --input-format ndjson --skip-invalid --column id";
+      const { exit, lists, err } = await sent(t, argv, stdin);
+      assert.deepEqual([exit, lists], [3, [["a", "b"]]], err);
+    });
+  }
+
+  for (const [what, rest, why] of [
+    ["that is never closed", '"b,1\nc,2\nd,3\n', "a quote that is opened in line 4 or after it is not closed"],
+    ["that is closed lines below", '"b,1\nc,2\nd,"3\n', /; the row begins in line 4$/],
+  ] as const) {
+    it(`say where a quote stands ${what}`, async (t) => {
+      const { exit, err, lists } = await sent(t, "map-clients - --column id --quiet", `id,x\n\na,1\n${rest}`);
+      assert.deepEqual([exit, lists], [2, []]);
+      const [first = ""] = err.split("\n");
+      if (typeof why === "string") assert.equal(first, `error: The CSV cannot be read: ${why}`);
+      else assert.match(first, why);
+    });
+  }
 
   it("cannot be a folder, a file that is not there, or a terminal", async (t) => {
     const { url } = await bulkService(t);

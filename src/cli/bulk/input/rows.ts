@@ -2,7 +2,7 @@ import { StringDecoder } from "node:string_decoder";
 import { UsageError } from "../../failure.ts";
 import { unzipped } from "./bytes.ts";
 
-/** Rows that follow each other, numbered as an editor numbers lines; an empty text is a row that is passed over. */
+/** Rows that follow each other, numbered as an editor numbers lines; an empty text is a line that is passed over. */
 export interface RowGroup {
   /** Number of the first. */
   readonly first: number;
@@ -68,7 +68,7 @@ function ndjsonText(line: string, fields: readonly string[]): string | { problem
   } catch {
     return { problem: "not JSON" };
   }
-  if (typeof value === "string") return value.trim();
+  if (typeof value === "string") return value.trim() || { problem: "without a text" };
   const object = (value ?? {}) as Record<string, unknown>;
   const texts: string[] = [];
   for (const field of fields.length > 0 ? fields : [Object.keys(object)[0] ?? ""]) {
@@ -81,35 +81,51 @@ function ndjsonText(line: string, fields: readonly string[]): string | { problem
 }
 
 async function* csvRows(bytes: AsyncIterable<Uint8Array>, columns: readonly string[]): AsyncGenerator<RowGroup> {
-  const { csvRecords } = await import("./csv.ts");
+  const { csvRecords, csvTrouble } = await import("./csv.ts");
   const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
   let places = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
   let first = 1;
   let isBegun = false;
-  for await (const records of csvRecords(bytes)) {
-    const texts: string[] = [];
-    const problems = new Map<number, string>();
-    for (const record of records) {
-      const isTop: boolean = !isBegun && record.some((cell) => cell.trim() !== "");
-      const isHeader: boolean = isTop && places === undefined;
-      if (isHeader) places = placesOf(columns, record);
-      isBegun ||= isTop;
-      const text = isHeader ? "" : textIn(record, places ?? []);
-      if (isTop && heading.test(text)) problems.set(texts.length, headingProblem(text));
-      texts.push(text);
-      // A field over several lines.
-      for (let more = linesIn(record); more > 1; more -= 1) texts.push("");
+  try {
+    for await (const records of csvRecords(bytes)) {
+      const texts: string[] = [];
+      const problems = new Map<number, string>();
+      for (const { record, raw } of records) {
+        const isTop: boolean = !isBegun && record.some((cell) => cell.trim() !== "");
+        const isHeader: boolean = isTop && places === undefined;
+        if (isHeader) places = placesOf(columns, record);
+        isBegun ||= isTop;
+        const found = isHeader || places === undefined ? "" : csvText(record, places, columns);
+        if (typeof found !== "string") problems.set(texts.length, found.problem);
+        else if (isTop && heading.test(found)) problems.set(texts.length, headingProblem(found));
+        texts.push(typeof found === "string" ? found : raw.trim());
+        // A field over several lines.
+        for (let more = linesIn(record); more > 1; more -= 1) texts.push("");
+      }
+      yield { first, texts, problems };
+      first += texts.length;
     }
-    yield { first, texts, problems };
-    first += texts.length;
+  } catch (cause) {
+    throw csvTrouble(cause, first);
   }
 }
 
-const textIn = (record: readonly string[], places: readonly number[]): string =>
-  places
-    .map((place) => record[place]?.trim() ?? "")
-    .join(" ")
-    .trim();
+function csvText(
+  record: readonly string[],
+  places: readonly number[],
+  columns: readonly string[],
+): string | { problem: string } {
+  const texts: string[] = [];
+  for (const [i, place] of places.entries()) {
+    const text = record[place]?.trim() ?? "";
+    if (text === "") return { problem: `without a text in ${columnName(columns[i])}` };
+    texts.push(text);
+  }
+  return texts.join(" ");
+}
+
+const columnName = (name: string | undefined): string =>
+  name === undefined ? "the first column" : `the column "${name}"`;
 
 const linesIn = (record: readonly string[]): number =>
   record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);

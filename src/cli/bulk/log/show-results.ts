@@ -22,7 +22,8 @@ export async function showResults(
   let count = 0;
   let isHeader = true;
   for await (const records of csvRecords(fileBytes(resultsPath(folder)))) {
-    const wanted = records.slice(isHeader ? 1 : 0).filter((record) => status === undefined || record[2] === status);
+    const read = records.slice(isHeader ? 1 : 0).map(({ record }) => record);
+    const wanted = read.filter((record) => status === undefined || record[2] === status);
     isHeader = false;
     if (wanted.length === 0) continue;
     if (format === "json") await output.content([piece(wanted.map(document), count === 0)], true);

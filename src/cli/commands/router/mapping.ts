@@ -61,6 +61,7 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
             "Addresses are trimmed, lower-cased and hashed; 64-digit hex digests pass as they are. --email-hash-list takes either, too.",
           ]
         : []),
+      "Blank lines are passed over; a row of CSV or NDJSON without a text in its column is an invalid one.",
       "A file is checked before anything is sent. Every run is a job that svc router jobs resume goes on with.",
     ].join(" "),
     extendsDerived: true,
