@@ -1,8 +1,9 @@
 import { builtCommands, builtGroups } from "./built-commands.ts";
 import type { Declared, Listed } from "./declared.ts";
 import { groups } from "./groups.ts";
-import { begins } from "./parse/argv.ts";
+import { begins, locate } from "./parse/argv.ts";
 import type { Parser } from "./parse/parser.ts";
+import { passesOn, withSeparator } from "./parse/passed-on.ts";
 
 /** All groups: those that have commands written by hand, and those that only operations name. */
 export const groupNames = async (): Promise<readonly string[]> =>
@@ -18,6 +19,16 @@ export async function parserFor(words: readonly string[]): Promise<Parser<Declar
     named.map((one) => one.declaration()),
     words,
   );
+}
+
+/** A command line in which `--` stands before a command that is to be run, also where it was left out. */
+export async function separated(argv: readonly string[]): Promise<readonly string[]> {
+  const { words } = locate(argv);
+  const group = words.length > 1 ? (await groupNames()).find((name) => name === words[0]) : undefined;
+  if (group === undefined) return argv;
+  const named = (await listOf(group)).find((one) => words.length > one.words.length && begins(words, one.words));
+  const declaration = named?.declaration();
+  return declaration && passesOn(declaration) ? withSeparator(argv, declaration) : argv;
 }
 
 /** Every command of a group. */

@@ -1,5 +1,5 @@
 import { captured } from "./captured.ts";
-import { declarationsOf, groupNames, parserFor } from "./command-tree.ts";
+import { declarationsOf, groupNames, parserFor, separated } from "./command-tree.ts";
 import { readProfiles } from "./config/profile.ts";
 import { explain, interruption, signalCodes } from "./exit.ts";
 import { PartialFailure, UsageError } from "./failure.ts";
@@ -17,7 +17,7 @@ import { Stopping } from "./stopping.ts";
  * (src/cli/exit.ts). Nothing is read or written but through the host.
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
-  const args = normalised(argv);
+  const args = normalised(await separated(argv));
   const stopping = new Stopping(host);
   let readerGone = false;
   let unwritten: NodeJS.ErrnoException | undefined;

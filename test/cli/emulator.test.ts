@@ -183,6 +183,17 @@ describe("svc emulator exec", () => {
     assert.equal((await runCli("emulator exec", { cwd })).exit, 2);
   });
 
+  for (const own of ["", "--clock manual ", "--json ", "--file exec ", "--port=0 "]) {
+    it(`leaves all from the first word of the command to it, where -- is left out: ${own}`, async (t) => {
+      const cwd = await testFolder(t);
+      const script = join(cwd, "words.mjs");
+      await writeFile(script, "console.log(JSON.stringify(process.argv.slice(2)))");
+      const words = "--quiet --yes two --deterministic --help --version --json=id -- --emulator";
+      const { exit, out } = await runCli(`emulator exec ${own}${process.execPath} ${script} ${words}`, { cwd });
+      assert.deepEqual([exit, JSON.parse(out)], [0, words.split(" ")]);
+    });
+  }
+
   it("passes arguments without a shell, flags included, and keeps nothing", async (t) => {
     const cwd = await testFolder(t);
     const { out } = await runCli(

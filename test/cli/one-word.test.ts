@@ -18,9 +18,9 @@ describe("one word for one thing", () => {
     assert.deepEqual(spelt, []);
   });
 
-  it("an option that stands before -- of exec, and is none of ours, is told where it belongs", async (t) => {
+  it("an option that stands before the command of exec, and is none of ours, is told where it belongs", async (t) => {
     const cwd = await testFolder(t);
-    const { exit, err } = await runCli("emulator exec npm test --watch", { cwd });
+    const { exit, err } = await runCli("emulator exec --watch npm test", { cwd });
     assert.equal(exit, 2);
     assert.equal(
       err,

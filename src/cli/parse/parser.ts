@@ -5,6 +5,7 @@ import { UsageError } from "../failure.ts";
 import { valueTerm } from "../help/flags.ts";
 import { begins } from "./argv.ts";
 import { globalFlags } from "./globals.ts";
+import { passesOn } from "./passed-on.ts";
 import { convert, InvalidValue } from "./values.ts";
 
 /** What a command line means: which command, and its input with the global flags. */
@@ -26,7 +27,7 @@ export class Parser<D extends CommandDeclaration> {
   /** `words` are those of the command line; `declarations` are the commands of the group that they begin with. */
   constructor(groups: readonly string[], declarations: readonly D[], words: readonly string[]) {
     this.#words = words;
-    this.#passesOn = declarations.some((one) => isPassthrough(one) && begins(words, one.words));
+    this.#passesOn = declarations.some((one) => passesOn(one) && begins(words, one.words));
     this.#root = silent(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
     const named = declarations.find(
       (one) => one.words.every((word, i) => word === words[i]) && one.flags.some(isGlobal),
@@ -164,13 +165,10 @@ function invocationOf<D extends CommandDeclaration>(declaration: D, command: Com
     input: {
       positionals: Object.fromEntries(declaration.positionals.map(({ name }, i) => [name, given[i]])),
       flags: valuesOf(declaration.flags, own),
-      rest: isPassthrough(declaration) ? command.args : [],
+      rest: passesOn(declaration) ? command.args : [],
     },
   };
 }
-
-const isPassthrough = (declaration: CommandDeclaration): boolean =>
-  (declaration as { passthrough?: boolean }).passthrough === true;
 
 function valuesOf(flags: readonly FlagSpec[], values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(

@@ -18,7 +18,13 @@ export const emulatorExec = command({
   description:
     "Starts an emulator on free ports, sets SVC_BASE_URL, SVC_CLIENT_ID and the other SVC_ variables, runs the command without a shell, ends everything, and exits with the command's code. Nothing is kept unless --file is given.",
   passthrough: true,
-  positionals: [{ name: "command", description: "The command and its arguments, after --", variadic: true }],
+  positionals: [
+    {
+      name: "command",
+      description: "The command and its arguments: all from its first word, or from --, is left to it",
+      variadic: true,
+    },
+  ],
   flags: emulatorFlags(0),
   examples: [
     { title: "The one line that CI needs", argv: ["emulator", "exec", "--", "npm", "test"] },
