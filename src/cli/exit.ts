@@ -17,7 +17,11 @@ import { isSystemTrouble, nextOf, whyOf } from "./system-trouble.ts";
 /** What each exit code means (DECISIONS.md, L10). */
 export const exitCodes = [
   { code: 0, meaning: "done, including an empty result and a dry run" },
-  { code: 1, meaning: "the operation failed: the service refused, you declined, or something unexpected happened" },
+  {
+    code: 1,
+    meaning:
+      "the operation failed: the service refused, you declined, something unexpected happened, or trouble came when it may have been done: look before you run it again",
+  },
   { code: 2, meaning: "the command line or a local input is wrong; nothing was sent" },
   { code: 3, meaning: "partly done: a bulk job ended with failed or skipped rows" },
   { code: 4, meaning: "credentials are missing, wrong, expired, or not enough" },
@@ -25,7 +29,8 @@ export const exitCodes = [
   { code: 8, meaning: "still pending" },
   {
     code: 75,
-    meaning: "temporary: network trouble, 429 or 5xx after all retries, or a wait that ran out; run it again",
+    meaning:
+      "temporary: network trouble, 429 or 5xx after all retries, or a wait that ran out; run it again, as retryable says under --json",
   },
   { code: 130, meaning: "interrupted (Ctrl-C)" },
   { code: 143, meaning: "terminated" },
@@ -51,6 +56,7 @@ export interface Explanation {
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
   readonly requestId: string | undefined;
+  /** Whether the same command line may just be run again: that, and nothing else, exits 75. */
   readonly retryable: boolean;
   readonly exitCode: number;
 }
@@ -72,8 +78,10 @@ export function explain(error: unknown): Explanation {
   if (error instanceof PartialFailure) {
     const { details, hint, next, ...cause } = explain(error.cause);
     const merged = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
+    const again = error.done.length === 0 || error.repeatable;
+    if (again || !cause.retryable) return { ...cause, ...merged };
     // The same command line would do again what is done.
-    return { ...cause, ...merged, retryable: false };
+    return { ...cause, ...merged, retryable: false, exitCode: exitCodeOf.failed };
   }
   if (error instanceof UsageError) return say("usage", "usage", error.message, { hint: error.hint, next: error.next });
   if (error instanceof CommandFailed) {
@@ -111,7 +119,7 @@ export function explain(error: unknown): Explanation {
         : error.code === "ETIMEDOUT"
           ? "Run it again later, or allow more with --timeout."
           : "Check the address and that the service is up.";
-    return say("temporary", "network", error.message, { hint, retryable: !error.mayBeDone });
+    return say(error.mayBeDone ? "failed" : "temporary", "network", error.message, { hint });
   }
   if (error instanceof WaitTooLong) {
     const hint = "Run it again later, or allow more with --max-wait.";

@@ -69,14 +69,17 @@ export class PartialFailure extends Error {
   readonly done: readonly string[];
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
+  /** To do again what was done changes nothing. */
+  readonly repeatable: boolean;
 
   constructor(
     cause: unknown,
     done: readonly string[],
-    options: { hint?: string | undefined; next?: readonly string[] | undefined } = {},
+    options: { hint?: string | undefined; next?: readonly string[] | undefined; repeatable?: boolean } = {},
   ) {
     super("It was begun, and is not finished.", { cause });
     this.done = done;
+    this.repeatable = options.repeatable === true;
     this.hint = options.hint;
     this.next = options.next;
   }

@@ -58,7 +58,7 @@ export async function performJob(
     }
     if (globals.json) {
       const done = `${record.id} stopped after ${job?.counts.rows ?? 0} rows`;
-      throw new PartialFailure(withNext(error, record, job), [done], { next: record.resume });
+      throw new PartialFailure(withNext(error, record, job), [done], { next: record.resume, repeatable: true });
     }
     await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
     throw withNext(error, record, job);

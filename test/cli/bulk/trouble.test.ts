@@ -180,9 +180,10 @@ describe("a service that is busy", () => {
   it("for longer than --max-wait: the job stops with 75 at once, and can be resumed", async (t) => {
     const busy = { status: 503, headers: { "retry-after": "3600" } };
     const { svc } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? busy : undefined));
-    const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
-    assert.equal(exit, 75);
-    assert.match(err, /asks to wait 3600 s/);
+    const { exit, err } = await svc(`router map-clients rows.txt ${one} --json --quiet`);
+    const { error } = JSON.parse(err);
+    assert.deepEqual([exit, error.retryable, error.exitCode], [75, true, 75]);
+    assert.match(error.message, /asks to wait 3600 s/);
     assert.equal((await svc("router jobs resume --last")).exit, 0);
   });
 

@@ -37,6 +37,8 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     }
     const control = await svc("emulator clock --retries 0", { SVC_BASE_URL: "", SVC_CONTRACTS_URL: "" });
     assert.deepEqual([control.exit, control.err.split("\n").slice(1)], [75, [`  ${told("SVC_EMULATOR_URL")}`, ""]]);
+    const { error } = JSON.parse((await svc("router clusters --retries 0 --json")).err);
+    assert.deepEqual([error.retryable, error.exitCode], [true, 75]);
     const { err } = await svc("doctor --format table");
     assert.ok(err.includes(`router: ${told("SVC_BASE_URL")}`), err);
   });

@@ -63,6 +63,8 @@ function lineOf({ command, place, spec }: FileInput, file: string): string[] {
   const name = `${wordsOf(command)} ${place}`;
   const positionals = command.positionals.flatMap((one) => {
     if (one === spec) return [file];
+    // Behind its first word all belongs to the command that is run.
+    if (name.startsWith("emulator exec")) return [];
     if (
       one.optional &&
       (isFlag(spec) || command.positionals.indexOf(one) > command.positionals.indexOf(spec as PositionalSpec))

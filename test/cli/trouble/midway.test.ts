@@ -33,7 +33,7 @@ describe("a command of several calls, when the service goes away in between", ()
   it("tells which files are uploaded", async (t) => {
     const { breaking } = await stage(t);
     const told = await breaking(2, ["files", "upload", "a.txt", "b.txt"]);
-    assert.deepEqual([told.exitCode, told.retryable, told.details.length], [75, false, 1]);
+    assert.deepEqual([told.exitCode, told.retryable, told.details.length], [1, false, 1]);
     assert.match(told.details[0]!, /^a\.txt is uploaded: [\da-f-]{36}$/);
     // Nothing is up yet: nothing is to be told.
     assert.deepEqual((await breaking(1, ["files", "upload", "a.txt", "b.txt"])).details ?? [], []);
@@ -43,14 +43,14 @@ describe("a command of several calls, when the service goes away in between", ()
     const { breaking } = await stage(t);
     const argv = ["intake", "create", "--title", "x", "--workflow-id", "201", "--file", "a.txt"];
     const told = await breaking(2, argv);
-    assert.deepEqual([told.exitCode, told.details.length], [75, 1]);
+    assert.deepEqual([told.exitCode, told.details.length], [1, 1]);
     assert.match(told.details[0]!, /^a\.txt is uploaded: /);
   });
 
   it("tells that a contract is sent before it was waited for", async (t) => {
     const { breaking, json } = await stage(t);
     const told = await breaking(1, ["contracts", "send", "T-1", "--wait", "executed"]);
-    assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent before"]]);
+    assert.deepEqual([told.exitCode, told.details], [1, ["T-1 was sent before"]]);
     assert.notEqual((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
   });
 
@@ -59,7 +59,7 @@ describe("a command of several calls, when the service goes away in between", ()
     const app = await receiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
     const told = await breaking(1, ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"]);
-    assert.deepEqual([told.exitCode, told.details], [75, ["The subscriptions of T-1 were told: deliveries 1"]]);
+    assert.deepEqual([told.exitCode, told.details], [1, ["The subscriptions of T-1 were told: deliveries 1"]]);
     assert.equal(app.received.length, 1);
   });
 
@@ -69,7 +69,7 @@ describe("a command of several calls, when the service goes away in between", ()
     // The clock, what there is, the clock, the move; then it looks again.
     const told = await breaking(4, argv);
     const { now } = await json<{ now: string }>("emulator clock");
-    assert.deepEqual([told.exitCode, told.details], [75, [`Virtual time was moved on to ${now}`]]);
+    assert.deepEqual([told.exitCode, told.details], [1, [`Virtual time was moved on to ${now}`]]);
     assert.equal(now, "2031-01-02T04:04:05.000Z");
   });
 });

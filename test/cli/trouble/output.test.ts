@@ -94,7 +94,8 @@ describe("a file that an answer is written to", () => {
     const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
     const argv = ["contracts", "download", "T-1", "-o", "a.pdf", "--base-url", url, "--retries", "0"];
     const { exit, err } = await runCli(argv, { cwd, env });
-    assert.equal(exit, 75, err);
+    // It is asked for with a POST.
+    assert.equal(exit, 1, err);
     assert.deepEqual([await readdir(cwd), await readFile(join(cwd, "a.pdf"), "utf8")], [["a.pdf"], "before"]);
   });
 

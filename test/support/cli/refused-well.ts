@@ -8,6 +8,7 @@ interface Told {
     readonly hint: string | null;
     readonly details?: readonly string[];
     readonly next: readonly unknown[];
+    readonly retryable: boolean;
     readonly exitCode: number;
   };
 }
@@ -31,9 +32,12 @@ export function wrongJson(result: RunResult, { exit, message, streams = false }:
   const isOneLine = err.indexOf("\n") === err.length - 1 && err.startsWith('{"error":');
   if (!isOneLine || (out !== "" && !streams)) return printedBy(result);
   const { error } = JSON.parse(err) as Told;
-  const isTold = message.test(error.message) && !hasStack(error.message) && error.exitCode === exit;
+  // Nobody should run it again without a look.
+  const due = error.hint?.includes("may have been done") ? 1 : exit;
+  const isTold = message.test(error.message) && !hasStack(error.message) && error.exitCode === due;
   const hasWayOn = error.hint !== null || error.next.length > 0;
-  return result.exit === exit && isTold && hasWayOn ? undefined : printedBy(result);
+  if (error.retryable !== (result.exit === 75)) return printedBy(result);
+  return result.exit === due && isTold && hasWayOn ? undefined : printedBy(result);
 }
 
 /** The same of what a person reads: one message, which begins with `error: `. */
