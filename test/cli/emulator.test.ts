@@ -91,11 +91,13 @@ describe("svc emulator start", () => {
     });
   }
 
-  it("says that nothing runs, and what to do", async (t) => {
-    const { exit, err } = await runCli("emulator clock", { cwd: await testFolder(t) });
-    assert.equal(exit, 1);
-    assert.match(err, /No emulator runs on .*\n.*\n {2}try: svc emulator start/);
-  });
+  for (const argv of ["emulator clock", "emulator stop", "webhooks why", "webhooks list", "emulator trace T-1"]) {
+    it(`says that nothing runs, and what to do, and exits 5 as svc emulator status does: ${argv}`, async (t) => {
+      const { exit, err } = await runCli(argv, { cwd: await testFolder(t) });
+      assert.equal(exit, 5);
+      assert.match(err, /No emulator runs on .*\n.*\n {2}try: svc emulator start/);
+    });
+  }
 });
 
 describe("svc emulator repair", () => {

@@ -70,19 +70,24 @@ export async function controlTarget(
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: named.token?.value } };
   }
   if (!running) {
-    throw new CommandFailed("failed", "no_emulator", `No emulator runs on ${state}.`, {
+    throw new CommandFailed("not-found", "no_emulator", `No emulator runs on ${state}.`, {
       hint: "Name the state of a running one with --file, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.",
       next: ["emulator", "start"],
     });
   }
   if (await (await import("./emulator-access.ts")).wasKilled(running)) {
     const isKept = existsSync(state);
-    throw new CommandFailed("failed", "no_emulator", `The emulator on ${state} was killed, or its machine went down.`, {
-      hint: isKept
-        ? "Nothing that it had answered is lost: it goes on where it was."
-        : "It was in memory: its state is gone.",
-      next: ["emulator", "start", ...(file === undefined ? [] : ["--file", file])],
-    });
+    throw new CommandFailed(
+      "not-found",
+      "no_emulator",
+      `The emulator on ${state} was killed, or its machine went down.`,
+      {
+        hint: isKept
+          ? "Nothing that it had answered is lost: it goes on where it was."
+          : "It was in memory: its state is gone.",
+        next: ["emulator", "start", ...(file === undefined ? [] : ["--file", file])],
+      },
+    );
   }
   await noteStateAbove(host, output, state, file);
   const { routerUrl, token } = running;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -90,6 +90,27 @@ describe("jobs", () => {
     const changed = await svc("router jobs resume --last");
     assert.match(changed.err, /rows\.txt has changed since/);
     assert.deepEqual([elsewhere.exit, changed.exit, sent().length, other.calls.length], [2, 2, 2, 0]);
+  });
+
+  it("go on with a file that was moved, at the place that is named", async (t) => {
+    const { svc, sent, cwd, write } = await bulkStage(t, numbered(6), failsOnce);
+    await svc(`${run} --retries 0`);
+    const before = sent().flat();
+    await rename(join(cwd, "rows.txt"), join(cwd, "moved.txt"));
+    const gone = await svc("router jobs resume --last");
+    assert.equal(gone.exit, 2);
+    assert.match(
+      gone.err,
+      /no such file\n {2}Where it was moved, name its new place: svc router jobs resume job_\w+ FILE\n/,
+    );
+    await write("other.txt", numbered(7));
+    const other = await svc("router jobs resume --last other.txt");
+    assert.deepEqual([other.exit, sent().flat()], [2, before]);
+    assert.match(other.err, /other\.txt has changed since/);
+    const both = await svc("router jobs resume job_x --last");
+    assert.deepEqual([both.exit, both.err.split("\n")[0]], [2, "error: <job> and --last cannot both be given"]);
+    const { exit, out, err } = await svc("router jobs resume --last moved.txt");
+    assert.deepEqual([exit, out], [0, "Mapped 6 client ids to eu-1\n"], err);
   });
 
   it("that are finished are not done again", async (t) => {

@@ -167,7 +167,7 @@ describe("svc emulator env", () => {
   it("prints nothing where none runs, or where the emulator would end with the command", async (t) => {
     const cwd = await testFolder(t);
     const none = await runCli("emulator env", { cwd });
-    assert.deepEqual([none.exit, none.out], [1, ""]);
+    assert.deepEqual([none.exit, none.out], [5, ""]);
     assert.match(none.err, /No emulator runs on .*\n.*\n {2}try: svc emulator start/);
     const inside = await runCli("emulator env --emulator", { cwd });
     assert.deepEqual([inside.exit, inside.out], [2, ""]);

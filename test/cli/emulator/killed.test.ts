@@ -24,7 +24,7 @@ describe("in a folder whose emulator was killed", () => {
       assert.deepEqual(
         [exit, err],
         [
-          1,
+          5,
           `error: The emulator on ${state} was killed, or its machine went down.\n` +
             "  Nothing that it had answered is lost: it goes on where it was.\n" +
             "  try: svc emulator start\n",
@@ -34,7 +34,7 @@ describe("in a folder whose emulator was killed", () => {
     }
     assert.equal((await svc("emulator status")).out, "not running\n");
     const { exit, err } = await svc(`emulator clock --file ${state}`);
-    assert.deepEqual([exit, err.split("\n").at(-2)], [1, `  try: svc emulator start --file ${state}`]);
+    assert.deepEqual([exit, err.split("\n").at(-2)], [5, `  try: svc emulator start --file ${state}`]);
   });
 
   it("commands that call a service say which emulator would answer if it ran", async (t) => {
@@ -54,7 +54,7 @@ describe("in a folder whose emulator was killed", () => {
   it("commands say that one in memory is gone with all that it held", async (t) => {
     const { svc } = await withKilled(t, { ephemeral: true });
     const { exit, err } = await svc("emulator deliveries");
-    assert.deepEqual([exit, err.split("\n")[1]], [1, "  It was in memory: its state is gone."]);
+    assert.deepEqual([exit, err.split("\n")[1]], [5, "  It was in memory: its state is gone."]);
   });
 
   it("a run file that came from another machine is asked, and its number alone says nothing", async (t) => {

@@ -119,7 +119,7 @@ describe("svc emulator open", () => {
   it("refuses where no emulator runs, where it would end with the command, and for one of before", async (t) => {
     const cwd = await testFolder(t);
     const nowhere = await runCli("emulator open --json", { cwd });
-    assert.deepEqual([nowhere.exit, nowhere.out, JSON.parse(nowhere.err).error.code], [1, "", "no_emulator"]);
+    assert.deepEqual([nowhere.exit, nowhere.out, JSON.parse(nowhere.err).error.code], [5, "", "no_emulator"]);
 
     const embedded = await runCli("emulator open --emulator", { cwd });
     assert.deepEqual([embedded.exit, embedded.out], [2, ""]);

@@ -72,7 +72,7 @@ async function shared(t: TestContext) {
 describe("a profile that names a shared emulator", () => {
   it("leads commands to it with its own token, which is never shown", async (t) => {
     const { emulator, token, svc } = await shared(t);
-    assert.equal((await svc("emulator clock")).exit, 1);
+    assert.equal((await svc("emulator clock")).exit, 5);
     assert.equal((await svc(`config set emulator_url ${emulator.controlUrl}`)).exit, 0);
     assert.equal((await svc("config set emulator_token --secret-file token.txt")).exit, 0);
     assert.equal((await svc("emulator clock")).exit, 0);

@@ -45,7 +45,7 @@ const special: Readonly<Record<string, (result: RunResult, trouble: AnyTrouble) 
     trouble === "is not there" && exit === 5 && out === '{\n  "running": false\n}\n' && err === "",
   // Nothing is left to stop: it will not pass by itself.
   "emulator stop": (result, trouble) =>
-    trouble === "is not there" && wrongJson(result, { exit: 1, message: /has ended before/ }) === undefined,
+    trouble === "is not there" && wrongJson(result, { exit: 5, message: /has ended before/ }) === undefined,
   // Tells each check on standard output; its exit code is that of the first that failed.
   doctor: ({ exit, out, err }, trouble) => {
     const failed = (JSON.parse(out) as { status: string }[]).filter(({ status }) => status === "failed");

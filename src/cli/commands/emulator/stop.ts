@@ -19,6 +19,7 @@ async function hasState(host: Host, file: string | undefined, instanceId: string
 export const emulatorStop = command({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
+  description: "Exits 5 when none runs.",
   positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "The one of this folder", argv: ["emulator", "stop"] }],
@@ -36,7 +37,7 @@ export const emulatorStop = command({
       .catch((error: unknown) => {
         if (!isGone(error)) throw error;
         throw new CommandFailed(
-          "failed",
+          "not-found",
           "no_emulator",
           "Nothing listens there any more: the emulator has ended before.",
           {

@@ -14,6 +14,8 @@ const last = { flag: "last", type: "switch", description: "The newest job" } as 
 
 type JobInput = InputOf<readonly [typeof last], readonly [typeof id]>;
 
+const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
+
 /** The job that is named, or the newest one; of those that are wanted, if there is one. */
 async function jobOf(
   { positionals, flags }: JobInput,
@@ -28,7 +30,7 @@ async function jobOf(
   const isLast = flags.last === true;
   if (name === undefined && !isLast) throw new InputRequired("job", "<job> or --last required");
   if (name !== undefined && isLast) throw new UsageError("<job> and --last cannot both be given");
-  const isName = name !== undefined && /^job_\w+$/.test(name);
+  const isName = name !== undefined && isJobId(name);
   const all = isLast ? await listJobs(host) : [];
   const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;
   if (job) return job;
@@ -108,7 +110,14 @@ export const jobsResume = command({
   summary: "Go on with a bulk job that was stopped or killed",
   description:
     "Batches that are finished are passed over. A file must be what it was; rows of standard input are piped again.",
-  positionals: [id, { name: "file", description: "- to pipe the rows of standard input again", optional: true }],
+  positionals: [
+    id,
+    {
+      name: "file",
+      description: "- to pipe the rows of standard input again, or where the file was moved to",
+      optional: true,
+    },
+  ],
   flags: [
     { ...last, description: "The newest job that is not finished" },
     { flag: "concurrency", type: "integer", least: 1, description: "Calls at a time; left out: as before" },
@@ -120,7 +129,7 @@ export const jobsResume = command({
     { title: "One that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
   ],
   async run(input, context) {
-    const { record, folder, status } = await jobOf(lastWithFile(input), context, (job) => !isFinished(job));
+    const { record, folder, status } = await jobOf(withoutFile(input), context, (job) => !isFinished(job));
     if (isFinished({ status })) {
       const which = input.flags.last ? `Every job is finished, the newest is ${record.id}` : `${record.id} is finished`;
       await context.output.note(`${which}; nothing is left to do`);
@@ -128,7 +137,7 @@ export const jobsResume = command({
     }
     const { resumeJob } = await import("../../bulk/resume.ts");
     return resumeJob(folder, record, {
-      isPiped: input.positionals.file === "-" || input.positionals.job === "-",
+      input: fileOf(input),
       concurrency: concurrencyOf(input.flags, record.concurrency),
       skipInvalid: input.flags["skip-invalid"] === true,
       maxErrors: input.flags["max-errors"],
@@ -139,9 +148,20 @@ export const jobsResume = command({
 
 const isFinished = ({ status }: Pick<StoredJob, "status">): boolean => status === "done" || status === "partial";
 
-/** In `resume --last -` the dash is no id. */
-const lastWithFile = (input: JobInput): JobInput =>
-  input.positionals.job === "-" ? { ...input, positionals: { job: undefined } } : input;
+type ResumeInput = InputOf<
+  readonly [typeof last],
+  readonly [typeof id, { readonly name: "file"; readonly optional: true }]
+>;
+
+/** In `resume --last FILE` no id stands before the file. */
+const isFileAlone = ({ positionals: { job }, flags }: JobInput): boolean =>
+  job === "-" || (flags.last === true && job !== undefined && !isJobId(job));
+
+const withoutFile = (input: JobInput): JobInput =>
+  isFileAlone(input) ? { ...input, positionals: { job: undefined } } : input;
+
+const fileOf = (input: ResumeInput): string | undefined =>
+  isFileAlone(input) ? input.positionals.job : input.positionals.file;
 
 export const jobsResults = command({
   words: ["router", "jobs", "results"],

@@ -33,7 +33,7 @@ export const webhooksList = command({
 async function emulatorClient(context: Context, file: string | undefined) {
   return context.client("emulator", { file }).catch((error: unknown) => {
     if (!(error instanceof CommandFailed) || error.code !== "no_emulator") throw error;
-    throw new CommandFailed("failed", "no_emulator", error.message, {
+    throw new CommandFailed("not-found", "no_emulator", error.message, {
       hint: "A real service shows its subscriptions in its application; its API has no list of them.",
       next: error.next,
       cause: error,

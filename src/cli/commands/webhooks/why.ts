@@ -16,7 +16,7 @@ export const webhooksWhy = command({
   words: ["webhooks", "why"],
   summary: "Say why a webhook does not arrive: since when, because of what, what came back, what comes next",
   description:
-    "Reads the deliveries of the running emulator. Without an argument it tells of those that fail, or of all where none does; of several the worst comes first. Exits 1 where one fails, is disabled or nothing was delivered, 0 where the last delivery of each arrived.",
+    "Reads the deliveries of the running emulator. Without an argument it tells of those that fail, or of all where none does; of several the worst comes first. Exits 1 where one fails, is disabled or nothing was delivered, 0 where the last delivery of each arrived, 5 where no emulator runs.",
   positionals: [
     { name: "webhook", optional: true, description: "Its id or URL, or the id or name of a workspace that has one" },
   ],
