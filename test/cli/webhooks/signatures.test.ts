@@ -174,6 +174,31 @@ describe("svc webhooks explain", () => {
   });
 });
 
+describe("svc webhooks explain of a signature that is of another hash by its length", () => {
+  for (const [given, digits, of] of [
+    ["ab".repeat(32), "64 hexadecimal digits", "SHA-256"],
+    ["AB".repeat(20), "40 hexadecimal digits", "SHA-1"],
+    [Buffer.alloc(32, 7).toString("base64"), "44 base64 characters", "SHA-256"],
+  ] as const) {
+    it(`says so first: ${digits}`, async () => {
+      const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
+      const [first = "", second = ""] = out.split("\n");
+      assert.equal(exit, 1);
+      assert.equal(
+        first,
+        `The signature does not match: it has ${digits}, as ${of} gives; X-SVC-WEBHOOK-CONTENT-HASH has 128 of HMAC-SHA512, hexadecimal ones in lower case.`,
+      );
+      assert.match(second, new RegExp(`^None of \\d+ usual mistakes leads to it, ${of} with this key or without`));
+    });
+  }
+
+  it("says whose it is where it is the HMAC-SHA256 of the body with this key", async () => {
+    const given = createHmac("sha256", Buffer.from(key, "base64")).update(body).digest("hex");
+    const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
+    assert.deepEqual([exit, /The algorithm was HMAC-SHA256; it is HMAC-SHA512/.test(out)], [1, true], out);
+  });
+});
+
 describe("svc webhooks explain of a text that is no signature", () => {
   for (const [given, why] of [
     ["xyz", "it has 3 characters"],

@@ -52,6 +52,17 @@ function malformation(signature: string): string | undefined {
   return lengths.includes(signature.length) ? undefined : `it has ${signature.length} characters`;
 }
 
+/** The hash whose result has so many characters, in hexadecimal digits or in base64, with its padding or without. */
+function hashOfLength(signature: string): { readonly digits: string; readonly hash: string } | undefined {
+  const isHex = /^[0-9a-f]+$/i.test(signature);
+  const hash = (isHex ? hexLengths : base64Lengths)[signature.replace(/=+$/, "").length];
+  const kind = isHex ? "hexadecimal digits" : "base64 characters";
+  return hash === undefined ? undefined : { digits: `${signature.length} ${kind}`, hash };
+}
+
+const hexLengths: Readonly<Record<number, string>> = { 40: "SHA-1", 64: "SHA-256", 96: "SHA-384" };
+const base64Lengths: Readonly<Record<number, string>> = { 27: "SHA-1", 43: "SHA-256", 64: "SHA-384" };
+
 async function report(diagnosis: Diagnosis, { bytes, signature }: Examined, { output }: Context): Promise<void> {
   const { explained, deviations, tried } = diagnosis;
   if (output.format !== "table") {
@@ -63,6 +74,13 @@ async function report(diagnosis: Diagnosis, { bytes, signature }: Examined, { ou
     return output.print("The signature does not match, because of this:", ...lines);
   }
   const malformed = malformation(signature.trim());
+  const other = malformed === undefined ? hashOfLength(signature.trim()) : undefined;
+  if (other) {
+    return output.print(
+      `The signature does not match: it has ${other.digits}, as ${other.hash} gives; ${contentHashHeader} has 128 of HMAC-SHA512, hexadecimal ones in lower case.`,
+      `None of ${tried} usual mistakes leads to it, ${other.hash} with this key or without one among them: is it of this webhook?`,
+    );
+  }
   const hint = malformed
     ? `It is malformed: ${malformed}; ${contentHashHeader} has 128 lower-case hexadecimal digits.`
     : bytes === 0
