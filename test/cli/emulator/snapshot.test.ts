@@ -3,6 +3,20 @@ import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 describe("svc emulator snapshot", () => {
+  it("says in words what names may hold, as every place does that a pattern checks", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const name = "a name is of letters, digits, dots, hyphens and underscores, begins with a letter or a digit, and";
+    const words = `${name} has no more than 64 characters`;
+    for (const [argv, why] of [
+      [["emulator", "snapshot", "save", "a/b"], `<name>: ${words}`],
+      [["emulator", "snapshot", "restore", "-"], `<name>: ${words}`],
+      [["emulator", "deliveries", "--contract", "x"], "--contract: the id of a contract is needed, such as 12 or T-12"],
+    ] as const) {
+      const { exit, err } = await svc(argv);
+      assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${why}`]);
+    }
+  });
+
   it("saves, lists, shows, compares, restores and removes", async (t) => {
     const { svc, json } = await cliEmulator(t);
     assert.equal((await svc("emulator snapshot save prepared")).exit, 0);

@@ -9,7 +9,10 @@ const ours = assumed("The control plane is the emulator's own.");
 
 const anyName = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    "a name is of letters, digits, dots, hyphens and underscores, begins with a letter or a digit, and has no more than 64 characters",
+  )
   .describe("Letters, digits, dot, hyphen and underscore; no more than 64");
 
 /** What is kept at a restore has names of the emulator's own. */
