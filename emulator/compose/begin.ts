@@ -1,6 +1,7 @@
 import { redactText } from "../../src/api/secrets.ts";
 import { systemWall } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
+import { fingerprintOfMachine } from "../../src/files/machine.ts";
 import { Counters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
 import { RequestLinks } from "../http/outgoing/links.ts";
@@ -83,8 +84,9 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
 
   // A link to the state stays one: all that is written lies beside what it leads to.
   const realFile = file && (await realState(file).catch((error) => explainUnusable(file, error)));
+  const paths = await runFilesOf(realFile, options.runFile);
   const runFile = await claimRunFile({
-    paths: await runFilesOf(realFile, options.runFile),
+    paths,
     run: aboutUs(),
     wall,
     probe: instanceAt,
@@ -110,6 +112,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     premises: {
       ...{ options, seed, wall, aboutItself, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
       ...{ causeRow, links, listeners, following, runFile, log },
+      process: { pid: process.pid, run_file: paths[0] ?? null, machine: await fingerprintOfMachine() },
       hurry: hurry.signal,
       stop: () => stop(),
     },

@@ -173,6 +173,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   const instance = {
     id: instanceId,
     readiness: () => ({ ...aboutItself, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
+    process: premises.process,
     formKey: randomIds().bytes(32),
     beginning: () => seededBeginning({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
     stop: premises.stop,

@@ -1,4 +1,5 @@
 import type { KeptAmount } from "../http/kept.ts";
+import { isFromHere } from "../http/proxies.ts";
 import { reply } from "../http/reply.ts";
 import type { ControlHandlers } from "./world.ts";
 
@@ -8,7 +9,10 @@ export const lifecycleHandlers = {
       ? reply(200, instance.readiness())
       : reply(503, { ...instance.readiness(), why: "The state cannot be written; what is asked is answered" }),
 
-  "emulator.live": (_, { instance }) => instance.readiness(),
+  "emulator.live": (_, { instance, request }) => ({
+    ...instance.readiness(),
+    ...(isFromHere(request) && { process: instance.process }),
+  }),
 
   "emulator.kept": (_, { requestLog, inboxes, feed, spans }) => ({
     requests: requestLog.amount,

@@ -1,4 +1,4 @@
-import type { Readiness } from "../../src/api/emulator/lifecycle.ts";
+import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
@@ -51,6 +51,8 @@ export interface Instance {
   readonly id: string;
   /** Who it is, and what it is among those that share its store. */
   readiness(): Readiness;
+  /** The process, as programs of its own machine may know it. */
+  readonly process: NonNullable<Liveness["process"]>;
   /** What the forms of its pages are signed with; new at each start. */
   readonly formKey: Uint8Array;
   /** What writes the seed into an empty state, with the keys and secrets that were handed out kept. */

@@ -87,6 +87,23 @@ const loopback = new BlockList();
 addRange(loopback, "127.0.0.0/8");
 addRange(loopback, "::1");
 
+/**
+ * Whether a program of this machine asks for itself: over loopback, by a name of loopback, and not as a proxy for somebody
+ * else.
+ */
+export function isFromHere({ remoteAddress, origin, headers }: Asking): boolean {
+  const isHandedOn = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
+  return !isHandedOn && isIn(loopback, remoteAddress) && ownNames.has(new URL(origin).hostname);
+}
+
+const ownNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+interface Asking {
+  readonly remoteAddress: string;
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
 /** Addresses of IPv4 count, however they are written. */
 function isIn(list: BlockList, address: string): boolean {
   const version = isIP(address);

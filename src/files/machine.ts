@@ -33,6 +33,13 @@ async function look(): Promise<Machine> {
   return { machine: hostname(), machine_id, boot, pid_namespace };
 }
 
+/** One word for all of it: whether a pid that somebody tells means a process here. */
+export async function fingerprintOfMachine(): Promise<string> {
+  const { machine, machine_id, boot, pid_namespace } = await thisMachine();
+  const whole = JSON.stringify([machine, machine_id, boot, pid_namespace]);
+  return createHash("sha256").update(whole).digest("hex").slice(0, 16);
+}
+
 /** Whether there is a process with that pid, and when it began: with both, a pid that was given again is noticed. */
 export async function processOf(pid: number): Promise<{ readonly exists: boolean; readonly began?: string }> {
   if (!(pid > 0) || !exists(pid)) return { exists: false };

@@ -1,4 +1,4 @@
-import type { Readiness } from "../../../src/api/emulator/lifecycle.ts";
+import type { Liveness, Readiness } from "../../../src/api/emulator/lifecycle.ts";
 import type { Wall } from "../../../src/base/clock.ts";
 import type { Counters } from "../../control/metrics/counters.ts";
 import type { RequestLinks } from "../../http/outgoing/links.ts";
@@ -19,6 +19,7 @@ export interface Premises {
   readonly wall: Wall;
   /** What this process says of itself, whoever leads. */
   readonly aboutItself: Readiness;
+  readonly process: NonNullable<Liveness["process"]>;
   /** Where the state is kept, by its real path. */
   readonly file: string | undefined;
   /** Of the router, as it is bound. */

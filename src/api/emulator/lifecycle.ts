@@ -31,6 +31,24 @@ export const Readiness = z.strictObject({
 
 export type Readiness = z.infer<typeof Readiness>;
 
+/** The process that answers, as only its own machine has any use for it. */
+const Process = z.strictObject({
+  pid: z.int(),
+  run_file: z
+    .string()
+    .nullable()
+    .describe("Where it wrote how to reach it, beside its state; null: in memory, it wrote none"),
+  machine: z.string().describe("A fingerprint of the machine, or the container, within which the pid means a process"),
+});
+
+const Liveness = Readiness.extend({
+  process: Process.optional().describe(
+    "Told to callers of the same machine alone, which ask it by a name of their own",
+  ),
+});
+
+export type Liveness = z.infer<typeof Liveness>;
+
 export const ready = operation({
   id: "emulator.ready",
   service: emulator,
@@ -55,7 +73,7 @@ export const live = operation({
   path: "/_emulator/live",
   auth: "none",
   request: {},
-  responses: { 200: json(Readiness) },
+  responses: { 200: json(Liveness) },
   failures: [],
   cli: { command: "emulator live" },
   basis: ours,

@@ -113,7 +113,8 @@ async function isAlive(pid: number): Promise<boolean> {
   return (await processOf(pid)).exists;
 }
 
-async function asking<T>(
+/** Asks what listens at an address, with a control token or none. */
+export async function asking<T>(
   routerUrl: string,
   controlToken: string | undefined,
   ask: (client: ReturnType<typeof createClient>) => Promise<T>,

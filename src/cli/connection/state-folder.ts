@@ -7,6 +7,9 @@ import type { Output } from "../output/output.ts";
 /** Where the state of the emulator is kept when nothing else is said. */
 export const defaultStateFile = ".svc/emulator.json";
 
+/** Where the router listens when nothing else is said. */
+export const defaultPort = 4010;
+
 /**
  * The state in this folder or in the nearest one above it, as git finds its own. What belongs to somebody else is passed
  * over: a state in a folder that everybody may write to would choose where our calls go.

@@ -69,12 +69,7 @@ export async function controlTarget(
     const { value: url, origin } = named.url;
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: named.token?.value } };
   }
-  if (!running) {
-    throw new CommandFailed("not-found", "no_emulator", `No emulator runs on ${state}.`, {
-      hint: "Name the state of a running one with --file, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.",
-      next: ["emulator", "start"],
-    });
-  }
+  if (!running) throw await (await import("./listening.ts")).noEmulator(state, path);
   if (await (await import("./emulator-access.ts")).wasKilled(running)) {
     const isKept = existsSync(state);
     throw new CommandFailed(

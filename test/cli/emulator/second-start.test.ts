@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
@@ -55,7 +57,7 @@ describe("a second svc emulator start", () => {
   });
 
   it("on the ports of another folder's says that it is another's", async (t) => {
-    const { port } = await started(t, "emulator start --port 0");
+    const { cwd, port } = await started(t, "emulator start --port 0");
     const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
     assert.equal(exit, 1);
     const [message, hint] = err.split("\n");
@@ -63,7 +65,10 @@ describe("a second svc emulator start", () => {
       message,
       `error: An emulator with another state listens on port ${port} or the ones after it already.`,
     );
-    assert.match(hint!, /^ {2}It may be one whose \.svc was removed while it ran: .* Choose another with --port, /);
+    assert.equal(
+      hint,
+      `  svc emulator stop --file ${join(cwd, ".svc/emulator.json")} ends it. Choose another with --port, or --port 0 for free ones.`,
+    );
     const env = { SVC_EMULATOR_URL: `http://127.0.0.1:${port}/_emulator` };
     const known = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t), env });
     assert.match(
@@ -72,6 +77,66 @@ describe("a second svc emulator start", () => {
     );
   });
 });
+
+describe("An emulator whose .svc was removed while it ran", () => {
+  it("is named by its pid where the next one wants its port", async (t) => {
+    const { cwd, port } = await started(t, "emulator start --port 0");
+    await rm(join(cwd, ".svc"), { recursive: true });
+    const ours = await runCli(`emulator start --port ${port}`, { cwd });
+    const another = "Choose another with --port, or --port 0 for free ones.";
+    assert.deepEqual(
+      [ours.exit, ours.err],
+      [
+        1,
+        `error: An emulator on ${join(cwd, ".svc/emulator.json")}, whose files were removed while it ran, listens on port ${port} or the ones after it already.\n` +
+          `  No command reaches it any more: kill ${process.pid} ends it. ${another}\n`,
+      ],
+    );
+    const others = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
+    assert.deepEqual(others.err.split("\n").slice(0, 2), [
+      `error: An emulator with another state listens on port ${port} or the ones after it already.`,
+      `  kill ${process.pid} ends it. ${another}`,
+    ]);
+  });
+
+  it("is named by whoever asks for it, where it listens at the usual port", async (t) => {
+    if (await isTaken(4010)) return t.skip("something listens on port 4010 of this machine");
+    const { cwd } = await started(t, "emulator start");
+    await rm(join(cwd, ".svc"), { recursive: true });
+    for (const line of ["emulator stop", "emulator status", "emulator clock"]) {
+      const { exit, err } = await runCli(line, { cwd });
+      assert.deepEqual(
+        [exit, err],
+        [
+          1,
+          `error: The emulator on ${join(cwd, ".svc/emulator.json")} runs at http://127.0.0.1:4010, but its files were removed while it ran: no command reaches it.\n` +
+            `  kill ${process.pid} ends it; what it held is lost.\n`,
+        ],
+        line,
+      );
+    }
+    const elsewhere = await runCli("emulator stop", { cwd: await testFolder(t) });
+    assert.match(
+      elsewhere.err,
+      /^error: No emulator runs on .*\n.* Another one listens at http:\/\/127\.0\.0\.1:4010: kill \d+ ends it\.\n/,
+    );
+  });
+});
+
+/** Whether an emulator cannot begin at that port or the ones after it. */
+async function isTaken(port: number): Promise<boolean> {
+  const servers = [port, port + 1, port + 2].map((each) => createServer().listen(each, "127.0.0.1"));
+  const taken = await Promise.all(
+    servers.map((server) =>
+      once(server, "listening").then(
+        () => false,
+        () => true,
+      ),
+    ),
+  );
+  await Promise.all(servers.map((server) => server.listening && new Promise((closed) => server.close(closed))));
+  return taken.includes(true);
+}
 
 describe("--ready-file", () => {
   it("goes when the emulator does", async (t) => {

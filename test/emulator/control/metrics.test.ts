@@ -89,9 +89,17 @@ describe("GET /_emulator/metrics", () => {
 });
 
 describe("GET /_emulator/live", () => {
-  it("says which process answers, to anybody", async (t) => {
+  it("says which process answers, to anybody, and its pid to programs of its machine alone", async (t) => {
     const world = await emulator(t);
-    assert.deepEqual(plain(await world.router("GET", "/_emulator/live")), {
+    const { body, status } = await world.router("GET", "/_emulator/live");
+    const { process: told, ...others } = body as { process: { machine: string } };
+    assert.match(told.machine, /^[0-9a-f]{16}$/);
+    assert.deepEqual(
+      [status, others, told],
+      [200, { instance_id: world.instanceId }, { pid: process.pid, run_file: null, machine: told.machine }],
+    );
+    const handedOn = { "x-forwarded-for": "192.0.2.7" };
+    assert.deepEqual(plain(await world.router("GET", "/_emulator/live", { headers: handedOn })), {
       status: 200,
       body: { instance_id: world.instanceId },
     });

@@ -5,7 +5,7 @@ import { type Context, command } from "../../command.ts";
 import { secretsOf } from "../../connection/emulator-variables.ts";
 import { runFileOf, stateFile } from "../../connection/run-file.ts";
 import { endedBy } from "../../connection/start-trouble.ts";
-import { noteStateAbove } from "../../connection/state-folder.ts";
+import { defaultPort, noteStateAbove } from "../../connection/state-folder.ts";
 import { storeOf } from "../../connection/store-url.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 import { usualColumns } from "../../terminal/wide.ts";
@@ -15,8 +15,6 @@ import { bannerOf, type FollowedLeader, followingStarted, leadsAgain, readyEvent
 import { type Started, showStarted, startDetached } from "./start/detach.ts";
 import { type JsonLog, jsonLog } from "./start/json-log.ts";
 import { readyFileAt } from "./start/ready-file.ts";
-
-const defaultPort = 4010;
 
 export const emulatorStart = command({
   words: ["emulator", "start"],
