@@ -3,7 +3,8 @@ import { EmulatorBug } from "../../src/base/bug.ts";
 import type { Wall } from "../../src/base/clock.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
-import { StateReplaced, StoreFailed } from "../store/port.ts";
+import { whyRefused } from "../store/file/unusable.ts";
+import { FileRefused, StateReplaced, StoreFailed } from "../store/port.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import { BodyAborted } from "./collect.ts";
@@ -142,7 +143,10 @@ export class Exchange implements Cause {
 
   /** The answer when nothing was kept, because the disk refused or another state was put in; undefined for other errors. */
   refusedByStore(error: unknown, dialect: Dialect): Answer | undefined {
+    if (error instanceof FileRefused) return dialect.storeFailed(error.message);
     if (error instanceof StoreFailed) return dialect.storeFailed();
+    const why = error instanceof Error ? whyRefused(error) : undefined;
+    if (why !== undefined) return dialect.storeFailed(`A file of the state cannot be used: ${why}`);
     if (!(error instanceof StateReplaced)) return undefined;
     this.finding("state-replaced", "it was under way when another state was put in; nothing of it was kept");
     return stateReplaced(this.#service === "emulator");

@@ -255,6 +255,9 @@ export class StoreFailed extends Error {
   override readonly name = "StoreFailed";
 }
 
+/** The disk refused one file: nothing of what was asked for was kept, and other changes go on. Answers 503. */
+export class FileRefused extends StoreFailed {}
+
 /** The state cannot be used as things stand on this machine: no room, no rights. The message says what to do. */
 export class StateUnusable extends Error {
   override readonly name = "StateUnusable";

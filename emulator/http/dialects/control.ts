@@ -13,7 +13,7 @@ export const control: Dialect = {
   invalid: (problems) => failureAnswer("invalid-control-input", { problems: problems.flatMap(wordsOf) }),
   unreadable: (problem) => failureAnswer("invalid-control-input", { problems: [unreadableWords(problem)] }),
   tooLarge: () => jsonAnswer(413, error("body_too_large", "The body is larger than the emulator takes.")),
-  storeFailed: () => failureAnswer("control-store-failed", undefined),
+  storeFailed: (refused) => failureAnswer("control-store-failed", { refused }),
   notFound: (nearest) =>
     jsonAnswer(
       404,

@@ -9,7 +9,8 @@ export interface Dialect {
   invalid(problems: readonly Problem[], operation: Operation): Answer;
   unreadable(problem: Unreadable): Answer;
   tooLarge(): Answer;
-  storeFailed(): Answer;
+  /** Nothing was kept; `refused` says of which file that is, where others can be written. */
+  storeFailed(refused?: string): Answer;
   /** Nothing is declared for this path; `nearest` is what the caller may have meant. */
   notFound(nearest: Operation | undefined): Answer;
   methodNotAllowed(method: string, allowed: readonly string[]): Answer;

@@ -6,7 +6,8 @@ import { makeFolderDurably } from "../../../src/files/folder.ts";
 import { isTemporaryName, placeWhole, writeAside } from "../../../src/files/whole-file.ts";
 import type { Blobs } from "../blobs.ts";
 import { measuring } from "../measured-blob.ts";
-import { StoreFailed } from "../port.ts";
+import { FileRefused } from "../port.ts";
+import { whyRefused } from "./unusable.ts";
 
 /** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
 export const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
@@ -53,5 +54,5 @@ export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
 });
 
 /** What the disk refuses has a declared answer; what is wrong with the bytes that come in is the caller's. */
-const failure = (cause: unknown): StoreFailed =>
-  new StoreFailed(`The upload cannot be written: ${(cause as Error).message}`, { cause });
+const failure = (cause: unknown): FileRefused =>
+  new FileRefused(`The upload cannot be written: ${whyRefused(cause) ?? (cause as Error).message}`, { cause });

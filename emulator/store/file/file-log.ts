@@ -8,7 +8,7 @@ import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
 import type { Change, State } from "../live/state.ts";
 import { Turns } from "../live/turns.ts";
-import { type Collection, type History, StoreFailed } from "../port.ts";
+import { type Collection, FileRefused, type History, StoreFailed } from "../port.ts";
 import { type Base, BaseFile } from "./base/base-file.ts";
 import { markClosed } from "./base/document-checksum.ts";
 import { commitLine } from "./history/commit-line.ts";
@@ -17,6 +17,7 @@ import type { HistoryFiles } from "./history/history-files.ts";
 import { KeptHistory } from "./history/kept-history.ts";
 import { createJournal, journalPath } from "./journal/journal-file.ts";
 import { tryWriting } from "./trial-write.ts";
+import { whyRefused } from "./unusable.ts";
 
 interface Options {
   readonly disk: Disk;
@@ -142,9 +143,9 @@ export class FileLog implements CommitLog {
       await this.#leaveBehind(generation.number, adapter.size);
     } catch (cause) {
       if (this.failure) throw this.failure;
-      const reason = `${this.#options.path} cannot be replaced: ${messageOf(cause)}`;
+      const reason = `${this.#options.path} cannot be replaced: ${whyRefused(cause) ?? messageOf(cause)}`;
       // With the new file in place, but perhaps not durably, no later line would fit both pictures.
-      throw adapter.renamed ? this.#journal.fail(reason, cause) : new StoreFailed(reason, { cause });
+      throw adapter.renamed ? this.#journal.fail(reason, cause) : new FileRefused(reason, { cause });
     } finally {
       leave();
     }

@@ -4,8 +4,9 @@ import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
 import { readLines } from "../../../src/files/read-lines.ts";
 import { nameBehind, writeWhole } from "../../../src/files/whole-file.ts";
-import { StoreFailed } from "../port.ts";
+import { FileRefused } from "../port.ts";
 import { byName, isSnapshotName, type SnapshotStore, sameName } from "../snapshot-store.ts";
+import { whyRefused } from "./unusable.ts";
 
 /** The folder beside a state in which its named documents lie: its own, for several states may share a folder. */
 export const snapshotFolder = (statePath: string): string => `${statePath}${folderSuffix}`;
@@ -41,7 +42,9 @@ export async function openFileSnapshotStore(options: {
   }
   return {
     async put(name, document) {
-      await makeFolderDurably(disk, folder);
+      await makeFolderDurably(disk, folder).catch((cause) => {
+        throw failure(cause);
+      });
       const earlier = (await names()).find((other) => sameName(name, other));
       await writeWhole(pathOf(name), document, { disk, failure });
       if (earlier !== undefined && earlier !== name) await remove(earlier);
@@ -80,5 +83,5 @@ const listed = (disk: Disk, folder: string): Promise<string[]> =>
     throw error;
   });
 
-const failure = (cause: unknown): StoreFailed =>
-  new StoreFailed(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });
+const failure = (cause: unknown): FileRefused =>
+  new FileRefused(`The snapshot cannot be written: ${whyRefused(cause) ?? (cause as Error).message}`, { cause });

@@ -22,6 +22,17 @@ const meanings = lookupTable<readonly [why: string, next: string]>({
   EIO: ["the disk fails", "Check the disk, or name a file on another one with --file."],
 });
 
+/** For people: why the system refused a file, and of which; undefined for an error that is none of its refusals. */
+export function whyRefused(error: unknown): string | undefined {
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  const [why] = meanings[code ?? ""] ?? [];
+  // Those of sockets tell no path either.
+  if (why === undefined || (path === undefined && !callsOfFiles.test(syscall ?? ""))) return undefined;
+  return `${why} (${path === undefined ? code : `${code} at ${path}`})`;
+}
+
+const callsOfFiles = /^(?:write|f?datasync|fsync|ftruncate|read)$/;
+
 /** Throws an error of the file system at a start as StateUnusable; any other as it is. */
 export function explainUnusable(path: string, cause: unknown): never {
   const { code, path: at } = cause as NodeJS.ErrnoException;

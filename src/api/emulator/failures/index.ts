@@ -53,11 +53,15 @@ export const emulatorFailures = {
   }),
   "control-store-failed": control({
     status: 503,
-    when: "the state cannot be written to disk",
+    when: "the state, or a file beside it, cannot be written to disk",
     basis: ours,
     code: "store_failed",
-    says: "The emulator cannot write its state.",
-    hint: "See `svc emulator status`; changes fail until it can write again, which it tries by itself.",
+    says: ({ refused }: { refused: string | undefined }) =>
+      refused === undefined ? "The emulator cannot write its state." : `${refused}.`,
+    hint: ({ refused }) =>
+      refused === undefined
+        ? "See `svc emulator status`; changes fail until it can write again, which it tries by itself."
+        : "Nothing was changed by it. Let the emulator write there, or make room, and try again; `svc emulator ready` says whether it can write its state.",
   }),
   "invalid-state": control({
     status: 400,
