@@ -13,7 +13,7 @@ import type { MakeCauseRow } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { deliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { DeliveryNews } from "../webhooks/news.ts";
-import type { Settings } from "../world/settings.ts";
+import { receiverRules, type Settings } from "../world/settings.ts";
 import type { Closing } from "./closing.ts";
 
 interface Setup {
@@ -49,8 +49,7 @@ export function startEngine(setup: Setup): Engine {
   closing.push(() => forwarder.close());
   const outgoing = createOutgoing({
     wall,
-    allow: settings.webhookAllow,
-    strict: settings.strict.has("receivers"),
+    ...receiverRules(settings),
     connectTimeoutMs: settings.webhookConnectTimeoutMs,
     responseTimeoutMs: settings.webhookResponseTimeoutMs,
   });

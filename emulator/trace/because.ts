@@ -1,3 +1,4 @@
+import { hostIn } from "../../src/base/host-name.ts";
 import type { CauseRow } from "../store/cause.ts";
 import type { Attempt, Delivery, Fault } from "../webhooks/deliveries.ts";
 import type { Subscription } from "../webhooks/subscriptions.ts";
@@ -25,7 +26,13 @@ export function whyCause({ id, before, parent_span, moved_by }: CauseRow): strin
 export const whyEvent = (cause: string | null): string =>
   cause === null ? "what led to it is not kept" : `${cause} did it`;
 
-export const whyDelivery = ({ webhook_id, activity }: Delivery): string => `webhook ${webhook_id} wants ${activity}`;
+/** Why there is a delivery; and where its address is the reason that nothing was sent, what to do. */
+export function whyDelivery({ webhook_id, activity, outcome }: Delivery, receiver: Subscription | undefined): string {
+  const wants = `webhook ${webhook_id} wants ${activity}`;
+  if (outcome !== "skipped_not_allowed") return wants;
+  const how = receiver ? `; svc emulator start --webhook-allow ${hostIn(receiver.url)} allows it` : "";
+  return `${wants}, and its address is not among those that may be delivered to${how}`;
+}
 
 /** `retry 3, 20 min after 503`. `made`: the attempts of its delivery that are known, in order. */
 export function whyAttempt(attempt: Attempt, made: readonly Attempt[]): string {

@@ -89,7 +89,7 @@ class Nodes {
       at: row.created_at,
       wall_at: cause?.wall_at ?? null,
       what: `${row.activity} to webhook ${row.webhook_id}${receiver ? ` ${shownReceiver(receiver.url)}` : ", which is deleted"}`,
-      because: whyDelivery(row),
+      because: whyDelivery(row, receiver),
       contract: this.#rows.contracts.get(row.event_id) ?? null,
       webhook_id: row.webhook_id,
       outcome: row.outcome,

@@ -1,4 +1,5 @@
 import type { Strictness } from "../../src/api/strictnesses.ts";
+import type { ReceiverRules } from "../http/outgoing/receivers.ts";
 import { unreadAnswerMs } from "../http/sending/departure.ts";
 
 /** How one emulator was told to behave. Plain values, fixed at start. */
@@ -35,6 +36,12 @@ export interface Settings {
   /** How long a caller may take nothing of its answer before it is cut off, on the wall clock. */
   readonly unreadAnswerTimeoutMs: number;
 }
+
+/** Where webhooks may be sent. */
+export const receiverRules = ({ webhookAllow, strict }: Settings): ReceiverRules => ({
+  allow: webhookAllow,
+  strict: strict.has("receivers"),
+});
 
 export const defaultSettings: Settings = {
   publicUrl: "http://127.0.0.1:4010",

@@ -16,6 +16,7 @@ export const webhook = (more: Partial<Webhook> = {}): Webhook => ({
   failure_count: 0,
   disabled_at: null,
   disabled_by: null,
+  forbidden: null,
   created_at: iso(0),
   ...more,
 });

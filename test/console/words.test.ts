@@ -5,7 +5,7 @@ import { standingOf, standingOfWebhook } from "../../src/console/deliveries/stan
 import { inTheOpen, isolated, partsOf } from "../../src/console/parts/names.ts";
 import { webhooks } from "../../src/console/state/deliveries.ts";
 import { destination } from "../../src/console/timeline/arrows.ts";
-import { sentence } from "../../src/console/timeline/sentence.ts";
+import { sentence, todo } from "../../src/console/timeline/sentence.ts";
 import { isBad, plain, wordsOfNode, wordsOfReference } from "../../src/console/trace/words.ts";
 import { delivery, iso, webhook } from "./webhook-records.ts";
 
@@ -38,6 +38,8 @@ describe("what the console says of a delivery", () => {
 });
 
 describe("what the console says of a webhook", () => {
+  const example = webhook({ url: "https://example.com/x", forbidden: "example.com is not allowed." });
+  const forbidden = [1, 2].map((id) => delivery(id, [], { outcome: "skipped_not_allowed" }));
   const lost = [1, 2].map((id) => delivery(id, sixTimes, { outcome: "skipped_disabled" }));
   const retrying = [delivery(3, [0], { next_attempt_at: iso(5) })];
   const arrived = [delivery(4, [200], { outcome: "delivered" })];
@@ -61,6 +63,9 @@ describe("what the console says of a webhook", () => {
         sentence(disabled, [], undefined),
         sentence(webhook(), lost, lost[0]),
         sentence(webhook(), [...arrived, ...lost, ...retrying], lost[0]),
+        sentence(example, forbidden, undefined),
+        todo(example),
+        todo(webhook()),
       ],
       [
         "The receiver answered 503. 1 attempt failed; the sixth disables it.",
@@ -68,6 +73,9 @@ describe("what the console says of a webhook", () => {
         "6 attempts in a row failed, so it is disabled and what comes due is skipped.",
         "It is enabled, and nothing was sent to it since. 2 deliveries have not arrived and are not tried again.",
         "It works now, but 2 deliveries have not arrived and are not tried again.",
+        "The emulator may not send to example.com. 2 deliveries have not arrived and are not tried again.",
+        "Start the emulator with its host allowed, then send again: svc emulator start --webhook-allow example.com",
+        "Mend the receiver, then send again.",
       ],
     ));
 });

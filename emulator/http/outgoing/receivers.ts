@@ -48,7 +48,7 @@ export function forbiddenUrl(text: string, rules: ReceiverRules): Forbidden | un
   const host = hostOf(url);
   if (isIP(host)) return forbiddenAddress(host, url, rules);
   const known = isLocalName(host) ? !rules.strict : rules.strict;
-  return known || isListed(url, rules) ? undefined : notAllowed(host);
+  return known || isListed(url, rules) ? undefined : notAllowed(host, host);
 }
 
 /** Why nothing may be sent to the address that the host of a URL stands for. */
@@ -59,13 +59,14 @@ export function forbiddenAddress(address: string, url: URL, rules: ReceiverRules
   if (isListed(url, rules)) return undefined;
   const local = isIn(loopback, address);
   const fine = rules.strict ? !local && !isIn(privateNet, address) : local;
-  return fine ? undefined : notAllowed(address);
+  return fine ? undefined : notAllowed(address, hostOf(url));
 }
 
-function notAllowed(host: string): Forbidden {
+/** `host`: as the receiver's URL has it, which an address was looked up for. */
+function notAllowed(place: string, host: string): Forbidden {
   return {
     code: "address_not_allowed",
-    message: `${host} is not among the hosts that may be delivered to; allow it with --webhook-allow.`,
+    message: `${place} is not among the hosts that may be delivered to; allow it with --webhook-allow ${host}.`,
   };
 }
 

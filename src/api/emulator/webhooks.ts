@@ -19,6 +19,7 @@ const Webhook = z.strictObject({
   failure_count: z.int().describe("Attempts without 2xx since the last 2xx; the sixth disables"),
   disabled_at: timestamp.nullable().describe("Null: it is active, or nobody knows since when"),
   disabled_by: z.string().nullable().describe("What disabled it, for svc emulator trace: request:12, attempt:3.6"),
+  forbidden: z.string().nullable().describe("Why nothing is ever sent to its address; null: it may be"),
   created_at: timestamp,
 });
 

@@ -21,27 +21,36 @@ const shownDeliveries = 5;
  * What the deliveries of a webhook say, newest first, and their traces, which reach less far back: times are virtual, and
  * what is not known is null.
  */
-export function findings(webhook: Webhook, deliveries: readonly Delivery[], trace: Trace) {
+export function findings(
+  webhook: Webhook,
+  deliveries: readonly Delivery[],
+  trace: Trace,
+  lastAnswer: string | null = null,
+) {
   const attempts = attemptsOf(deliveries, trace);
   const lastGood = attempts.findLastIndex(({ ok }) => ok);
   const failed = attempts.slice(lastGood + 1);
   const last = failed.at(-1);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
-  const skipped = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_")).map(unsent);
-  const { id, title, url, status, failure_count } = webhook;
-  const neverReached = deliveries.some(({ outcome }) => outcome === "skipped_not_allowed");
+  const ended = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_")).map(unsent);
+  const skipped = ended.filter(({ attempts: made }) => made === 0);
+  const { id, title, url, status, failure_count, forbidden } = webhook;
+  const isUnreached = attempts.length === 0 && (skipped.length > 0 || deliveries.length === 0);
   return {
     webhook: { id, title, url, status, failure_count, only_for_activities: webhook.only_for_activities },
-    failing: status !== "ACTIVE" || failed.length > 0 || deliveries.length === 0 || neverReached,
+    failing: status !== "ACTIVE" || failed.length > 0 || isUnreached || forbidden !== null,
     disabled: webhook.disabled_at === null ? null : { at: webhook.disabled_at, by: webhook.disabled_by },
     since: failed[0]?.at ?? null,
     because_of: causesOf(failed, trace),
     last_delivered_at: attempts[lastGood]?.at ?? null,
     last_error: last ? (last.error?.message ?? `status ${last.status}`) : null,
+    last_answer: last ? lastAnswer : null,
     skipped: skipped.length,
     skipped_deliveries: skipped,
+    cut_short_deliveries: ended.filter(({ attempts: made }) => made > 0),
     given_up_deliveries: deliveries.filter(({ outcome }) => outcome === "failed").map(unsent),
-    not_allowed: neverReached,
+    not_allowed: forbidden !== null,
+    why_not_allowed: forbidden,
     next_attempt_at: next,
     next_because:
       trace.planned.find(({ due, parent }) => due === next && parent.startsWith("delivery:"))?.because ?? null,
@@ -121,6 +130,7 @@ export function findingLines(found: Findings): Line[] {
     "",
     ...verdict(found),
     ...(since === null ? [] : [[`Failing since ${since}: `, red(String(error))] as Line]),
+    ...(found.last_answer === null ? [] : [[`It answered: ${found.last_answer}`] as Line]),
     ...because(found),
     ...(good === null ? [] : [`Last delivered ${good}`]),
     ...(attempts.length === 0
@@ -128,6 +138,7 @@ export function findingLines(found: Findings): Line[] {
       : ["", omitted > 0 ? `The last ${shownAttempts} of ${attempts.length} attempts:` : "Attempts:"]),
     ...attempts.slice(-shownAttempts).map(attemptLine),
     ...deliveryLines("Passed over while it was disabled or not allowed", found.skipped_deliveries),
+    ...deliveryLines("Not tried again, for it was disabled when that came due", found.cut_short_deliveries),
     ...deliveryLines("Given up after the last retry", found.given_up_deliveries),
     ...whatNow(found),
   ];
@@ -135,12 +146,14 @@ export function findingLines(found: Findings): Line[] {
 
 /** What happens by itself, then what somebody may do, in the order in which to do it. */
 function whatNow(found: Findings): Line[] {
-  const { enable, next_attempt_at: next, failing, given_up_deliveries: givenUp, skipped_deliveries: skipped } = found;
+  const { enable, next_attempt_at: next, failing, given_up_deliveries: givenUp } = found;
   const lines: Line[] = [];
   if (next !== null) lines.push(nextLine(next, found));
   else if (failing && givenUp.length > 0) lines.push("Nothing is sent again by itself: no retry is left.");
   if (enable !== null) lines.push(`To enable it again, once the receiver is repaired: ${enable}`);
-  const toSend = [...skipped, ...givenUp].sort((a, b) => a.created_at.localeCompare(b.created_at) || a.id - b.id);
+  const toSend = [...found.skipped_deliveries, ...found.cut_short_deliveries, ...givenUp].sort(
+    (a, b) => a.created_at.localeCompare(b.created_at) || a.id - b.id,
+  );
   if (toSend.length > 0) lines.push(resendLine(toSend.map(({ id }) => id)));
   return lines.length === 0 ? [] : ["", ...lines];
 }
@@ -184,14 +197,14 @@ const nextLine = (at: string, { enable, next_because: why }: Findings): Line => 
   dim(why === null || enable !== null ? "" : `  ${why}`),
 ];
 
-function verdict({ webhook, disabled, attempts, skipped, not_allowed: forbidden }: Findings): Line[] {
+function verdict({ webhook, disabled, attempts, skipped, why_not_allowed: forbidden }: Findings): Line[] {
   const since = disabled === null ? "" : ` ${disabled.at}${disabled.by === null ? "" : `, by ${disabled.by}`}`;
   if (webhook.status === "DISABLED_BY_ERROR") {
     const after = `after ${failuresUntilDisabled} failures in a row`;
     return [`Disabled${since}${since && ","} ${after}; nothing is sent to it.`];
   }
   if (webhook.status === "DISABLED_BY_USER") return [`Disabled by a person${since}; nothing is sent to it.`];
-  if (forbidden) return ["Its address is not allowed: svc emulator start --webhook-allow HOST allows it."];
+  if (forbidden !== null) return [`Nothing is ever sent to it: ${forbidden}`];
   if (attempts.length > 0 || skipped > 0) return [];
   const wanted = webhook.only_for_activities.join(", ");
   return [`Nothing was sent yet: it wants ${wanted || "every activity"}, and none has happened.`];

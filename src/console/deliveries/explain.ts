@@ -1,4 +1,5 @@
 import { failuresUntilDisabled, retryDelaysMs } from "../../api/webhook-retries.ts";
+import { hostIn } from "../../base/host-name.ts";
 import { counted, lengthOf, timeOf, wordsOf } from "../format.ts";
 import type { Outcome } from "../state/act.ts";
 import type { Attempt, Delivery, Webhook } from "../state/deliveries.ts";
@@ -100,7 +101,7 @@ export function explain(delivery: Delivery, webhook: Webhook | undefined): { why
     default:
       return {
         why: `${to} is no address that webhooks may go to.`,
-        todo: "Start the emulator with its host allowed: svc emulator start --webhook-allow HOST",
+        todo: `Start the emulator with its host allowed: svc emulator start --webhook-allow ${webhook ? hostIn(webhook.url) : "HOST"}`,
       };
   }
 }

@@ -7,7 +7,7 @@ import { isolated } from "../parts/names.ts";
 import { State } from "../parts/state.tsx";
 import { isLost, newestFirst, planned, type Webhook } from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";
-import { sentence } from "./sentence.ts";
+import { isForbidden, sentence, todo } from "./sentence.ts";
 
 /** What asks for somebody: a card for each webhook that fails, with why, and what to press. */
 export function Attention({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
@@ -42,21 +42,20 @@ function Card({ webhook }: { readonly webhook: Webhook }) {
   const missing = own.filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting");
   const resent = tried ?? missing[0];
   const isDisabled = status !== "ACTIVE";
+  const missed = isForbidden(webhook) ? "address not allowed" : "missed some";
   const tone = standing.tone === "bad" ? "bad" : "warn";
   return (
     <section class={`verdict ${tone}`} aria-label={title}>
       <div class="words">
         <p>
-          <State tone={tone}>{isDisabled || failures > 0 ? standing.words : "missed some"}</State>{" "}
+          <State tone={tone}>{isDisabled || failures > 0 ? standing.words : missed}</State>{" "}
           <strong>
             <Name>{title}</Name>
           </strong>{" "}
           <span class="muted break">{url}</span>
         </p>
         <p>{sentence(webhook, own, tried)}</p>
-        <p class="muted">
-          {isDisabled ? "Mend the receiver, enable it, then send again." : "Mend the receiver, then send again."}
-        </p>
+        <p class="muted">{todo(webhook)}</p>
       </div>
       <div class="actions">
         {resent && (

@@ -77,15 +77,21 @@ function madeOf(delivery: Delivery, attempt: Delivery["attempts"][number]): Mome
 }
 
 /** There was no attempt: it stands where it happened. */
-const passedOver = ({ id, webhook_id, created_at }: Delivery): Moment => ({
+const passedOver = ({ id, webhook_id, created_at, outcome }: Delivery): Moment => ({
   key: `${id}.skipped`,
-  name: "skipped, the webhook was disabled",
+  name: reasons.get(outcome) ?? "skipped",
   delivery: id,
   webhook: webhook_id,
   kind: "made",
   tone: "none",
   at: toSecond(created_at),
 });
+
+const reasons = new Map([
+  ["skipped_disabled", "skipped, the webhook was disabled"],
+  ["skipped_deleted", "skipped, the webhook was deleted"],
+  ["skipped_not_allowed", "not sent, its address is not allowed"],
+]);
 
 function toCome(delivery: Delivery, webhook: Webhook | undefined, isSupposing: boolean): Moment[] {
   const { id, next_attempt_at: next, created_at } = delivery;

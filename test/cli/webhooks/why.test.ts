@@ -71,7 +71,7 @@ describe("svc webhooks why", () => {
       );
       return row;
     };
-    const why = async () => /Next attempt .*|Passed over .*/.exec((await svc("webhooks why")).out)?.[0];
+    const why = async () => /Next attempt .*|Not tried again.*/.exec((await svc("webhooks why")).out)?.[0];
     const due = "2031-01-02T08:19:05.000Z";
     await emulator.clock.advance({ by: 155 * 60_000 });
     assert.deepEqual(await shown(), {
@@ -89,14 +89,16 @@ describe("svc webhooks why", () => {
       next_attempt_at: null,
       webhook_status: "DISABLED_BY_ERROR",
     });
-    assert.equal(await why(), "Passed over while it was disabled or not allowed: 1");
+    assert.equal(await why(), "Not tried again, for it was disabled when that came due: 1");
     await draft(emulator.api);
     await emulator.clock.advance({ by: 60_000 });
     const { out: whole } = await svc("webhooks why");
-    assert.deepEqual(whole.split("\n").slice(-8), [
+    assert.deepEqual(whole.split("\n").slice(-10), [
       "",
-      "Passed over while it was disabled or not allowed: 2",
+      "Passed over while it was disabled or not allowed: 1",
       "  2031-01-02T08:19:05.000Z  delivery:2  CONTRACT_CREATED T-2",
+      "",
+      "Not tried again, for it was disabled when that came due: 1",
       "  2031-01-02T03:04:05.000Z  delivery:1  CONTRACT_CREATED T-1",
       "",
       "To enable it again, once the receiver is repaired: svc emulator webhooks enable 1",
@@ -104,15 +106,17 @@ describe("svc webhooks why", () => {
       "",
     ]);
     const found = await svc("webhooks why --json");
-    const { disabled, because_of, skipped_deliveries } = JSON.parse(found.out);
+    const { disabled, because_of, skipped, skipped_deliveries, cut_short_deliveries } = JSON.parse(found.out);
     assert.deepEqual(disabled, { at: "2031-01-02T05:39:05.000Z", by: "attempt:1.6" });
     assert.deepEqual(
       because_of.map(({ what }: { what: string }) => what),
       ["contracts.create POST /api/v2.1/public/contracts/"],
     );
+    const told = (all: { id: number; outcome: string; attempts: number }[]) =>
+      all.map(({ id, outcome, attempts }) => [id, outcome, attempts]);
     assert.deepEqual(
-      skipped_deliveries.map(({ id, outcome }: { id: number; outcome: string }) => [id, outcome]),
-      [2, 1].map((id) => [id, "skipped_disabled"]),
+      [skipped, told(skipped_deliveries), told(cut_short_deliveries)],
+      [1, [[2, "skipped_disabled", 0]], [[1, "skipped_disabled", 6]]],
     );
   });
 
@@ -209,6 +213,55 @@ describe("svc webhooks why", () => {
     );
     const quiet = await svc("webhooks why 1");
     assert.deepEqual([quiet.exit, /Nothing was sent yet: it wants CONTRACT_CREATED/.test(quiet.out)], [1, true]);
+  });
+
+  it("says early that nothing is ever sent to an address that is not allowed, and which flag allows it", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const url = "https://hooks.example.com/y";
+    const why =
+      "hooks.example.com is not among the hosts that may be delivered to; allow it with --webhook-allow hooks.example.com.";
+    const created = await svc(create("Away", url));
+    assert.deepEqual([created.exit, created.err], [0, `warning: nothing will be sent to it: ${why}\n`]);
+    assert.equal((await svc(create("Here", dead))).err, "");
+    const before = await svc("webhooks why Away");
+    assert.deepEqual(before, {
+      exit: 1,
+      out: `Webhook 1  Away  ${url}  ACTIVE\n\nNothing is ever sent to it: ${why}\n`,
+      err: "",
+    });
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    assert.match(
+      (await svc("emulator trace delivery:1")).out,
+      /wants CONTRACT_CREATED, and its address is not among those that may be delivered to; svc emulator start --webhook-allow hooks\.example\.com allows it/,
+    );
+  });
+
+  it("prints the beginning of what the receiver answered, in a line that a terminal cannot be fooled with", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    const said = `{"error":\n  "the \u001b[31mtable\u001b[0m is locked"}${" and so on".repeat(50)}`;
+    app.answer((_, response) => void response.writeHead(500).end(said));
+    await svc(create("Mine", app.url));
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const { out } = await svc("webhooks why");
+    assert.match(out, /\nIt answered: \{"error": "the \\x1b\[31mtable\\x1b\[0m is locked"\} and so on.{0,160}…\n/);
+  });
+
+  it("takes the title of a webhook, and the beginning of a title or of a workspace's name", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    await svc(create("Node", dead));
+    await svc(create("Other", `${dead}/2`));
+    const [{ name } = { name: "" }] = (await emulator.ask("GET", "workspaces")).body as { name: string }[];
+    const headings = async (argv: string[]) =>
+      [...(await svc(["webhooks", "why", ...argv])).out.matchAll(/^Webhook (\d+)/gm)].map(([, id]) => id);
+    assert.deepEqual(await headings(["node"]), ["1"]);
+    assert.deepEqual(await headings(["Oth"]), ["2"]);
+    assert.deepEqual(await headings([name.split(" ")[0]!]), ["1", "2"]);
+    await svc(create("Nodding", `${dead}/3`));
+    const either = await svc("webhooks why Nod");
+    assert.deepEqual([either.exit, either.err.split("\n")[0]], [2, 'error: "Nod" may be Node, Nodding']);
   });
 
   it("says of a real service at once that only an emulator knows", async (t) => {

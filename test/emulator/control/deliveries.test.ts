@@ -24,6 +24,7 @@ describe("subscriptions, over the control plane", () => {
           failure_count: 0,
           disabled_at: null,
           disabled_by: null,
+          forbidden: null,
           created_at: now,
         },
       ],

@@ -1,4 +1,5 @@
 import type { Command } from "../../command.ts";
+import { webhooksCreate } from "./create.ts";
 import { webhooksDeliveries } from "./deliveries.ts";
 import { webhooksExplain } from "./explain.ts";
 import { webhooksList } from "./list.ts";
@@ -12,6 +13,7 @@ import { webhooksWhy } from "./why.ts";
 
 export const commands: readonly Command[] = [
   webhooksListen,
+  webhooksCreate,
   webhooksList,
   webhooksTrigger,
   webhooksReplay,

@@ -1,14 +1,18 @@
+import type { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 import { type Context, command } from "../../command.ts";
-import { CommandFailed } from "../../failure.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
 import { emulatorOfEnvironment, serviceSettings } from "../../settings.ts";
 
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
+type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** So many of the newest deliveries of each are looked at. */
 const looked = 500;
+/** So many characters of an answer are shown. */
+const shownOfAnswer = 200;
 /** So many webhooks are told of. */
 const mostTold = 20;
 
@@ -18,7 +22,11 @@ export const webhooksWhy = command({
   description:
     "Reads the deliveries of the running emulator. Without an argument it tells of those that fail, or of all where none does; of several the worst comes first. Exits 1 where one fails, is disabled or nothing was delivered, 0 where the last delivery of each arrived, 5 where no emulator runs.",
   positionals: [
-    { name: "webhook", optional: true, description: "Its id or URL, or the id or name of a workspace that has one" },
+    {
+      name: "webhook",
+      optional: true,
+      description: "Its id, URL or title, or the id or name of a workspace that has one",
+    },
   ],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [
@@ -46,9 +54,9 @@ export const webhooksWhy = command({
   },
 });
 
-/** How many attempts have failed since one arrived; of one that is disabled, more than any number. */
-const failures = ({ status, failure_count: count }: Webhook): number =>
-  status === "ACTIVE" ? count : Number.POSITIVE_INFINITY;
+/** How many attempts have failed since one arrived; of one that nothing is sent to, more than any number. */
+const failures = ({ status, forbidden, failure_count: count }: Webhook): number =>
+  status === "ACTIVE" && forbidden === null ? count : Number.POSITIVE_INFINITY;
 
 type Asking = Pick<Context, "signal"> & { readonly client: Client };
 
@@ -61,7 +69,21 @@ async function foundOf(webhook: Webhook, asking: Asking) {
   ]);
   const query = { webhook: webhook.id, limit: looked };
   const { items } = await asking.client.call(listDeliveries, { query }, { signal: asking.signal });
-  return findings(webhook, items, items.length === 0 ? nothing : await traceOf(webhook, asking));
+  if (items.length === 0) return findings(webhook, items, nothing);
+  const [trace, answer] = await Promise.all([traceOf(webhook, asking), lastAnswer(items, asking)]);
+  return findings(webhook, items, trace, answer);
+}
+
+/** The beginning of what the receiver answered to the last attempt of all, in a line; null where that was nothing. */
+async function lastAnswer(deliveries: readonly Delivery[], { client, signal }: Asking): Promise<string | null> {
+  const lastOf = ({ attempts }: Delivery) => attempts.at(-1)?.at ?? "";
+  const [last] = deliveries.toSorted((a, b) => lastOf(b).localeCompare(lastOf(a)) || b.id - a.id);
+  if (!last || last.attempts.at(-1)?.status == null) return null;
+  const { showDelivery } = await import("../../../api/emulator/deliveries.ts");
+  // It may have gone with the oldest meanwhile.
+  const whole = await client.call(showDelivery, { params: { id: last.id } }, { signal }).catch(() => undefined);
+  const line = (whole?.attempts.at(-1)?.response_body ?? "").replaceAll(/\s+/g, " ").trim();
+  return line.length > shownOfAnswer ? `${line.slice(0, shownOfAnswer)}…` : line || null;
 }
 
 /** Of the newest deliveries: why each attempt was made, and what led to them. */
@@ -97,14 +119,35 @@ async function named(asked: string, all: readonly Webhook[], { client, signal }:
   const exact = all.filter(({ id, url }) => String(id) === asked || url === asked);
   if (exact.length > 0) return exact;
   const { listWorkspaces } = await import("../../../api/emulator/state/state.ts");
-  const owners = (await client.call(listWorkspaces, {}, { signal })).filter(
-    ({ id, name }) => String(id) === asked || name.toLowerCase() === asked.toLowerCase(),
+  const workspaces = await client.call(listWorkspaces, {}, { signal });
+  const owners = namedSo(asked, workspaces, ({ name }) => name).concat(
+    workspaces.filter(({ id }) => String(id) === asked),
   );
-  const found = all.filter(({ workspace_id }) => owners.some(({ id }) => id === workspace_id));
+  const titled = namedSo(asked, all, ({ title }) => title);
+  const found = all.filter((one) => titled.includes(one) || owners.some(({ id }) => id === one.workspace_id));
+  if (titled.length > 0 && owners.length > 0 && found.length > titled.length) {
+    throw new UsageError(`"${asked}" is the title of a webhook, and the name of a workspace`, {
+      hint: `Give an id. ${offer(found)}`,
+    });
+  }
+  const distinct = new Set(titled.map(({ title }) => title)).size + new Set(owners.map(({ id }) => id)).size;
+  if (distinct > 1) {
+    const names = [...titled.map(({ title }) => title), ...owners.map(({ name, id }) => `${name} (workspace ${id})`)];
+    throw new UsageError(`"${asked}" may be ${[...new Set(names)].join(", ")}`, {
+      hint: found.length > 0 ? `Give an id. ${offer(found)}` : "Give the whole name.",
+    });
+  }
   if (found.length > 0) return found;
   const [owner] = owners;
   const missing = owner ? `The workspace "${owner.name}" has no webhook.` : `There is no webhook "${asked}".`;
   throw new CommandFailed("not-found", "no_webhook", missing, { hint: offer(all) });
+}
+
+/** Those with exactly that name, in any case; else those whose name begins with it. */
+function namedSo<T>(asked: string, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
+  const wanted = asked.toLowerCase();
+  const exact = all.filter((one) => nameOf(one).toLowerCase() === wanted);
+  return exact.length > 0 ? exact : all.filter((one) => nameOf(one).toLowerCase().startsWith(wanted));
 }
 
 const described = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;

@@ -109,7 +109,7 @@ describe("a real disk that is full", () => {
     const blobs = await openFileBlobs({ folder: join(folder, "files") });
     await put(store, 1);
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
-    await assert.rejects(put(store, 2, "n".repeat(20_000)), { name: "StoreFailed", message: /no space is left/ });
+    await assert.rejects(put(store, 2, "n".repeat(20_000)), { name: "StoreFailed", message: /no space left/ });
     await assert.rejects(blobs.put(bytes(100_000), 200_000), { name: "StoreFailed", message: /no space is left/ });
     assert.equal(store.writable, false);
     await rm(join(folder, "other"));
