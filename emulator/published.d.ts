@@ -260,7 +260,7 @@ export interface EmulatorOptions {
    */
   readonly trustedProxies?: readonly string[];
   readonly lenientSlashes?: boolean;
-  /** Same seed and same calls give the same bytes. */
+  /** Same seed, same calls and same `port` give the same bytes: addresses in answers hold the port. */
   readonly deterministic?: boolean;
   readonly upstreamTimeoutMs?: number;
   readonly chatUpstreamTimeoutMs?: number;

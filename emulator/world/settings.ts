@@ -9,7 +9,7 @@ export interface Settings {
   readonly strict: ReadonlySet<Strictness>;
   /** Serve both spellings of a path instead of redirecting (DECISIONS.md, C3). */
   readonly lenientSlashes: boolean;
-  /** Ids, keys and times from the seed, one thing at a time: the same calls give the same bytes. */
+  /** Ids, keys and times from the seed, one thing at a time: the same calls at the same port give the same bytes. */
   readonly deterministic: boolean;
   /** How long the router waits for a cluster, wall time (DECISIONS.md, R12). */
   readonly upstreamTimeoutMs: number;

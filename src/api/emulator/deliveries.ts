@@ -96,7 +96,16 @@ export const listDeliveries = operation({
   cli: {
     command: "emulator deliveries",
     rows: "items",
-    columns: ["id", "webhook_id", "activity", "composite_id", "outcome", "next_attempt_at", "webhook_status"],
+    // Before when it would come: unless the webhook is active then, that is skipped.
+    columns: [
+      "id",
+      "webhook_id",
+      { name: "activity", cut: 1 },
+      { name: "composite_id", cut: 3 },
+      "outcome",
+      { name: "webhook_status", cut: 2 },
+      "next_attempt_at",
+    ],
   },
   basis: ours,
   examples: [{ title: "What did not get through?", query: { outcome: "skipped_disabled" } }],

@@ -240,8 +240,8 @@ describe("svc webhooks why", () => {
   it("prints the beginning of what the receiver answered, in a line that a terminal cannot be fooled with", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
-    const said = `{"error":\n  "the \u001b[31mtable\u001b[0m is locked"}${" and so on".repeat(50)}`;
-    app.answer((_, response) => void response.writeHead(500).end(said));
+    const answered = `{"error":\n  "the \u001b[31mtable\u001b[0m is locked"}${" and so on".repeat(50)}`;
+    app.answer((_, response) => void response.writeHead(500).end(answered));
     await svc(create("Mine", app.url));
     await draft(emulator.api);
     await emulator.clock.advance({ by: 1 });
@@ -271,6 +271,19 @@ describe("svc webhooks why", () => {
     assert.deepEqual([exit, out], [1, ""]);
     assert.match(err, /^error: Only an emulator knows; this is the service of environment\./);
   });
+});
+
+describe("a list of deliveries in a window of 80 columns", () => {
+  for (const command of ["emulator deliveries", "webhooks deliveries"]) {
+    it(`shows that the webhook is disabled for which one waits: svc ${command}`, async (t) => {
+      const { svc, emulator } = await cliEmulator(t);
+      await svc(create("Mine", dead));
+      await draft(emulator.api);
+      await emulator.clock.advance({ by: 155 * 60_000 });
+      const { out } = await svc(command, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
+      assert.match(out, /\n +1 .*T-1 .*retrying +DISABLE/);
+    });
+  }
 });
 
 describe("svc emulator deliveries resend", () => {

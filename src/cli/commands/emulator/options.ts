@@ -115,7 +115,11 @@ export const emulatorFlags = (defaultPort: number) =>
       description: `Turn leniencies off: ${strictnesses.join(", ")}; all without a list`,
     },
     { flag: "lenient", type: "text", placeholder: "LIST", description: "Turn strictnesses off: slashes" },
-    { flag: "deterministic", type: "switch", description: "Same seed and same calls give the same bytes" },
+    {
+      flag: "deterministic",
+      type: "switch",
+      description: "Same seed, same calls and same --port give the same bytes: addresses in answers hold the port",
+    },
     {
       flag: "upstream-timeout",
       type: "text",

@@ -1,7 +1,7 @@
 import { activities } from "../../../api/activities.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
-import type { ResultOf } from "../../../api/operation.ts";
+import type { Column, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
@@ -82,16 +82,17 @@ async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) 
 
 const paged = { by: "offset", most: 500, total: "total" } as const;
 
-const columns = [
+/** The state of the webhook stands beside the outcome: while it is disabled, nothing is tried again. */
+const columns: readonly Column[] = [
   "id",
   "webhook_id",
-  "activity",
-  "composite_id",
+  { name: "activity", cut: 1 },
+  { name: "composite_id", cut: 3 },
   "outcome",
+  { name: "webhook_status", cut: 2 },
+  { name: "answer", cut: 2 },
   "attempts",
-  "answer",
   "next_attempt_at",
-  "webhook_status",
 ];
 
 const row = ({ attempts, ...delivery }: Listed) => ({
