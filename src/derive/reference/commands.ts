@@ -6,8 +6,10 @@ export const usage = ({ words, positionals, flags }: CommandDeclaration): string
   ["svc", ...words, ...positionals.map(placeholder), ...(flags.length > 0 ? ["[flags]"] : [])].join(" ");
 
 /** What help says of it above its flags; where an operation stands for it, only what that does not say. */
-export const meaningOfCommand = ({ summary, description }: CommandDeclaration, said: readonly string[] = []): string[] =>
-  [`${summary}.`, ...(description?.split(/\n{2,}/) ?? [])].filter((part) => !said.includes(part));
+export const meaningOfCommand = (
+  { summary, description }: CommandDeclaration,
+  said: readonly string[] = [],
+): string[] => [`${summary}.`, ...(description?.split(/\n{2,}/) ?? [])].filter((part) => !said.includes(part));
 
 function placeholder({ name, optional, variadic }: PositionalSpec): string {
   const shown = `${name.toUpperCase()}${variadic ? "…" : ""}`;
