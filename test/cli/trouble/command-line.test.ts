@@ -76,7 +76,8 @@ describe("every command, given a wrong command line", () => {
       cases,
       ({ command, flag }) => `${wordsOf(command)} --${flag}`,
       async ({ command, flag }) =>
-        wrongText(await run([...command.words, ...positionalsOf(command), `--${flag}`, "nonsense"]), {
+        // Before the positionals: behind the command that exec runs it would be that one's.
+        wrongText(await run([...command.words, `--${flag}`, "nonsense", ...positionalsOf(command)]), {
           exit: 2,
           message: new RegExp(`--${flag}\\b.*nonsense`),
         }),

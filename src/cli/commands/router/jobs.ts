@@ -114,7 +114,7 @@ export const jobsResume = command({
     id,
     {
       name: "file",
-      description: "- to pipe the rows of standard input again, or where the file was moved to",
+      description: "- to pipe the rows of standard input again, or where they lie now",
       optional: true,
     },
   ],
