@@ -35,7 +35,9 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
   const { host, signal, output } = context;
   const onStop = () => {
     if (signal.reason === "SIGTERM") return;
-    void output.note(`Stopping after at most ${concurrency} batches in flight; again to stop now`);
+    void output.note(
+      `Stopping after ${concurrency === 1 ? "the batch" : `at most ${concurrency} batches`} in flight; again to stop now`,
+    );
   };
   if (signal.aborted) onStop();
   else signal.addEventListener("abort", onStop, { once: true });

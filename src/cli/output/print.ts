@@ -79,6 +79,16 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
     return `${calmed(wrapped(pieces, columns))}\n`;
   };
 
+  let hasStatus = false;
+  /** What is printed while a status stands begins a line of its own, which a Ctrl-C echoed there is no part of. */
+  const put: typeof write = (stream, text) => {
+    if (hasStatus && stream.isTTY) {
+      hasStatus = false;
+      void write(host.stderr, clearLine);
+    }
+    return write(stream, text);
+  };
+
   return {
     async lines(name, lines, { laidOut = false, given = false } = {}) {
       const paint = await paintFor(name, lines);
@@ -86,47 +96,51 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
       const columns = windowOf(host[name], host.env);
       const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
       const inWords = given ? (text: string) => text : called;
-      await write(host[name], lines.map((line) => printed(name, line, paint, window, inWords)).join(""));
+      await put(host[name], lines.map((line) => printed(name, line, paint, window, inWords)).join(""));
     },
     json(name, value, indent) {
       const document = JSON.stringify(value ?? null, null, indent);
       const json = visibleJson(name === "stderr" ? withoutSent(host, document) : document);
-      return write(host[name], `${isRunner ? jsonWithoutCommands(json) : json}\n`);
+      return put(host[name], `${isRunner ? jsonWithoutCommands(json) : json}\n`);
     },
-    text: (name, text) => write(host[name], calmed(visibleText(text))),
+    text: (name, text) => put(host[name], calmed(visibleText(text))),
     async rows(rows, format) {
       const { stdout } = host;
       const line = rowLines[format];
       const lines = rows.map((row) => line(stdout.isTTY ? row.map(visible) : row));
       const text = lines.join("");
-      await write(stdout, format === "tsv" || stdout.isTTY ? calmed(text) : text);
+      await put(stdout, format === "tsv" || stdout.isTTY ? calmed(text) : text);
     },
     async content(pieces, isText) {
       const { stdout } = host;
       if (!stdout.isTTY && !(isRunner && isText)) {
-        for await (const piece of pieces) await write(stdout, piece);
+        for await (const piece of pieces) await put(stdout, piece);
         return;
       }
       const { textLines } = await import("./text-lines.ts");
       let isWholeLine = true;
       for await (const text of textLines(pieces)) {
-        await write(stdout, stdout.isTTY ? calmed(visibleText(text)) : jsonWithoutCommands(text));
+        await put(stdout, stdout.isTTY ? calmed(visibleText(text)) : jsonWithoutCommands(text));
         isWholeLine = text.endsWith("\n");
       }
       // Behind it the shell would put its prompt.
-      if (stdout.isTTY && !isWholeLine) await write(stdout, "\n");
+      if (stdout.isTTY && !isWholeLine) await put(stdout, "\n");
     },
     async status(text) {
       const { stderr } = host;
       if (!hasWidth(stderr)) return;
       const shown = text === undefined ? "" : cut(calmed(visible(text)), stderr.columns ?? 80);
-      await write(stderr, `\r\x1b[K${shown}`);
+      if (shown === "" && !hasStatus) return;
+      hasStatus = shown !== "";
+      await write(stderr, `${clearLine}${shown}`);
     },
   };
 }
 
 /** Whether something can stand on a line of its own there. Some terminals are 0 columns wide: nobody has told them. */
 export const hasWidth = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
+
+const clearLine = "\r\x1b[K";
 
 /** A line that wraps could not be rewritten. */
 const cut = (text: string, columns: number): string => (text.length < columns ? text : text.slice(0, columns - 1));

@@ -33,6 +33,31 @@ describe("progress", () => {
     ]);
   });
 
+  it("gives way to what is said at a Ctrl-C", async (t) => {
+    const { wall, script } = passing(1_000);
+    let interrupt = () => {};
+    const { svc } = await bulkStage(t, numbered(400), (call) => {
+      if (call.number === 3) interrupt();
+      return script();
+    });
+    const { exit, err } = await svc(run, {
+      wall,
+      tty: true,
+      onStart: ({ signal }) => {
+        interrupt = () => signal("SIGINT");
+      },
+    });
+    assert.equal(exit, 130);
+    const lines = withoutId(err)
+      .replaceAll(/job_\w+/g, "JOB")
+      .split("\r\x1b[K");
+    assert.deepEqual(lines.slice(1), [
+      "mapped 100/400 · 25% · 100 rows/s · ETA 3s",
+      "mapped 200/400 · 50% · 100 rows/s · ETA 2s",
+      "Stopping after the batch in flight; again to stop now\nJOB stopped. Resume it with: svc router jobs resume \\\n  JOB\n",
+    ]);
+  });
+
   it("is a plain line every ten seconds elsewhere", async (t) => {
     const { wall, script } = passing(4_000);
     const { svc } = await bulkStage(t, numbered(700), script);
