@@ -122,6 +122,22 @@ describe("a wrong command line", () => {
     assert.match(err, /^error: --emulator and --base-url cannot both be given: each says where the services are$/m);
   });
 
+  for (const [json, hint] of [
+    ["--json=id", "Fields go with every format: --fields id"],
+    ["--json", "See svc help formats."],
+  ] as const) {
+    it(`refuses two formats at once: ${json}`, async () => {
+      for (const argv of [`router jobs list ${json} --format csv`, `--format csv router jobs list ${json}`]) {
+        const { exit, out, err } = await runCli(argv);
+        assert.deepEqual([exit, out], [2, ""]);
+        const { error } = JSON.parse(err);
+        assert.equal(error.message, "--json and --format csv cannot both be given: each says how answers are printed");
+        assert.equal(error.hint, hint);
+      }
+      assert.equal((await runCli(`router jobs list ${json} --format json`)).exit, 0);
+    });
+  }
+
   it("is told from missing credentials, which exit 4", async () => {
     const { exit, err } = await runCli(["contracts", "status", "T-1", ...nowhere]);
     assert.equal(exit, 4);

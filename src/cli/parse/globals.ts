@@ -108,6 +108,16 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
   if (on("emulator") && text("base-url") !== undefined) {
     throw new UsageError("--emulator and --base-url cannot both be given: each says where the services are");
   }
+  const format = text("format");
+  if (on("json") && format !== undefined && format !== "json") {
+    const hint =
+      text("fields") === undefined
+        ? "See svc help formats."
+        : `Fields go with every format: --fields ${text("fields")}`;
+    throw new UsageError(`--json and --format ${format} cannot both be given: each says how answers are printed`, {
+      hint,
+    });
+  }
   if (on("csv-safe") && text("format") !== "csv") throw new UsageError("--csv-safe goes with --format csv");
   return {
     baseUrl: text("base-url") === undefined ? undefined : checkedUrl(text("base-url")!, "--base-url"),

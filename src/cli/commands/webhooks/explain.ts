@@ -1,3 +1,4 @@
+import { withoutTrailing } from "../../../base/trailing.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
 import { type Context, command } from "../../command.ts";
@@ -55,7 +56,7 @@ function malformation(signature: string): string | undefined {
 /** The hash whose result has so many characters, in hexadecimal digits or in base64, with its padding or without. */
 function hashOfLength(signature: string): { readonly digits: string; readonly hash: string } | undefined {
   const isHex = /^[0-9a-f]+$/i.test(signature);
-  const hash = (isHex ? hexLengths : base64Lengths)[signature.replace(/=+$/, "").length];
+  const hash = (isHex ? hexLengths : base64Lengths)[withoutTrailing(signature, "=").length];
   const kind = isHex ? "hexadecimal digits" : "base64 characters";
   return hash === undefined ? undefined : { digits: `${signature.length} ${kind}`, hash };
 }
