@@ -13,11 +13,11 @@ const meanings = lookupTable<readonly [why: string, next: string]>({
   ENFILE: ["too many files are open on this machine", "Close what holds them open."],
   EACCES: [
     "permission is denied",
-    "Give this user the right to read and write there, or name another file with --file.",
+    "Give this user the right to read and write there, name another file with --file, or keep nothing with --ephemeral.",
   ],
   EPERM: [
     "the system does not permit it",
-    "Give this user the right to read and write there, or name another file with --file.",
+    "Give this user the right to read and write there, name another file with --file, or keep nothing with --ephemeral.",
   ],
   EIO: ["the disk fails", "Check the disk, or name a file on another one with --file."],
 });

@@ -74,7 +74,10 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
     const { exit, err } = run(svcAsNobody(), ["emulator", "start", "--port", "0", "--file", "wall/state.json"], folder);
     assert.equal(exit, 1, err);
     assert.match(err, /^error: The state .*wall\/state\.json cannot be opened: permission is denied \(EACCES at /);
-    assert.match(err, /Give this user the right to read and write there, or name another file with --file\./);
+    assert.match(
+      err,
+      /Give this user the right to read and write there, name another file with --file, or keep nothing with --ephemeral\./,
+    );
   });
 
   it(
@@ -92,14 +95,14 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
           [
             "error",
             `The state ${state} cannot be opened`,
-            `permission is denied (EACCES at ${join(wall, ".svc")}). Give this user the right to read and write there, or name another file with --file.\n`,
+            `permission is denied (EACCES at ${join(wall, ".svc")}). Give this user the right to read and write there, name another file with --file, or keep nothing with --ephemeral.\n`,
           ],
         ],
       );
       const detached = run(svcAsNobody(), ["emulator", "start", "--detach", "--port", "0"], wall);
       assert.deepEqual(detached, {
         exit: 1,
-        err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  Give this user the right to, or name another place.\n`,
+        err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  It lies beside the state: name one elsewhere with --file, or leave --detach out and keep nothing with --ephemeral.\n`,
       });
     },
   );

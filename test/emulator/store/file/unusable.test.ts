@@ -12,7 +12,7 @@ describe("what the system says at a start is a sentence", () => {
     [
       "EACCES",
       "permission is denied",
-      "Give this user the right to read and write there, or name another file with --file.",
+      "Give this user the right to read and write there, name another file with --file, or keep nothing with --ephemeral.",
     ],
   ] as const) {
     it(`${code}: ${why}`, () =>

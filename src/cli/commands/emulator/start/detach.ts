@@ -11,7 +11,7 @@ import { CommandFailed } from "../../../failure.ts";
 import { type Host, starterVariable } from "../../../host.ts";
 import { maskSecrets } from "../../../output/github-actions.ts";
 import { passOn } from "../../../output/write.ts";
-import { isSystemTrouble, nextOf, whyOf } from "../../../system-trouble.ts";
+import { isSystemTrouble, whyOf } from "../../../system-trouble.ts";
 
 /** What an emulator has to say when it is up: to programs, to people, and to what masks secrets in logs. */
 export interface Started {
@@ -42,7 +42,7 @@ export async function startDetached(
   const path = await logOf(flags, host);
   // That of an emulator which runs already keeps its name unless this one comes up.
   const aside = temporaryName(path);
-  const log = await logAt(path, aside);
+  const log = await logAt(path, aside, flags.ephemeral === true);
   let child: ChildProcess | undefined;
   try {
     child = startAgain(context, log.fd, flags.seed === "-");
@@ -72,15 +72,19 @@ async function logOf({ file, ephemeral }: PlaceFlags, host: Host): Promise<strin
   return path;
 }
 
+const besideState =
+  "It lies beside the state: name one elsewhere with --file, or leave --detach out and keep nothing with --ephemeral.";
+const besideNothing = "It lies in .svc of this folder: start it in another one, or leave --detach out.";
+
 /** Begins the log under the name that it has until the emulator is up. Makes the folder, or says why there is none. */
-async function logAt(path: string, aside: string): Promise<FileHandle> {
+async function logAt(path: string, aside: string, ephemeral: boolean): Promise<FileHandle> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     return await open(aside, "wx", 0o600);
   } catch (cause) {
     if (!isSystemTrouble(cause)) throw cause;
     const message = `Failed to write the log ${path}: ${whyOf(cause)}.`;
-    throw new CommandFailed("failed", "unwritable", message, { hint: nextOf(cause), cause });
+    throw new CommandFailed("failed", "unwritable", message, { hint: ephemeral ? besideNothing : besideState, cause });
   }
 }
 
