@@ -16,7 +16,13 @@ export const webhooksSchedule = command({
   positionals: [],
   flags: [
     { flag: "rule", type: "switch", description: "The rule, for a delivery that begins at --from" },
-    { flag: "from", type: "text", placeholder: "TIME", description: "ISO time of the first attempt; left out: now" },
+    {
+      flag: "from",
+      type: "text",
+      placeholder: "TIME",
+      description:
+        "ISO time of the first attempt; left out: now by the clock of this machine, whatever an emulator has",
+    },
     { flag: "worker-tick", type: "switch", description: "Rounded up to whole minutes, as the real worker does" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
