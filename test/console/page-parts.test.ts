@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { canBe, edges, possibleFrom } from "../../src/console/contracts/lifecycle-graph.ts";
+import { resultsOf } from "../../src/console/contracts/results.ts";
 import { grouped, lengthOf } from "../../src/console/format.ts";
 import { EventLines } from "../../src/console/live/event-lines.ts";
 import { asCommand, asCurl } from "../../src/console/requests/as-command.ts";
@@ -85,6 +86,19 @@ describe("the lifecycle that the console draws", () => {
       [["delete", "(deleted)"]],
     );
     assert.deepEqual([canBe("ON_HOLD", "resume"), canBe("DRAFT", "sign")], [true, false]);
+  });
+
+  it("is told once where several ways lead to the same", () => {
+    const results = (status: "DRAFT" | "REDLINING" | "SIGN", trigger: string) =>
+      resultsOf(possibleFrom(status).filter((move) => move.trigger === trigger));
+    assert.deepEqual(
+      [results("DRAFT", "complete-review"), results("REDLINING", "complete-review"), results("SIGN", "decline")],
+      [
+        "which changes no state",
+        "which changes no state, if an internal review is open, or if the counterparty's review is open and approvals are pending; else becomes SIGN, if the counterparty's review is open and no approval is pending; else which changes no state",
+        "becomes DRAFT, if made from a template; else becomes REDLINING",
+      ],
+    );
   });
 });
 

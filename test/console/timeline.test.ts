@@ -49,6 +49,24 @@ describe("the marks of the timeline", () => {
       ],
     ));
 
+  it("of webhooks that were deleted stand below those of the others, and say why nothing was sent", () => {
+    const passedOver = (id: number, webhook_id: number, outcome: Delivery["outcome"]) =>
+      delivery(id, [], { webhook_id, outcome });
+    const { tracks } = timelineOf(
+      [passedOver(1, 1, "skipped_deleted"), passedOver(2, 3, "skipped_not_allowed")],
+      [webhook({ id: 2 }), webhook({ id: 3 })],
+      begin,
+    );
+    assert.deepEqual(
+      tracks.map(({ id, marks }) => [id, marks.map(({ name }) => name)]),
+      [
+        [2, []],
+        [3, ["not sent, its address is not allowed"]],
+        [1, ["skipped, the webhook was deleted"]],
+      ],
+    );
+  });
+
   it("say of a disabled webhook that what is planned will be skipped, and suppose nothing", () =>
     assert.deepEqual(
       namesOf(

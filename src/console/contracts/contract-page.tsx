@@ -11,10 +11,11 @@ import { toneOf } from "../parts/tone.ts";
 import { newestFirst } from "../state/deliveries.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { href, withTrace } from "../state/route.ts";
-import { type Possible, possibleFrom } from "./lifecycle-graph.ts";
+import { possibleFrom } from "./lifecycle-graph.ts";
 import { LifecyclePicture } from "./lifecycle-picture.tsx";
 import { ways } from "./moves.ts";
 import { People } from "./people.tsx";
+import { resultsOf } from "./results.ts";
 
 export type Contract = Answer<"emulator-contracts.show">;
 
@@ -89,7 +90,7 @@ function FromHere({ contract }: { readonly contract: Contract }) {
           return (
             <li key={trigger}>
               <span>{`It ${moves[0]!.isAutomatic ? "is" : "can be"} ${moves[0]!.what}`}</span>
-              <span class="muted">{moves.map(resultOf).join("; else ")}</span>
+              <span class="muted">{resultsOf(moves)}</span>
               {way.by === "command" && <Command text={way.command(contract.contract_id)} />}
             </li>
           );
@@ -97,20 +98,6 @@ function FromHere({ contract }: { readonly contract: Contract }) {
       </ul>
     </>
   );
-}
-
-/** `becomes SIGN, if made from a template` */
-function resultOf({ trigger, to, when, isAutomatic }: Possible): string {
-  const result =
-    to === "="
-      ? "which changes no state"
-      : to === "held"
-        ? "goes back to where it was"
-        : to === "(deleted)"
-          ? "is gone"
-          : `becomes ${to}`;
-  const cause = trigger === "all-signed" ? "with the last signature" : "when a signed version is uploaded";
-  return `${result}${isAutomatic ? `, ${cause}` : ""}${when ? `, if ${when}` : ""}`;
 }
 
 const Reviews = ({ contract }: { readonly contract: Contract }) => (

@@ -46,7 +46,10 @@ const supposedFor = 12;
 
 const toSecond = (at: string): number => Math.floor(Date.parse(at) / 1_000) * 1_000;
 
-/** Every attempt in the track of its subscription, on an axis of virtual time; `now` is rounded to seconds. */
+/**
+ * Every attempt in the track of its subscription, on an axis of virtual time; those of subscriptions that are no more come
+ * last. `now` is rounded to seconds.
+ */
 export function timelineOf(deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number): Timeline {
   const byTrack = new Map<number, Moment[]>(webhooks.map(({ id }) => [id, []]));
   const hooks = new Map(webhooks.map((webhook) => [webhook.id, webhook]));
@@ -61,7 +64,8 @@ export function timelineOf(deliveries: readonly Delivery[], webhooks: readonly W
   const axis = axisOf([now, ...[...byTrack.values()].flat().map(({ at }) => at)]);
   const places = new Map(axis.ticks.map(({ at, x }) => [at, x]));
   const tracks = [...byTrack].map(([id, moments]) => trackOf(id, hooks.get(id), moments, places));
-  return { axis, tracks: tracks.sort((a, b) => a.id - b.id), now: places.get(now)! };
+  const isGone = ({ webhook }: Track) => Number(webhook === undefined);
+  return { axis, tracks: tracks.sort((a, b) => isGone(a) - isGone(b) || a.id - b.id), now: places.get(now)! };
 }
 
 function madeOf(delivery: Delivery, attempt: Delivery["attempts"][number]): Moment {
