@@ -107,6 +107,10 @@ export function oneOfEachKind(lines: readonly PreparedLine[]): readonly Prepared
 
 const isDerived = (command: CommandDeclaration): command is CommandSpec => "operation" in command;
 
+/** One line asks for one format: where JSON is asked for, without that of an example. */
+const inOneFormat = (argv: readonly string[], flags: readonly string[]): readonly string[] =>
+  flags.includes("--json") ? argv.filter((word, i) => word !== "--format" && argv[i - 1] !== "--format") : argv;
+
 /** Runs it in a folder of its own against a service; gives the folder back. */
 export async function runPrepared(
   t: Pick<TestContext, "after">,
@@ -133,7 +137,7 @@ export async function runPrepared(
     ...(/^auth (device-login|token|refresh|logout|status)$/.test(name) ? { SVC_TOKEN: "" } : {}),
   };
   const run = (argv: readonly string[], more: RunOptions = {}, service = url) =>
-    runCli([...argv, "--base-url", service, "--retries", "0", "--yes", ...flags], {
+    runCli([...inOneFormat(argv, flags), "--base-url", service, "--retries", "0", "--yes", ...flags], {
       cwd,
       env,
       wall: movedWall(),
