@@ -119,6 +119,16 @@ describe("the rows of an input", () => {
     });
   }
 
+  it("of CSV without an identifier stand in a batch and in one share, and count for neither: as earlier versions cut them", async (t) => {
+    const rows = 'id,x\na,1\n"",2\nb,3\nc,4\n';
+    const run = "map-clients - --input-format csv --column id --skip-invalid --batch-size 2 --concurrency 1";
+    const whole = await sent(t, run, rows);
+    assert.deepEqual([whole.exit, whole.lists], [3, [["a", "b"], ["c"]]]);
+    const [first, second] = [await sent(t, `${run} --shard 1/2`, rows), await sent(t, `${run} --shard 2/2`, rows)];
+    assert.deepEqual([first.exit, first.lists], [3, [["a", "c"]]]);
+    assert.deepEqual([second.exit, second.lists], [0, [["b"]]]);
+  });
+
   it("of CSV without an identifier are counted, and listed with what else they hold", async (t) => {
     const { url } = await bulkService(t);
     const cwd = await testFolder(t);

@@ -55,16 +55,20 @@ export async function* batchesOf(groups: AsyncIterable<RowGroup>, batching: Batc
     pending = new RawBatch();
     return batch;
   };
-  for await (const { first, texts, problems } of groups) {
+  for await (const { first, texts, problems, empty } of groups) {
     for (let i = 0; i < texts.length; i += 1) {
       if (texts[i] === "") continue;
+      if (empty?.has(i)) {
+        pending.addEmpty({ number: first + i, text: texts[i]!, problem: problems!.get(i)! });
+        continue;
+      }
       pending.add(first + i, texts[i]!, problems?.get(i));
       if (pending.texts.length < size) continue;
       const batch = finish();
       if (batch) yield batch;
     }
   }
-  const last = pending.texts.length > 0 ? finish() : undefined;
+  const last = pending.isBegun ? finish() : undefined;
   if (last) yield last;
 }
 
@@ -80,6 +84,17 @@ class RawBatch {
   readonly #numbers: number[] = [];
   readonly #problems = new Map<number, string>();
 
+  /** They count for none of its rows: earlier versions passed them over, and a job that one began is to be cut alike. */
+  readonly #empty: InvalidRow[] = [];
+
+  get isBegun(): boolean {
+    return this.texts.length > 0 || this.#empty.length > 0;
+  }
+
+  addEmpty(row: InvalidRow): void {
+    this.#empty.push(row);
+  }
+
   add(number: number, text: string, problem: string | undefined): void {
     if (problem !== undefined) this.#problems.set(this.texts.length, problem);
     this.#numbers.push(number);
@@ -94,9 +109,14 @@ class RawBatch {
       const why = this.#problems.get(i) ?? problem(text);
       if (why !== undefined) invalid.push({ number: this.#numbers[i]!, text, problem: why });
     }
+    const count = texts.length - invalid.length;
+    if (this.#empty.length > 0) {
+      invalid.push(...this.#empty);
+      invalid.sort((a, b) => a.number - b.number);
+    }
     return {
       index,
-      count: texts.length - invalid.length,
+      count,
       rows: () => this.#rowsBut(invalid),
       values: () => (invalid.length === 0 ? texts : this.#rowsBut(invalid).map(({ text }) => text)).map(value),
       invalid,

@@ -9,6 +9,8 @@ export interface RowGroup {
   readonly texts: readonly string[];
   /** Why a row has no text, by its place in the group. */
   readonly problems?: ReadonlyMap<number, string>;
+  /** Places of the rows in which nothing stands where a text should. */
+  readonly empty?: ReadonlySet<number>;
 }
 
 export const inputFormats = ["lines", "csv", "ndjson"] as const;
@@ -50,25 +52,33 @@ async function* lineRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<RowGr
 async function* ndjsonRows(bytes: AsyncIterable<Uint8Array>, fields: readonly string[]): AsyncGenerator<RowGroup> {
   for await (const { first, texts: lines } of lineRows(bytes)) {
     const problems = new Map<number, string>();
+    const empty = new Set<number>();
     const texts = lines.map((line, i) => {
       if (line === "") return "";
       const found = ndjsonText(line, fields);
       if (typeof found === "string") return found;
       problems.set(i, found.problem);
+      if (found.isEmpty) empty.add(i);
       return line;
     });
-    yield { first, texts, problems };
+    yield { first, texts, problems, empty };
   }
 }
 
-function ndjsonText(line: string, fields: readonly string[]): string | { problem: string } {
+/** Why a row has no text; `isEmpty`: nothing stands where it should. */
+interface WithoutText {
+  readonly problem: string;
+  readonly isEmpty?: boolean;
+}
+
+function ndjsonText(line: string, fields: readonly string[]): string | WithoutText {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
     return { problem: "not JSON" };
   }
-  if (typeof value === "string") return value.trim() || { problem: "without a text" };
+  if (typeof value === "string") return value.trim() || { problem: "without a text", isEmpty: true };
   const object = (value ?? {}) as Record<string, unknown>;
   const texts: string[] = [];
   for (const field of fields.length > 0 ? fields : [Object.keys(object)[0] ?? ""]) {
@@ -90,19 +100,22 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>, columns: readonly stri
     for await (const records of csvRecords(bytes)) {
       const texts: string[] = [];
       const problems = new Map<number, string>();
+      const empty = new Set<number>();
       for (const { record, raw } of records) {
         const isTop: boolean = !isBegun && record.some((cell) => cell.trim() !== "");
         const isHeader: boolean = isTop && places === undefined;
         if (isHeader) places = placesOf(columns, record);
         isBegun ||= isTop;
         const found = isHeader || places === undefined ? "" : csvText(record, places, columns);
-        if (typeof found !== "string") problems.set(texts.length, found.problem);
-        else if (isTop && heading.test(found)) problems.set(texts.length, headingProblem(found));
+        if (typeof found !== "string") {
+          problems.set(texts.length, found.problem);
+          if (found.isEmpty) empty.add(texts.length);
+        } else if (isTop && heading.test(found)) problems.set(texts.length, headingProblem(found));
         texts.push(typeof found === "string" ? found : raw.trim());
         // A field over several lines.
         for (let more = linesIn(record); more > 1; more -= 1) texts.push("");
       }
-      yield { first, texts, problems };
+      yield { first, texts, problems, empty };
       first += texts.length;
     }
   } catch (cause) {
@@ -114,14 +127,11 @@ function csvText(
   record: readonly string[],
   places: readonly number[],
   columns: readonly string[],
-): string | { problem: string } {
-  const texts: string[] = [];
-  for (const [i, place] of places.entries()) {
-    const text = record[place]?.trim() ?? "";
-    if (text === "") return { problem: `without a text in ${columnName(columns[i])}` };
-    texts.push(text);
-  }
-  return texts.join(" ");
+): string | WithoutText {
+  const texts = places.map((place) => record[place]?.trim() ?? "");
+  const missing = texts.indexOf("");
+  if (missing < 0) return texts.join(" ");
+  return { problem: `without a text in ${columnName(columns[missing])}`, isEmpty: texts.every((text) => text === "") };
 }
 
 const columnName = (name: string | undefined): string =>

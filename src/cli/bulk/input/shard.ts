@@ -15,7 +15,7 @@ export function parseShard(text: string): Shard {
   return { index, of };
 }
 
-/** Whether a row is in the share; `ordinal` counts those that are not empty, from 1. */
+/** Whether a row is in the share; `ordinal` counts those with a text, from 1: one without goes with the one before. */
 export const isOfShare = (ordinal: number, { index, of }: Shard): boolean => (ordinal - index) % of === 0;
 
 /**
@@ -25,9 +25,9 @@ export const isOfShare = (ordinal: number, { index, of }: Shard): boolean => (or
 export async function* shareOf(groups: AsyncIterable<RowGroup>, shard: Shard): AsyncGenerator<RowGroup> {
   let ordinal = 0;
   for await (const group of groups) {
-    const texts = group.texts.map((text) => {
+    const texts = group.texts.map((text, i) => {
       if (text === "") return "";
-      ordinal += 1;
+      if (!group.empty?.has(i)) ordinal += 1;
       return isOfShare(ordinal, shard) ? text : "";
     });
     yield { ...group, texts };

@@ -35,16 +35,18 @@ export async function surveyOf(
   const groups = rowsOf(bytes, reading);
   const sample: string[] = [];
   let all = 0;
+  let ordinal = 0;
   let rows = 0;
   let invalid = 0;
   let firstInvalid: InvalidRow | undefined;
-  for await (const { first, texts, problems } of groups) {
+  for await (const { first, texts, problems, empty } of groups) {
     signal.throwIfAborted();
     for (let i = 0; i < texts.length; i += 1) {
       const text = texts[i]!;
       if (text === "") continue;
       all += 1;
-      if (shard && !isOfShare(all, shard)) continue;
+      if (!empty?.has(i)) ordinal += 1;
+      if (shard && !isOfShare(ordinal, shard)) continue;
       rows += 1;
       const problem = problems?.get(i) ?? work.problem(text);
       if (problem !== undefined) {

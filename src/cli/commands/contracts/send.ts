@@ -46,7 +46,11 @@ export const contractsSend = command({
     await prepared.client.send(prepared.call, { signal: context.signal });
     await context.output.note(`Sent ${id}, waiting for ${target}`);
     const answer = await untilStatus(context, id, target, timeoutMs).catch((error: unknown) => {
-      throw new PartialFailure(error, [`${id} was sent before`], { next: ["contracts", "status", id] });
+      // It cannot be sent twice: one that is no draft any more is refused.
+      throw new PartialFailure(error, [`${id} was sent before`], {
+        next: ["contracts", "status", id],
+        repeatable: true,
+      });
     });
     await context.output.show(answer);
     return undefined;
