@@ -50,7 +50,7 @@ describe("a command of several calls, when the service goes away in between", ()
   it("tells that a contract is sent before it was waited for", async (t) => {
     const { breaking, json } = await stage(t);
     const told = await breaking(1, ["contracts", "send", "T-1", "--wait", "executed"]);
-    assert.deepEqual([told.exitCode, told.details], [1, ["T-1 was sent before"]]);
+    assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent before"]]);
     assert.notEqual((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
   });
 
