@@ -31,6 +31,7 @@ async function nextPrime(random: Buffer): Promise<bigint> {
   random[0]! |= 0xc0;
   random[primeBytes - 1]! |= 1;
   const first = BigInt(`0x${random.toString("hex")}`);
+  const smallPrimes = primesBelow(1_000);
   const rests = smallPrimes.map((prime) => Number(first % BigInt(prime)));
   for (let more = 0; ; more += 2) {
     // Five of six are a multiple of a small prime, which is seen without asking a thread for a thorough look.
@@ -39,8 +40,6 @@ async function nextPrime(random: Buffer): Promise<bigint> {
     if (candidate % e !== 1n && (await promisify(checkPrime)(candidate))) return candidate;
   }
 }
-
-const smallPrimes: readonly number[] = primesBelow(1_000);
 
 /** The odd ones. */
 function primesBelow(end: number): number[] {

@@ -69,7 +69,7 @@ async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) 
   const filterNames = Object.keys(filters);
   const isEmpty = whole.items.length === 0;
   await context.output.show(whole.items.map(row), {
-    columns,
+    columns: withAttempts(listDeliveries.cli.columns),
     none:
       filterNames.length > 0
         ? nothingWith(filterNames)
@@ -82,17 +82,12 @@ async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) 
 
 const paged = { by: "offset", most: 500, total: "total" } as const;
 
-/** The state of the webhook stands beside the outcome: while it is disabled, nothing is tried again. */
-const columns: readonly Column[] = [
-  "id",
-  "webhook_id",
-  { name: "activity", cut: 1 },
-  { name: "composite_id", cut: 3 },
-  "outcome",
-  { name: "webhook_status", cut: 2 },
+/** What svc emulator deliveries shows, and before the next attempt what came of those that were made. */
+const withAttempts = (columns: readonly Column[]): readonly Column[] => [
+  ...columns.slice(0, -1),
   { name: "answer", cut: 2 },
   "attempts",
-  "next_attempt_at",
+  ...columns.slice(-1),
 ];
 
 const row = ({ attempts, ...delivery }: Listed) => ({
