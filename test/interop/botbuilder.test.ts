@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { CloudAdapter, type Request, type Response } from "botbuilder";
-import {
-  AuthenticationConfiguration,
-  BotFrameworkAuthenticationFactory,
-  PasswordServiceClientCredentialFactory,
-} from "botframework-connector";
+import type { CloudAdapter, Request, Response } from "botbuilder";
 import { emulator, sender, type TestEmulator } from "../support/emulator.ts";
+import { library } from "../support/foreign/library.ts";
 import { botApp, issuer, serviceUrl, type TokenChanges } from "../support/identity/issuer.ts";
+
+const { missing, load } = await library("botbuilder@4.23.3");
 
 /** chat_b's own library as a cluster behind the router: it verifies the token of every activity itself. */
 const path = "/router/v1/integrations/chat_b/webhook/messaging";
@@ -59,6 +57,9 @@ async function bot(t: TestContext, metadataUrl: () => string): Promise<Bot> {
 }
 
 function adapterFor(metadataUrl: string): CloudAdapter {
+  const { AuthenticationConfiguration, BotFrameworkAuthenticationFactory, PasswordServiceClientCredentialFactory } =
+    load<typeof import("botframework-connector")>("botframework-connector");
+  const { CloudAdapter } = load<typeof import("botbuilder")>("botbuilder");
   return new CloudAdapter(
     BotFrameworkAuthenticationFactory.create(
       "",
@@ -78,8 +79,11 @@ function adapterFor(metadataUrl: string): CloudAdapter {
   );
 }
 
-const asRequest = ({ headers, method }: IncomingMessage, body: Record<string, unknown>): Request =>
-  ({ body, headers, method }) as Request;
+const asRequest = ({ headers, method }: IncomingMessage, body: Record<string, unknown>): Request => ({
+  body,
+  headers,
+  method,
+});
 
 function asResponse(response: ServerResponse): Response {
   let status = 200;
@@ -91,7 +95,7 @@ function asResponse(response: ServerResponse): Response {
     header: (name: string, value: unknown) => response.setHeader(name, String(value)),
     send: (body: unknown) => response.writeHead(status).end(body === undefined ? "" : JSON.stringify(body)),
     end: () => response.headersSent || response.writeHead(status).end(),
-  } as unknown as Response;
+  };
 }
 
 /** A router with the bot as the cluster of tenant-1, and an emulated one for tenant-2, which checks nothing. */
@@ -107,7 +111,7 @@ const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulato
     },
   });
 
-describe("a cluster that is chat_b's own library", () => {
+describe("a cluster that is chat_b's own library", { skip: missing }, () => {
   it("accepts the activities that the router forwards, by an issuer of the seed", async (t) => {
     const trusted = await issuer(t);
     const target = await bot(t, () => trusted.metadataUrl);

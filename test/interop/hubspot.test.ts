@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { Signature } from "@hubspot/api-client";
 import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/crm-a.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { library } from "../support/foreign/library.ts";
 import { type Received, receiver } from "../support/receiver.ts";
+
+const { missing, load } = await library("@hubspot/api-client@13.5.0");
+const theirs = () => load<typeof import("@hubspot/api-client")>("@hubspot/api-client").Signature;
 
 /** crm_a as its own library signs and verifies; that library does not decode URLs and demands an empty body for none. */
 const clientSecret = "11111111-2222-3333-4444-555555555555";
@@ -16,7 +19,7 @@ const get = (url: string, timestamp: number) => ({ method: "GET", url, requestBo
 
 /** Asks for cards with the library's own signature over `signed`, which is what it should be fed for the target. */
 async function ask(world: TestEmulator, version: CrmAVersion, target: string, signed: string, at = Date.now()) {
-  const signature = Signature.getSignature("GET", version, { signature: "", ...get(world.routerUrl + signed, at) });
+  const signature = theirs().getSignature("GET", version, { signature: "", ...get(world.routerUrl + signed, at) });
   const { status } = await world.router("GET", target, {
     headers: {
       "x-crm-a-signature": signature,
@@ -27,7 +30,7 @@ async function ask(world: TestEmulator, version: CrmAVersion, target: string, si
   return status;
 }
 
-describe("crm_a with the CRM's own library", () => {
+describe("crm_a with the CRM's own library", { skip: missing }, () => {
   for (const version of versions) {
     it(`accepts what the library signs with ${version}`, async (t: TestContext) => {
       const world = await emulator(t, { seed });
@@ -43,11 +46,8 @@ describe("crm_a with the CRM's own library", () => {
       const url = "https://router.example/router/v1/crm_a/iframe?portalId=62515&name=A%20%26%20B";
       const timestamp = version === "v3" ? String(at) : "";
       const signature = signCrmA({ version, clientSecret, method: "GET", url, body: "", timestamp });
-      assert.equal(Signature.isValid({ ...get(url, at), signature, signatureVersion: version }), true);
-      assert.equal(
-        Signature.isValid({ ...get(`${url}x`, at), signature, signatureVersion: version }),
-        version === "v1",
-      );
+      assert.equal(theirs().isValid({ ...get(url, at), signature, signatureVersion: version }), true);
+      assert.equal(theirs().isValid({ ...get(`${url}x`, at), signature, signatureVersion: version }), version === "v1");
     });
   }
 
@@ -65,7 +65,7 @@ describe("crm_a with the CRM's own library", () => {
     const old = Date.now() - 300_100;
     const given = { clientSecret, method: "GET", url, body: "", version: "v3", timestamp: String(old) } as const;
     const signature = signCrmA(given);
-    assert.throws(() => Signature.isValid({ ...get(url, old), signature, signatureVersion: "v3" }));
+    assert.throws(() => theirs().isValid({ ...get(url, old), signature, signatureVersion: "v3" }));
     assert.deepEqual(verifyCrmA({ ...given, signature, nowMs: Date.now() }), { ok: false, reason: "stale" });
   });
 
@@ -83,7 +83,7 @@ describe("crm_a with the CRM's own library", () => {
       assert.equal(headers["x-crm-a-signature-version"], version);
       const at = Number(headers["x-crm-a-signature-timestamp"]);
       const signature = String(headers["x-crm-a-signature"]);
-      assert.ok(Signature.isValid({ ...get(app.url + url, at), signature, signatureVersion: version }));
+      assert.ok(theirs().isValid({ ...get(app.url + url, at), signature, signatureVersion: version }));
     });
   }
 });
