@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { EmulatorBug } from "../../src/base/bug.ts";
 import type { Wall } from "../../src/base/clock.ts";
+import { whyRefused } from "../../src/files/refusals.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
-import { whyRefused } from "../store/file/unusable.ts";
 import { FileRefused, StateReplaced, StoreFailed } from "../store/port.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";

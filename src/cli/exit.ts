@@ -10,9 +10,10 @@ import {
   UnreadableAnswer,
   WaitTooLong,
 } from "../client/errors.ts";
+import { isRefusal, whyOf } from "../files/refusals.ts";
 import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "./failure.ts";
 import { commandLine } from "./help/examples.ts";
-import { isSystemTrouble, nextOf, whyOf } from "./system-trouble.ts";
+import { remedyOf } from "./remedies.ts";
 
 /** What each exit code means (DECISIONS.md, L10). */
 export const exitCodes = [
@@ -143,9 +144,9 @@ export function explain(error: unknown): Explanation {
       hint: "Is the base URL that of the service, and not of a web page or a proxy?",
     });
   }
-  if (isSystemTrouble(error)) {
+  if (isRefusal(error)) {
     const { syscall = "use", path = "a file" } = error;
-    return say("failed", "system", `Failed to ${syscall} ${path}: ${whyOf(error)}.`, { hint: nextOf(error) });
+    return say("failed", "system", `Failed to ${syscall} ${path}: ${whyOf(error)}.`, { hint: remedyOf(error) });
   }
   const message = error instanceof Error ? error.message : String(error);
   return say("failed", "unexpected", `Unexpected failure: ${message}`, { hint: "Run it with --debug for the stack." });

@@ -3,11 +3,11 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Disk, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
+import { whyRefused } from "../../../src/files/refusals.ts";
 import { isTemporaryName, placeWhole, writeAside } from "../../../src/files/whole-file.ts";
 import type { Blobs } from "../blobs.ts";
 import { measuring } from "../measured-blob.ts";
 import { FileRefused } from "../port.ts";
-import { whyRefused } from "./unusable.ts";
 
 /** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
 export const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);

@@ -3,6 +3,7 @@ import type { Wall } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import type { Disk, DiskFile } from "../../../src/files/disk.ts";
 import type { Position } from "../../../src/files/log-line.ts";
+import { whyRefused } from "../../../src/files/refusals.ts";
 import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
@@ -17,7 +18,6 @@ import type { HistoryFiles } from "./history/history-files.ts";
 import { KeptHistory } from "./history/kept-history.ts";
 import { createJournal, journalPath } from "./journal/journal-file.ts";
 import { tryWriting } from "./trial-write.ts";
-import { whyRefused } from "./unusable.ts";
 
 interface Options {
   readonly disk: Disk;

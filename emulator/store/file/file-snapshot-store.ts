@@ -3,10 +3,10 @@ import { basename, dirname, join } from "node:path";
 import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
 import { readLines } from "../../../src/files/read-lines.ts";
+import { whyRefused } from "../../../src/files/refusals.ts";
 import { nameBehind, writeWhole } from "../../../src/files/whole-file.ts";
 import { FileRefused } from "../port.ts";
 import { byName, isSnapshotName, type SnapshotStore, sameName } from "../snapshot-store.ts";
-import { whyRefused } from "./unusable.ts";
 
 /** The folder beside a state in which its named documents lie: its own, for several states may share a folder. */
 export const snapshotFolder = (statePath: string): string => `${statePath}${folderSuffix}`;

@@ -1,9 +1,10 @@
 import { createReadStream } from "node:fs";
+import { isRefusal, whyOf } from "../../files/refusals.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "../failure.ts";
 import { commandLine } from "../help/examples.ts";
 import { setOutput } from "../output/github-actions.ts";
-import { isSystemTrouble, nextOf, whyOf } from "../system-trouble.ts";
+import { remedyOf } from "../remedies.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import { resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
@@ -129,9 +130,9 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
       cause: error,
     });
   }
-  if (isSystemTrouble(error)) {
+  if (isRefusal(error)) {
     return new CommandFailed("failed", "job_log", `Failed to write the log of ${id}: ${whyOf(error)}.`, {
-      hint: `${job?.counts.rows ?? 0} rows are done. ${nextOf(error)} Then resume.`,
+      hint: `${job?.counts.rows ?? 0} rows are done. ${remedyOf(error)} Then resume.`,
       next: resume,
       cause: error,
     });

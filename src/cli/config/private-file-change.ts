@@ -1,8 +1,8 @@
 import { realTarget } from "../../files/real-path.ts";
+import { isRefusal, whyOf } from "../../files/refusals.ts";
 import { writeWhole } from "../../files/whole-file.ts";
 import { CommandFailed } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { isSystemTrouble, whyOf } from "../system-trouble.ts";
 import { withLock } from "./file-lock.ts";
 import { readPrivate } from "./private-file.ts";
 
@@ -17,7 +17,7 @@ export function changePrivate<T>(
   change: (content: T | undefined) => T | Promise<T>,
 ): Promise<T> {
   return changeLocked(path, host, signal, change).catch((error: unknown) => {
-    if (!isSystemTrouble(error)) throw error;
+    if (!isRefusal(error)) throw error;
     throw new CommandFailed("failed", "config_unwritable", `Couldn't write ${path}: ${whyOf(error)}.`, {
       hint: "SVC_CONFIG_DIR names another folder.",
       cause: error,

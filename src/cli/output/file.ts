@@ -3,10 +3,11 @@ import { access, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { realTarget } from "../../files/real-path.ts";
+import { isRefusal, type Refusal, whyOf } from "../../files/refusals.ts";
 import { writeWhole } from "../../files/whole-file.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { isSystemTrouble, nextOf, type SystemTrouble, whyOf } from "../system-trouble.ts";
+import { remedyOf } from "../remedies.ts";
 
 /**
  * Looks, before anything is sent, whether a file can be written there: an answer that cannot be kept may not come a
@@ -19,7 +20,7 @@ export async function checkedOutput({ cwd }: Host, path: string, flag: string): 
   // With a slash at its end only a folder will do.
   await access(found ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
     (cause: NodeJS.ErrnoException) => {
-      const why = isSystemTrouble(cause) ? whyOf(cause) : cause.code;
+      const why = isRefusal(cause) ? whyOf(cause) : cause.code;
       throw new UsageError(`${flag}: cannot write ${path}: ${why}`, { cause });
     },
   );
@@ -44,14 +45,14 @@ export async function writeOutput(
     const target = await realTarget(given);
     await writeWhole(target, content, found ? { mode: found.mode & 0o7777, exactMode: true } : { mode });
   } catch (error) {
-    throw isSystemTrouble(error) ? unwritten(path, error) : error;
+    throw isRefusal(error) ? unwritten(path, error) : error;
   }
 }
 
 const existing = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
-const unwritten = (path: string, cause: SystemTrouble): CommandFailed =>
+const unwritten = (path: string, cause: Refusal): CommandFailed =>
   new CommandFailed("failed", "unwritable", `Failed to write ${path}: ${whyOf(cause)}.`, {
-    hint: `Nothing is left of it. ${nextOf(cause)}`,
+    hint: `Nothing is left of it. ${remedyOf(cause)}`,
     cause,
   });

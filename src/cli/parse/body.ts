@@ -3,6 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
 import { lookupTable } from "../../base/lookup-table.ts";
+import { isRefusal, reasonOf } from "../../files/refusals.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 
@@ -56,21 +57,12 @@ async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8A
   for await (const chunk of stdin) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-const reasons = lookupTable<string>({
-  ENOENT: "there is no such file",
-  EACCES: "it may not be read",
-  ENOTDIR: "a part of its path is no folder",
-  ELOOP: "its links lead in a circle",
-  EIO: "the disk cannot read it",
-  EMFILE: "too many files are open; raise the limit (ulimit -n)",
-  ENAMETOOLONG: "its name is too long",
-});
+const ofReading = lookupTable<string>({ ENOENT: "there is no such file", EACCES: "it may not be read" });
 
 /** A UsageError in words, of what reading a file failed with. */
 export function unreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
-  throw new UsageError(`${flag}: cannot read ${path}: ${reasons[cause.code ?? ""] ?? cause.code ?? cause.message}`, {
-    cause,
-  });
+  const why = ofReading[cause.code ?? ""] ?? (isRefusal(cause) ? reasonOf(cause) : (cause.code ?? cause.message));
+  throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });
 }
 
 /** One `--set`: where, and the text as it was typed. */

@@ -1,12 +1,12 @@
 import { constants } from "node:fs";
 import { access, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
+import { isRefusal, whyOf } from "../../../files/refusals.ts";
 import { createWhole } from "../../../files/whole-file.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { readInput } from "../../parse/body.ts";
-import { isSystemTrouble, whyOf } from "../../system-trouble.ts";
 
 /** One delivery as it came: its raw body, and its headers by lower-case names. */
 export interface SavedDelivery {
@@ -36,9 +36,8 @@ export class SavedDeliveries {
     try {
       await access(await nearestFolder(folder), constants.W_OK);
     } catch (cause) {
-      if (!isSystemTrouble(cause)) throw cause;
-      const why = cause.code === "ENOTDIR" ? "a part of its path is no folder" : whyOf(cause);
-      throw new UsageError(`${flag}: cannot write ${folder}: ${why}`, { cause });
+      if (!isRefusal(cause)) throw cause;
+      throw new UsageError(`${flag}: cannot write ${folder}: ${whyOf(cause)}`, { cause });
     }
   }
 
@@ -75,7 +74,7 @@ const notDurable = { durable: false };
 /** The bodies in a folder, oldest first. */
 export async function savedIn(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
-    const why = cause.code === "ENOTDIR" ? "it is no folder" : isSystemTrouble(cause) ? whyOf(cause) : cause.message;
+    const why = cause.code === "ENOTDIR" ? "it is no folder" : isRefusal(cause) ? whyOf(cause) : cause.message;
     throw new UsageError(`--from: cannot read ${folder}: ${why}`, { cause });
   });
   const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name));

@@ -177,12 +177,12 @@ describe("a state that cannot be opened", () => {
     });
   });
 
-  it("says in a sentence that its folder is a file", async (t) => {
+  it("says in a sentence that a part of its path is a file", async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, "a"), "");
     await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {
       name: "StateUnusable",
-      message: /cannot be opened: what should be its folder is a file/,
+      message: /cannot be opened: a part of its path is no folder\. Name a file in a folder with --file/,
     });
   });
 });

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, readFile, rename, rm } from "node:fs/prom
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { realTarget } from "../../../../files/real-path.ts";
+import { isRefusal, whyOf } from "../../../../files/refusals.ts";
 import { temporaryName } from "../../../../files/whole-file.ts";
 import type { Context } from "../../../command.ts";
 import { stateFile } from "../../../connection/run-file.ts";
@@ -11,7 +12,6 @@ import { CommandFailed } from "../../../failure.ts";
 import { type Host, starterVariable } from "../../../host.ts";
 import { maskSecrets } from "../../../output/github-actions.ts";
 import { passOn } from "../../../output/write.ts";
-import { isSystemTrouble, whyOf } from "../../../system-trouble.ts";
 
 /** What an emulator has to say when it is up: to programs, to people, and to what masks secrets in logs. */
 export interface Started {
@@ -82,7 +82,7 @@ async function logAt(path: string, aside: string, ephemeral: boolean): Promise<F
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     return await open(aside, "wx", 0o600);
   } catch (cause) {
-    if (!isSystemTrouble(cause)) throw cause;
+    if (!isRefusal(cause)) throw cause;
     const message = `Failed to write the log ${path}: ${whyOf(cause)}.`;
     throw new CommandFailed("failed", "unwritable", message, { hint: ephemeral ? besideNothing : besideState, cause });
   }

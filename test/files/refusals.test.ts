@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { whyRefused } from "../../src/files/refusals.ts";
+import { temporaryFolder } from "../support/store.ts";
+
+const failed = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => assert.fail("nothing was refused"),
+    (error) => error,
+  );
+
+describe("what the system refuses", () => {
+  it("is told as of a file where it is one, with its path", async (t) => {
+    const folder = await temporaryFolder(t);
+    assert.equal(whyRefused(await failed(readFile(folder))), "it is a folder (EISDIR)");
+    const missing = join(folder, "missing");
+    assert.equal(whyRefused(await failed(readFile(missing))), `there is no such folder or file (ENOENT at ${missing})`);
+  });
+
+  it("is not told so of a program that cannot be started, nor of a socket", async (t) => {
+    const folder = await temporaryFolder(t);
+    const program = join(folder, "program");
+    await writeFile(program, "", { mode: 0o600 });
+    const [notStarted] = await once(spawn(program), "error");
+    assert.equal(notStarted.code, "EACCES");
+    assert.equal(whyRefused(notStarted), undefined);
+
+    const [notBound] = await once(createServer().listen(join(folder, "missing", "socket")), "error");
+    assert.equal(notBound.code, "EACCES");
+    assert.equal(whyRefused(notBound), undefined);
+  });
+
+  it("is no refusal where it is a mistake of the program", () => {
+    assert.equal(whyRefused(new TypeError("x is not a function")), undefined);
+  });
+});
