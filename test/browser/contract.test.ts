@@ -6,7 +6,7 @@ import { emulator, type TestEmulator } from "../support/emulator.ts";
 import { signingLink } from "../support/identity/recipient-page.ts";
 import { site } from "./every-page.ts";
 
-const { skip, tab } = browser();
+const { skip, tabInTurn } = browser();
 const jo = "jo@acme.example";
 
 interface Scene {
@@ -17,7 +17,7 @@ interface Scene {
 }
 
 async function scene(t: TestContext, more: object = {}): Promise<Scene> {
-  const page = await tab(t);
+  const page = await tabInTurn();
   const world = await emulator(t);
   const contract = await sent(world.api, more);
   return { page, world, contract, link: await signingLink(world, contract, jo) };
@@ -133,7 +133,7 @@ describe("the page of a contract in a browser", { skip }, () => {
   });
 
   it("shows names that are tags or written from right to left as they are", async (t) => {
-    const page = await tab(t);
+    const page = await tabInTurn();
     const world = await emulator(t);
     const name = "<script>alert(1)</script>";
     const poc_details = { first_name: "\u202eevil\u202c", last_name: "<img src=x onerror=alert(1)>", email: jo };

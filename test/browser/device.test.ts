@@ -4,10 +4,10 @@ import { browser, type Tab } from "../support/browser.ts";
 import { emulator, plain, type TestEmulator } from "../support/emulator.ts";
 import { type Device, device, oauthError } from "../support/identity/devices.ts";
 
-const { skip, tab } = browser();
+const { skip, tabInTurn } = browser();
 
 async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device }> {
-  const page = await tab(t);
+  const page = await tabInTurn();
   const world = await emulator(t);
   return { page, world, waiting: await device(world) };
 }

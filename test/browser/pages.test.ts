@@ -4,7 +4,7 @@ import { browser } from "../support/browser.ts";
 import { barriersInEachScheme } from "./barriers.ts";
 import { crmB, pages, site, stage } from "./every-page.ts";
 
-const { skip, tab } = browser();
+const { skip, tabInTurn } = browser();
 
 /** How many links pages have that have any. */
 const linksOf: Readonly<Record<string, number>> = {
@@ -31,7 +31,7 @@ const overflows = `(() => {
 describe("every page in a browser", { skip }, () => {
   for (const [name, open] of Object.entries(pages)) {
     it(`shows ${name} to everybody: small and wide, light and dark`, async (t) => {
-      const page = await tab(t);
+      const page = await tabInTurn();
       await open(await stage(t, page));
       assert.equal(await page.getByRole("main").getByRole("heading", { level: 1 }).count(), 1);
       for (const width of [320, 375, 1280]) {
@@ -49,7 +49,7 @@ describe("every page in a browser", { skip }, () => {
     });
 
     it(`leads from ${name} to no page that is missing`, async (t) => {
-      const page = await tab(t);
+      const page = await tabInTurn();
       await open(await stage(t, page));
       const links: string[] = await page.evaluate("[...document.links].map(({ href }) => href)");
       for (const link of links) assert.equal((await page.request.get(link)).status(), 200, link);
@@ -58,7 +58,7 @@ describe("every page in a browser", { skip }, () => {
   }
 
   it("of the app in crm_b may stand in the CRM's frame, and tells its front end the context", async (t) => {
-    const page = await tab(t);
+    const page = await tabInTurn();
     const on = await stage(t, page);
     const crm = await site(t, `<iframe name="canvas" title="canvas"></iframe>${crmB(on, "canvas")}`);
     await page.goto(crm.url);
@@ -67,7 +67,7 @@ describe("every page in a browser", { skip }, () => {
   });
 
   it("of a contract may stand in a frame of somebody else", async (t) => {
-    const page = await tab(t);
+    const page = await tabInTurn();
     const on = await stage(t, page);
     await pages["a contract"]!(on);
     const around = await site(t, `<iframe title="contract" src="${page.url()}"></iframe>`);

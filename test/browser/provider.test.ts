@@ -5,10 +5,10 @@ import { browser, type Tab } from "../support/browser.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 
-const { skip, tab } = browser();
+const { skip, tabInTurn } = browser();
 
 async function begin(t: TestContext, path: string, seed: object = demo): Promise<{ page: Tab; world: TestEmulator }> {
-  const page = await tab(t);
+  const page = await tabInTurn();
   const world = await emulator(t, { seed });
   const { authorization_url } = (await world.router("GET", path)).body as { authorization_url: string };
   await page.goto(authorization_url);

@@ -6,7 +6,7 @@ import { emulator, type TestEmulator } from "../support/emulator.ts";
 import { authorizePath, type Changes, changed, request } from "../support/identity/sign-in.ts";
 import { receiver } from "../support/receiver.ts";
 
-const { skip, tab } = browser();
+const { skip, tabInTurn } = browser();
 
 const ada = "ada@northwind.example";
 const eli = "eli@fabrikam.example";
@@ -34,7 +34,7 @@ interface Scene {
 }
 
 async function scene(t: TestContext, options: EmulatorOptions = {}): Promise<Scene> {
-  const page = await tab(t);
+  const page = await tabInTurn();
   const world = await emulator(t, options);
   const { url } = await client(t);
   const redirect_uri = `${url}/callback`;

@@ -25,7 +25,7 @@ const patienceMs = 15_000;
 
 /** A tab of somebody who has never been here: no cookies, nothing cached. */
 export interface Tab extends Page {
-  /** What the browser complained of since the tab was opened: refused by a policy, thrown by a script. */
+  /** What the browser complained of since the test began: refused by a policy, thrown by a script. */
   readonly complaints: readonly string[];
 }
 
@@ -39,6 +39,34 @@ function running(): Promise<Browser> {
   return started;
 }
 
+async function opened(options?: BrowserContextOptions) {
+  const context = await (await running()).newContext(options);
+  context.setDefaultTimeout(patienceMs);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  return Object.assign(page, { complaints });
+}
+
+/** The window of a tab that tests use in turn. */
+const viewport = { width: 1280, height: 720 };
+
+let usedInTurn: ReturnType<typeof opened> | undefined;
+
+/** A profile and a renderer of its own cost a test more than the plain page that it opens in them. */
+async function tabInTurn(): Promise<Tab> {
+  if (!usedInTurn || (await usedInTurn).isClosed()) usedInTurn = opened({ viewport });
+  const page = await usedInTurn;
+  await page.context().clearCookies();
+  await page.unrouteAll();
+  await page.setExtraHTTPHeaders({});
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  await page.setViewportSize(viewport);
+  page.complaints.length = 0;
+  return page;
+}
+
 /**
  * The browser of the test files of a process: ended after the last test. Where it is not installed, `skip` says so: give
  * it to `describe`.
@@ -47,19 +75,17 @@ export function browser(): {
   readonly skip: string | false;
   /** Closed when the test ends, before anything that the test started earlier. */
   tab(t: Pick<TestContext, "after">, options?: BrowserContextOptions): Promise<Tab>;
+  /** For pages that keep nothing in the browser but cookies: those are gone, and so is what the test before set. */
+  tabInTurn(): Promise<Tab>;
 } {
   after(async () => (await started)?.close());
   return {
     skip: executable === undefined && "Chromium is not on the path (Debian: apt-get install chromium)",
     async tab(t, options) {
-      const context = await (await running()).newContext(options);
-      t.after(() => context.close());
-      context.setDefaultTimeout(patienceMs);
-      const page = await context.newPage();
-      const complaints: string[] = [];
-      page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      return Object.assign(page, { complaints });
+      const page = await opened(options);
+      t.after(() => page.context().close());
+      return page;
     },
+    tabInTurn,
   };
 }
