@@ -8,19 +8,25 @@ import { dialects } from "./dialects/index.ts";
 import type { Authenticate } from "./handler.ts";
 import { type AnyHandler, type Part, worldOfCalls } from "./parts.ts";
 import { type Produce, producerFor } from "./produce.ts";
+import { catchAllPath } from "./routing/routes.ts";
 import { takesAnything, type Validate, validatorFor } from "./validation/validate.ts";
 
 /** An operation of a listener, with all that its requests need. */
 export interface Bound {
   readonly operation: Operation;
-  readonly dialect: Dialect;
+  readonly steps: Steps;
   readonly world: object;
   /** The world as calls have it behind them. */
   readonly behindCalls: object;
   readonly handler: AnyHandler;
+  readonly authenticate: Authenticate<object> | undefined;
+}
+
+/** What becomes of the requests of an operation before and after its handler, by its declaration alone. */
+export interface Steps {
+  readonly dialect: Dialect;
   /** The checks that have something to do, in the order of the service. */
   readonly checks: readonly Check[];
-  readonly authenticate: Authenticate<object> | undefined;
   /** What becomes of the body. */
   readonly reads: "nothing" | "bytes" | "stream";
   /** Where the listener's own limit does not hold. */
@@ -33,10 +39,7 @@ export interface Bound {
   readonly isCatchAll: boolean;
 }
 
-/**
- * Made of a declaration for the first request that needs it, and once in a process: an emulator serves few of its
- * operations in its life, and the next one the same.
- */
+/** Made of a declaration once in a process: all its emulators serve the same. */
 function madeOnce<Made extends object>(make: (operation: Operation) => Made): (operation: Operation) => Made {
   const all = new WeakMap<Operation, Made>();
   return (operation) => {
@@ -51,9 +54,8 @@ function madeOnce<Made extends object>(make: (operation: Operation) => Made): (o
 
 const validatorOf = madeOnce(validatorFor);
 const producerOf = madeOnce(producerFor);
-
-/** The path of the operation that takes what nothing else does. */
-const catchAllPath = "/{full_path}";
+const usualSteps = madeOnce((operation) => stepsFor(operation, false));
+const strictSteps = madeOnce((operation) => stepsFor(operation, true));
 
 /** All operations of a part. Fails with EmulatorBug when one cannot be served. */
 export function bindPart(part: Part, strictBodies: boolean): readonly Bound[] {
@@ -62,33 +64,34 @@ export function bindPart(part: Part, strictBodies: boolean): readonly Bound[] {
 }
 
 function bind(operation: Operation, part: Part, behindCalls: object, strictBodies: boolean): Bound {
-  const { id, service, auth, request, failures } = operation;
+  const { id, auth } = operation;
   const authenticate = auth === "none" ? undefined : part.authenticate[auth];
   const handler = Object.hasOwn(part.handlers, id) ? part.handlers[id] : undefined;
   if (!handler) throw new EmulatorBug("Nothing handles it", { operation: id });
   if (auth !== "none" && !authenticate) {
     throw new EmulatorBug(`Nobody checks credentials of the kind ${auth}`, { operation: id });
   }
-  const decode = decoderFor(request.body, service.dialect, strictBodies);
+  const steps = strictBodies ? strictSteps(operation) : usualSteps(operation);
+  return { operation, steps, world: part.world, behindCalls, handler, authenticate };
+}
+
+function stepsFor(operation: Operation, strictBodies: boolean): Steps {
+  const { service, auth, request, failures } = operation;
   const reads = request.body === undefined ? "nothing" : request.body.kind === "stream" ? "stream" : "bytes";
   const needed: Readonly<Record<Check, boolean>> = {
-    credentials: authenticate !== undefined,
+    credentials: auth !== "none",
     decode: reads !== "nothing",
     validate: takesAnything(operation),
   };
   let validate: Validate | undefined;
   let produce: Produce | undefined;
   return {
-    operation,
     dialect: dialects[service.dialect],
-    world: part.world,
-    behindCalls,
-    handler,
     checks: service.checks.filter((check) => needed[check]),
-    authenticate,
     reads,
     maxBodyBytes: request.body?.kind === "json" ? request.body.maxBytes : undefined,
-    decode,
+    decode: decoderFor(request.body, service.dialect, strictBodies),
+    // For the first request that needs it: an emulator serves few of its operations in its life.
     get validate() {
       validate ??= validatorOf(operation);
       return validate;

@@ -134,7 +134,7 @@ export class Dispatch {
         : await answerUnmatched({ raw, target, operations, atPath, dialect, fallback: this.#setup.fallback }, exchange);
       const waiting = this.#setup.beforeAnswer?.(exchange);
       if (waiting) await waiting;
-      const streaming = exchange.finish(match?.bound.isCatchAll ? markCatchAll(answer) : answer, fault);
+      const streaming = exchange.finish(match?.bound.steps.isCatchAll ? markCatchAll(answer) : answer, fault);
       if (streaming) await streaming;
     } catch (error) {
       if (error instanceof NeedsLeader && elsewhere) return elsewhere();

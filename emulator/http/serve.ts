@@ -11,7 +11,7 @@ import type { Problem } from "./dialects/problem.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Call } from "./handler.ts";
 import { tooLate } from "./refusals.ts";
-import type { RouteMatch } from "./routing/routes.ts";
+import type { Match } from "./routing/operation-table.ts";
 import type { Input } from "./validation/validate.ts";
 
 class Invalid extends Error {
@@ -30,34 +30,34 @@ const nothing = Object.freeze({});
  * answer. `search` is the query, without its question mark.
  */
 export async function serve(
-  { bound, params }: RouteMatch,
+  { bound, params }: Match,
   raw: IncomingMessage,
   search: string,
   exchange: Exchange,
 ): Promise<Answer> {
-  const { operation, world, behindCalls, handler } = bound;
+  const { operation, steps, world, behindCalls, handler } = bound;
   const { received, finding } = exchange;
   const input: Input = { params: nothing, query: nothing, headers: nothing, body: undefined };
   let caller: unknown;
   let decoded: Decoded | undefined;
 
   try {
-    for (const check of bound.checks) {
+    for (const check of steps.checks) {
       if (check === "credentials") {
         caller = bound.authenticate!(received, { operation, world, finding, line: exchange });
         if (caller instanceof Promise) caller = await caller;
       } else if (check === "decode") {
-        if (bound.reads === "stream") input.body = exchange.arrivals.pieces(raw);
+        if (steps.reads === "stream") input.body = exchange.arrivals.pieces(raw);
         else {
           if (hasBody(raw))
-            received.body = await exchange.arrivals.collect(raw, bound.maxBodyBytes ?? exchange.maxBodyBytes);
-          if (bound.decode) {
-            const reading = bound.decode(received.body, raw.headers["content-type"], finding);
+            received.body = await exchange.arrivals.collect(raw, steps.maxBodyBytes ?? exchange.maxBodyBytes);
+          if (steps.decode) {
+            const reading = steps.decode(received.body, raw.headers["content-type"], finding);
             decoded = reading instanceof Promise ? await reading : reading;
           } else input.body = received.body;
         }
       } else {
-        const problems = bound.validate({ params, search, headers: received.headers, decoded }, input);
+        const problems = steps.validate({ params, search, headers: received.headers, decoded }, input);
         if (problems.length > 0) throw new Invalid(problems);
       }
     }
@@ -65,14 +65,14 @@ export async function serve(
     decoded = undefined;
     const call = contextOf(behindCalls, { request: received, caller, fail, finding });
     const result = handler(input as never, call as never);
-    return bound.produce(result instanceof Promise ? await result : result);
+    return steps.produce(result instanceof Promise ? await result : result);
   } catch (error) {
     return refusalOf(error, bound, exchange);
   }
 }
 
 /** What a service answers where a check or the handler has thrown. @throws what there is no answer to here. */
-function refusalOf(error: unknown, { declared, dialect, operation }: Bound, exchange: Exchange): Answer {
+function refusalOf(error: unknown, { steps: { declared, dialect }, operation }: Bound, exchange: Exchange): Answer {
   if (error instanceof Refusal && declared.has(error.code)) return failureAnswer(error.code, error.data);
   if (error instanceof Invalid) return dialect.invalid(error.problems, operation);
   if (error instanceof UnreadableBody) return dialect.unreadable(error.problem);
@@ -90,13 +90,13 @@ function refusalOf(error: unknown, { declared, dialect, operation }: Bound, exch
  * anything else: a stranger is not told which methods there are. Undefined: the caller may be told.
  */
 export async function refusedAsStranger(bound: Bound, exchange: Exchange): Promise<Answer | undefined> {
-  const { operation, world, authenticate } = bound;
-  if (!authenticate || bound.checks[0] !== "credentials") return undefined;
+  const { operation, steps, world, authenticate } = bound;
+  if (!authenticate || steps.checks[0] !== "credentials") return undefined;
   try {
     await authenticate(exchange.received, { operation, world, finding: exchange.finding, line: exchange });
     return undefined;
   } catch (error) {
-    if (error instanceof Refusal && bound.declared.has(error.code)) return failureAnswer(error.code, error.data);
+    if (error instanceof Refusal && steps.declared.has(error.code)) return failureAnswer(error.code, error.data);
     throw error;
   }
 }

@@ -103,7 +103,7 @@ function otherMethod({ raw, operations, atPath, dialect }: Unmatched): Answer | 
 
 /** The 404 of a service, with what the caller may have meant in a header. */
 function nothingThere({ raw, target, operations, dialect }: Unmatched): Answer {
-  const declared = operations.all.filter(({ isCatchAll }) => !isCatchAll).map(({ operation }) => operation);
+  const declared = operations.all.filter(({ steps }) => !steps.isCatchAll).map(({ operation }) => operation);
   const nearest = nearestOperation(raw.method!, target.path, declared);
   const answer = dialect.notFound(nearest);
   if (!nearest) return answer;

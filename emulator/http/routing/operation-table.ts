@@ -2,10 +2,11 @@ import type { IncomingMessage } from "node:http";
 import type { Service } from "../../../src/api/services.ts";
 import type { Bound } from "../bind.ts";
 import type { Target } from "./path.ts";
-import { type RouteMatch, Routes } from "./routes.ts";
+import { type FoundRoute, type Routes, routesOf } from "./routes.ts";
 
 /** The operation that takes a request, with the values of its parameters. */
-export interface Match extends RouteMatch {
+export interface Match extends Pick<FoundRoute, "params"> {
+  readonly bound: Bound;
   /** The path as the service spells it, where another was asked for (DECISIONS.md, C3). */
   readonly documented?: string;
 }
@@ -18,16 +19,13 @@ export class OperationTable {
   readonly #catchAll: Bound | undefined;
   /** The methods that it takes. */
   readonly #caught: ReadonlySet<string>;
-  /** For a GET that asks for events: the operation at `<path>/events`. */
-  readonly #streams: ReadonlyMap<Bound, Bound>;
   readonly #lenientSlashes: boolean;
 
   constructor(all: readonly Bound[], { lenientSlashes }: { readonly lenientSlashes: boolean }) {
     this.all = all;
-    this.#routes = new Routes(all);
-    this.#catchAll = all.find(({ isCatchAll }) => isCatchAll);
+    this.#routes = routesOf(all.map(({ operation }) => operation));
+    this.#catchAll = all.find(({ steps }) => steps.isCatchAll);
     this.#caught = new Set(this.#catchAll && methodsOf(this.#catchAll));
-    this.#streams = streamsOf(all);
     this.#lenientSlashes = lenientSlashes;
   }
 
@@ -43,14 +41,15 @@ export class OperationTable {
 
   /** Every operation of a path, whatever its method. */
   at(path: string): readonly Bound[] {
-    return this.#routes.at(path);
+    return this.#routes.allAt(path).map((at) => this.all[at]!);
   }
 
   /** The operation that the same path with the other slash would have meant, of those services that care. */
   otherSlash(method: string, path: string): (Match & { readonly documented: string }) | undefined {
     const documented = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
     const found = this.#routes.find(method, documented);
-    return found?.bound.operation.service.slashes === "redirect" ? { ...found, documented } : undefined;
+    const bound = found && this.all[found.at]!;
+    return bound?.operation.service.slashes === "redirect" ? { bound, params: found!.params, documented } : undefined;
   }
 
   /** Words what belongs to no operation. */
@@ -67,9 +66,10 @@ export class OperationTable {
     return this.#catchAll !== undefined;
   }
 
-  #wanted(found: RouteMatch, accept: string | undefined): RouteMatch {
-    const stream = this.#streams.get(found.bound);
-    return stream && accept?.includes("text/event-stream") ? { ...found, bound: stream } : found;
+  #wanted({ at, params }: FoundRoute, accept: string | undefined): Match {
+    const stream = this.#routes.streams.get(at);
+    const isStream = stream !== undefined && accept?.includes("text/event-stream");
+    return { bound: this.all[isStream ? stream : at]!, params };
   }
 }
 
@@ -77,15 +77,3 @@ export class OperationTable {
 export const methodsOf = (...bounds: readonly Bound[]): readonly string[] => [
   ...new Set(bounds.flatMap(({ operation }) => [operation.method].flat())),
 ];
-
-function streamsOf(all: readonly Bound[]): ReadonlyMap<Bound, Bound> {
-  const gets = new Map(
-    all.filter(({ operation }) => operation.method === "GET").map((bound) => [bound.operation.path, bound]),
-  );
-  const pairs: [Bound, Bound][] = [];
-  for (const [path, bound] of gets) {
-    const stream = gets.get(`${path}/events`);
-    if (stream && stream.operation.responses[200]?.kind === "events") pairs.push([bound, stream]);
-  }
-  return new Map(pairs);
-}

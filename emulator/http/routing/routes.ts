@@ -1,4 +1,4 @@
-import type { Bound } from "../bind.ts";
+import type { Operation } from "../../../src/api/operation.ts";
 
 /** What lies below one place in a path: literal segments, and what takes any other that is not empty. */
 interface RouteNode {
@@ -11,56 +11,83 @@ interface RouteNode {
 }
 
 interface Route {
-  readonly bound: Bound;
-  readonly order: number;
+  /** Where its operation stands in the list. */
+  readonly at: number;
   readonly methods: readonly string[];
   /** Of its parameters, from left to right. */
   readonly names: readonly string[];
 }
 
-export interface RouteMatch {
-  readonly bound: Bound;
+export interface FoundRoute {
+  /** Where the operation stands in the list. */
+  readonly at: number;
   readonly params: Readonly<Record<string, string>>;
 }
 
 const nowhere = (): RouteNode => ({ literal: new Map(), parameter: undefined, ends: [], rests: [] });
 
+/** The path of the operation that takes what nothing else does. */
+export const catchAllPath = "/{full_path}";
+
+const routesByFirst = new WeakMap<Operation, Routes[]>();
+
+/** The routes of a list of operations, made once in a process: all its emulators serve the same few lists. */
+export function routesOf(operations: readonly Operation[]): Routes {
+  const [first] = operations;
+  const alike = (first && routesByFirst.get(first)) ?? [];
+  const made = alike.find((routes) => routes.areOf(operations));
+  if (made) return made;
+  const routes = new Routes(operations);
+  if (first) routesByFirst.set(first, [...alike, routes]);
+  return routes;
+}
+
 /**
- * The operations of a listener by method and decoded path, the catch-all aside. A literal segment wins over a
+ * A list of operations by method and decoded path, the catch-all aside. A literal segment wins over a
  * parameter wherever the rest of the path allows it, and that over one that takes slashes. By hand: Fastify's own table
  * has the same rules, but adding an operation to it costs more than serving one.
  */
 export class Routes {
+  readonly #operations: readonly Operation[];
   readonly #root = nowhere();
+  /** For a GET that asks for events: where the operation at `<path>/events` stands. */
+  readonly streams: ReadonlyMap<number, number>;
 
-  constructor(bounds: readonly Bound[]) {
-    for (const [order, bound] of bounds.entries()) if (!bound.isCatchAll) this.#add(bound, order);
+  constructor(operations: readonly Operation[]) {
+    this.#operations = operations;
+    for (const [at, operation] of operations.entries()) if (operation.path !== catchAllPath) this.#add(operation, at);
+    this.streams = streamsOf(operations);
+  }
+
+  /** Whether they lead to these operations, in this order. */
+  areOf(operations: readonly Operation[]): boolean {
+    const own = this.#operations;
+    return own.length === operations.length && own.every((operation, at) => operation === operations[at]);
   }
 
   /** The operation that takes a request, with the values of its parameters. */
-  find(method: string, path: string): RouteMatch | undefined {
+  find(method: string, path: string): FoundRoute | undefined {
     const values: string[] = [];
     const route = path[0] === "/" ? findIn(this.#root, path, 1, method, values) : undefined;
-    return route && { bound: route.bound, params: paramsOf(route, values) };
+    return route && { at: route.at, params: paramsOf(route, values) };
   }
 
-  /** Every operation of a path, whatever its method, in the order of declaration. */
-  at(path: string): readonly Bound[] {
+  /** Where the operations of a path stand, whatever their method, in the order of declaration. */
+  allAt(path: string): readonly number[] {
     const routes: Route[] = [];
     if (path[0] === "/") collect(this.#root, path, 1, routes);
-    return routes.sort((a, b) => a.order - b.order).map(({ bound }) => bound);
+    return routes.map(({ at }) => at).sort((a, b) => a - b);
   }
 
-  #add(bound: Bound, order: number): void {
-    const { path, method, lastTakesSlashes } = bound.operation;
+  #add({ path, method, lastTakesSlashes }: Operation, at: number): void {
     const names: string[] = [];
-    const route = { bound, order, names, methods: [method].flat() };
+    const route = { at, names, methods: [method].flat() };
     const segments = path.slice(1).split("/");
     let node = this.#root;
-    for (const [at, segment] of segments.entries()) {
+    for (const [i, segment] of segments.entries()) {
       if (segment.startsWith("{")) {
         names.push(segment.slice(1, -1));
-        if (lastTakesSlashes && at === segments.length - 1) node.rests.push(route);
+        if (lastTakesSlashes && i === segments.length - 1) node.rests.push(route);
         node.parameter ??= nowhere();
         node = node.parameter;
       } else {
@@ -71,6 +98,16 @@ export class Routes {
     }
     node.ends.push(route);
   }
+}
+
+function streamsOf(operations: readonly Operation[]): ReadonlyMap<number, number> {
+  const gets = new Map(operations.flatMap(({ method, path }, at) => (method === "GET" ? [[path, at] as const] : [])));
+  const pairs: [number, number][] = [];
+  for (const [path, at] of gets) {
+    const stream = gets.get(`${path}/events`);
+    if (stream !== undefined && operations[stream]!.responses[200]?.kind === "events") pairs.push([at, stream]);
+  }
+  return new Map(pairs);
 }
 
 /** Looks below `node` for what begins at `from`. Leaves the values of the parameters in `values`. */
