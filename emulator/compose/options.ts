@@ -99,10 +99,17 @@ export function settingsFrom(options: EmulatorOptions, publicUrl: string): Setti
 /** The seed that the options name; throws with every wrong field named. */
 export function seedFrom({ seed = "demo" }: EmulatorOptions): Seed {
   if (typeof seed !== "string") return givenSeed(seed);
-  const named = Object.hasOwn(namedSeeds, seed) ? namedSeeds[seed] : undefined;
-  if (!named) throw new InvalidOptions(`There is no seed "${seed}"; there are ${Object.keys(namedSeeds).join(", ")}`);
-  return parseSeed(named);
+  if (!isNamedSeed(seed)) {
+    throw new InvalidOptions(`There is no seed "${seed}"; there are ${Object.keys(namedSeeds).join(", ")}`);
+  }
+  parsedSeeds[seed] ??= parseSeed(namedSeeds[seed]);
+  return parsedSeeds[seed];
 }
+
+/** Read once in a process: emulators that begin with one only read it. */
+const parsedSeeds: { [Name in keyof typeof namedSeeds]?: Seed } = {};
+
+const isNamedSeed = (name: string): name is keyof typeof namedSeeds => Object.hasOwn(namedSeeds, name);
 
 function givenSeed(seed: object): Seed {
   try {
