@@ -107,7 +107,7 @@ export function seedFrom({ seed = "demo" }: EmulatorOptions): Seed {
 }
 
 /** Read once in a process: emulators that begin with one only read it. */
-const parsedSeeds: { [Name in keyof typeof namedSeeds]?: Seed } = {};
+const parsedSeeds: Partial<Record<keyof typeof namedSeeds, Seed>> = {};
 
 const isNamedSeed = (name: string): name is keyof typeof namedSeeds => Object.hasOwn(namedSeeds, name);
 

@@ -18,7 +18,7 @@ export function nearestOperation(
   let best: Operation | undefined;
   let least = maxDistance;
   for (const operation of operations) {
-    const declared = segmentsOf(operation.path);
+    const declared = declaredSegmentsOf(operation);
     const longest = Math.max(given.length, declared.length, 1);
     // Each segment too many counts as one, so that it need not be compared with the others.
     if (Math.abs(given.length - declared.length) / longest >= least) continue;
@@ -33,6 +33,18 @@ export function nearestOperation(
 }
 
 const segmentsOf = (path: string): string[] => path.split("/").filter((segment) => segment !== "");
+
+const declaredSegments = new WeakMap<Operation, readonly string[]>();
+
+/** Those of a declaration, looked for once in a process. */
+function declaredSegmentsOf(operation: Operation): readonly string[] {
+  let segments = declaredSegments.get(operation);
+  if (segments === undefined) {
+    segments = segmentsOf(operation.path);
+    declaredSegments.set(operation, segments);
+  }
+  return segments;
+}
 
 type Distance = (a: string, b: string) => number;
 
