@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { exportJWK, generateKeyPair } from "jose";
+import { exportJWK } from "jose";
 import { Provider } from "oidc-provider";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
+import { keyPair } from "../support/identity/key-pairs.ts";
 import { inFolderOf } from "../support/identity/sign-ins.ts";
 import { movedWall } from "../support/walls/moved-wall.ts";
 
@@ -20,7 +21,7 @@ async function provider(t: Pick<TestContext, "after">): Promise<string> {
     server.close();
   });
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const { privateKey } = await keyPair();
   const made = new Provider(issuer, {
     clients: [
       {

@@ -1,6 +1,7 @@
 import type { TestContext } from "node:test";
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { exportJWK, type JWTPayload, SignJWT } from "jose";
 import { type Receiver, receiver } from "../receiver.ts";
+import { keyPair } from "./key-pairs.ts";
 
 interface Published {
   readonly kid?: string;
@@ -28,7 +29,7 @@ export const botApp = { app_id: "3f0a2f6e-bot", issuer: "https://api.botframewor
 export const serviceUrl = "https://chat-b.example/eu";
 
 export async function issuer(t: Pick<TestContext, "after">): Promise<Issuer> {
-  const pair = await generateKeyPair("RS256", { extractable: true });
+  const pair = await keyPair();
   const base = { ...(await exportJWK(pair.publicKey)), kid: "k1", use: "sig", endorsements: ["msteams"] };
   let published: object = base;
   const server = await receiver(t);
