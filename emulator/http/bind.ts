@@ -2,6 +2,7 @@ import type { FailureCode } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import type { Check } from "../../src/api/services.ts";
 import { EmulatorBug } from "../../src/base/bug.ts";
+import { madeOnce } from "../../src/base/made-once.ts";
 import { type Decode, decoderFor } from "./bodies/decode.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
@@ -39,23 +40,11 @@ export interface Steps {
   readonly isCatchAll: boolean;
 }
 
-/** Made of a declaration once in a process: all its emulators serve the same. */
-function madeOnce<Made extends object>(make: (operation: Operation) => Made): (operation: Operation) => Made {
-  const all = new WeakMap<Operation, Made>();
-  return (operation) => {
-    let made = all.get(operation);
-    if (made === undefined) {
-      made = make(operation);
-      all.set(operation, made);
-    }
-    return made;
-  };
-}
-
+// Of a declaration once in a process: all its emulators serve the same.
 const validatorOf = madeOnce(validatorFor);
 const producerOf = madeOnce(producerFor);
-const usualSteps = madeOnce((operation) => stepsFor(operation, false));
-const strictSteps = madeOnce((operation) => stepsFor(operation, true));
+const usualSteps = madeOnce((operation: Operation) => stepsFor(operation, false));
+const strictSteps = madeOnce((operation: Operation) => stepsFor(operation, true));
 
 /** All operations of a part. Fails with EmulatorBug when one cannot be served. */
 export function bindPart(part: Part, strictBodies: boolean): readonly Bound[] {

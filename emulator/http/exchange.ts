@@ -145,7 +145,7 @@ export class Exchange implements Cause {
   refusedByStore(error: unknown, dialect: Dialect): Answer | undefined {
     if (error instanceof FileRefused) return dialect.storeFailed(error.message);
     if (error instanceof StoreFailed) return dialect.storeFailed();
-    const why = error instanceof Error ? whyRefused(error) : undefined;
+    const why = whyRefused(error);
     if (why !== undefined) return dialect.storeFailed(`A file of the state cannot be used: ${why}`);
     if (!(error instanceof StateReplaced)) return undefined;
     this.finding("state-replaced", "it was under way when another state was put in; nothing of it was kept");

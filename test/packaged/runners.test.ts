@@ -21,7 +21,8 @@ const packages = {
   "@types/node": "20.19.43",
 };
 const pinned = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
-const runners = await npmPackages("runners-jest-30.0.5-mocha-11.7.1-typescript-5.9.2", ...pinned);
+const versions = Object.values(packages).join("-").replaceAll("npm:", "").replaceAll("@", "-");
+const runners = await npmPackages(`runners-${versions}`, ...pinned);
 
 /** What a program does with the three doors; the text of a contract is read in a process of its own. */
 const story = `

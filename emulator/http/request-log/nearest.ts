@@ -1,4 +1,5 @@
 import type { Operation } from "../../../src/api/operation.ts";
+import { madeOnce } from "../../../src/base/made-once.ts";
 
 const maxDistance = 0.5;
 /** More than twice the longest that is declared is like none of them. */
@@ -34,17 +35,7 @@ export function nearestOperation(
 
 const segmentsOf = (path: string): string[] => path.split("/").filter((segment) => segment !== "");
 
-const declaredSegments = new WeakMap<Operation, readonly string[]>();
-
-/** Those of a declaration, looked for once in a process. */
-function declaredSegmentsOf(operation: Operation): readonly string[] {
-  let segments = declaredSegments.get(operation);
-  if (segments === undefined) {
-    segments = segmentsOf(operation.path);
-    declaredSegments.set(operation, segments);
-  }
-  return segments;
-}
+const declaredSegmentsOf = madeOnce(({ path }: Operation): readonly string[] => segmentsOf(path));
 
 type Distance = (a: string, b: string) => number;
 

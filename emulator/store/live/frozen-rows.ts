@@ -1,22 +1,14 @@
 import * as z from "zod";
+import { madeOnce } from "../../../src/base/made-once.ts";
 
 /** Kinds of values that nothing can change. */
 const unchangeable: ReadonlySet<string> = new Set(["string", "number", "boolean", "enum", "literal", "null"]);
-
-const freezers = new WeakMap<z.ZodType, (row: object) => void>();
 
 /**
  * Freezes the rows of a schema, which are handed out by reference: nothing in them may change. Only into fields that may
  * hold lists and objects it looks: to ask every field of every row is felt, and most rows have no such field.
  */
-export function freezerOf(schema: z.ZodType): (row: object) => void {
-  let freezer = freezers.get(schema);
-  if (freezer === undefined) {
-    freezer = freezerFor(schema);
-    freezers.set(schema, freezer);
-  }
-  return freezer;
-}
+export const freezerOf = madeOnce(freezerFor);
 
 function freezerFor(schema: z.ZodType): (row: object) => void {
   const nested = nestedFields(schema);

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Pool } from "undici";
 import { spanOf, type TraceNode } from "../../../src/api/trace-span.ts";
 import { otlpDocument } from "../../../src/base/otlp.ts";
@@ -180,6 +182,15 @@ describe("what happens", () => {
   });
 });
 
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+/** What the heap holds, and nothing that is garbage. */
+function heldBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
 /** Takes what it is sent, and never answers. */
 async function silent(t: TestContext): Promise<string> {
   const sink = await receiver(t);
@@ -194,27 +205,35 @@ describe("a collector that never answers", () => {
     const [{ id, clusterKey }] = on.clusters as unknown as [{ id: string; clusterKey: string }];
     const pool = new Pool(on.routerUrl, { connections: 8 });
     t.after(() => pool.destroy());
-    const all = 4_000;
     let made = 0;
     const statuses = new Set<number>();
-    const each = async () => {
-      while (made < all) {
-        made += 1;
-        const { statusCode, body } = await pool.request({
-          method: "POST",
-          path: bulk.clients.path,
-          headers: { "content-type": "application/json", "x-cluster-key": clusterKey },
-          body: JSON.stringify(bulkBody("clients", id, [`client-${made}`])),
-        });
-        statuses.add(statusCode);
-        await body.dump();
-      }
+    const some = async (count: number) => {
+      const until = made + count;
+      const each = async () => {
+        while (made < until) {
+          made += 1;
+          const { statusCode, body } = await pool.request({
+            method: "POST",
+            path: bulk.clients.path,
+            headers: { "content-type": "application/json", "x-cluster-key": clusterKey },
+            body: JSON.stringify(bulkBody("clients", id, [`client-${made}`])),
+          });
+          statuses.add(statusCode);
+          await body.dump();
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, each));
     };
-    await Promise.all(Array.from({ length: 8 }, each));
+    await some(2_000);
+    const before = heldBytes();
+    await some(10_000);
+    const grown = heldBytes() - before;
     assert.deepEqual([...statuses], [200]);
+    assert.ok(grown < 20_000_000, `${grown} bytes`);
     const { body } = await on.ask("GET", "kept");
     const { spans } = body as { spans: { sent: number; waiting: number; dropped: number } };
-    assert.deepEqual([spans.sent, spans.waiting + spans.dropped], [0, all]);
+    assert.deepEqual([spans.sent, spans.waiting + spans.dropped], [0, 12_000]);
+    assert.ok(spans.dropped > 9_000, JSON.stringify(spans));
     const [queue, batch] = [2_048, 512];
     assert.ok(spans.waiting > queue && spans.waiting <= queue + batch, JSON.stringify(spans));
     hurry.abort();
