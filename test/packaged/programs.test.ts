@@ -24,7 +24,6 @@ describe("programs that use the package", () => {
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
     await mkdir(join(folder, "node_modules/@types"), { recursive: true });
     await symlink(dev("@types/node"), join(folder, "node_modules/@types/node"));
-    await symlink(dev("vitest"), join(folder, "node_modules/vitest"));
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -44,13 +43,6 @@ describe("programs that use the package", () => {
       env: environment(),
     });
     assert.match(stdout, /^# pass 2$/m);
-  });
-
-  it("run in Vitest", async () => {
-    await copyFile(join(examples, "retries.test.ts"), join(folder, "retries.test.ts"));
-    const argv = [dev("vitest/vitest.mjs"), "run", "--root", folder, "retries.test.ts"];
-    const { stdout } = await run(process.execPath, argv, { cwd: folder, env: { ...environment(), NO_COLOR: "1" } });
-    assert.match(stdout, /Tests\s+1 passed/);
   });
 
   it("compile strictly against the published types alone, which know every operation", async () => {

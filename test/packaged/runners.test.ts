@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -16,12 +16,13 @@ const packages = {
   "jest-29": "npm:jest@29.7.0",
   "jest-30": "npm:jest@30.0.5",
   mocha: "11.7.1",
+  vitest: "4.1.12",
   // The last that resolves packages as Node 10 did, which is what its `--module commonjs` means.
   "typescript-5": "npm:typescript@5.9.2",
   "@types/node": "20.19.43",
 };
 const pinned = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
-const versions = Object.values(packages).join("-").replaceAll("npm:", "").replaceAll("@", "-");
+const versions = pinned.join("-").replaceAll(/@npm:[a-z]+|[@/]/g, "-");
 const runners = await npmPackages(`runners-${versions}`, ...pinned);
 
 /** What a program does with the three doors; the text of a contract is read in a process of its own. */
@@ -71,7 +72,6 @@ describe("the packed tarball, in a project of somebody else", { skip: runners.mi
     // The others are there already: to install them once more takes seconds.
     await mkdir(bin("@types"));
     for (const name of Object.keys(packages)) await symlink(join(runners.folder, "node_modules", name), bin(name));
-    await symlink(join(root, "node_modules/vitest"), bin("vitest"));
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -126,6 +126,12 @@ describe("the packed tarball, in a project of somebody else", { skip: runners.mi
     const text = `import { it } from "vitest";${imports}${test}`;
     const argv = [bin("vitest/vitest.mjs"), "run", "--root", "."];
     assert.match(await used("vitest", { "door.test.mjs": text }, argv), /Tests +1 passed/);
+  });
+
+  it("run in Vitest as the README has it", async () => {
+    const text = await readFile(join(root, "test/packaged/examples/retries.test.ts"), "utf8");
+    const argv = [bin("vitest/vitest.mjs"), "run", "--root", "."];
+    assert.match(await used("vitest-readme", { "retries.test.ts": text }, argv), /Tests +1 passed/);
   });
 
   describe("and compile strictly", () => {
