@@ -15,8 +15,10 @@ import { answeredFile, unanswered } from "./structure/completeness.ts";
 
 const here = import.meta.dirname;
 const onDemand = ["bench", "packaged", "interop/schemathesis", "interop/generators", "interop/clients"];
+/** Waits for leases to end more than it works: last, it would leave the processors idle. */
+const waiting = ["emulator/store/postgres/kill", "emulator/travel/kill"];
 /** What takes longest begins first. */
-const slow = [...onDemand, "browser", "scenarios/help-examples"];
+const slow = [...onDemand, ...waiting, "browser", "scenarios/help-examples"];
 /** How many files may have failed by what else went on. */
 const fewFiles = 3;
 
