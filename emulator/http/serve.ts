@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { type FailureCode, fail, Refusal } from "../../src/api/failures.ts";
 import { EmulatorBug } from "../../src/base/bug.ts";
+import { StacklessError } from "../../src/base/stackless-error.ts";
 import { NeedsLeader } from "../store/needs-leader.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
@@ -14,7 +15,7 @@ import { tooLate } from "./refusals.ts";
 import type { Match } from "./routing/operation-table.ts";
 import type { Input } from "./validation/validate.ts";
 
-class Invalid extends Error {
+class Invalid extends StacklessError {
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {

@@ -1,3 +1,4 @@
+import { StacklessError } from "../base/stackless-error.ts";
 import { contractsFailures } from "./contracts/failures/index.ts";
 import { emulatorFailures } from "./emulator/failures/index.ts";
 import type { Failure } from "./failure.ts";
@@ -13,7 +14,7 @@ export type FailureCode = keyof typeof failures;
 export type FailureData<Code extends FailureCode> = (typeof failures)[Code] extends Failure<infer Data> ? Data : never;
 
 /** Thrown to answer with a declared failure; everything else that is thrown is a bug of the emulator. */
-export class Refusal extends Error {
+export class Refusal extends StacklessError {
   override readonly name = "Refusal";
   readonly code: FailureCode;
   readonly data: unknown;
