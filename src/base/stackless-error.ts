@@ -5,8 +5,9 @@
 export class StacklessError extends Error {
   constructor(message: string) {
     const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
+    // Not by assignment, which throws where nobody may change what the language brings (`node --frozen-intrinsics`).
+    Reflect.set(Error, "stackTraceLimit", 0);
     super(message);
-    Error.stackTraceLimit = stackTraceLimit;
+    Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
   }
 }
