@@ -10,10 +10,9 @@ import { npmPackages } from "../support/foreign/installed.ts";
 import { run } from "../support/foreign/program.ts";
 import { receiver } from "../support/receiver.ts";
 
-const generator = "openapi-typescript@7.13.0";
+const generator = ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0"];
 /** The generator asks for the compiler's API, which TypeScript 7 does not have. */
-const packages = [generator, "openapi-fetch@0.17.0", "typescript@5.9.2", "@types/node@20.19.43"];
-const made = await npmPackages(generator.replace("@", "-"), ...packages);
+const made = await npmPackages(...generator, "typescript@5.9.2", "@types/node@20.19.43");
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const strict = ["strict", "noEmit", "skipLibCheck", "allowImportingTsExtensions"].map((flag) => `--${flag}`);

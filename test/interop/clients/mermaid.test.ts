@@ -8,7 +8,7 @@ import { told } from "../../support/foreign/program.ts";
 import { temporaryFolder } from "../../support/store.ts";
 import { eventful } from "../../support/traced.ts";
 
-const made = await npmPackages("mermaid-11.12.0", "mermaid@11.12.0", "jsdom@26.1.0");
+const made = await npmPackages("mermaid@11.12.0", "jsdom@26.1.0");
 
 it("Mermaid's own parser takes the drawing of a trace, whatever stands in it", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;

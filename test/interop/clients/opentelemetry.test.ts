@@ -10,7 +10,7 @@ import { quiet } from "../../support/refused.ts";
 import { temporaryFolder } from "../../support/store.ts";
 import { allNodes, caller, eventful } from "../../support/traced.ts";
 
-const made = await pythonPackages("opentelemetry-proto-1.38.0", "opentelemetry-proto==1.38.0");
+const made = await pythonPackages("opentelemetry-proto==1.38.0");
 const kinds: Readonly<Record<string, string>> = { request: "SERVER", event: "PRODUCER", attempt: "CLIENT" };
 
 it("OpenTelemetry's own messages read every span that an emulator sends", { skip: made.missing }, async (t) => {

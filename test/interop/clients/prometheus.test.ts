@@ -8,7 +8,7 @@ import { told } from "../../support/foreign/program.ts";
 import { temporaryFolder } from "../../support/store.ts";
 import { eventful } from "../../support/traced.ts";
 
-const made = await pythonPackages("prometheus-client-0.22.1", "prometheus-client==0.22.1");
+const made = await pythonPackages("prometheus-client==0.22.1");
 
 interface Family {
   readonly type: string;

@@ -8,10 +8,7 @@ import { workshop } from "../../support/foreign/journey.ts";
 import { run } from "../../support/foreign/program.ts";
 
 const versions = { newman: "6.2.2", "openapi-to-postmanv2": "6.3.3" };
-const made = await npmPackages(
-  `newman-${versions.newman}`,
-  ...Object.entries(versions).map(([name, version]) => `${name}@${version}`),
-);
+const made = await npmPackages(...Object.entries(versions).map(([name, version]) => `${name}@${version}`));
 
 interface Execution {
   readonly item: { readonly name: string };

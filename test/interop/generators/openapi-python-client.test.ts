@@ -7,7 +7,7 @@ import { environmentOf, expectedJourney, workshop } from "../../support/foreign/
 import { run, told } from "../../support/foreign/program.ts";
 
 const version = "0.29.1";
-const made = await pythonPackages(`openapi-python-client-${version}`, `openapi-python-client==${version}`);
+const made = await pythonPackages(`openapi-python-client==${version}`);
 
 it(`openapi-python-client ${version} makes a client that works`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;

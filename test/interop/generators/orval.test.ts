@@ -9,7 +9,7 @@ import { environmentOf, expectedJourney, workshop } from "../../support/foreign/
 import { run, told } from "../../support/foreign/program.ts";
 
 const version = "8.20.0";
-const made = await npmPackages(`orval-${version}`, `orval@${version}`);
+const made = await npmPackages(`orval@${version}`);
 const modules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const strict = ["--strict", "--noEmit", "--skipLibCheck", "--allowImportingTsExtensions"];
 

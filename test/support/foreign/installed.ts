@@ -42,10 +42,17 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Packages of the npm registry, in a folder of their own: those of the project must not change for them. */
-export const npmPackages = (name: string, ...packages: readonly string[]): Promise<Installed> =>
+/** Of all of them and their versions, so that any other is installed anew: `jest-30.0.5-mocha-11.7.1` */
+const nameOf = (pinned: readonly string[]): string =>
+  pinned
+    .join("-")
+    .replaceAll(/[^\w.]+/g, "-")
+    .replace(/^-/, "");
+
+/** Packages of the npm registry, each as `name@version`, in a folder of their own: the project's must not change for them. */
+export const npmPackages = (...packages: readonly string[]): Promise<Installed> =>
   installed({
-    name,
+    name: nameOf(packages),
     needs: ["npm", "--version"],
     steps: [
       ["npm", "init", "--yes"],
@@ -57,8 +64,9 @@ export const npmPackages = (name: string, ...packages: readonly string[]): Promi
 const pythons = ["/usr/bin/python3", "python3", "python3.13", "python3.12", "python3.11", "python3.10"];
 const isNewEnough = ["-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))"] as const;
 
-/** Packages of the Python index, in an environment of their own. */
-export async function pythonPackages(name: string, ...packages: readonly string[]): Promise<Installed> {
+/** Packages of the Python index, each as `name==version`, in an environment of their own. */
+export async function pythonPackages(...packages: readonly string[]): Promise<Installed> {
+  const name = nameOf(packages);
   for (const python of pythons) {
     if (!(await works(python, ...isNewEnough))) continue;
     const environment = [python, "-m", "venv", "."] as const;

@@ -12,7 +12,7 @@ export interface Library {
 
 /** One whose files are so many that each `npm ci` of the project would take half as long again: `name@version`. */
 export async function library(pinned: string): Promise<Library> {
-  const made = await npmPackages(pinned.replace(/^@/, "").replaceAll(/[/@]/g, "-"), pinned);
+  const made = await npmPackages(pinned);
   return {
     missing: made.missing,
     load(packageName) {
