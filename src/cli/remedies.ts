@@ -1,5 +1,5 @@
 import { lookupTable } from "../base/lookup-table.ts";
-import type { Refusal } from "../files/refusals.ts";
+import { openFilesRemedies, type Refusal } from "../files/refusals.ts";
 
 const mayNot = "Give this user the right to, or name another place.";
 const room = "Make room, or name a place on another disk.";
@@ -12,8 +12,7 @@ const remedies = lookupTable<string>({
   EDQUOT: room,
   EFBIG: "Name a place on a disk that takes larger files.",
   EIO: "Check the disk, or name a place on another one.",
-  EMFILE: "Raise the limit (ulimit -n), or close what holds them open.",
-  ENFILE: "Close what holds them open.",
+  ...openFilesRemedies,
   EISDIR: "Name a file.",
   ENOENT: "Create it, or name another place.",
 });

@@ -18,6 +18,12 @@ const reasons = lookupTable<string>({
   ENAMETOOLONG: "its name is too long",
 });
 
+/** What helps where too many files are open: the same wherever it is told. */
+export const openFilesRemedies = {
+  EMFILE: "Raise the limit (ulimit -n), or close what holds them open.",
+  ENFILE: "Close what holds them open.",
+} as const;
+
 export type Refusal = NodeJS.ErrnoException & { readonly code: string };
 
 /** Whether the system refused something, in a way that has words here. */

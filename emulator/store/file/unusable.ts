@@ -1,5 +1,5 @@
 import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { isRefusal, reasonOf } from "../../../src/files/refusals.ts";
+import { isRefusal, openFilesRemedies, reasonOf } from "../../../src/files/refusals.ts";
 import { StateUnusable } from "../port.ts";
 
 const room = "Make room, or name a file on another disk with --file.";
@@ -14,8 +14,7 @@ const remedies = lookupTable<string>({
   EISDIR: "Name a file with --file.",
   ENOTDIR: "Name a file in a folder with --file.",
   EEXIST: "Name a file in a folder with --file.",
-  EMFILE: "Raise the limit (ulimit -n), or close what holds them open.",
-  ENFILE: "Close what holds them open.",
+  ...openFilesRemedies,
   EACCES: mayNot,
   EPERM: mayNot,
   EIO: "Check the disk, or name a file on another one with --file.",
