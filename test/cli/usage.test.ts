@@ -12,6 +12,21 @@ const refused: [string, string, RegExp][] = [
   ["an unknown group", "contracs status T-1", /unknown command 'contracs'\n {2}Did you mean contracts\?/],
   ["an unknown command", "contracts statsu T-1", /unknown command 'statsu'\n {2}Did you mean status\?/],
   ["an unknown flag", "contracts status T-1 --jsno", /unknown option '--jsno'\n {2}Did you mean --json\?/],
+  [
+    "a part of the name of a flag",
+    "webhooks create --activities CONTRACT_SIGNED",
+    /unknown option '--activities'\n {2}Did you mean --only-for-activities\?/,
+  ],
+  [
+    "a part of the names of two flags",
+    "emulator start --bytes 1",
+    /unknown option '--bytes'\n {2}Did you mean --request-log-bytes or --inbox-bytes\?/,
+  ],
+  [
+    "a part of the names of many flags",
+    "contracts list --contract 1",
+    /unknown option '--contract'\n {2}See svc contracts list --help/,
+  ],
   ["a missing argument", "contracts status", /<composite-id> required\n {2}See svc contracts status --help/],
   ["a superfluous argument", "contracts status T-1 T-2", /too many arguments/],
   ["a missing flag of the body", "intake create --title x", /--workflow-id is required \(or in --data\)/],

@@ -5,6 +5,7 @@ import { UsageError } from "../failure.ts";
 import { valueTerm } from "../help/flags.ts";
 import { begins } from "./argv.ts";
 import { globalFlags } from "./globals.ts";
+import { partlyNamed } from "./partial-name.ts";
 import { passesOn } from "./passed-on.ts";
 import { convert, InvalidValue } from "./values.ts";
 
@@ -68,14 +69,23 @@ export class Parser<D extends CommandDeclaration> {
     return undefined;
   }
 
-  /** An option before `--` is ours; it was probably meant for the command that is to be run. */
+  /** What was probably meant by an option that nobody knows: the parser itself corrects mistyped names alone. */
   #explained(error: UsageError): UsageError {
-    if (!this.#passesOn || !error.message.startsWith("unknown option")) return error;
+    const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
+    if (unknown === undefined) return error;
+    const hint = this.#passesOn ? this.#hintOnOrder() : (this.#hintOnName(unknown) ?? error.hint);
+    return hint === undefined ? error : new UsageError(error.message, { hint, cause: error });
+  }
+
+  /** An option before `--` is ours; it was probably meant for the command that is to be run. */
+  #hintOnOrder(): string {
     const line = `svc ${this.#words.slice(0, 2).join(" ")} [options] -- COMMAND [its options]`;
-    return new UsageError(error.message, {
-      hint: `Options of the command that is run come after --: ${line}`,
-      cause: error,
-    });
+    return `Options of the command that is run come after --: ${line}`;
+  }
+
+  #hintOnName(unknown: string): string | undefined {
+    const flags = this.#declared.flatMap(([, specs]) => specs.map(({ flag }) => flag));
+    return partlyNamed(unknown, [...new Set(flags)]);
   }
 
   /** How the page of help of the deepest command that the words name is asked for. */
