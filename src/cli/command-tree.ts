@@ -35,6 +35,10 @@ export async function separated(argv: readonly string[]): Promise<readonly strin
 export const declarationsOf = async (group: string): Promise<readonly Declared[]> =>
   (await listOf(group)).map((one) => one.declaration());
 
+/** How the commands of a group are called. */
+export const commandWordsOf = async (group: string): Promise<readonly (readonly string[])[]> =>
+  (await listOf(group)).map(({ words }) => words);
+
 const listOf = async (group: string): Promise<readonly Listed[]> =>
   builtGroups ? builtCommands(group) : (await import("./composed.ts")).composedCommands(group);
 

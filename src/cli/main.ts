@@ -1,5 +1,5 @@
 import { captured } from "./captured.ts";
-import { declarationsOf, groupNames, parserFor, separated } from "./command-tree.ts";
+import { commandWordsOf, declarationsOf, groupNames, parserFor, separated } from "./command-tree.ts";
 import { readProfiles } from "./config/profile.ts";
 import { explain, interruption, signalCodes } from "./exit.ts";
 import { PartialFailure, UsageError } from "./failure.ts";
@@ -64,8 +64,18 @@ async function run(argv: readonly string[], host: Host, stopping: Stopping): Pro
     if (!chosen) return await help(argv, host);
     return await perform(chosen, argv, host, stopping, (inner, how = {}) => captured(main, inner, host, how));
   } catch (error) {
-    throw error instanceof UsageError ? error.withHint(`See ${parser.helpLine(words)}.`) : error;
+    if (!(error instanceof UsageError)) throw error;
+    throw error.withHint((await hintOnCommand(error, words)) ?? `See ${parser.helpLine(words)}.`);
   }
+}
+
+/** Where a command is that this part of the tree does not know. */
+async function hintOnCommand({ message }: UsageError, words: readonly string[]): Promise<string | undefined> {
+  const [, unknown] = /^unknown command '(.*)'/.exec(message) ?? [];
+  if (unknown === undefined) return undefined;
+  const [{ namedElsewhere }, names] = await Promise.all([import("./parse/named-elsewhere.ts"), groupNames()]);
+  const commands = (await Promise.all(names.map(commandWordsOf))).flat();
+  return namedElsewhere(words.slice(words.indexOf(unknown)), commands);
 }
 
 async function help(argv: readonly string[], host: Host): Promise<number> {

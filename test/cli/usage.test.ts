@@ -11,6 +11,12 @@ const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0"];
 const refused: [string, string, RegExp][] = [
   ["an unknown group", "contracs status T-1", /unknown command 'contracs'\n {2}Did you mean contracts\?/],
   ["an unknown command", "contracts statsu T-1", /unknown command 'statsu'\n {2}Did you mean status\?/],
+  ["a command without its group", "exec -- true", /unknown command 'exec'\n {2}Did you mean svc emulator exec\?/],
+  ["a command of another group", "contracts map-emails", /'map-emails'\n {2}Did you mean svc router map-emails\?/],
+  ["a group without the one around it", "snapshot nothing", /'snapshot'\n {2}Did you mean svc emulator snapshot\?/],
+  ["one of its commands", "snapshot save x", /'snapshot'\n {2}Did you mean svc emulator snapshot save\?/],
+  ["a command that many groups have", "list", /unknown command 'list'\n {2}See svc --help\./],
+  ["a command that none has", "nothing", /unknown command 'nothing'\n {2}See svc --help\./],
   ["an unknown flag", "contracts status T-1 --jsno", /unknown option '--jsno'\n {2}Did you mean --json\?/],
   [
     "a part of the name of a flag",

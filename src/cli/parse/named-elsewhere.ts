@@ -1,0 +1,21 @@
+const most = 3;
+
+/**
+ * `Did you mean svc emulator exec?` of an unknown `exec`: the commands and groups that are named so elsewhere in the tree;
+ * of several those that have the words after it, too. Undefined where there is none, or too many.
+ */
+export function namedElsewhere(
+  unknown: readonly string[],
+  commands: readonly (readonly string[])[],
+): string | undefined {
+  const found = commands.flatMap((words) => {
+    const at = words.indexOf(unknown[0] ?? "");
+    if (at < 0) return [];
+    const differs = words.slice(at).findIndex((word, i) => word !== unknown[i]);
+    const end = differs < 0 ? words.length : at + differs;
+    return [{ name: ["svc", ...words.slice(0, end)].join(" "), alike: end - at }];
+  });
+  const longest = Math.max(...found.map(({ alike }) => alike));
+  const names = new Set(found.filter(({ alike }) => alike === longest).map(({ name }) => name));
+  return names.size === 0 || names.size > most ? undefined : `Did you mean ${[...names].join(" or ")}?`;
+}
