@@ -15,6 +15,11 @@ const refused: [string, string, RegExp][] = [
   ["a command of another group", "contracts map-emails", /'map-emails'\n {2}Did you mean svc router map-emails\?/],
   ["a group without the one around it", "snapshot nothing", /'snapshot'\n {2}Did you mean svc emulator snapshot\?/],
   ["one of its commands", "snapshot save x", /'snapshot'\n {2}Did you mean svc emulator snapshot save\?/],
+  [
+    "a command that three groups have",
+    "status",
+    /Did you mean svc emulator status or svc contracts status or svc auth status\?/,
+  ],
   ["a command that many groups have", "list", /unknown command 'list'\n {2}See svc --help\./],
   ["a command that none has", "nothing", /unknown command 'nothing'\n {2}See svc --help\./],
   ["an unknown flag", "contracts status T-1 --jsno", /unknown option '--jsno'\n {2}Did you mean --json\?/],
@@ -27,6 +32,11 @@ const refused: [string, string, RegExp][] = [
     "a part of the names of two flags",
     "emulator start --bytes 1",
     /unknown option '--bytes'\n {2}Did you mean --request-log-bytes or --inbox-bytes\?/,
+  ],
+  [
+    "a part of the names of three flags",
+    "router map-emails --max 1",
+    /unknown option '--max'\n {2}Did you mean --max-answer or --max-wait or --max-errors\?/,
   ],
   [
     "a part of the names of many flags",
