@@ -1,4 +1,4 @@
-import { figure, type Goal, inTurns, note, ratios } from "./measure.ts";
+import { figure, type Goal, inTurns, median, note, ratios } from "./measure.ts";
 import type { Party } from "./processes.ts";
 
 /** What a load took. */
@@ -9,10 +9,14 @@ export interface Spent {
 
 /** Wall time of the load, and what it cost the server. */
 export async function spent(party: Party, work: () => Promise<number>): Promise<Spent> {
-  const before = await party.usage();
+  const before = await party.cpuMs();
   const ms = await work();
-  return { ms, cpuMs: (await party.usage()).cpuMs - before.cpuMs };
+  return { ms, cpuMs: (await party.cpuMs()) - before };
 }
+
+const rounds = 9;
+/** After one the engine still compiles what serves a request, more of it in the server that does more. */
+const warming = 3;
 
 /** Loads two servers in turns; the figure is how many times as fast as the other the first one is. */
 export async function compareServers(
@@ -27,8 +31,7 @@ export async function compareServers(
     cpu[which].push(cpuMs);
     return ms;
   };
-  const [oursMs, bareMs] = await inTurns(5, [timed(0, ours), timed(1, bare)]);
+  const [oursMs, bareMs] = await inTurns(rounds, [timed(0, ours), timed(1, bare)], warming);
   figure(what, ratios(bareMs, oursMs), goal);
-  const byCpu = ratios(cpu[1].slice(1), cpu[0].slice(1)).toSorted((a, b) => a - b);
-  note(`by CPU time of the servers ${byCpu[byCpu.length >> 1]!.toFixed(2)}`);
+  note(`by CPU time of the servers ${median(ratios(cpu[1], cpu[0]).slice(warming)).toFixed(2)}`);
 }
