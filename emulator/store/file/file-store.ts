@@ -16,7 +16,7 @@ import { format } from "./format.ts";
 import { HistoryFiles } from "./history/history-files.ts";
 import { createJournal } from "./journal/journal-file.ts";
 import type { JournalContent } from "./journal/journal-reader.ts";
-import { type Recovered, recover } from "./recovery.ts";
+import { ForeignFile, type Recovered, recover } from "./recovery.ts";
 
 export interface FileStoreOptions {
   /** The state file, such as `.svc/emulator.json`; its folder is made when missing. */
@@ -170,6 +170,12 @@ async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> 
     throw new StateRefused(
       `${path} is a snapshot, not a state that an emulator works on. Nothing was changed. Begin with a copy of it: ` +
         `"svc emulator start --from ${path}".`,
+      { cause, repairable: false },
+    );
+  }
+  if (cause instanceof ForeignFile) {
+    throw new StateRefused(
+      `${cause.message}. Nothing was changed. Name another file with --file; one to begin with is named with --seed.`,
       { cause, repairable: false },
     );
   }

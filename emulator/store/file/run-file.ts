@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Wall } from "../../../src/base/clock.ts";
@@ -39,8 +40,14 @@ function wordsFor(path: string, { holder: { pid, machine, since }, content, life
     return `"svc emulator repair" is at work on this state (${path}: pid ${pid}). Wait for its end.`;
   return (
     `An emulator is running on this state (${path}: pid ${pid}, ${url}).${silent ? " It does not answer." : ""} ` +
-    `Use it, stop it with "svc emulator stop", or name another file with --file.`
+    `Use it, stop it with "svc emulator stop${stateBeside(path)}", or name another file with --file.`
   );
+}
+
+/** Names the state whose run file it is: without it, `stop` would mean the one of the folder. */
+function stateBeside(path: string): string {
+  const state = path.replace(/\.run$/, "");
+  return state !== path && existsSync(state) ? ` --file ${state}` : "";
 }
 
 export interface ClaimedRunFile {
