@@ -71,6 +71,7 @@ export const topics = lookupTable<Topic>({
         { title: "See what commands would use here, and why", argv: ["config", "list", "--show-origin"] },
       ],
       notes: [
+        "The emulator that runs here is called with its own credentials: those of its first workspace, or of the one whose SVC_CLIENT_ID and SVC_CLIENT_SECRET are set. Others are not sent to it, and that is said.",
         "Secrets are never words of a command line: they come from the environment, from a file, from a pipe, or are typed.",
         "When commands do not work, svc doctor says why.",
       ],
