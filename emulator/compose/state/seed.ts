@@ -75,11 +75,16 @@ export type Seed = z.infer<typeof Seed>;
 
 export const namedSeeds = { demo, empty } as const;
 
-/** Reads a seed; the message of what is thrown names every field that is wrong. */
+/** Reads a seed; the message of what is thrown names every field that is wrong, in one line. */
 export function parseSeed(value: unknown): Seed {
   const parsed = Seed.safeParse(value);
-  if (!parsed.success) throw new Error(`The seed is not valid:\n${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new Error(`The seed is not valid: ${parsed.error.issues.map(told).join("; ")}`);
   return parsed.data;
+}
+
+function told({ path, message }: z.core.$ZodIssue): string {
+  const what = message.replace(/^Invalid input: /, "");
+  return path.length === 0 ? what : `${z.core.toDotPath(path)}: ${what}`;
 }
 
 /** Writes a starting state into an empty store. The order of the ids drawn is part of `--deterministic`. */

@@ -13,11 +13,15 @@ type StartTrouble = NodeJS.ErrnoException & { readonly repairable?: boolean; rea
 /** Why an emulator did not start, in the words of the command line. */
 export function notStarted(error: StartTrouble, { file, store, host, port }: EmulatorOptions): unknown {
   if (error.name === "StateInUse") {
-    const hint =
-      store === undefined
-        ? {}
-        : { hint: "A second one of the same store and folder needs a place of its own: --run-file." };
-    return new CommandFailed("failed", "state_in_use", error.message, { ...hint, cause: error });
+    // It has no file of its own, so that only what would lead to it is taken.
+    const hint = {
+      hint:
+        store === undefined
+          ? "One in memory that runs in the background beside it needs a place of its own: --run-file."
+          : "A second one of the same store and folder needs a place of its own: --run-file.",
+    };
+    const hasFile = store === undefined && typeof file === "string";
+    return new CommandFailed("failed", "state_in_use", error.message, { ...(!hasFile && hint), cause: error });
   }
   if (error.name === "NoLockFile")
     return new CommandFailed("failed", "not_a_run_file", error.message, { cause: error });
