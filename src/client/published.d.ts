@@ -83,7 +83,10 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** A client for one set of base URLs and credentials. Close it when done. */
+/**
+ * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is misspelt
+ * or missing: one base URL at least is needed.
+ */
 export function createClient(options: ClientOptions): Client;
 
 /** What a refusal says, whatever its shape. */
@@ -94,11 +97,16 @@ export interface Problem {
   readonly fields: readonly string[];
 }
 
-/** The service refused: a status that the operation does not declare as a success. */
+/**
+ * The service refused: a status that the operation does not declare as a success. The message has all of it:
+ * `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
+ */
 export class ServiceError extends Error {
   private constructor();
   readonly operation: string;
   readonly method: string;
+  /** Without a query, and without secrets. */
+  readonly path: string;
   readonly status: number;
   readonly problem: Problem;
   readonly body: unknown;
