@@ -8,7 +8,11 @@ export type GivenHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | { get(name: string): string | null };
 
-/** Verifies a delivery that came in, from its raw bytes. `hmacKey` is the base64 text that the service hands out. */
+/**
+ * Verifies a delivery that came in, from its raw bytes. `hmacKey` is the base64 text that the service hands out. Throws a
+ * TypeError, whatever came, when one of the three is missing, when the key is no such text, or when the body was parsed
+ * already.
+ */
 export function verifyDelivery(delivery: {
   readonly body: string | Uint8Array;
   readonly headers: GivenHeaders;
