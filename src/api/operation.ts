@@ -193,9 +193,14 @@ type Argument<T, Key extends string> = [T] extends [undefined]
     ? { readonly [K in Key]?: T }
     : { readonly [K in Key]: T };
 
+/** A signed URL holds them. */
+type PartOfUrl<O extends Operation, Part extends "params" | "query"> = O["service"]["name"] extends "storage"
+  ? undefined
+  : PartIn<O["request"][Part]>;
+
 /** What a caller of the client passes: only the parts that the operation declares. */
-export type ArgumentsOf<O extends Operation> = Argument<PartIn<O["request"]["params"]>, "params"> &
-  Argument<PartIn<O["request"]["query"]>, "query"> &
+export type ArgumentsOf<O extends Operation> = Argument<PartOfUrl<O, "params">, "params"> &
+  Argument<PartOfUrl<O, "query">, "query"> &
   Argument<PartIn<O["request"]["headers"]>, "headers"> &
   Argument<BodyIn<O["request"]["body"]>, "body">;
 

@@ -89,7 +89,9 @@ export function createClient(options: NamedClientOptions): NamedClient {
     checkNames(call, callNames, `${id}: the options of a call`);
     refuseWithoutPlace(operation, args);
     const service = operation.service.name;
-    if (service !== "storage" && baseUrls[service] === undefined)
+    if (service === "storage") {
+      if (call?.url === undefined) throw new TypeError(`${id} needs the option url: the signed URL`);
+    } else if (baseUrls[service] === undefined)
       throw new TypeError(`${id} needs baseUrls.${service}, which createClient was not given`);
     const checked = CheckedCall.of(operation, args);
     const closed = () => new Error(`${id}: the client is closed: make its calls before client.close()`);

@@ -54,9 +54,9 @@ export interface CallOptions {
   /** Told of a stream of events that left some out, which were read too slowly; without it, it goes on in silence. */
   readonly onMissed?: ((count: number | undefined) => void) | undefined;
   readonly retries?: number | undefined;
-  /** The absolute signed URL of a storage call. */
+  /** The absolute signed URL of a storage call, such as `upload_url` of files.initialize. */
   readonly url?: string | undefined;
-  /** Of a raw or streamed body. */
+  /** Of a raw or streamed body; to a signed URL, the one that it was asked for with. */
   readonly contentType?: string | undefined;
   readonly contentLength?: number | undefined;
 }
@@ -70,8 +70,9 @@ export interface Answer<Value> {
   readonly drift: readonly string[];
 }
 
-type Arguments<Id extends OperationId> =
-  Record<never, never> extends ArgumentsOf<Id>
+type Arguments<Id extends OperationId> = Id extends `storage.${string}`
+  ? [args: ArgumentsOf<Id>, options: CallOptions & { readonly url: string }]
+  : Record<never, never> extends ArgumentsOf<Id>
     ? [args?: ArgumentsOf<Id>, options?: CallOptions]
     : [args: ArgumentsOf<Id>, options?: CallOptions];
 
