@@ -150,8 +150,8 @@ export interface Emulator {
   restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string | undefined }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
-   * state is in a file: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept, with NotBehind for a
-   * time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
+   * state is kept in a file or a database: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept,
+   * with NotBehind for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
    */
   rewind(target: Rewind): Promise<{ readonly keptAs: string | undefined }>;
   /**
@@ -184,7 +184,7 @@ export interface EmulatorOptions {
   readonly host?: string;
   /** Names that the Host header may have beside those of this machine. */
   readonly allowedHosts?: readonly string[];
-  /** Where the state is kept. Omitted: in memory, and gone at the end. */
+  /** Where the state is kept. It is made where it is not there, with its folders. Omitted: in memory, and gone at the end. */
   readonly file?: string | undefined;
   /**
    * Where the state is kept in PostgreSQL, in the place of a `file`: `postgres://user@host/database`. Processes with the

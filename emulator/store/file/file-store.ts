@@ -175,13 +175,13 @@ async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> 
   }
   if (cause instanceof ForeignFile) {
     throw new StateRefused(
-      `${cause.message}. Nothing was changed. Name another file with --file; one to begin with is named with --seed.`,
+      `${cause.message}. Nothing was changed. Name another file with the option file; one to begin with is named with the option seed.`,
       { cause, repairable: false },
     );
   }
   const next = cause.repairable
     ? `"svc emulator repair ${path}" keeps what is good and moves the damaged file aside.`
-    : "Open it with that version, put back what is missing, or name another file with --file.";
+    : "Open it with that version, put back what is missing, or name another file with the option file.";
   const { message, repairable } = cause;
   throw new StateRefused(`${message}. Nothing was changed. ${next}`, { cause, repairable });
 }
