@@ -79,7 +79,8 @@ export async function call<Value = unknown>(
 
   const file = input.flags.output as string | undefined;
   if (file !== undefined && file !== "-") {
-    await (await import("./output/file.ts")).checkedOutput(context.host, file, "--output");
+    const inputs = [input.flags.data, input.flags.file] as (string | undefined)[];
+    await (await import("./output/file.ts")).checkedOutput(context.host, file, "--output", { inputs });
   }
   if (input.flags["dry-run"] === true) {
     const { printPlan } = await import("./connection/dry-run.ts");

@@ -12,6 +12,7 @@ describe("banned calls", () => {
     "const id = randomUUID();",
     "process.exit(1);",
     "host.stderr.write(text);",
+    "await mkdir(path, { recursive: true });",
     "export const kinds: Readonly<Record<string, () => Kind>> = { a };",
   ];
 

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Wall } from "../../../src/base/clock.ts";
 import { type Held, isHeld, type Lock, takeLock } from "../../../src/files/lock.ts";
+import { makeFolder } from "../../../src/files/make-folder.ts";
 import { realTarget } from "../../../src/files/real-path.ts";
 
 /** What a running emulator tells about itself beside its state. It holds the control token: mode 0600. */
@@ -103,7 +103,7 @@ export async function claimRunFile({ paths, run, wall, probe }: Claim): Promise<
   };
   try {
     for (const path of new Set(paths)) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await makeFolder(dirname(path));
       const taken = await takeLock(path, { wall, content: run ?? {}, ask });
       if (isHeld(taken)) throw new StateInUse(path, taken);
       locks.push(taken);

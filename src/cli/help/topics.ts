@@ -85,7 +85,7 @@ export const topics = lookupTable<Topic>({
       ],
       examples: [
         {
-          title: "A column of a CSV file; also plain lines and NDJSON, each gzipped or not",
+          title: "A column of a CSV or TSV file; also plain lines and NDJSON, in UTF-8, each gzipped or not",
           argv: ["router", "map-emails", "people.csv.gz", "--column", "email", "--cluster", "eu-1"],
         },
         {
@@ -100,7 +100,10 @@ export const topics = lookupTable<Topic>({
         { title: "Go on after Ctrl-C, a crash or a restart", argv: ["router", "jobs", "resume", "--last"] },
         { title: "Which rows went wrong", argv: ["router", "jobs", "results", "--last"] },
       ],
-      notes: ["Exit 3 means that some rows were left out or refused; the rest is done."],
+      notes: [
+        "Exit 3 means that some rows were left out or refused; the rest is done.",
+        "Rows of a pipe, with a name or without, are sent as they come, and piped again to go on.",
+      ],
     }),
   },
   activities: {

@@ -63,6 +63,7 @@ export const offboard = command({
         path: from!,
         columns: offboardWork.columns!,
         scope: { cluster_id: cluster },
+        planFile: undefined,
         planned: undefined,
         confirm: (rows) =>
           confirmName(`Delete ${rows ?? "all"} identifiers of a workspace from ${cluster}`, cluster, given, context),

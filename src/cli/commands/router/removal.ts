@@ -19,7 +19,7 @@ export async function confirmRemoval(
   context: Context,
 ): Promise<void> {
   const { noun, cluster, rows } = of;
-  const what = rows === undefined ? `the ${noun}s of standard input` : `${rows} ${noun}${rows === 1 ? "" : "s"}`;
+  const what = rows === undefined ? `all ${noun}s that are piped in` : `${rows} ${noun}${rows === 1 ? "" : "s"}`;
   const action = `Remove ${what} from ${cluster}`;
   const isMany = rows === undefined || rows > manyRows;
   if (isMany || given !== undefined) return confirmName(action, cluster, given, context);
