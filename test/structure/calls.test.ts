@@ -13,6 +13,7 @@ describe("banned calls", () => {
     "process.exit(1);",
     "host.stderr.write(text);",
     "await mkdir(path, { recursive: true });",
+    "metadata: z.record(z.string(), z.string()),",
     "export const kinds: Readonly<Record<string, () => Kind>> = { a };",
   ];
 

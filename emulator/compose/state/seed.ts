@@ -1,6 +1,7 @@
 import * as z from "zod";
 import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
 import empty from "../../../fixtures/seeds/empty.json" with { type: "json" };
+import { dictionary } from "../../../src/api/dictionary.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";
@@ -51,7 +52,7 @@ export const Seed = z.strictObject({
   templates: z.array(Template).default([]),
   workflows: z.array(Workflow).default([]),
   mappings: z
-    .partialRecord(z.enum(tableNames as [string, ...string[]]), z.record(z.string(), z.array(z.string())))
+    .partialRecord(z.enum(tableNames as [string, ...string[]]), dictionary(z.array(z.string())))
     .default({})
     .describe("Identifiers by table and cluster id, beside those that workspaces and users bring"),
   oauth_clients: z.array(OAuthClient).default([]),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../../api/dictionary.ts";
 import { parsedJson } from "../../base/object.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../connection/run-file.ts";
@@ -24,7 +25,7 @@ export const JobPlan = z.object({
   version: z.literal(1),
   /** `map-emails` */
   command: z.string(),
-  scope: z.record(z.string(), z.string()),
+  scope: dictionary(z.string()),
   /** Where the calls go. */
   target: z.string(),
   input: JobInput,
