@@ -79,7 +79,7 @@ export class Dispatch {
     };
     this.#isHostAllowed = hostGuard(setup.allowedHosts ?? []);
     this.#publicOrigin = setup.publicUrl && new URL(setup.publicUrl).origin;
-    this.#control = control.length > 0 ? new OperationTable(control, settings) : undefined;
+    this.#control = control.length > 0 ? new OperationTable(control, { ...settings, answersHead: true }) : undefined;
     this.#services = new OperationTable(
       bounds.filter((bound) => !isControl(bound)),
       settings,
@@ -148,7 +148,8 @@ export class Dispatch {
   /** What comes before an operation is looked at. */
   #refuse(raw: IncomingMessage, bound: Bound | undefined, told: Told | undefined): Answer | undefined {
     const control = bound !== undefined && isControl(bound);
-    if (!this.#isHostAllowed(raw, told?.host)) return forbidden(control, forbiddenHost(told?.host ?? raw.headers.host));
+    if (!this.#isHostAllowed(raw, told?.host) && !(isProbe(bound) && namesNoHost(raw)))
+      return forbidden(control, forbiddenHost(told?.host ?? raw.headers.host));
     if (control && isCrossSite(raw, bound.operation.auth === "none", this.#originsOf(told))) {
       return forbidden(true, "Pages of other sites may not use the control plane.");
     }
@@ -163,6 +164,13 @@ export class Dispatch {
 }
 
 const isControl = ({ operation }: Bound): boolean => operation.service.name === "emulator";
+
+/** Balancers probe so, and browsers, which the Host header is looked at for, always send one (RFC 9112, 3.2). */
+const namesNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
+  httpVersion === "1.0" && headers.host === undefined;
+
+const isProbe = (bound: Bound | undefined): boolean =>
+  bound?.operation.id === "emulator.ready" || bound?.operation.id === "emulator.live";
 
 /** Whether a fault took the place of the operation. */
 async function isEndedBy(fault: Fault, exchange: Exchange): Promise<boolean> {

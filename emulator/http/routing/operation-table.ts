@@ -20,17 +20,24 @@ export class OperationTable {
   /** The methods that it takes. */
   readonly #caught: ReadonlySet<string>;
   readonly #lenientSlashes: boolean;
+  readonly #answersHead: boolean;
 
-  constructor(all: readonly Bound[], { lenientSlashes }: { readonly lenientSlashes: boolean }) {
+  /** `answersHead`: whatever can be read takes HEAD, too (RFC 9110, 9.1). The services do not (DECISIONS.md, P16). */
+  constructor(
+    all: readonly Bound[],
+    { lenientSlashes, answersHead = false }: { readonly lenientSlashes: boolean; readonly answersHead?: boolean },
+  ) {
     this.all = all;
     this.#routes = routesOf(all.map(({ operation }) => operation));
     this.#catchAll = all.find(({ steps }) => steps.isCatchAll);
     this.#caught = new Set(this.#catchAll && methodsOf(this.#catchAll));
     this.#lenientSlashes = lenientSlashes;
+    this.#answersHead = answersHead;
   }
 
   /** Undefined: the path is wrong, or the method, or a parameter is empty. */
   match({ method = "", headers }: IncomingMessage, { isPath, path }: Target): Match | undefined {
+    if (method === "HEAD" && this.#answersHead) return this.#head(path);
     const found = this.#routes.find(method, path);
     if (found) return this.#wanted(found, headers.accept);
     if (isPath && this.#catchAll && this.#caught.has(method)) {
@@ -66,12 +73,22 @@ export class OperationTable {
     return this.#catchAll !== undefined;
   }
 
+  /** A stream would have no end, and nothing of it would be seen. */
+  #head(path: string): Match | undefined {
+    const found = this.#routes.find("GET", path);
+    const match = found && this.#wanted(found, undefined);
+    return match && isStream(match.bound) ? undefined : match;
+  }
+
   #wanted({ at, params }: FoundRoute, accept: string | undefined): Match {
     const stream = this.#routes.streams.get(at);
-    const isStream = stream !== undefined && accept?.includes("text/event-stream");
-    return { bound: this.all[isStream ? stream : at]!, params };
+    const isMeant = stream !== undefined && accept?.includes("text/event-stream");
+    return { bound: this.all[isMeant ? stream : at]!, params };
   }
 }
+
+const isStream = ({ operation }: Bound): boolean =>
+  Object.values(operation.responses).some(({ kind }) => kind === "events");
 
 /** Each once, in the order of declaration. */
 export const methodsOf = (...bounds: readonly Bound[]): readonly string[] => [

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator } from "../../support/emulator.ts";
+import { read, talk } from "../http/serving.ts";
+
+describe("balancers and monitors", () => {
+  it("may probe in HTTP/1.0 without naming a host, which nothing else may", async (t) => {
+    const { routerUrl } = await emulator(t);
+    const status = async (target: string) => read(await talk(routerUrl, [`GET ${target} HTTP/1.0\r\n\r\n`])).status;
+    assert.deepEqual(
+      await Promise.all(["/_emulator/ready", "/_emulator/live", "/_emulator/metrics", "/"].map(status)),
+      [200, 200, 403, 403],
+    );
+    const named = "GET /_emulator/ready HTTP/1.0\r\nhost: evil.example\r\n\r\n";
+    assert.equal(read(await talk(routerUrl, [named])).status, 403);
+  });
+
+  it("may ask for heads alone of whatever the control plane lets them read", async (t) => {
+    const { routerUrl, token } = await emulator(t);
+    const head = async (path: string, headers: Record<string, string> = {}) => {
+      const url = `${routerUrl}/_emulator/${path}`;
+      const [full, bare] = await Promise.all(
+        ["GET", "HEAD"].map((method) => fetch(url, { method, headers, redirect: "manual" })),
+      );
+      assert.deepEqual(
+        [bare!.status, bare!.headers.get("content-type")],
+        [full!.status, full!.headers.get("content-type")],
+      );
+      await full!.body?.cancel();
+      return [bare!.status, await bare!.text()];
+    };
+    const authorization = `Bearer ${token}`;
+    assert.deepEqual(await head("ready"), [200, ""]);
+    assert.deepEqual(await head("device"), [200, ""]);
+    assert.deepEqual(await head("requests"), [401, ""]);
+    assert.deepEqual(await head("requests", { authorization }), [200, ""]);
+    const stream = await fetch(`${routerUrl}/_emulator/events`, { method: "HEAD", headers: { authorization } });
+    assert.equal(stream.status, 405);
+  });
+});
