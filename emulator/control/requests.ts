@@ -14,6 +14,8 @@ interface Filters {
   readonly operation?: string | undefined;
   readonly status?: number | undefined;
   readonly since?: string | undefined;
+  readonly changes?: boolean | undefined;
+  readonly id?: number | undefined;
 }
 
 export const requestHandlers = {
@@ -30,13 +32,18 @@ export const requestHandlers = {
   },
 } satisfies ControlHandlers<Pick<ControlWorld, "requestLog" | "store" | "clock" | "wall" | "ids">>;
 
-function filterOf({ service, operation, status, since }: Filters): (entry: LoggedRequest) => boolean {
+/** Only reads the control plane: nothing goes on by it, and whoever follows what goes on reads again at each event. */
+export const isOwnRead = ({ service, method }: LoggedRequest): boolean => service === "emulator" && method === "GET";
+
+function filterOf({ service, operation, status, since, changes, id }: Filters): (entry: LoggedRequest) => boolean {
   const from = since === undefined ? undefined : Date.parse(since);
   return (entry) =>
     (service === undefined || entry.service === service) &&
     (operation === undefined || entry.operation === operation) &&
     (status === undefined || entry.status === status) &&
-    (from === undefined || entry.at >= from);
+    (from === undefined || entry.at >= from) &&
+    (!changes || !isOwnRead(entry)) &&
+    (id === undefined || (entry.id === id && !entry.left));
 }
 
 /** The log may be smaller than what comes in one turn, so that what waits for a reader is kept apart from it. */

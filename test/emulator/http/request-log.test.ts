@@ -145,6 +145,26 @@ describe("GET /_emulator/requests", () => {
     assert.deepEqual((await ask("GET", "requests?since=2031-01-02T03:04:06Z")).body, { items: [], total: 0 });
   });
 
+  it("leaves out what only reads the control plane where it is asked to, and finds a request by its number", async (t) => {
+    const { router, ask } = await emulator(t);
+    await router("GET", "/");
+    await ask("GET", "clock");
+    await ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const listed = async (query: string) => {
+      const { items, total } = (await ask("GET", `requests?${query}`)).body as {
+        items: { id: number; operation: string }[];
+        total: number;
+      };
+      return [total, ...items.map(({ id, operation }) => `${id} ${operation}`)];
+    };
+    assert.deepEqual(await listed("changes=true"), [2, "1 health.show", "3 clock.advance"]);
+    assert.deepEqual(await listed("changes=true&service=emulator"), [1, "3 clock.advance"]);
+    assert.deepEqual(await listed("id=2"), [1, "2 clock.show"]);
+    assert.deepEqual(await listed("id=999"), [0]);
+    await ask("POST", "reset");
+    assert.deepEqual(await listed("id=2"), [0], "the state that it was of has been left");
+  });
+
   it("shows no invite token on any listener, however it is spelt, neither as a list nor as events", async (t) => {
     const started = await emulator(t, { seed: "demo" });
     const secret = "creator-northwind";
