@@ -92,7 +92,7 @@ export function RequestList() {
 
 function Row(request: Request) {
   const { id, method, target, status, operation, nearest, findings, listener, at } = request;
-  const meant = nearest === null ? (operation ?? "no operation") : `unknown; meant ${nearest.split(" ")[0]}?`;
+  const asked = nearest === null ? (operation ?? "no operation") : `unknown; meant ${nearest.split(" ")[0]}?`;
   const found = findings.map(({ code }) => code).join(", ");
   return (
     <a class="row" href={href("requests", id)}>
@@ -103,7 +103,7 @@ function Row(request: Request) {
             <strong>{method}</strong> {inTheOpen(target)}
           </code>
         </Line>
-        <Line of="muted sub">{`${listener} · ${meant}${found && ` · ${found}`}`}</Line>
+        <Line of="muted sub">{`${listener} · ${asked}${found && ` · ${found}`}`}</Line>
       </span>
       <span class="end">
         <State tone={toneOfStatus(status)}>{status === 0 ? "no answer" : String(status)}</State>
