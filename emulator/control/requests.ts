@@ -63,7 +63,7 @@ async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boole
 /** An entry as the control plane prints it: without secrets. */
 export function requestRecord(entry: LoggedRequest) {
   const { listener, service, operation, method, status, failure, findings } = entry;
-  const isUnknown = operation === undefined || operation === "catch-all";
+  const isUnknown = (operation === undefined || operation === "catch-all") && !isOwnPage(entry);
   return {
     id: entry.id,
     at: isoMillis(entry.at),
@@ -87,6 +87,10 @@ export function requestRecord(entry: LoggedRequest) {
     ...(entry.left && { left: true as const }),
   };
 }
+
+/** A cluster has more than its API, such as the pages of contracts: what it answered by one of these was meant so. */
+const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
+  listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
 
 const candidates = (registry as readonly Operation[]).filter(({ id }) => id !== "catch-all");
 

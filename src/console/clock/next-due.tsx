@@ -2,7 +2,7 @@ import { counted, lengthOf } from "../format.ts";
 import { isolated } from "../parts/names.ts";
 import { VirtualTime } from "../parts/time.tsx";
 import { clock, nowSeconds } from "../state/clock.ts";
-import { type Delivery, isToBeSkipped, planned, webhookOf } from "../state/deliveries.ts";
+import { type Delivery, deliveries, isToBeSkipped, planned, total, webhookOf } from "../state/deliveries.ts";
 import { href } from "../state/route.ts";
 
 /** What is due next, and how long that is, by both clocks: always of three lines, so that nothing moves with it. */
@@ -46,7 +46,10 @@ export function NextDue() {
             <a href={href("deliveries", delivery.id)}>{attemptOf(delivery)}</a> {whereOf(delivery)}
           </>
         ) : (
-          <VirtualTime at={due} />
+          <>
+            <VirtualTime at={due} />
+            {deliveries.value.size >= (total.value ?? 1) && " · no webhook: an e-mail arrives, or somebody signs"}
+          </>
         )}
       </p>
     </div>

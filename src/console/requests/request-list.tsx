@@ -41,7 +41,8 @@ const filters: readonly Filter<Request>[] = [
   { name: "With findings", holds: ({ findings }) => findings.length > 0, none: "The real service would take them all" },
   {
     name: "Unknown paths",
-    holds: ({ nearest, operation }) => nearest !== null || operation === null,
+    holds: ({ nearest, operation, status, findings }) =>
+      nearest !== null || findings.some(({ code }) => code === "unknown-path") || (operation === null && status >= 400),
     none: "Every path is declared",
   },
 ];
@@ -92,7 +93,7 @@ export function RequestList() {
 
 function Row(request: Request) {
   const { id, method, target, status, operation, nearest, findings, listener, at } = request;
-  const asked = nearest === null ? (operation ?? "no operation") : `unknown; meant ${nearest.split(" ")[0]}?`;
+  const asked = nearest === null ? (operation ?? "not an operation") : `unknown; meant ${nearest.split(" ")[0]}?`;
   const found = findings.map(({ code }) => code).join(", ");
   return (
     <a class="row" href={href("requests", id)}>
