@@ -26,7 +26,7 @@ a { color: var(--strong); }
 label { display: block; font-weight: 600; }
 h2 { font-size: 1.15rem; line-height: 1.3; margin: 1.75rem 0 .5rem; }
 h2 + ul, h2 + p { margin-top: 0; }
-form + form { margin-top: 1.75rem; }
+form + form, details + form { margin-top: 1.75rem; }
 input, select, textarea, button { font: inherit; min-height: 2.75rem; padding: .4rem .75rem; border-radius: .375rem; }
 input, select, textarea {
   display: block; width: 100%; margin-top: .25rem; font-weight: 400;

@@ -9,6 +9,7 @@ const { skip, tabInTurn } = browser();
 /** How many links pages have that have any. */
 const linksOf: Readonly<Record<string, number>> = {
   "the sign-in": 4,
+  "the sign-in of nobody": 1,
   "the sign-in of somebody at another cluster": 1,
   // Their document.
   "a contract": 1,
