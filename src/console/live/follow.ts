@@ -37,7 +37,8 @@ export function follow(): void {
   unreached.subscribe((count) => {
     if (count > 0) doubt();
   });
-  // The browser knows first that the network is back.
+  // The browser knows first that the network is gone, which need not be the way to the emulator, and that it is back.
+  addEventListener("offline", doubt);
   addEventListener("online", () => {
     if (connection.value === "lost") onward.abort();
   });
@@ -52,7 +53,7 @@ export function follow(): void {
   else void lead();
 }
 
-/** Nothing answered a call: the tab that has the stream begins another one, by which it is seen whether anything does. */
+/** Nothing answered a call, or may answer the next one: the tab that has the stream begins another one, by which it is seen whether anything does. */
 function doubt(): void {
   if (!isLeading) tell({ doubt: true });
   else if (connection.value === "live") onward.abort();
