@@ -12,7 +12,7 @@ export function Foot() {
   const last = lastAction.value;
   const now = connection.value;
   return (
-    <footer class="foot">
+    <footer class={`foot ${now === "live" && !last && !isSlow.value ? "" : "news"}`}>
       <div role="status" class="outcome">
         {now === "lost" && <Lost />}
         {now === "connecting" && <State tone="warn">Connecting…</State>}

@@ -18,8 +18,21 @@ const covered = `(() => {
   return out;
 })()`;
 
-describe("the console, with the keyboard alone", { skip }, () => {
-  it("goes to no row that a bar lies over, down a long list and up again", async (t) => {
+describe("the bars of the console", { skip }, () => {
+  it("say what came of a button in a narrow window, too, however long the page is", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    for (let count = 0; count < 30; count += 1) await draft(world.api);
+    await page.setViewportSize({ width: 390, height: 640 });
+    await openConsole(page, world, "#/deliveries");
+    await page.getByRole("button", { name: "+5 min", exact: true }).click();
+    const outcome = page.getByRole("status").getByText("It is 03:09:05");
+    await outcome.waitFor();
+    const { y, height } = (await outcome.boundingBox())!;
+    assert.ok(y + height <= 640, `it stands at ${y}`);
+  });
+
+  it("lie over no row that the keyboard goes to, down a long list and up again", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     for (let count = 0; count < 30; count += 1) await draft(world.api);
@@ -31,6 +44,8 @@ describe("the console, with the keyboard alone", { skip }, () => {
       [390, 640],
     ] as const) {
       await page.setViewportSize({ width, height });
+      await page.getByRole("button", { name: "+5 min", exact: true }).click();
+      await page.getByRole("status").getByText("It is").waitFor();
       await rows.first().focus();
       for (const key of ["Tab", "Shift+Tab"]) {
         for (let count = 0; count < 25; count += 1) {
