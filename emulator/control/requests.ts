@@ -43,7 +43,7 @@ function filterOf({ service, operation, status, since, changes, id }: Filters): 
     (status === undefined || entry.status === status) &&
     (from === undefined || entry.at >= from) &&
     (!changes || !isOwnRead(entry)) &&
-    (id === undefined || (entry.id === id && !entry.left));
+    (id === undefined || entry.id === id);
 }
 
 /** The log may be smaller than what comes in one turn, so that what waits for a reader is kept apart from it. */

@@ -35,6 +35,21 @@ describe("the requests that the console shows", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  it("are those of the present state, where one that was left had some of the same number", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    await world.ask("PUT", "snapshots/a");
+    for (let count = 0; count < 3; count += 1) await world.router("GET", "/");
+    await world.ask("POST", "snapshots/a/restore", { body: {} });
+    await world.router("GET", "/router/v1/clusters");
+    await openConsole(page, world, "#/requests");
+    const link = page.getByRole("link", { name: /^2 ?GET \/router\/v1\/clusters/ });
+    await link.waitFor();
+    assert.equal(await page.getByText(/^The newest/).count(), 0, "nothing is missing");
+    await link.click();
+    await page.getByText("GET /router/v1/clusters", { exact: true }).waitFor();
+  });
+
   it("are looked up in the emulator by their number, whatever they were, and said not to be there where they are not", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);

@@ -76,7 +76,7 @@ export const listRequests = operation({
   request: {
     query: z.object({
       ...filters,
-      id: z.int().min(1).optional().describe("The one with this number, unless its state has been left since"),
+      id: z.int().min(1).optional().describe("With this number only: several may have it, `left` all but the last"),
       limit: z.int().min(1).max(10_000).default(100).describe("At most so many, the newest ones"),
     }),
   },

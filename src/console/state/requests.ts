@@ -16,15 +16,19 @@ export const newestRequests = computed(() => [...all.value.values()].sort((a, b)
 
 /** Of each service; more are not held by a page. */
 export const most = 1_000;
-const services = ["router", "contracts", "storage", "emulator"] as const;
+const allServices = ["router", "contracts", "storage", "emulator"] as const;
 
 /** Reads the log, without what only reads the control plane. */
 export async function readRequests(): Promise<void> {
   const lists = await Promise.all(
-    services.map((service) => call("requests.list", { query: { service, limit: most, changes: true } })),
+    allServices.map((service) => call("requests.list", { query: { service, limit: most, changes: true } })),
   );
-  all.value = new Map(lists.flatMap(({ items }) => items).map((item) => [item.id, item]));
-  totalRequests.value = lists.reduce((sum, { items, total }) => (items.some(isOfService) ? sum + total : sum), 0);
+  const read = lists.flatMap(({ items }) => items).sort((a, b) => Number(b.left ?? false) - Number(a.left ?? false));
+  // Of those that have the same number, the last one: all others are of a state that was left.
+  all.value = new Map(read.map((item) => [item.id, item]));
+  const services = lists.filter(({ items }) => items.some(isOfService));
+  const numbered = [...all.value.values()].filter(isOfService).length;
+  totalRequests.value = services.reduce((sum, { items, total }) => sum + total - items.length, numbered);
   areRead.value = true;
 }
 
@@ -36,7 +40,7 @@ export function takeRequests(added: readonly Request[]): void {
   const isNew = (item: Request) => isOfService(item) && item.id > since && !all.value.has(item.id);
   totalRequests.value = (cleared ? 0 : totalRequests.value) + added.filter(isNew).length;
   for (const id of next.keys()) {
-    if (next.size <= services.length * most) break;
+    if (next.size <= allServices.length * most) break;
     next.delete(id);
   }
   all.value = next;
@@ -44,5 +48,6 @@ export function takeRequests(added: readonly Request[]): void {
 
 /** One that the page may not hold, by its number; undefined where the log of the emulator does not have it either. */
 export async function findRequest(id: number): Promise<Request | undefined> {
-  return (await call("requests.list", { query: { id } })).items.at(-1);
+  const { items } = await call("requests.list", { query: { id } });
+  return items.findLast(({ left }) => !left) ?? items.at(-1);
 }

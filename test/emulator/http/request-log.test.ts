@@ -170,17 +170,19 @@ describe("GET /_emulator/requests", () => {
     await ask("POST", "clock/advance", { body: { by: "PT1M" } });
     const listed = async (query: string) => {
       const { items, total } = (await ask("GET", `requests?${query}`)).body as {
-        items: { id: number; operation: string }[];
+        items: { id: number; operation: string; left?: true }[];
         total: number;
       };
-      return [total, ...items.map(({ id, operation }) => `${id} ${operation}`)];
+      return [total, ...items.map(({ id, operation, left }) => `${id} ${operation}${left ? " left" : ""}`)];
     };
     assert.deepEqual(await listed("changes=true"), [2, "1 health.show", "3 clock.advance"]);
     assert.deepEqual(await listed("changes=true&service=emulator"), [1, "3 clock.advance"]);
     assert.deepEqual(await listed("id=2"), [1, "2 clock.show"]);
     assert.deepEqual(await listed("id=999"), [0]);
     await ask("POST", "reset");
-    assert.deepEqual(await listed("id=2"), [0], "the state that it was of has been left");
+    assert.deepEqual(await listed("id=2"), [1, "2 clock.show left"]);
+    for (let count = 0; count < 2; count += 1) await router("GET", "/");
+    assert.deepEqual(await listed("id=2"), [2, "2 clock.show left", "2 health.show"]);
   });
 
   it("shows no invite token on any listener, however it is spelt, neither as a list nor as events", async (t) => {
