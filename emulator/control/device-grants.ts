@@ -74,18 +74,18 @@ export const deviceGrantHandlers = {
 const shown = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 const outcome = {
-  AUTHORIZED: "The device is approved. It will notice within seconds.",
-  DENIED: "The device is denied.",
+  AUTHORIZED: "The device is approved. It will notice within seconds; this page may be closed.",
+  DENIED: "The device is denied. This page may be closed.",
 } as const;
 
 const about = (userCode: string): string => `device ${userCodeKey(userCode)}`;
 
-/** The page that asks for a code. */
-const entry = (problem?: string): HtmlPage =>
+/** The page that asks for a code; what was typed stays, to be corrected. */
+const entry = (problem?: string, typed?: string): HtmlPage =>
   page(
     "Connect a device",
     html`${alarm(problem)}
-<form method="get"><p><label>Code on the device: <input name="user_code" autocomplete="off" required></label></p>
+<form method="get"><p><label>Code on the device: <input name="user_code" value="${typed}" autocomplete="off" required autofocus></label></p>
 <p><button>Go on</button></p></form>`,
   );
 
@@ -103,9 +103,9 @@ async function question(
     const grant = await grantOfUserCode(view, user_code);
     return grant && { grant, client: await view.get(oauthClients, grant.client_id) };
   });
-  if (!found) return entry(why.unknown);
-  if (found.grant.expires_at <= clock.now()) return entry(why.expired);
-  if (found.grant.status !== "PENDING") return entry(why.decided);
+  if (!found) return entry(why.unknown, user_code);
+  if (found.grant.expires_at <= clock.now()) return entry(why.expired, user_code);
+  if (found.grant.status !== "PENDING") return entry(why.decided, user_code);
 
   const bound = found.grant.cluster_id;
   const choices = clusters

@@ -14,6 +14,8 @@ interface Filters {
   readonly operation?: string | undefined;
   readonly status?: number | undefined;
   readonly since?: string | undefined;
+  readonly changes?: boolean | undefined;
+  readonly id?: number | undefined;
 }
 
 export const requestHandlers = {
@@ -30,13 +32,18 @@ export const requestHandlers = {
   },
 } satisfies ControlHandlers<Pick<ControlWorld, "requestLog" | "store" | "clock" | "wall" | "ids">>;
 
-function filterOf({ service, operation, status, since }: Filters): (entry: LoggedRequest) => boolean {
+/** Only reads the control plane: nothing goes on by it, and whoever follows what goes on reads again at each event. */
+export const isOwnRead = ({ service, method }: LoggedRequest): boolean => service === "emulator" && method === "GET";
+
+function filterOf({ service, operation, status, since, changes, id }: Filters): (entry: LoggedRequest) => boolean {
   const from = since === undefined ? undefined : Date.parse(since);
   return (entry) =>
     (service === undefined || entry.service === service) &&
     (operation === undefined || entry.operation === operation) &&
     (status === undefined || entry.status === status) &&
-    (from === undefined || entry.at >= from);
+    (from === undefined || entry.at >= from) &&
+    (!changes || !isOwnRead(entry)) &&
+    (id === undefined || entry.id === id);
 }
 
 /** The log may be smaller than what comes in one turn, so that what waits for a reader is kept apart from it. */
@@ -56,7 +63,7 @@ async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boole
 /** An entry as the control plane prints it: without secrets. */
 export function requestRecord(entry: LoggedRequest) {
   const { listener, service, operation, method, status, failure, findings } = entry;
-  const isUnknown = operation === undefined || operation === "catch-all";
+  const isUnknown = (operation === undefined || operation === "catch-all") && !isOwnPage(entry);
   return {
     id: entry.id,
     at: isoMillis(entry.at),
@@ -80,6 +87,10 @@ export function requestRecord(entry: LoggedRequest) {
     ...(entry.left && { left: true as const }),
   };
 }
+
+/** A cluster has more than its API, such as the pages of contracts: what it answered by one of these was meant so. */
+const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
+  listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
 
 const candidates = (registry as readonly Operation[]).filter(({ id }) => id !== "catch-all");
 

@@ -5,12 +5,12 @@ export const stylesheet = `
 :root {
   color-scheme: light dark;
   --back: #fff; --text: #1c2128; --quiet: #57606a; --line: #6e7781; --rule: #d0d7de;
-  --strong: #0b57c2; --on-strong: #fff; --alarm: #b3261e;
+  --strong: #0b57c2; --on-strong: #fff; --alarm: #b3261e; --good: #17683f;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --back: #14181d; --text: #e3e8ee; --quiet: #9aa6b2; --line: #7d8894; --rule: #343d47;
-    --strong: #8ab8ff; --on-strong: #0b1a2e; --alarm: #ff9d94;
+    --strong: #8ab8ff; --on-strong: #0b1a2e; --alarm: #ff9d94; --good: #62d19a;
   }
 }
 * { box-sizing: border-box; }
@@ -26,7 +26,7 @@ a { color: var(--strong); }
 label { display: block; font-weight: 600; }
 h2 { font-size: 1.15rem; line-height: 1.3; margin: 1.75rem 0 .5rem; }
 h2 + ul, h2 + p { margin-top: 0; }
-form + form { margin-top: 1.75rem; }
+form + form, details + form { margin-top: 1.75rem; }
 input, select, textarea, button { font: inherit; min-height: 2.75rem; padding: .4rem .75rem; border-radius: .375rem; }
 input, select, textarea {
   display: block; width: 100%; margin-top: .25rem; font-weight: 400;
@@ -34,9 +34,15 @@ input, select, textarea {
 }
 button { background: var(--strong); color: var(--on-strong); border: 1px solid var(--strong); font-weight: 600; }
 button + button { margin-left: .5rem; }
+button.danger { background: var(--back); color: var(--alarm); border-color: var(--alarm); }
 button.other { background: var(--back); color: var(--strong); }
 .user-code { display: block; font: 700 1.75rem/2 ui-monospace, monospace; white-space: nowrap; }
-[role="alert"] { border-left: .25rem solid; padding-left: .75rem; color: var(--alarm); font-weight: 600; }
+[role="alert"], [role="status"] { border-left: .25rem solid; padding-left: .75rem; font-weight: 600; }
+[role="alert"] { color: var(--alarm); }
+[role="status"] { color: var(--good); }
+details { margin: 1rem 0; }
+summary { padding: .5rem 0; color: var(--alarm); font-weight: 600; cursor: pointer; }
+details[open] { border-left: .25rem solid var(--rule); padding-left: .75rem; }
 ul { list-style: none; padding: 0; }
 li a { display: block; }
 li { padding: .5rem 0; }

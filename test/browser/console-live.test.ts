@@ -18,6 +18,9 @@ function streamsOf(page: Tab): { readonly asked: string[] } {
   return { asked };
 }
 
+/** The words of what the keyboard is on. */
+const focused = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
+
 describe("what the console shows while things go on", { skip }, () => {
   it("is the same in seven tabs, which have one stream between them, and goes on when the one that has it is closed", async (t) => {
     const page = await tab(t);
@@ -74,7 +77,6 @@ describe("what the console shows while things go on", { skip }, () => {
     await first.close();
     await page.getByText("The emulator does not answer; trying again").waitFor();
     // What was read stays, time does not go on, and it is said once.
-    await page.getByRole("button", { name: "+5 min", exact: true }).click();
     await page.getByText("Start it again").waitFor();
     await page.getByRole("region", { name: "Virtual time" }).getByText("when it was last seen").waitFor();
     assert.equal(await page.getByText("does not answer").count(), 1);
@@ -89,5 +91,46 @@ describe("what the console shows while things go on", { skip }, () => {
     assert.equal(await contracts.count(), 1);
     await page.getByText("does not answer").waitFor({ state: "detached" });
     assert.equal(await page.getByText("Start it again").count(), 0);
+  });
+
+  it("says that nothing answers for as long as that is so, with every button off meanwhile", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    await openConsole(page, world);
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    const foot = page.getByRole("contentinfo");
+    await button("+5 min").click();
+    await foot.getByText("It is 03:09:05").waitFor();
+    await foot.getByText("svc emulator clock advance --by PT5M").waitFor();
+    // The stream stays open, although nothing comes through it.
+    await page.context().setOffline(true);
+    await foot.getByText("The emulator does not answer; trying again").waitFor();
+    await foot.getByText("Start it again: svc emulator start").waitFor();
+    assert.equal(await foot.getByText("clock advance").count(), 0);
+    await button("+5 min").focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await focused(page), "+5 min", "the keyboard keeps its place");
+    assert.equal(await button("+5 min").getAttribute("title"), "The emulator does not answer.");
+    assert.equal(await button("Send delivery 1 again").isEnabled(), false);
+    await page.getByRole("link", { name: "Contracts", exact: true }).click();
+    await page.context().setOffline(false);
+    await page.getByRole("link", { name: /^T-1/ }).waitFor();
+    await foot.getByText("It is 03:09:05").waitFor();
+    assert.equal(await foot.getByText(/does not answer|Start it again/).count(), 0);
+  });
+
+  it("says of a button that reached nothing so, once the emulator answers again", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    await openConsole(page, world);
+    const foot = page.getByRole("contentinfo");
+    const advance = "**/clock/advance";
+    await page.route(advance, (route) => route.abort());
+    await page.getByRole("button", { name: "+5 min", exact: true }).click();
+    await foot.getByText("The emulator answers again. What was pressed last may not have been done").waitFor();
+    assert.equal(await foot.getByText(/does not answer|Start it again|clock advance/).count(), 0);
+    await page.unroute(advance);
+    await page.getByRole("button", { name: "+5 min", exact: true }).click();
+    await foot.getByText("It is 03:09:05").waitFor();
   });
 });

@@ -277,7 +277,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("shows the command that a button equals, and what failed in the emulator's words", async (t) => {
+  it("shows the command that a button equals, asks before it replaces, and says what failed in the emulator's words", async (t) => {
     const page = await tab(t, { permissions: ["clipboard-read", "clipboard-write"] });
     const world = await emulator(t);
     await openConsole(page, world, "#/snapshots");
@@ -291,10 +291,23 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.keyboard.press("Escape");
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("my snap: bad/name");
     await page.getByText("A name has letters, digits, dots, dashes and underscores").waitFor();
-    for (const words of ["Kept as mine", "There is a snapshot"]) {
-      await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
-      await page.keyboard.press("Enter");
-      await page.getByRole("status").getByText(words, { exact: false }).waitFor();
-    }
+    await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
+    await page.keyboard.press("Enter");
+    await outcome(page, "Kept as mine");
+    await page.getByRole("button", { name: "Go back to mine", exact: true }).waitFor();
+    await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Replace mine?" }).getByRole("button", { name: "Replace mine" }).click();
+    await outcome(page, "Kept as mine");
+    await page.getByText("svc emulator snapshot save mine --replace").waitFor();
+    await page.goto(viewOf(world, "#/faults"));
+    await page.getByLabel("How often").fill("-3");
+    await page.getByText("How often is a whole number.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Add the fault", exact: true }).isDisabled(), true);
+    await page.getByLabel("How often").fill("1");
+    await page.getByLabel("To which operation").fill("nonsense");
+    await page.locator('.how[title*="--operation nonsense"]').waitFor();
+    await page.keyboard.press("Enter");
+    await outcome(page, "operation: nothing is called nonsense");
   });
 });

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { browser, type Tab } from "../support/browser.ts";
+import { draft } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
 import { barriers, barriersInEachScheme } from "./barriers.ts";
-import { everything, openConsole, viewOf } from "./console-scene.ts";
+import { everything, failingWebhook, openConsole, viewOf } from "./console-scene.ts";
+import { illegible } from "./legible.ts";
 
 const { skip, tab } = browser();
 
@@ -28,11 +30,10 @@ const views = [
 ] as const;
 
 async function look(page: Tab): Promise<void> {
-  for (const width of [768, 320, 1280]) {
+  for (const width of [768, 320, 390, 1280]) {
     await page.setViewportSize({ width, height: 800 });
-    const wide: number = await page.evaluate("document.documentElement.scrollWidth");
-    assert.ok(wide <= width, `${page.url()} is ${wide} px wide of ${width}`);
-    if (width === 768) continue;
+    assert.deepEqual(await illegible(page), [], `${page.url()}, ${width} px`);
+    if (width === 768 || width === 320) continue;
     assert.deepEqual(await barriersInEachScheme(page), { light: [], dark: [] }, `${page.url()}, ${width} px`);
   }
 }
@@ -47,6 +48,43 @@ describe("every view of the console", { skip }, () => {
       await page.goto(viewOf(world, hash));
       await page.getByText(new RegExp(text)).first().waitFor();
       await look(page);
+    }
+  });
+
+  it("cuts no name and no address without showing the whole, however long, in windows of any width", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    const title = `Ein Empfänger 🦄 mit einem langen Namen ${"Empfaengerohneunterbrechung".repeat(8)}`.slice(0, 200);
+    const url = `http://127.0.0.1:9/${"very-long-path-".repeat(12)}?${"parameter".repeat(10)}=1`;
+    const body = { title, url, only_for_activities: ["CONTRACT_CREATED"] };
+    await world.api("POST", "/api/v2.1/public/webhooks/", { body });
+    await draft(world.api, { contract_name: "🦄 Rahmenvertrag".repeat(15) });
+    await world.ask("POST", "clock/advance", { body: { next: true } });
+    await world.ask("PUT", `snapshots/${"s".repeat(64)}`);
+    await openConsole(page, world);
+    for (const [hash, text] of [
+      ["#/", title],
+      ["#/timeline/2", title],
+      ["#/contracts", "Rahmenvertrag"],
+      ["#/contracts/T-2", "Who may do what now"],
+      ["#/deliveries/3", "Attempts"],
+      ["#/deliveries/3?trace=delivery:3", "Why delivery 3"],
+      ["#/requests", "/api/v2.1/public/contracts/"],
+      ["#/snapshots", "s".repeat(64)],
+      [`#/search/${"s".repeat(64)}`, "Snapshot sss"],
+    ] as const) {
+      await page.goto(viewOf(world, hash));
+      await page.getByText(text).first().waitFor();
+      for (const width of [320, 390, 768, 1024, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        assert.deepEqual(await illegible(page), [], `${hash}, ${width} px`);
+      }
+      await page.setViewportSize({ width: 768, height: 800 });
+      const track = await page.locator(".timeline").evaluateAll(([box]) => {
+        const heads = [...(box?.querySelectorAll(".track-head") ?? [])];
+        return heads.filter((head) => head.clientWidth > box.clientWidth).length;
+      });
+      assert.equal(track, 0, "what a row of the timeline is called stands in sight");
     }
   });
 

@@ -45,7 +45,9 @@ describe("the page of a contract in a browser", { skip }, () => {
     await page.getByLabel("Note").fill("Fine");
     await press(page, "Sign");
     await page.getByText("Signed 2031-01-02").waitFor();
-    await page.getByRole("heading", { name: "It is not your turn" }).waitFor();
+    await page.getByRole("status").getByText("You signed this contract on 2031-01-02 at 03:04 UTC.").waitFor();
+    await page.getByText("Nothing is left to do.").waitFor();
+    assert.equal(await page.getByText("It is not your turn").count(), 0);
     assert.equal(await statusOf(world.api, contract), "EXECUTED");
     assert.deepEqual(page.complaints, []);
   });
@@ -65,7 +67,14 @@ describe("the page of a contract in a browser", { skip }, () => {
       ["Read the PDF (opens in a new tab)", "Note (may stay empty):", "Sign", "Decline", "Comment:", "Add the comment"],
     );
     for (const key of ["Shift+Tab", "Shift+Tab", "Enter"]) await page.keyboard.press(key);
-    await page.getByText("Declined 2031-01-02").waitFor();
+    await page.getByText("Nobody can sign it until it is sent again.").waitFor();
+    assert.equal(await statusOf(world.api, contract), "SIGN", "asked first");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("Too many seats");
+    for (const key of ["Tab", "Enter"]) await page.keyboard.press(key);
+    await page.getByRole("status").getByText("You declined to sign this contract").waitFor();
+    await page.getByText("Too many seats").waitFor();
+    await page.getByText("Waits for Ada Keller to send it again.").waitFor();
     assert.equal(await statusOf(world.api, contract), "DRAFT");
   });
 

@@ -31,7 +31,7 @@ describe("the page for a device in a browser", { skip }, () => {
     await page.getByLabel("Cluster").selectOption("us-1");
     await page.getByLabel("E-mail address").fill("eli@fabrikam.example");
     await press(page, "Approve");
-    await page.getByText("The device is approved. It will notice within seconds.").waitFor();
+    await page.getByText("The device is approved. It will notice within seconds; this page may be closed.").waitFor();
     assert.equal(await ownerOf(world, waiting), "eli@fabrikam.example");
     assert.deepEqual(page.complaints, []);
   });
@@ -76,6 +76,7 @@ describe("the page for a device in a browser", { skip }, () => {
     await page.getByLabel("Code on the device").fill("BBBB-BBBB");
     await press(page, "Go on");
     assert.equal(await page.getByRole("alert").textContent(), "No device waits under this code.");
+    assert.equal(await page.getByLabel("Code on the device").inputValue(), "BBBB-BBBB");
     await page.getByLabel("Code on the device").fill(waiting.user_code);
     await press(page, "Go on");
     await page.getByLabel("Cluster").selectOption("us-1");

@@ -116,6 +116,18 @@ export const pages: Readonly<Record<string, Open>> = {
     await page.getByRole("button", { name: "Sign" }).click();
     await page.getByRole("alert").waitFor();
   },
+  "the question whether a contract is to be declined": async ({ page, world }) => {
+    await page.goto(await signingLink(world, await sent(world.api), "jo@acme.example"));
+    await page.getByText("Decline", { exact: true }).click();
+    await page.getByLabel("Reason").waitFor();
+  },
+  "a contract that whoever reads it has declined": async ({ page, world }) => {
+    await page.goto(await signingLink(world, await sent(world.api, long), "jo@acme.example"));
+    await page.getByText("Decline", { exact: true }).click();
+    await page.getByLabel("Reason").fill("Vertragsstrafenregelung".repeat(8));
+    await page.getByRole("button", { name: "Decline the contract" }).click();
+    await page.getByRole("status").waitFor();
+  },
   "a link with another's key": async ({ page, world }) => {
     const link = await signingLink(world, await sent(world.api), "jo@acme.example");
     await page.goto(link.replace("jo%40", "eve%40"));

@@ -9,12 +9,15 @@ const { skip, tabInTurn } = browser();
 /** How many links pages have that have any. */
 const linksOf: Readonly<Record<string, number>> = {
   "the sign-in": 4,
+  "the sign-in of nobody": 1,
   "the sign-in of somebody at another cluster": 1,
   // Their document.
   "a contract": 1,
   "a contract that waits for the signature of whose link it is": 1,
   "a contract that waits for somebody else": 1,
   "a contract whose names are long, and its form refused": 1,
+  "the question whether a contract is to be declined": 1,
+  "a contract that whoever reads it has declined": 1,
 };
 
 /** Texts that stick out of the window, and user codes that are broken over lines. */

@@ -104,13 +104,15 @@ describe("the sign-in page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("says so of an address that nobody has", async (t) => {
-    const { page, open } = await scene(t);
+  it("says so of an address that nobody has, and leads back to those who are there", async (t) => {
+    const { page, open, arrival } = await scene(t);
     await open();
     await page.getByLabel("Somebody else").fill("nobody@x.example");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("nobody@x.example is no active user of cluster eu-1.").waitFor();
-    assert.equal(await page.getByRole("link").count(), 0);
+    await page.getByRole("link", { name: "Choose somebody else" }).click();
+    await page.getByRole("link", { name: "Eli Stone" }).click();
+    assert.match(await arrival(), /^us-1_/);
   });
 
   it("ends wherever the client redirects to after its callback", async (t) => {

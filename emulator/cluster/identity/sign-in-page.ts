@@ -67,7 +67,7 @@ async function personOf(view: View, { is_active, name, email, workspace_id }: Us
 
 /**
  * Where the cluster that was asked has no such person: who asked every cluster gets the answer of the one that has
- * them; who asked this one alone is shown the way there.
+ * them; who asked this one alone is shown the way there. Whom nobody knows is shown the way back.
  */
 export async function unknownPerson(view: View, parameters: Parameters, clusterId: string): Promise<Passthrough> {
   const { svc_user = "" } = parameters;
@@ -79,7 +79,9 @@ export async function unknownPerson(view: View, parameters: Parameters, clusterI
     const way = html`<a href="${queryFor(parameters, svc_user, cluster_id)}">Sign in at cluster ${cluster_id}</a>`;
     return problemPage(404, problem, way);
   }
-  return problemPage(404, problem);
+  const { svc_user: _, cluster_id: __, ...kept } = parameters;
+  const others = `?${new URLSearchParams({ ...kept, prompt: "select_account" })}`;
+  return problemPage(404, problem, html`<a href="${others}">Choose somebody else</a>`);
 }
 
 /** What went wrong, to a person, where nobody can be redirected to; perhaps with a way on. */

@@ -4,8 +4,10 @@ import { pageAnswer } from "../answer.ts";
 import { type Contract, compositeId, referenceId, type Signatory } from "../contracts/rows.ts";
 import type { Parameters } from "../parameters.ts";
 import type { Problem } from "./acts.ts";
+import { doneBy } from "./done.ts";
 import { forms } from "./forms.ts";
 import type { ShownContract, ShownToPerson } from "./shown.ts";
+import { time } from "./time.ts";
 import { joined, listed, name, statusWords, waiting } from "./waiting.ts";
 
 /** The page of `contract_link`: it acts for nobody. */
@@ -16,19 +18,22 @@ ${signatories(about)}`;
   return pageAnswer(200, page(about.contract.name, content, framedByAnybody));
 }
 
-/** The page of a person, with what is theirs to do. */
+/** The page of a person, with what they did and what is theirs to do; `done`: by which form. */
 export function personPage(
   about: ShownContract,
   to: ShownToPerson,
   problem: Problem | undefined,
   typed: Parameters | undefined,
+  done: string | null,
 ): Passthrough {
   const hasTurn = to.mine.length > 0;
+  const did = problem ? undefined : doneBy(about.contract, to.person, hasTurn, done);
+  const turn = hasTurn ? html`It is your turn to ${listed(works(to), "and")}` : "It is not your turn";
   const content = html`<p>You are <strong>${name(to.person.name)}</strong>.</p>
-${alarm(problem?.words)}
-${facts(about, hasTurn ? waiting(about) : undefined)}
-<h2>${hasTurn ? html`It is your turn to ${listed(works(to), "and")}` : "It is not your turn"}</h2>
-${hasTurn ? undefined : html`<p>${waiting(about)}</p>`}
+${alarm(problem?.words)}${did && html`<p role="status">${did}</p>`}
+${facts(about, hasTurn || did ? waiting(about) : undefined)}
+${hasTurn || !did ? html`<h2>${turn}</h2>` : undefined}
+${hasTurn || did ? undefined : html`<p>${waiting(about)}</p>`}
 ${forms(to, typed)}
 ${to.comments.length === 0 ? undefined : html`<h2>Your comments</h2><ul>${to.comments.map(comment)}</ul>`}
 ${signatories(about)}`;
@@ -81,10 +86,4 @@ function stateOf({ action, sent_at }: Signatory, { status }: Contract): Html {
   if (action) return html`${action.is_success ? "Signed" : "Declined"} ${time(action.at)}`;
   if (sent_at !== null && status === "SIGN") return html`Asked to sign ${time(sent_at)}`;
   return html`${status === "SIGN" ? "Signs after others" : "Has not signed"}`;
-}
-
-/** To the minute, and in UTC, as the emulator's clock is set. */
-function time(at: number): Html {
-  const iso = new Date(at).toISOString();
-  return html`<time datetime="${iso}">${iso.slice(0, 16).replace("T", " at ")} UTC</time>`;
 }

@@ -8,6 +8,7 @@ import type { ClusterWorld } from "../world.ts";
 import { type Problem, perform, problemOf, problemWith } from "./acts.ts";
 import { contractPage, personPage, problemPage } from "./contract-page.ts";
 import { documentAnswer } from "./document.ts";
+import { doneAt } from "./done.ts";
 import { type Link, opened, type Unopened } from "./opened.ts";
 import { shownContract, shownTo } from "./shown.ts";
 
@@ -52,7 +53,9 @@ function shown({ store }: ClusterWorld, link: Link, problem?: Problem, typed?: P
     const found = await opened(view, link);
     if (typeof found === "string") return missing(found, link);
     const about = await shownContract(view, found);
-    if (found.person) return personPage(about, await shownTo(view, found.person, about), problem, typed);
+    if (found.person) {
+      return personPage(about, await shownTo(view, found.person, about), problem, typed, link.query.get("done"));
+    }
     return contractPage(about, isOutdated(link) ? outdated : undefined);
   });
 }
@@ -69,7 +72,8 @@ async function submitted(request: ReceivedRequest, world: ClusterWorld, link: Li
   const problem = problemWith(form) ?? (await carriedOut(form, world, link));
   if (typeof problem === "string") return missing(problem, link);
   if (problem) return shown(world, link, problem, form);
-  return new Passthrough(303, ["location", request.target, "cache-control", "no-store"], Buffer.alloc(0));
+  const location = doneAt(request.target, form.act ?? "");
+  return new Passthrough(303, ["location", location, "cache-control", "no-store"], Buffer.alloc(0));
 }
 
 const carriedOut = (form: Parameters, world: ClusterWorld, link: Link): Promise<Problem | Unopened | undefined> =>

@@ -19,11 +19,12 @@ export const name = (text: string): Html => html`<bdi>${text}</bdi>`;
 /** Whose turn it is, as a sentence. */
 export function waiting({ contract, turns, owner }: ShownContract): Html {
   if (turns.length > 0) return html`Waits for ${joined(groups(turns).map(inWords), ", and for ")}.`;
+  const again = contract.signatories.some(({ action }) => action?.is_success === false) ? " again" : "";
   switch (contract.status) {
     case "DRAFT":
-      return html`Waits for ${name(owner)} to send it.`;
+      return html`Waits for ${name(owner)} to send it${again}.`;
     case "REDLINING":
-      return html`Waits for ${name(owner)} to put it out for signature.`;
+      return html`Waits for ${name(owner)} to put it out for signature${again}.`;
     case "ON_HOLD":
       return html`Waits to be resumed; until then it is nobody's turn.`;
     default:

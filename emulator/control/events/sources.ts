@@ -6,6 +6,7 @@ import { deviceGrants } from "../../router/device/rows.ts";
 import type { RowChange } from "../../store/port.ts";
 import { attempts, deliveries } from "../../webhooks/deliveries.ts";
 import { emails } from "../../world/emails.ts";
+import { isOwnRead } from "../requests.ts";
 import type { ControlWorld } from "../world.ts";
 
 /** Something that went on, before it is put into words. The last three stand for what is there when they are. */
@@ -19,9 +20,6 @@ export type News =
 
 /** The rows whose changes are told. */
 const told = [deliveries, attempts, contracts, emails, deviceGrants];
-
-/** Only reads: nothing goes on by it, and whoever follows reads again at each event. */
-const isOwnRead = ({ service, method }: LoggedRequest): boolean => service === "emulator" && method === "GET";
 
 /** Tells what goes on from now on, each once it is durable. Returns the function that ends it. */
 export function listen(

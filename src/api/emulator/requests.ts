@@ -37,7 +37,7 @@ export const LoggedRequest = z.strictObject({
     .optional()
     .describe("Router address of the process that answered, where it is not the one that leads the store"),
   left: z
-    .literal(true)
+    .boolean()
     .optional()
     .describe(
       "A restore, a rewind or a reset has left the state that it was of: numbers after that are given once more",
@@ -49,6 +49,10 @@ const filters = {
   operation: z.string().optional().describe("Of this operation only"),
   status: z.int().optional().describe("With this status only"),
   since: z.iso.datetime({ offset: true }).optional().describe("From this virtual time on"),
+  changes: z
+    .boolean()
+    .optional()
+    .describe("Of the control plane only what may change something, without what the console and others read there"),
 };
 
 const columns = [
@@ -73,6 +77,7 @@ export const listRequests = operation({
   request: {
     query: z.object({
       ...filters,
+      id: z.int().min(1).optional().describe("With this number only: several may have it, `left` all but the last"),
       limit: z.int().min(1).max(10_000).default(100).describe("At most so many, the newest ones"),
     }),
   },
@@ -82,7 +87,10 @@ export const listRequests = operation({
   failures: [],
   cli: { command: "emulator requests", rows: "items", columns },
   basis: ours,
-  examples: [{ title: "Which requests were refused for their fields?", query: { status: 422 } }],
+  examples: [
+    { title: "Which requests were refused for their fields?", query: { status: 422 } },
+    { title: "The request that a trace names as request:12", query: { id: 12 } },
+  ],
 });
 
 export const watchRequests = operation({

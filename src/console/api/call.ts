@@ -1,5 +1,6 @@
 import { fieldsOf } from "../../base/object.ts";
 import { fillTemplate } from "../../base/url-template.ts";
+import { unreached } from "../live/connection.ts";
 import type { Answer, AnyInput, Input, OperationId } from "./operations.ts";
 import { outlineOf } from "./operations.ts";
 import { Problem } from "./problem.ts";
@@ -26,6 +27,7 @@ export async function call<Id extends OperationId>(id: Id, ...[input]: Rest<Id>)
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: "error",
     }).catch(() => {
+      unreached.value += 1;
       throw Problem.unreachable();
     }),
   );

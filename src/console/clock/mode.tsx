@@ -1,3 +1,4 @@
+import { connection } from "../live/connection.ts";
 import { toggleCommand } from "../parts/command-popover.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { act, commandOf } from "../state/act.ts";
@@ -28,7 +29,7 @@ export function Mode({ read }: { readonly read: Clock }) {
       <select
         aria-label="How virtual time passes"
         value={String(chosen)}
-        disabled={whyNot("clock.set") !== undefined}
+        disabled={whyNot("clock.set") !== undefined || connection.value === "lost"}
         title={whyNot("clock.set")}
         onChange={({ currentTarget }) => {
           const choice = choices[Number(currentTarget.value)];

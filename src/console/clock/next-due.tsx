@@ -1,8 +1,8 @@
 import { counted, lengthOf } from "../format.ts";
-import { Name } from "../parts/name.tsx";
+import { isolated } from "../parts/names.ts";
 import { VirtualTime } from "../parts/time.tsx";
 import { clock, nowSeconds } from "../state/clock.ts";
-import { type Delivery, isToBeSkipped, planned, webhookOf } from "../state/deliveries.ts";
+import { type Delivery, deliveries, isToBeSkipped, planned, total, webhookOf } from "../state/deliveries.ts";
 import { href } from "../state/route.ts";
 
 /** What is due next, and how long that is, by both clocks: always of three lines, so that nothing moves with it. */
@@ -21,6 +21,7 @@ export function NextDue() {
   }
   const left = Math.max(0, Date.parse(due) - nowSeconds.value);
   const delivery = planned.value.find(({ next_attempt_at }) => next_attempt_at === due);
+  const wall = inWallTime(mode, speed, left);
   return (
     <div class="due">
       <div class="when">
@@ -30,44 +31,38 @@ export function NextDue() {
         </p>
         <p class="big number">
           <span>{left === 0 ? "now" : `in ${lengthOf(left)}`}</span>
-          <span class="wall">{inWallTime(mode, speed, left)}</span>
+          <span class="wall" title={wall}>
+            {wall}
+          </span>
         </p>
       </div>
-      <p class="muted what">
+      <p class="muted what" title={delivery && `${attemptOf(delivery)} ${whereOf(delivery)}`}>
         {delivery ? (
           <>
             <span class="at">
               <VirtualTime at={due} />
               {" · "}
             </span>
-            <Attempt {...delivery} />
+            <a href={href("deliveries", delivery.id)}>{attemptOf(delivery)}</a> {whereOf(delivery)}
           </>
         ) : (
-          <VirtualTime at={due} />
+          <>
+            <VirtualTime at={due} />
+            {deliveries.value.size >= (total.value ?? 1) && " · no webhook: an e-mail arrives, or somebody signs"}
+          </>
         )}
       </p>
     </div>
   );
 }
 
-function Attempt(delivery: Delivery) {
-  const { id, attempts, webhook_id } = delivery;
-  const title = webhookOf(webhook_id)?.title ?? `webhook ${webhook_id}`;
-  return (
-    <>
-      <a href={href("deliveries", id)}>
-        attempt {attempts.filter(({ resend }) => !resend).length + 1} of delivery {id}
-      </a>{" "}
-      {isToBeSkipped(delivery) ? (
-        "will be skipped"
-      ) : (
-        <>
-          to <Name>{title}</Name>
-        </>
-      )}
-    </>
-  );
-}
+const attemptOf = ({ id, attempts }: Delivery): string =>
+  `attempt ${attempts.filter(({ resend }) => !resend).length + 1} of delivery ${id}`;
+
+const whereOf = (delivery: Delivery): string =>
+  isToBeSkipped(delivery)
+    ? "will be skipped"
+    : `to ${isolated(webhookOf(delivery.webhook_id)?.title ?? `webhook ${delivery.webhook_id}`)}`;
 
 const inWallTime = (mode: string, speed: number, left: number): string => {
   if (mode === "manual") return "when you move time";

@@ -27,6 +27,7 @@ export function NewFault() {
   const { fault } = kinds[kind.value]!;
   const isIncoming = fault.direction === "incoming";
   const number = Number(count.value);
+  const isCounted = /^\d{1,9}$/.test(count.value);
   const body: Fault = {
     ...fault,
     ...(number > 0 ? { count: number } : {}),
@@ -87,16 +88,29 @@ export function NewFault() {
             type="number"
             min="0"
             value={count.value}
+            aria-invalid={!isCounted}
+            aria-describedby="how-often"
             onInput={({ currentTarget }) => {
               count.value = currentTarget.value;
             }}
           />
         </label>
-        <Action op="faults.add" input={{ body }} kind="primary" message={({ id }) => `Fault ${id} is added`}>
+        <Action
+          op="faults.add"
+          input={{ body }}
+          kind="primary"
+          disabled={!isCounted}
+          message={({ id }) => `Fault ${id} is added`}
+        >
           Add the fault
         </Action>
       </div>
-      <p class="muted">0: until it is removed. The command has more to choose from: svc emulator fault add --help</p>
+      {/* Without one, Enter in a form of several fields sends nothing. */}
+      <input type="submit" hidden />
+      <p class="muted" id="how-often">
+        {!isCounted && <span class="invalid">How often is a whole number. </span>}0: until it is removed. The command
+        has more to choose from: svc emulator fault add --help
+      </p>
     </form>
   );
 }

@@ -1,31 +1,26 @@
+import { Problem } from "../api/problem.ts";
 import { isSlow } from "../api/slow.ts";
 import { connection } from "../live/connection.ts";
 import { Command } from "../parts/command-popover.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { withCode } from "../parts/messages.tsx";
 import { State } from "../parts/state.tsx";
-import { lastAction, type Outcome } from "../state/act.ts";
+import { lastAction, type Outcome, type Performed } from "../state/act.ts";
 
-/** What was done last, what came of it, and the same as a command. */
+/** What was done last, what came of it, and the same as a command; while nothing answers, that alone. */
 export function Foot() {
   const last = lastAction.value;
-  const isLost = connection.value !== "live";
+  const now = connection.value;
   return (
-    <footer class="foot">
+    <footer class={`foot ${now === "live" && !last && !isSlow.value ? "" : "news"}`}>
       <div role="status" class="outcome">
-        {isLost && <State tone="warn">{words.get(connection.value)!}</State>}
-        {!isLost && isSlow.value && <State tone="warn">The emulator takes its time to answer</State>}
-        {last?.state === "running" && <span class="muted">Running…</span>}
-        {last?.state === "done" && <Done outcome={last.outcome ?? "Done"} />}
-        {last?.state === "failed" && (
-          <>
-            {!(isLost && last.problem!.isUnreachable) && <State tone="bad">{last.problem!.message}</State>}
-            {last.problem!.hint && <span class="muted">{withCode(last.problem!.hint)}</span>}
-          </>
-        )}
+        {now === "lost" && <Lost />}
+        {now === "connecting" && <State tone="warn">Connecting…</State>}
+        {now === "live" && isSlow.value && <State tone="warn">The emulator takes its time to answer</State>}
+        {now !== "lost" && last && <What {...last} />}
       </div>
-      {last ? (
-        <Command text={last.command} />
+      {now === "lost" ? null : last ? (
+        last.command && <Command text={last.command} />
       ) : (
         <p class="muted">
           What a button does, a command does as well: it stands behind the <Icon name="command" /> beside each, and
@@ -36,14 +31,32 @@ export function Foot() {
   );
 }
 
+const Lost = () => (
+  <>
+    <State tone="warn">The emulator does not answer; trying again</State>
+    <span class="muted">{Problem.unreachable().hint}</span>
+  </>
+);
+
+function What({ state, outcome, problem }: Performed) {
+  switch (state) {
+    case "running":
+      return <span class="muted">Running…</span>;
+    case "done":
+      return <Done outcome={outcome ?? "Done"} />;
+    case "failed":
+      return (
+        <>
+          <State tone="bad">{problem!.message}</State>
+          {problem!.hint && <span class="muted">{withCode(problem!.hint)}</span>}
+        </>
+      );
+  }
+}
+
 const Done = ({ outcome }: { readonly outcome: Outcome }) =>
   typeof outcome === "string" ? (
     <State tone="good">{outcome}</State>
   ) : (
     <State tone={outcome.tone}>{outcome.words}</State>
   );
-
-const words = new Map([
-  ["connecting", "Connecting…"],
-  ["lost", "The emulator does not answer; trying again"],
-]);

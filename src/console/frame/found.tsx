@@ -4,6 +4,7 @@ import { Empty, Head } from "../parts/messages.tsx";
 import { Name } from "../parts/name.tsx";
 import { inTheOpen } from "../parts/names.ts";
 import { useLoaded } from "../state/loaded.ts";
+import { findRequest } from "../state/requests.ts";
 import { href } from "../state/route.ts";
 
 const either = <Value,>(finding: Promise<Value>): Promise<Value | undefined> => finding.catch(() => undefined);
@@ -63,14 +64,16 @@ async function find(text: string): Promise<readonly Meaning[]> {
       ),
       either(call("deliveries.show", { params: { id } }).then((one) => `Delivery ${id}: ${wordsOf(one.activity)}`)),
       call("emulator-webhooks.list"),
-      either(call("traces.show", { params: { ref: `request:${id}` } }).then(() => `Request ${id}`)),
+      either(
+        findRequest(id).then(async (one) => one ?? (await call("traces.show", { params: { ref: `request:${id}` } }))),
+      ),
     ]);
     const webhook = webhooks.find((one) => one.id === id);
     out.push(
       contract !== undefined && contract,
       delivery !== undefined && { to: href("deliveries", id), words: delivery },
       webhook !== undefined && { to: href("timeline", id), words: `Webhook ${id}: ${webhook.title}` },
-      request !== undefined && { to: href("requests", id), words: request },
+      request !== undefined && { to: href("requests", id), words: `Request ${id}` },
     );
   }
   const email = /^e-?mail[: ] ?([1-9]\d{0,14})$/i.exec(text)?.[1];

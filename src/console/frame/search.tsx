@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import { go, href, route } from "../state/route.ts";
 import { hrefOf } from "../trace/reference.ts";
@@ -8,7 +8,8 @@ import { toView } from "./keep-focus.ts";
 export function Search() {
   const { view, id } = route.value;
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  // With what it belongs to: a moment later it would wipe out what somebody types already.
+  useLayoutEffect(() => {
     if (field.current) field.current.value = view === "search" ? (id ?? "") : "";
   }, [view, id]);
   return (

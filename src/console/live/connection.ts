@@ -4,3 +4,6 @@ export type Connection = "connecting" | "live" | "lost";
 
 /** Whether what is shown follows the emulator. */
 export const connection = signal<Connection>("connecting");
+
+/** Counts the calls that reached nothing: a stream may stay open although nothing comes through it any more. */
+export const unreached = signal(0);

@@ -1,14 +1,17 @@
 import { systemWall } from "../../base/clock.ts";
 import { session } from "../api/session.ts";
+import { readAll } from "../state/read-all.ts";
 import { apply } from "./apply.ts";
-import { type Connection, connection } from "./connection.ts";
+import { type Connection, connection, unreached } from "./connection.ts";
 import { type EmulatorEvent, stream } from "./stream.ts";
 
 /** What tabs tell each other: a browser has few connections for one origin, and one stream is enough for all tabs. */
 type Message =
   | { readonly events: readonly EmulatorEvent[] }
   | { readonly connection: Connection }
-  | { readonly ask: true };
+  | { readonly ask: true }
+  /** A call of that tab reached nothing. */
+  | { readonly doubt: true };
 
 const name = "svc-console";
 /** How long until it is tried again, the more often it failed. */
@@ -17,6 +20,8 @@ const delaysMs = [250, 500, 1_000, 2_000, 5_000];
 let after: string | undefined;
 let tabs: BroadcastChannel | undefined;
 let isLeading = false;
+/** Ends the stream that there is, or the pause before the next one. */
+let onward = new AbortController();
 
 /** Follows the emulator from now on: as the tab that has the stream, or by what that one tells. */
 export function follow(): void {
@@ -25,12 +30,33 @@ export function follow(): void {
   tabs.addEventListener("message", ({ data }: MessageEvent<Message>) => {
     if ("events" in data) take(data.events);
     else if ("connection" in data) connection.value = data.connection;
+    else if ("doubt" in data) doubt();
     else if (isLeading) tell({ connection: connection.value });
   });
   tell({ ask: true });
+  unreached.subscribe((count) => {
+    if (count > 0) doubt();
+  });
+  // The browser knows first that the network is gone, which need not be the way to the emulator, and that it is back.
+  addEventListener("offline", doubt);
+  addEventListener("online", () => {
+    if (connection.value === "lost") onward.abort();
+  });
+  let before = connection.value;
+  connection.subscribe((now) => {
+    // What was asked for meanwhile has not been answered.
+    if (now === "live" && before === "lost") readAll();
+    before = now;
+  });
   // The lock goes to the next tab when this one is closed. A page that is not of this machine may have no locks.
   if (navigator.locks) void navigator.locks.request(name, lead);
   else void lead();
+}
+
+/** Nothing answered a call, or may answer the next one: the tab that has the stream begins another one, by which it is seen whether anything does. */
+function doubt(): void {
+  if (!isLeading) tell({ doubt: true });
+  else if (connection.value === "live") onward.abort();
 }
 
 const tell = (message: Message): void => tabs?.postMessage(message);
@@ -44,8 +70,9 @@ async function lead(): Promise<never> {
   isLeading = true;
   for (let failures = 0; ; failures += 1) {
     await signedIn();
+    onward = new AbortController();
     try {
-      for await (const events of stream(after)) {
+      for await (const events of stream(after, onward.signal)) {
         failures = 0;
         becomes("live");
         if (events.length === 0) continue;
@@ -56,7 +83,8 @@ async function lead(): Promise<never> {
       // What it was, the page says no more than that it is tried again.
     }
     becomes("lost");
-    await systemWall.sleep(delaysMs[Math.min(failures, delaysMs.length - 1)]!);
+    onward = new AbortController();
+    await systemWall.sleep(delaysMs[Math.min(failures, delaysMs.length - 1)]!, onward.signal);
   }
 }
 

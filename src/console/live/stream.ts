@@ -7,13 +7,18 @@ import { EventLines } from "./event-lines.ts";
 
 export type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer Event> ? Event : never;
 
-/** The events of the emulator from one on, as many at once as come at once. Ends with the connection. */
-export async function* stream(after: string | undefined): AsyncGenerator<readonly EmulatorEvent[]> {
+/** The events of the emulator from one on, as many at once as come at once. Ends with the connection, or by the signal. */
+export async function* stream(
+  after: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<readonly EmulatorEvent[]> {
   const path = outlineOf("events.watch").path.replace("/_emulator/", "../");
   const query = after === undefined ? "" : `?${new URLSearchParams({ after })}`;
-  const response = await fetch(path + query, { headers: { accept: "text/event-stream", ...sessionHeaders() } });
+  const response = await fetch(path + query, { headers: { accept: "text/event-stream", ...sessionHeaders() }, signal });
   if (response.status === 401) forgetSession();
   if (!response.ok || !response.body) throw Problem.of(response.status, undefined);
+  // It stands. Where nothing was missed, the next piece may be a heartbeat, many seconds from now.
+  yield [];
   const lines = new EventLines();
   const text = new TextDecoder();
   const reader = response.body.getReader();

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Answer, Input, OperationId } from "../api/operations.ts";
+import { connection } from "../live/connection.ts";
 import { act, commandOf, type Outcome } from "../state/act.ts";
 import { whyNot } from "../state/allowed.ts";
 import { toggleCommand } from "./command-popover.tsx";
@@ -29,9 +30,11 @@ export function Action<Id extends OperationId>(props: Props<Id>) {
   const { op, input, children, name, kind, disabled, message, ask, done } = props;
   const command = props.command ?? commandOf(op, input);
   const why = whyNot(op);
+  // It keeps the keyboard's place, unlike one that is disabled: the emulator may be back in a moment.
+  const isLost = connection.value === "lost";
   const isRunning = useSignal(false);
   const run = async () => {
-    if (isRunning.value) return;
+    if (isRunning.value || isLost) return;
     if (ask && !(await confirmed(ask))) return;
     isRunning.value = true;
     const answered = await act(op, input, message, command);
@@ -45,8 +48,9 @@ export function Action<Id extends OperationId>(props: Props<Id>) {
         class="act"
         aria-label={name}
         aria-busy={isRunning.value}
+        aria-disabled={isLost}
         disabled={disabled || why !== undefined}
-        title={why}
+        title={why ?? (isLost ? "The emulator does not answer." : undefined)}
         onClick={() => void run()}
       >
         {children}

@@ -7,8 +7,9 @@ import { Windowed } from "./windowed.tsx";
 export interface Filter<Row> {
   readonly name: string;
   readonly holds: (row: Row) => boolean;
-  /** Said where it holds for none. */
+  /** Said where it holds for none; and how that changes. */
   readonly none: string;
+  readonly otherwise?: ComponentChildren;
 }
 
 /** What a filter is called in the address: `not-arrived`. */
@@ -24,7 +25,7 @@ export function FilteredRows<Row>(props: {
   readonly filters: readonly Filter<Row>[];
   /** False: there may be more. */
   readonly areRead: boolean;
-  /** How many there are, where those that are read may be the newest of them alone. */
+  /** For how many the first filter holds, where those that are read may be the newest of them alone. */
   readonly total?: number | undefined;
   /** False: a filter may leave more than is read. */
   readonly isWhole: boolean;
@@ -37,7 +38,7 @@ export function FilteredRows<Row>(props: {
   const left = rows.filter(chosen.holds);
   const countOf = (filter: Filter<Row>, at: number) =>
     at === 0 && total !== undefined
-      ? grouped(Math.max(total, rows.length))
+      ? grouped(Math.max(total, rows.filter(filter.holds).length))
       : `${grouped(rows.filter(filter.holds).length)}${isWhole ? "" : "+"}`;
   return (
     <>
@@ -53,7 +54,7 @@ export function FilteredRows<Row>(props: {
           </a>
         ))}
       </fieldset>
-      {areRead && left.length === 0 && <Empty title={chosen.none} />}
+      {areRead && left.length === 0 && <Empty title={chosen.none}>{chosen.otherwise}</Empty>}
       <Windowed rows={left} label={label} keyOf={keyOf} draw={draw} />
     </>
   );

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 const around = 8;
 
 /** Of a row, in pixels: where the page is narrow its end stands below the rest. */
-const heights = { wide: 57, narrow: 80 };
+const heights = { wide: 57, narrow: 96 };
 
 const narrow = globalThis.matchMedia?.("(max-width: 760px)");
 const isNarrow = signal(narrow?.matches ?? false);

@@ -2,32 +2,60 @@ import { counted, grouped } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Command } from "../parts/command-popover.tsx";
 import { type Filter, FilteredRows } from "../parts/filtered-rows.tsx";
-import { Empty, Head } from "../parts/messages.tsx";
+import { Line } from "../parts/line.tsx";
+import { Head } from "../parts/messages.tsx";
 import { inTheOpen } from "../parts/names.ts";
 import { Newest } from "../parts/newest.tsx";
 import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
 import { toneOfStatus } from "../parts/tone.ts";
-import { areRead, most, newestRequests, type Request, readRequests, totalRequests } from "../state/requests.ts";
+import {
+  areRead,
+  isOfService,
+  most,
+  newestRequests,
+  type Request,
+  readRequests,
+  totalRequests,
+} from "../state/requests.ts";
 import { href } from "../state/route.ts";
 
 const filters: readonly Filter<Request>[] = [
-  { name: "All", holds: () => true, none: "Nobody has asked for anything" },
+  {
+    name: "Services",
+    holds: isOfService,
+    none: "Nobody has asked for anything yet",
+    otherwise: (
+      <>
+        <p>Point a program at the emulator:</p>
+        <Command text={'eval "$(svc emulator env)"'} />
+      </>
+    ),
+  },
+  {
+    name: "Control plane",
+    holds: (request) => !isOfService(request),
+    none: "Nobody has changed anything on the control plane",
+  },
   { name: "Refused", holds: ({ status }) => status === 0 || status >= 400, none: "None was refused" },
   { name: "With findings", holds: ({ findings }) => findings.length > 0, none: "The real service would take them all" },
   {
     name: "Unknown paths",
-    holds: ({ nearest, operation }) => nearest !== null || operation === null,
+    holds: ({ nearest, operation, status, findings }) =>
+      nearest !== null || findings.some(({ code }) => code === "unknown-path") || (operation === null && status >= 400),
     none: "Every path is declared",
   },
 ];
 
-/** What programs asked of the services, newest first. */
+/** What programs asked of the services, and of the control plane what may have changed something; newest first. */
 export function RequestList() {
   const all = newestRequests.value;
   return (
     <>
-      <Head title="Requests" about="What programs asked of the services. What this page reads itself is left out.">
+      <Head
+        title="Requests"
+        about="What programs asked of the services, and of the control plane. What only reads there, as this page does, is left out."
+      >
         <Action
           op="requests.clear"
           input={{}}
@@ -43,25 +71,18 @@ export function RequestList() {
           Clear the log
         </Action>
       </Head>
-      {areRead.value && all.length === 0 ? (
-        <Empty title="Nobody has asked for anything yet">
-          <p>Point a program at the emulator:</p>
-          <Command text={'eval "$(svc emulator env)"'} />
-        </Empty>
-      ) : (
-        <FilteredRows
-          label="Requests"
-          rows={all}
-          filters={filters}
-          areRead={areRead.value}
-          total={totalRequests.value}
-          isWhole={all.length >= totalRequests.value}
-          keyOf={({ id }) => id}
-          draw={(row) => <Row {...row} />}
-        />
-      )}
+      <FilteredRows
+        label="Requests"
+        rows={all}
+        filters={filters}
+        areRead={areRead.value}
+        total={totalRequests.value}
+        isWhole={all.filter(isOfService).length >= totalRequests.value}
+        keyOf={({ id }) => id}
+        draw={(row) => <Row {...row} />}
+      />
       <Newest
-        shown={all.length}
+        shown={all.filter(isOfService).length}
         of={totalRequests.value}
         what="request"
         more={`A page holds ${grouped(most)} of each service; svc emulator requests lists the others.`}
@@ -72,19 +93,18 @@ export function RequestList() {
 
 function Row(request: Request) {
   const { id, method, target, status, operation, nearest, findings, listener, at } = request;
+  const asked = nearest === null ? (operation ?? "not an operation") : `unknown; meant ${nearest.split(" ")[0]}?`;
+  const found = findings.map(({ code }) => code).join(", ");
   return (
     <a class="row" href={href("requests", id)}>
       <span class="number id">{id}</span>
       <span class="main">
-        <span class="title as-is">
+        <Line of="title as-is" title={`${method} ${inTheOpen(target)}`}>
           <code>
             <strong>{method}</strong> {inTheOpen(target)}
           </code>
-        </span>
-        <span class="muted sub">
-          {listener} · {nearest === null ? (operation ?? "no operation") : `unknown; meant ${nearest.split(" ")[0]}?`}
-          {findings.length > 0 && ` · ${findings.map(({ code }) => code).join(", ")}`}
-        </span>
+        </Line>
+        <Line of="muted sub">{`${listener} · ${asked}${found && ` · ${found}`}`}</Line>
       </span>
       <span class="end">
         <State tone={toneOfStatus(status)}>{status === 0 ? "no answer" : String(status)}</State>

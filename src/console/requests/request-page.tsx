@@ -1,30 +1,36 @@
 import { call } from "../api/call.ts";
+import { Problem } from "../api/problem.ts";
 import { Command } from "../parts/command-popover.tsx";
-import { Empty, Facts, Head } from "../parts/messages.tsx";
+import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
 import { inTheOpen } from "../parts/names.ts";
 import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
 import { toneOfStatus } from "../parts/tone.ts";
 import { useLoaded } from "../state/loaded.ts";
-import { areRead, requestOf } from "../state/requests.ts";
+import { findRequest } from "../state/requests.ts";
 import { withTrace } from "../state/route.ts";
 import { asCommand, asCurl } from "./as-command.ts";
 
 /** One request: what it was taken for, what was wrong with it, and the same once more. */
 export function RequestPage({ id }: { readonly id: string }) {
   const { value: clusters } = useLoaded("clusters", [], () => call("emulator.clusters"));
-  const request = requestOf(Number(id));
+  const { value, problem } = useLoaded(id, ["requests"], async () => {
+    if (!/^[1-9]\d{0,14}$/.test(id))
+      throw new Problem(404, "no-such-request", "No request is called so.", "Requests are numbers.");
+    return { found: await findRequest(Number(id)) };
+  });
+  if (problem.value) return <Missing title={`Request ${id}`} problem={problem.value} all="requests" />;
+  if (!value.value) return <p class="muted">Reading…</p>;
+  const request = value.value.found;
   if (!request) {
-    return areRead.value ? (
+    return (
       <>
         <Head title={`Request ${id}`} />
         <Empty title="The log does not have it">
-          <p>It keeps the newest in memory, and what the console itself reads is left out.</p>
+          <p>It is kept in memory and drops its oldest; clearing it, or another start of the emulator, empties it.</p>
           <a href={withTrace(`request:${id}`)}>What followed from it is kept for longer</a>
         </Empty>
       </>
-    ) : (
-      <p class="muted">Reading…</p>
     );
   }
   const { method, target, status, operation, nearest, failure, caller, findings, listener, headers } = request;

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { call } from "../api/call.ts";
 import { Action, pressAction } from "../parts/action.tsx";
+import type { Question } from "../parts/confirm.tsx";
 import { Empty, Head, NotThere, Trouble } from "../parts/messages.tsx";
 import { VirtualTime } from "../parts/time.tsx";
 import { useLoaded } from "../state/loaded.ts";
@@ -17,12 +18,19 @@ const complaint = (name: string): string =>
       ? "A name has at most 64 characters."
       : "A name has letters, digits, dots, dashes and underscores, and begins with a letter or a digit.";
 
+const replacing = (name: string): Question => ({
+  title: `Replace ${name}?`,
+  consequence: `There is a snapshot ${name} already. Nobody can go back to what it keeps then.`,
+  yes: `Replace ${name}`,
+});
+
 /** Kept states: save, go back, and what is different. */
 export function Snapshots({ name }: { readonly name: string | undefined }) {
   const { value, problem } = useLoaded("", ["snapshots"], () => call("snapshots.list"));
   const typed = useSignal("");
   const snapshots = value.value;
   const isMissing = name !== undefined && snapshots?.every((one) => one.name !== name);
+  const isThere = snapshots?.some((one) => one.name === typed.value) === true;
   const misnamed = typed.value === "" || allowed.test(typed.value) ? undefined : complaint(typed.value);
   return (
     <>
@@ -43,8 +51,9 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
           />
           <Action
             op="snapshots.save"
-            input={{ params: { name: typed.value } }}
+            input={{ params: { name: typed.value }, query: { replace: isThere || undefined } }}
             kind="primary"
+            ask={isThere ? replacing(typed.value) : undefined}
             disabled={!allowed.test(typed.value)}
             message={(saved) => `Kept as ${saved.name}`}
             done={() => {

@@ -9,7 +9,7 @@ import { touchAll } from "./topics.ts";
 
 /** What was done last, with the command that does the same, and what came of it. */
 export interface Performed {
-  readonly command: string;
+  readonly command?: string | undefined;
   readonly state: "running" | "done" | "failed";
   readonly outcome?: Outcome | undefined;
   readonly problem?: Problem | undefined;
@@ -23,10 +23,12 @@ export const lastAction = signal<Performed | undefined>(undefined);
 export const commandOf = <Id extends OperationId>(id: Id, input?: Input<Id>): string =>
   commandLine(outlineOf(id), input as AnyInput | undefined);
 
-/** That nothing answered is no news any more once something does. */
+/** That nothing answered is no news any more once something does; whether it was done all the same, nobody has said. */
 effect(() => {
   if (connection.value !== "live") return;
-  if (untracked(() => lastAction.value?.problem?.isUnreachable)) lastAction.value = undefined;
+  if (!untracked(() => lastAction.value?.problem?.isUnreachable)) return;
+  const words = "The emulator answers again. What was pressed last may not have been done";
+  lastAction.value = { state: "done", outcome: { tone: "warn", words } };
 });
 
 /** Does what a person asked for; undefined where it failed, which the foot of the page says. */

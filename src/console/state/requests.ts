@@ -4,42 +4,50 @@ import type { Answer } from "../api/operations.ts";
 
 export type Request = Answer<"requests.list">["items"][number];
 
-/** Of the control plane, too, where something follows from one: the list leaves these out. */
+/** Of the control plane what may change something: what the page itself reads there is left out. */
 const all = signal<ReadonlyMap<number, Request>>(new Map());
 export const areRead = signal(false);
 /** How many the log has of the services. */
 export const totalRequests = signal(0);
 
-const isListed = ({ service }: Request): boolean => service !== "emulator";
+export const isOfService = ({ service }: Request): boolean => service !== "emulator";
 
-export const newestRequests = computed(() => [...all.value.values()].filter(isListed).sort((a, b) => b.id - a.id));
+export const newestRequests = computed(() => [...all.value.values()].sort((a, b) => b.id - a.id));
 
 /** Of each service; more are not held by a page. */
 export const most = 1_000;
-const services = ["router", "contracts", "storage"] as const;
+const allServices = ["router", "contracts", "storage", "emulator"] as const;
 
-/** Reads the log, without what the page itself asks the control plane. */
+/** Reads the log, without what only reads the control plane. */
 export async function readRequests(): Promise<void> {
   const lists = await Promise.all(
-    services.map((service) => call("requests.list", { query: { service, limit: most } })),
+    allServices.map((service) => call("requests.list", { query: { service, limit: most, changes: true } })),
   );
-  all.value = new Map(lists.flatMap(({ items }) => items).map((item) => [item.id, item]));
-  totalRequests.value = lists.reduce((sum, { total }) => sum + total, 0);
+  const read = lists.flatMap(({ items }) => items).sort((a, b) => Number(b.left ?? false) - Number(a.left ?? false));
+  // Of those that have the same number, the last one: all others are of a state that was left.
+  all.value = new Map(read.map((item) => [item.id, item]));
+  const services = lists.filter(({ items }) => items.some(isOfService));
+  const numbered = [...all.value.values()].filter(isOfService).length;
+  totalRequests.value = services.reduce((sum, { items, total }) => sum + total - items.length, numbered);
   areRead.value = true;
 }
 
-/** Takes requests as events tell them: of the control plane only what changed something, such as the log itself. */
+/** Takes requests as events tell them, which leave out what only reads the control plane, too. */
 export function takeRequests(added: readonly Request[]): void {
   const cleared = added.findLast(({ operation, status }) => operation === "requests.clear" && status < 400);
   const since = cleared?.id ?? 0;
   const next = new Map([...all.value, ...added.map((item) => [item.id, item] as const)].filter(([id]) => id > since));
-  const isNew = (item: Request) => isListed(item) && item.id > since && !all.value.has(item.id);
+  const isNew = (item: Request) => isOfService(item) && item.id > since && !all.value.has(item.id);
   totalRequests.value = (cleared ? 0 : totalRequests.value) + added.filter(isNew).length;
   for (const id of next.keys()) {
-    if (next.size <= services.length * most) break;
+    if (next.size <= allServices.length * most) break;
     next.delete(id);
   }
   all.value = next;
 }
 
-export const requestOf = (id: number): Request | undefined => all.value.get(id);
+/** One that the page may not hold, by its number; undefined where the log of the emulator does not have it either. */
+export async function findRequest(id: number): Promise<Request | undefined> {
+  const { items } = await call("requests.list", { query: { id } });
+  return items.findLast(({ left }) => !left) ?? items.at(-1);
+}

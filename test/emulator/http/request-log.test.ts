@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { redactHeaders } from "../../../emulator/http/request-log/redact.ts";
 import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-log/request-log.ts";
+import { draft } from "../../support/contracts.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 
 /** A request that has just come, as it stands in the log when it is answered. */
@@ -143,6 +144,45 @@ describe("GET /_emulator/requests", () => {
     };
     assert.match(unknown.items[0]!.nearest, /status GET \/api\/v2\.1\/public\/contracts\/\{[a-z_]+\}\/status/);
     assert.deepEqual((await ask("GET", "requests?since=2031-01-02T03:04:06Z")).body, { items: [], total: 0 });
+  });
+
+  it("takes what a cluster answers by a page of its own for nothing else", async (t) => {
+    const { api, ask, clusters } = await emulator(t);
+    await draft(api);
+    await fetch(`${clusters[0]!.url}/contracts/T-1`);
+    await fetch(`${clusters[0]!.url}/contrcts/T-1`);
+    const { items } = (await ask("GET", "requests?service=contracts")).body as {
+      items: { target: string; nearest: string | null }[];
+    };
+    assert.deepEqual(
+      items.slice(1).map(({ target, nearest }) => [target, nearest]),
+      [
+        ["/contracts/T-1", null],
+        ["/contrcts/T-1", "emulator-contracts.show GET /_emulator/contracts/{id}"],
+      ],
+    );
+  });
+
+  it("leaves out what only reads the control plane where it is asked to, and finds a request by its number", async (t) => {
+    const { router, ask } = await emulator(t);
+    await router("GET", "/");
+    await ask("GET", "clock");
+    await ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const listed = async (query: string) => {
+      const { items, total } = (await ask("GET", `requests?${query}`)).body as {
+        items: { id: number; operation: string; left?: true }[];
+        total: number;
+      };
+      return [total, ...items.map(({ id, operation, left }) => `${id} ${operation}${left ? " left" : ""}`)];
+    };
+    assert.deepEqual(await listed("changes=true"), [2, "1 health.show", "3 clock.advance"]);
+    assert.deepEqual(await listed("changes=true&service=emulator"), [1, "3 clock.advance"]);
+    assert.deepEqual(await listed("id=2"), [1, "2 clock.show"]);
+    assert.deepEqual(await listed("id=999"), [0]);
+    await ask("POST", "reset");
+    assert.deepEqual(await listed("id=2"), [1, "2 clock.show left"]);
+    for (let count = 0; count < 2; count += 1) await router("GET", "/");
+    assert.deepEqual(await listed("id=2"), [2, "2 clock.show left", "2 health.show"]);
   });
 
   it("shows no invite token on any listener, however it is spelt, neither as a list nor as events", async (t) => {

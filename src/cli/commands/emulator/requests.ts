@@ -18,6 +18,7 @@ export const emulatorRequests = command({
       { flag: "operation", type: "text" },
       { flag: "status", type: "integer" },
       { flag: "since", type: "text" },
+      { flag: "changes", type: "boolean" },
       { flag: "file", type: "text" },
     ],
   },
@@ -30,7 +31,7 @@ export const emulatorRequests = command({
       import("../../../api/emulator/requests.ts"),
       import("../../connection/follow.ts"),
     ]);
-    const query = picked(input.flags, ["service", "operation", "status", "since"]);
+    const query = picked(input.flags, ["service", "operation", "status", "since", "changes"]);
     return follow(context, watchRequests, { query }, input.flags.file, line);
   },
 });

@@ -32,8 +32,9 @@ describe("a person's page of a contract", () => {
       page.text,
       "NDA with Acme You are Jo Doe. Contract T-1 (SVC-1) Between Northwind GmbH and Acme Inc. " +
         "Status Out for signature (SIGN) Next Waits for Jo Doe to sign. " +
-        "Document Read the PDF (opens in a new tab) It is your turn to sign Note (may stay empty): Sign Decline " +
-        "Comment: Add the comment Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
+        "Document Read the PDF (opens in a new tab) It is your turn to sign Note (may stay empty): Sign " +
+        "Decline The contract goes back to its owner. Nobody can sign it until it is sent again. " +
+        "Reason (may stay empty): Decline the contract Comment: Add the comment Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
     );
     assert.match((await done(link, { act: "sign", text: "Fine" })).text, /Jo Doe.* Signed 2031-01-02 at 03:04 UTC$/);
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED signed"]);
@@ -43,18 +44,28 @@ describe("a person's page of a contract", () => {
     assert.deepEqual(signed?.activity_data.performed_by, { name: "Jo Doe", email: jo });
     assert.deepEqual(executed?.activity_data.performed_by, { name: "SYSTEM" });
     const after = await opened(link);
-    assert.match(after.text, /It is not your turn Nothing is left to do\./);
+    assert.match(
+      after.text,
+      /^NDA with Acme You are Jo Doe\. You signed this contract on 2031-01-02 at 03:04 UTC\. Contract .* Next Nothing is left to do\. Document .* Signatories/,
+    );
     assert.deepEqual(buttonsOn(after), []);
   });
 
-  it("lets a signatory decline with a note", async (t) => {
+  it("lets a signatory decline with a reason, and says what comes next", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const link = await signingLink(on, contract, jo);
     const after = await done(link, { act: "decline", text: "Wrong amount" });
-    assert.match(after.text, /It is not your turn Waits for Ada Keller to send it\. Signatories Jo Doe.* Declined/);
+    assert.match(
+      after.text,
+      /You declined to sign this contract on 2031-01-02 at 03:04 UTC\. Your reason: Wrong amount Contract .* Next Waits for Ada Keller to send it again\. Document .* Signatories Jo Doe.* Declined/,
+    );
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED declined"]);
     assert.equal(await statusOf(on.api, contract), "DRAFT");
+    // As long as nothing is asked of them anew.
+    assert.match((await opened(link)).text, /You declined to sign/);
+    await on.ask("POST", "contracts/T-1/send", { body: {} });
+    assert.match((await opened(link)).text, /^NDA with Acme You are Jo Doe\. Contract .* It is your turn to sign/);
   });
 
   it("asks each signatory when it is their turn, and tells the others whose it is", async (t) => {
@@ -67,7 +78,7 @@ describe("a person's page of a contract", () => {
     assert.deepEqual(buttonsOn(waiting), []);
     await done(jos, { act: "sign" });
     assert.deepEqual(buttonsOn(await opened(adas)), ["sign", "decline", "comment"]);
-    assert.match((await opened(jos)).text, /It is not your turn Waits for Ada to sign\./);
+    assert.match((await opened(jos)).text, /You signed this contract on .* Next Waits for Ada to sign\./);
     await done(adas, { act: "sign" });
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
   });
@@ -78,7 +89,9 @@ describe("a person's page of a contract", () => {
     const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string }[] };
     const link = items[0]!.link;
     assert.deepEqual(buttonsOn(await opened(link)), ["complete-review", "comment"]);
-    assert.deepEqual(buttonsOn(await done(link, { act: "complete-review" })), ["sign", "decline", "comment"]);
+    const reviewed = await done(link, { act: "complete-review" });
+    assert.deepEqual(buttonsOn(reviewed), ["sign", "decline", "comment"]);
+    assert.match(reviewed.text, /You completed the review\. .* It is your turn to sign/);
     await done(link, { act: "sign" });
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
   });
@@ -112,7 +125,10 @@ describe("a person's page of a contract", () => {
     assert.deepEqual(await turns(), [[jo], [ben, "review"], [ada, "approve"]]);
     const [adas, bens] = [await linkOf(on, contract, ada), await linkOf(on, contract, ben)];
     assert.match((await opened(bens)).text, /Waits for Ben Okafor to review, and for Ada Keller to approve\./);
-    await done(adas, { act: "approve", text: "Good" });
+    assert.match(
+      (await done(adas, { act: "approve", text: "Good" })).text,
+      /You approved this contract\. .* Next Waits/,
+    );
     assert.deepEqual(await turns(), [[jo], [ben, "review", "approve"], [ada]]);
     await done(bens, { act: "approve" });
     await done(bens, { act: "complete-review" });
@@ -144,7 +160,7 @@ describe("a person's page of a contract", () => {
     await on.api("POST", comments, { body: { comment: "For us alone" } });
     const link = await signingLink(on, contract, jo);
     const after = await done(link, { act: "comment", text: "Why <b>three</b> seats?" });
-    assert.match(after.text, /Your comments Why <b>three<\/b> seats\? Signatories/);
+    assert.match(after.text, /Your comment was added\. .* Your comments Why <b>three<\/b> seats\? Signatories/);
     assert.doesNotMatch(after.text, /For us alone/);
     const { results } = (await on.api("GET", comments)).body as { results: { comment: string }[] };
     assert.deepEqual(

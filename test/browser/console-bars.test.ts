@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { browser } from "../support/browser.ts";
+import { draft } from "../support/contracts.ts";
+import { failingWebhook, openConsole } from "./console-scene.ts";
+
+const { skip, tab } = browser();
+
+/** What covers the thing that the keyboard is on: a bar that stays where it is while the page scrolls. */
+const covered = `(() => {
+  const { top, bottom } = document.activeElement.getBoundingClientRect();
+  const out = [];
+  for (const bar of document.querySelectorAll(".top, .foot, nav")) {
+    if (bar.contains(document.activeElement) || getComputedStyle(bar).position !== "sticky") continue;
+    const edge = bar.getBoundingClientRect();
+    if (top < edge.bottom - 1 && bottom > edge.top + 1) out.push(bar.className || bar.tagName);
+  }
+  return out;
+})()`;
+
+describe("the bars of the console", { skip }, () => {
+  it("say what came of a button in a narrow window, too, however long the page is", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    for (let count = 0; count < 30; count += 1) await draft(world.api);
+    await page.setViewportSize({ width: 390, height: 640 });
+    await openConsole(page, world, "#/deliveries");
+    await page.getByRole("button", { name: "+5 min", exact: true }).click();
+    const outcome = page.getByRole("status").getByText("It is 03:09:05");
+    await outcome.waitFor();
+    const { y, height } = (await outcome.boundingBox())!;
+    assert.ok(y + height <= 640, `it stands at ${y}`);
+  });
+
+  it("lie over no row that the keyboard goes to, down a long list and up again", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    for (let count = 0; count < 30; count += 1) await draft(world.api);
+    await openConsole(page, world, "#/deliveries");
+    const rows = page.getByRole("list", { name: "Deliveries" }).getByRole("link");
+    for (const [width, height] of [
+      [1280, 600],
+      [900, 600],
+      [390, 640],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await page.getByRole("button", { name: "+5 min", exact: true }).click();
+      await page.getByRole("status").getByText("It is").waitFor();
+      await rows.first().focus();
+      for (const key of ["Tab", "Shift+Tab"]) {
+        for (let count = 0; count < 25; count += 1) {
+          await page.keyboard.press(key);
+          assert.deepEqual(await page.evaluate(covered), [], `${key} ${count}, ${width} px`);
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { browser } from "../support/browser.ts";
+import { emulator } from "../support/emulator.ts";
+import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
+
+const { skip, tab } = browser();
+
+describe("the requests that the console shows", { skip }, () => {
+  it("have what somebody changed through the control plane, to which a trace leads", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    await world.ask("GET", "clock");
+    await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { items } = (await world.ask("GET", "requests?operation=clock.advance")).body as { items: { id: number }[] };
+    const { id } = items[0]!;
+    // Before the page was there: it holds what is newest, and asks the emulator for what it does not hold.
+    await openConsole(page, world, `#/timeline?trace=request:${id}`);
+    await page
+      .getByRole("dialog")
+      .getByRole("link", { name: `request:${id}` })
+      .click();
+    await page.getByRole("heading", { name: `Request ${id}`, level: 1 }).waitFor();
+    await page.getByText("clock.advance, answered in").waitFor();
+
+    await page.goto(viewOf(world, "#/requests"));
+    const rows = page.getByRole("list", { name: "Requests", exact: true }).getByRole("listitem");
+    await page.getByText("/api/v2.1/public/webhooks/").waitFor();
+    assert.equal(await rows.filter({ hasText: "/_emulator/" }).count(), 0, "programs ask services");
+    await page.getByRole("link", { name: /^Control plane/ }).click();
+    await rows.filter({ hasText: "POST /_emulator/clock/advance" }).getByText(String(id), { exact: true }).waitFor();
+    assert.equal(await rows.filter({ hasText: "GET /_emulator/" }).count(), 0, "what only reads is left out");
+    await page.getByRole("button", { name: "+5 min", exact: true }).click();
+    await rows.filter({ hasText: "POST /_emulator/clock/advance" }).nth(1).waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("are those of the present state, where one that was left had some of the same number", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    await world.ask("PUT", "snapshots/a");
+    for (let count = 0; count < 3; count += 1) await world.router("GET", "/");
+    await world.ask("POST", "snapshots/a/restore", { body: {} });
+    await world.router("GET", "/router/v1/clusters");
+    await openConsole(page, world, "#/requests");
+    const link = page.getByRole("link", { name: /^2 ?GET \/router\/v1\/clusters/ });
+    await link.waitFor();
+    assert.equal(await page.getByText(/^The newest/).count(), 0, "nothing is missing");
+    await link.click();
+    await page.getByText("GET /router/v1/clusters", { exact: true }).waitFor();
+  });
+
+  it("are looked up in the emulator by their number, whatever they were, and said not to be there where they are not", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    await world.ask("GET", "clock");
+    await openConsole(page, world, "#/requests/1");
+    await page.getByText("clock.show, answered in").waitFor();
+    await page.getByRole("searchbox", { name: "Find a reference" }).fill("1");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Request 1" }).waitFor();
+    await page.goto(viewOf(world, "#/requests/987654"));
+    await page.getByRole("heading", { name: "The log does not have it" }).waitFor();
+    await page.goto(viewOf(world, "#/requests/abc"));
+    await page.getByText("No request is called so.").waitFor();
+    assert.deepEqual(
+      page.complaints.filter((words) => !words.includes("404")),
+      [],
+    );
+  });
+});
