@@ -25,7 +25,7 @@ export const provenTwice = "The client proves itself both by HTTP basic and by p
 
 /**
  * The client that sends a token request: a public one names itself, a confidential one proves itself. `unnamed`: nobody
- * is named; `twice`: it is told in two places; `unproven`: the client is unknown, or its secret is wrong.
+ * is named; `twice`: it is told in two places; `unproven`: the client is unknown, or its secret is wrong or unreadable.
  */
 export async function clientOf(
   view: View,
@@ -33,6 +33,8 @@ export async function clientOf(
   parameters: ClientParameters,
 ): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
   const { id, secret, byBasic } = namedClient(request, parameters);
+  // It tried to prove itself, and nobody can read how.
+  if (!byBasic && triesBasic(request)) return "unproven";
   if (id === undefined) return "unnamed";
   const { client_id = id, client_secret } = parameters;
   if (byBasic && (client_id !== id || client_secret !== undefined)) return "twice";
@@ -43,7 +45,10 @@ export async function clientOf(
 
 /** The header that goes with a refusal of credentials that came by HTTP basic (RFC 6749, 5.2). */
 export const basicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
-  namedClient(request, {}).byBasic ? { "www-authenticate": 'Basic realm="oauth"' } : {};
+  triesBasic(request) ? { "www-authenticate": 'Basic realm="oauth"' } : {};
+
+const triesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
+  /^basic(?:\s|$)/i.test(headers.authorization ?? "");
 
 /** Identifier and secret are form-encoded before they are put into the header. */
 function formDecoded(text: string): string {

@@ -1,7 +1,7 @@
 import { isoSeconds } from "../base/clock.ts";
 import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
 
-/** What a signature binds. `url` is absolute; its path is taken as it stands, without any normalising. */
+/** What a signature binds. `url` is absolute; of its path only the escapes count as what they stand for. */
 interface Grant {
   readonly key: Bytes;
   readonly method: "GET" | "PUT";
@@ -76,7 +76,22 @@ function signature({ key, method, url, contentType }: Grant, query: readonly Par
   const { host, path } = split(url);
   const sorted = new URLSearchParams([...query]);
   sorted.sort();
-  return hmac("sha256", key, [method, host, path, sorted, contentType?.trim() ?? ""].join("\n")).toString("hex");
+  const parts = [method, host, plain(path), sorted, contentType?.trim() ?? ""];
+  return hmac("sha256", key, parts.join("\n")).toString("hex");
+}
+
+/**
+ * A path as it reads: some clients send a letter that others escape, and both ask for the same (RFC 3986, 6.2.2). A slash
+ * that is escaped stays so, for it divides nothing.
+ */
+const plain = (path: string): string => path.replace(/(?:%(?!2f)[0-9a-f]{2})+/gi, decoded);
+
+function decoded(escapes: string): string {
+  try {
+    return decodeURIComponent(escapes);
+  } catch {
+    return escapes;
+  }
 }
 
 type Parameter = [name: string, value: string];

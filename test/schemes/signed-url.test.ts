@@ -44,6 +44,20 @@ describe("a signed URL", () => {
     assert.deepEqual([ask({ contentType: " application/pdf " }), ask({ url: turned })], [{ ok: true }, { ok: true }]);
   });
 
+  it("is the same whether a letter of its path is escaped or not", () => {
+    const { url: signed } = signUrl({
+      ...grant,
+      url: "http://127.0.0.1:4011/_storage/1/R%26D%2C%20a%3Db.pdf",
+      nowMs,
+      expiresSeconds: 900,
+    });
+    const others = ["R&D,%20a=b.pdf", "R%26D,%20a=b.pdf", "%52&D%2c%20a=b.pdf"];
+    assert.deepEqual(
+      others.map((name) => ask({ url: signed.replace("R%26D%2C%20a%3Db.pdf", name) })),
+      others.map(() => ({ ok: true })),
+    );
+  });
+
   const tampered: [string, Partial<Parameters<typeof verifySignedUrl>[0]>][] = [
     ["another method", { method: "GET" }],
     ["another content type", { contentType: "application/pdf; charset=utf-8" }],

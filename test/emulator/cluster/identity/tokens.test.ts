@@ -237,6 +237,18 @@ describe("a confidential client", () => {
     const challenged = await requestToken(world, good, { authorization });
     assert.equal(challenged.headers.get("www-authenticate"), 'Basic realm="oauth"');
     assert.equal((await requestToken(world, good)).headers.get("www-authenticate"), null);
+    // No colon, no base64, no UTF-8.
+    for (const unreadable of ["Y29uZjI=", "%%%", Buffer.from([99, 58, 0xff]).toString("base64")]) {
+      const refused = await requestToken(world, good, { authorization: `Basic ${unreadable}` });
+      assert.deepEqual(
+        [refused.status, refused.body, refused.headers.get("www-authenticate")],
+        [
+          401,
+          { error: "invalid_client", error_description: "The client is unknown, or its secret is wrong" },
+          'Basic realm="oauth"',
+        ],
+      );
+    }
   });
 });
 
