@@ -1,10 +1,12 @@
 import type { Fail } from "../../src/api/failures.ts";
+import { succeeded } from "../../src/api/webhook-story/attempts.ts";
+import { deliveryStanding } from "../../src/api/webhook-story/standing.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { compositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
-import { type Attempt, type Delivery, deliveries } from "../webhooks/deliveries.ts";
-import { dropExpired, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
+import { type Attempt, type Delivery, deliveries, type Fault } from "../webhooks/deliveries.ts";
+import { dropExpired, type Logged, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { type DeliveryEvent, deliveryEvents } from "./delivery-events.ts";
@@ -18,14 +20,7 @@ export const deliveryHandlers = {
     return store.read(async (view) => {
       const filter = { webhook_id: webhook, activity, contract_id, outcome };
       const { items, total } = await listDeliveries(view, filter, { limit, offset });
-      const records = await deliveryRecords(
-        view,
-        items.map(({ delivery }) => delivery),
-      );
-      return {
-        items: items.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(attemptRecord) })),
-        total,
-      };
+      return { items: await listedRecords(view, items), total };
     });
   },
 
@@ -48,6 +43,15 @@ export const deliveryHandlers = {
     return wholeDelivery(store, id, fail);
   },
 } satisfies ControlHandlers;
+
+/** Deliveries as lists show them. */
+export async function listedRecords(view: View, logged: readonly Logged[]) {
+  const records = await deliveryRecords(
+    view,
+    logged.map(({ delivery }) => delivery),
+  );
+  return logged.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(attemptRecord) }));
+}
 
 interface Filters {
   readonly webhook?: number | undefined;
@@ -110,22 +114,28 @@ async function headersOf(view: View, { webhook_id, workspace_id }: Delivery, bod
 export async function deliveryRecords(view: View, rows: readonly Delivery[]) {
   const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => String(webhook_id));
   const composites = await compositeIds(view, rows);
-  return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...row }, i) => ({
-    id,
-    webhook_id,
-    workspace_id,
-    activity,
-    contract_id,
-    composite_id: composites[i] ?? null,
-    webhook_status: receivers[i]?.status ?? ("DELETED" as const),
-    outcome,
-    next_attempt_at: row.next_attempt_at === null ? null : isoMillis(row.next_attempt_at),
-    created_at: isoMillis(row.created_at),
-  }));
+  return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...row }, i) => {
+    const webhook_status = receivers[i]?.status ?? ("DELETED" as const);
+    const next_attempt_at = row.next_attempt_at === null ? null : isoMillis(row.next_attempt_at);
+    return {
+      id,
+      webhook_id,
+      workspace_id,
+      activity,
+      contract_id,
+      composite_id: composites[i] ?? null,
+      webhook_status,
+      outcome,
+      standing: deliveryStanding({ outcome, webhook_status, next_attempt_at }, row.attempts),
+      next_attempt_at,
+      put_off: faultRecord(row.put_off),
+      created_at: isoMillis(row.created_at),
+    };
+  });
 }
 
 /** An attempt as lists show it. */
-export const attemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms }: Attempt) => ({
+export const attemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms, ...row }: Attempt) => ({
   number,
   resend,
   planned_at: isoMillis(planned_at),
@@ -133,4 +143,20 @@ export const attemptRecord = ({ number, resend, planned_at, at, status, error, d
   status,
   error,
   duration_ms,
+  fault: faultRecord(row.fault),
+  answer: succeeded({ status }) ? null : beginningOf(row.response_body),
 });
+
+const faultRecord = (fault: Fault | null) => fault && { effect: fault.effect, by: fault.cause };
+
+/** So many characters of an answer are shown in lists. */
+const shownOfAnswer = 200;
+
+/** In a line; null where there is nothing to read. */
+function beginningOf(body: string | null): string | null {
+  const line = (body ?? "")
+    .slice(0, 4 * shownOfAnswer)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line.length > shownOfAnswer ? `${line.slice(0, shownOfAnswer)}…` : line || null;
+}

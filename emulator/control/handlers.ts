@@ -6,6 +6,7 @@ import { consoleHandlers } from "./console/page.ts";
 import { activityHandlers } from "./contracts/activities.ts";
 import { contractDetailHandlers } from "./contracts/contract-details.ts";
 import { controlContractHandlers } from "./contracts/contracts.ts";
+import { happenedHandlers } from "./contracts/happened.ts";
 import { ownerMoveHandlers } from "./contracts/owner-moves.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
@@ -49,6 +50,7 @@ export const controlHandlers = {
   ...trialListHandlers,
   ...userTaskListHandlers,
   ...activityHandlers,
+  ...happenedHandlers,
   ...waitHandlers,
   ...faultHandlers,
   ...inboxHandlers,

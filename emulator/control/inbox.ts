@@ -1,6 +1,6 @@
 import { isoMillis } from "../../src/base/clock.ts";
+import { fits } from "../../src/base/path-pattern.ts";
 import type { InboxRow } from "../cluster/forwarded/inbox.ts";
-import { fits } from "../http/routing/path-pattern.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const inboxHandlers = {

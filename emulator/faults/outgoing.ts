@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FaultRule, OutgoingEffect } from "../../src/api/emulator/faults.ts";
 import { parseDuration } from "../../src/base/duration.ts";
-import { fits } from "../http/routing/path-pattern.ts";
+import { fits } from "../../src/base/path-pattern.ts";
 import type { Faults } from "./faults.ts";
 import type { AboutToSend, Intervene, Send } from "./intervention.ts";
 

@@ -1,3 +1,4 @@
+import { scheduledOf } from "../../src/api/webhook-story/attempts.ts";
 import { spanId } from "../../src/base/trace-context.ts";
 import type { Entry } from "../clock/schedule.ts";
 import { shownReceiver } from "../http/request-log/shown-target.ts";
@@ -110,7 +111,7 @@ class Nodes {
       at: row.at,
       wall_at: row.wall_at,
       duration_ms: row.duration_ms,
-      what: `attempt ${row.number}${asked ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${answerOf(row)}`,
+      what: `${this.#turn(row)}${asked ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${answerOf(row)}`,
       because: whyAttempt(row, this.#rows.made.get(row.delivery_id) ?? []),
       moved_by: row.moved_by,
       fault: row.fault && faultText(row.fault),
@@ -128,9 +129,16 @@ class Nodes {
     return {
       parent: deliveryName(row.id),
       due: row.next_attempt_at,
-      what: `attempt ${row.attempts + 1}`,
+      what: `attempt ${scheduledOf(made).length + 1}`,
       because: whyPlanned(row.next_attempt_at, row, made, receiver),
     };
+  }
+
+  /** Those of the schedule and those that a person asked for are counted apart: the id of each counts all. */
+  #turn({ delivery_id, number, resend }: Attempt): string {
+    const made = this.#rows.made.get(delivery_id) ?? [];
+    const place = made.filter((one) => one.resend === resend && one.number <= number).length;
+    return `${resend ? "resend" : "attempt"} ${place}`;
   }
 
   /** Undefined where there is none, or it is not kept. */

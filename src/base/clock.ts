@@ -1,3 +1,5 @@
+import { onAbort } from "./on-abort.ts";
+
 /**
  * Virtual time: what the emulated services believe the time to be. Every timestamp in a body, every expiry and
  * every retry goes by it. Milliseconds since the epoch.
@@ -24,12 +26,12 @@ export const systemWall: Wall = {
       if (signal?.aborted) return resolve();
       const done = () => {
         clearTimeout(timer);
-        signal?.removeEventListener("abort", done);
+        stopWaiting?.();
         resolve();
       };
       const timer = setTimeout(done, ms);
       if (how?.inBackground) timer.unref();
-      signal?.addEventListener("abort", done, { once: true });
+      const stopWaiting = signal && onAbort(signal, done);
     }),
 };
 

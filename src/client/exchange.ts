@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Wall } from "../base/clock.ts";
+import { onAbort } from "../base/on-abort.ts";
 import {
   bytesAllowed,
   interimAnswers,
@@ -52,6 +53,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #refuse!: (cause: unknown) => void;
   #abort: ((cause?: Error) => void) | undefined;
   #resume = () => {};
+  #unlisten = () => {};
   #body: Readable | undefined;
   #reading: ReadMode = "whole";
   #allowed = 0;
@@ -68,7 +70,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#begin = resolve;
       this.#refuse = reject;
     });
-    options.signal?.addEventListener("abort", this.#onSignal, { once: true });
+    if (options.signal) this.#unlisten = onAbort(options.signal, this.#onSignal);
   }
 
   onConnect(abort: (cause?: Error) => void): void {
@@ -220,7 +222,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #settle(): void {
     this.#over.abort("over");
-    this.#options.signal?.removeEventListener("abort", this.#onSignal);
+    this.#unlisten();
   }
 }
 

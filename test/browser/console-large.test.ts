@@ -18,10 +18,22 @@ async function serveDeliveries(page: Tab, count: number): Promise<void> {
     composite_id: "T-1",
     webhook_status: "ACTIVE",
     outcome: "delivered",
+    standing: "delivered",
     next_attempt_at: null,
+    put_off: null,
     created_at: iso(before),
     attempts: [
-      { number: 1, resend: false, planned_at: iso(before), at: iso(before), status: 200, error: null, duration_ms: 1 },
+      {
+        number: 1,
+        resend: false,
+        planned_at: iso(before),
+        at: iso(before),
+        status: 200,
+        error: null,
+        duration_ms: 1,
+        fault: null,
+        answer: null,
+      },
     ],
   }));
   await page.route(/\/_emulator\/deliveries\?/, (route) => {

@@ -18,10 +18,10 @@ describe("the bundle of the console", () => {
       Object.keys(inputs).filter((path) => /node:|node_modules\/(?!preact\/|@preact\/)/.test(path)),
       [],
     );
-    // Every value of src/api is a declared table: operations are named by type alone.
+    // Every other value of src/api is a declared table: operations are named by type alone.
     assert.deepEqual(
       Object.keys(inputs)
-        .filter((path) => path.startsWith("src/api/"))
+        .filter((path) => path.startsWith("src/api/") && !path.startsWith("src/api/webhook-story/"))
         .sort(),
       ["src/api/contracts/lifecycle.ts", "src/api/webhook-retries.ts"],
     );

@@ -1,4 +1,5 @@
-import type { Delivery, Webhook } from "../../src/console/state/deliveries.ts";
+import type { Delivery } from "../../src/api/webhook-story/attempts.ts";
+import type { Webhook } from "../../src/api/webhook-story/story.ts";
 
 export const begin = Date.parse("2031-01-02T03:04:05Z");
 const minute = 60_000;
@@ -8,6 +9,7 @@ export const webhook = (more: Partial<Webhook> = {}): Webhook => ({
   id: 1,
   cluster_id: "eu-1",
   workspace_id: 1,
+  workspace: "Northwind",
   title: "Mine",
   url: "http://127.0.0.1:9/hooks",
   only_for_activities: ["CONTRACT_CREATED"],
@@ -31,6 +33,8 @@ export const delivery = (id: number, minutes: readonly number[], more: Partial<D
   composite_id: "T-1",
   webhook_status: "ACTIVE",
   outcome: "retrying",
+  standing: "retrying",
+  put_off: null,
   next_attempt_at: null,
   created_at: iso(0),
   attempts: minutes.map((at, before) => ({
@@ -41,6 +45,8 @@ export const delivery = (id: number, minutes: readonly number[], more: Partial<D
     status: more.outcome === "delivered" && before === minutes.length - 1 ? 200 : 503,
     error: null,
     duration_ms: 1,
+    fault: null,
+    answer: null,
   })),
   ...more,
 });

@@ -84,7 +84,7 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
           leave();
           if ("status" in ended) resolve(ended);
           else if (ended.cause instanceof BrokenOff) reject(ended.cause);
-          else resolve({ error: described(ended.cause) });
+          else resolve({ error: described(ended.cause, options) });
         });
         const leave = underWay.enter(exchange);
         agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
@@ -133,7 +133,6 @@ function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunc
 
 /** Words for the failures of a connection, by the code that Node or undici gives. */
 const words = lookupTable<readonly [code: string, message: string]>({
-  UND_ERR_CONNECT_TIMEOUT: ["connect_timeout", "The receiver did not accept a connection in time."],
   ECONNREFUSED: ["connection_refused", "The receiver refused the connection."],
   ECONNRESET: ["connection_reset", "The receiver closed the connection before it had answered."],
   EPIPE: ["connection_reset", "The receiver closed the connection before it had answered."],
@@ -144,9 +143,19 @@ const words = lookupTable<readonly [code: string, message: string]>({
   ENETUNREACH: ["unreachable", "The receiver's address cannot be reached."],
 });
 
-function described(error: unknown): { code: string; message: string } {
-  if (error instanceof TooLate) return { code: "response_timeout", message: "The receiver did not answer in time." };
+function described(
+  error: unknown,
+  { responseTimeoutMs, connectTimeoutMs }: OutgoingOptions,
+): { code: string; message: string } {
+  if (error instanceof TooLate) {
+    const message = `The receiver did not answer within ${responseTimeoutMs / 1_000} s.`;
+    return { code: "response_timeout", message };
+  }
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "UND_ERR_CONNECT_TIMEOUT") {
+    const message = `The receiver did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
+    return { code: "connect_timeout", message };
+  }
   const [name, message] = words[code] ?? [];
   if (name !== undefined && message !== undefined) return { code: name, message };
   const text = error instanceof Error ? error.message : String(error);

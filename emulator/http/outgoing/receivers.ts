@@ -66,7 +66,7 @@ export function forbiddenAddress(address: string, url: URL, rules: ReceiverRules
 function notAllowed(place: string, host: string): Forbidden {
   return {
     code: "address_not_allowed",
-    message: `${place} is not among the hosts that may be delivered to; allow it with --webhook-allow ${host}.`,
+    message: `${place} is not among the hosts that may be delivered to; an emulator that is started with --webhook-allow ${host} may.`,
   };
 }
 

@@ -5,6 +5,7 @@ import { notTogether } from "../choices.ts";
 import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
 
 export const fireActivity = operation({
   id: "activities.fire",
@@ -59,4 +60,36 @@ export const fireActivity = operation({
   cli: { by: "webhooks trigger" },
   basis: assumed("The control plane is the emulator's own (DECISIONS.md, C23)."),
   examples: [{ title: "An e-mail was opened", body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1" } }],
+});
+
+export const listActivities = operation({
+  id: "activities.list",
+  service: emulator,
+  summary: "List what happened, by workspace and activity, whether or not a webhook wanted it",
+  description: "Of the newest ten thousand that are kept.",
+  method: "GET",
+  path: "/_emulator/activities",
+  auth: "control-token",
+  request: {},
+  responses: {
+    200: json(
+      z.array(
+        z.strictObject({
+          workspace_id: z.int(),
+          workspace: z.string().describe("Its name"),
+          activity: z.enum(activities),
+          count: z.int(),
+          first_at: timestamp,
+          last_at: timestamp,
+        }),
+      ),
+    ),
+  },
+  failures: [],
+  cli: {
+    command: "emulator activities",
+    columns: ["workspace_id", { name: "workspace", cut: 1 }, "activity", "count", "last_at"],
+  },
+  basis: assumed("The control plane is the emulator's own."),
+  examples: [{ title: "What might webhooks have told of?" }],
 });

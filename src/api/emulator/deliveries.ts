@@ -16,6 +16,13 @@ export const DeliveryOutcome = z
   .enum(deliveryOutcomes)
   .describe("waiting and retrying are not final: what comes due while its webhook is disabled is skipped");
 
+const Fault = z
+  .strictObject({
+    effect: z.string().describe("What was done: drop, tamper, wrong_key, duplicate, delay, reorder"),
+    by: z.string().nullable().describe("The request that scripted it, for svc emulator trace; null: not kept"),
+  })
+  .nullable();
+
 const attempt = {
   number: z.int(),
   resend: z.boolean().describe("Asked for by a person, outside the schedule"),
@@ -24,6 +31,10 @@ const attempt = {
   status: z.int().nullable().describe("Of the receiver's answer; null when there was none"),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   duration_ms: z.number().describe("On the wall clock"),
+  fault: Fault.describe(
+    "Scripted trouble that changed, signed wrongly, kept back or put off what was sent; null: none",
+  ),
+  answer: z.string().nullable().describe("How the receiver's answer begins, in a line, where it was not 2xx"),
 };
 
 const delivery = {
@@ -37,18 +48,25 @@ const delivery = {
     .enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"])
     .describe("Now; unless it is ACTIVE when the next attempt comes due, that is skipped"),
   outcome: DeliveryOutcome,
+  standing: z.string().describe("In words, with what will come: retrying, will be skipped, skipped: webhook disabled"),
   next_attempt_at: timestamp.nullable(),
+  put_off: Fault.describe("Scripted trouble that put off the next attempt; null: it comes when it should"),
   created_at: timestamp,
 };
 
-const Deliveries = pageOf(z.strictObject({ ...delivery, attempts: z.array(z.strictObject(attempt)) }));
+/** A delivery as lists show it. */
+export const ListedDelivery = z.strictObject({ ...delivery, attempts: z.array(z.strictObject(attempt)) });
+
+const Deliveries = pageOf(ListedDelivery);
 
 const WholeDelivery = z.strictObject({
   ...delivery,
   request_headers: dictionary(z.string()).describe(
-    "As they are sent now; values of the subscription's own headers may be secrets and are left out",
+    "As they are sent now, unless a scripted fault acts (see attempts); values of the subscription's own headers may be secrets and are left out",
   ),
-  request_body: z.string().describe("What is signed and sent, the same bytes in every attempt"),
+  request_body: z
+    .string()
+    .describe("What is signed, and sent in every attempt in which no scripted fault changed it (see attempts)"),
   attempts: z.array(
     z.strictObject({
       ...attempt,
@@ -103,7 +121,7 @@ export const listDeliveries = operation({
       "webhook_id",
       { name: "activity", cut: 1 },
       { name: "composite_id", cut: 3 },
-      "outcome",
+      "standing",
       { name: "webhook_status", cut: 2 },
       "next_attempt_at",
     ],

@@ -4,6 +4,7 @@ import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
+import { ListedDelivery } from "./deliveries.ts";
 
 const ours = assumed("The real service shows and switches subscriptions in its application only.");
 
@@ -11,6 +12,7 @@ const Webhook = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   workspace_id: z.int(),
+  workspace: z.string().describe("Its name"),
   title: z.string(),
   url: z.string(),
   only_for_activities: z.array(z.enum(activities)),
@@ -26,7 +28,7 @@ const Webhook = z.strictObject({
 const params = z.object({ id: z.int().describe("Id of the subscription") });
 const columns = [
   "id",
-  "cluster_id",
+  { name: "workspace", cut: 1 },
   { name: "title", cut: 2 },
   "status",
   "failure_count",
@@ -76,4 +78,32 @@ export const disableWebhook = operation({
   cli: { command: "emulator webhooks disable", columns },
   basis: ours,
   examples: [{ title: "Pause a receiver", params: { id: 1 } }],
+});
+
+export const resendToWebhook = operation({
+  id: "emulator-webhooks.resend",
+  service: emulator,
+  summary: "Send a subscription again what did not arrive and does not come by itself, oldest first",
+  description:
+    "What failed for the last time, was skipped, or will be: one after another, until one fails again, a hundred are sent, or some twenty seconds are over. What is left over is sent by the next call. It is sent whether or not the subscription is enabled.",
+  method: "POST",
+  path: "/_emulator/webhooks/{id}/resend",
+  auth: "control-token",
+  request: { params },
+  responses: {
+    200: json(
+      z.strictObject({
+        items: z.array(ListedDelivery).describe("Those that were sent, each with what came of it"),
+        left: z.int().describe("How many have not arrived still"),
+      }),
+    ),
+  },
+  failures: ["no-such-webhook"],
+  cli: {
+    command: "emulator webhooks resend",
+    rows: "items",
+    columns: ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"],
+  },
+  basis: ours,
+  examples: [{ title: "Once its receiver is repaired", params: { id: 1 } }],
 });

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import type { Operation } from "../../api/operation.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
@@ -45,8 +44,6 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   const operation: Operation = await work.operation();
   const { baseUrls, credentials } = await context.target("router");
   const client = await context.client("router", { connections: concurrency });
-  // Each call in flight listens; Node would take more than ten for a leak.
-  setMaxListeners(0, cut, signal);
   const rule = { retries: globals.retries, maxWaitMs: globals.maxWaitMs };
   // When the service asks one call to wait, the others wait with it.
   let resumesAt = 0;

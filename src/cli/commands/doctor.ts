@@ -7,8 +7,9 @@ const doctor = command({
   summary: "Find out why commands do not work here",
   description: [
     "Checks versions, configuration files and who may read them, profile, whether the services answer, through the",
-    "proxies that are set, and accept the credentials, whether clocks agree, sign-ins and the emulator of this folder.",
-    "Sends two reading calls and changes nothing. The exit code is that of the first check that failed: 75 for a",
+    "proxies that are set, and accept the credentials, whether clocks agree, sign-ins and the emulator of this folder,",
+    "and whether an emulator was told to make trouble: scripted faults, webhooks that are disabled or not allowed.",
+    "It only reads, and changes nothing. The exit code is that of the first check that failed: 75 for a",
     "service that cannot be reached, 4 for credentials, 2 for settings.",
   ].join(" "),
   positionals: [],

@@ -6,10 +6,11 @@ import { readRunFile, runFileOf, stateFile } from "../connection/run-file.ts";
 import { explain } from "../exit.ts";
 import { tokenSetting } from "../settings.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
+import { webhookFindings } from "./webhooks.ts";
 
-/** The sign-ins that are kept, and the emulator of this folder. */
+/** The sign-ins that are kept, the emulator of this folder, and what may keep its webhooks from arriving. */
 export async function aroundFindings(context: Context): Promise<CheckResult[]> {
-  return [await signIns(context), await emulator(context)];
+  return [await signIns(context), await emulator(context), ...(await webhookFindings(context))];
 }
 
 async function signIns(context: Context): Promise<CheckResult> {

@@ -2,14 +2,20 @@ import { cyan, dim, green, red, type Styled, yellow } from "./styled.ts";
 
 const styles = [
   [green, /^(?:active|delivered|done|executed|completed?|authorized|signed|approved|published|ok|running|true)$/],
-  [red, /^(?:failed|disabled_by_error|declined|rejected|denied|voided?|expired|interrupted|bounced|false)$/],
-  [yellow, /^(?:retrying|waiting|pending|warning|partial|disabled_by_user|on_hold|redlining|review|sign)$/],
-  [dim, /^(?:skipped.*|draft|deleted|archived|gone|not_sent)$/],
+  [
+    red,
+    /^(?:failed|disabled_by_error|declined|rejected|denied|voided?|expired|interrupted|bounced|false|will_be_skipped|address_not_allowed|disabled)$/,
+  ],
+  [
+    yellow,
+    /^(?:retrying|waiting|pending|warning|partial|disabled_by_user|disabled_by_a_person|failing|enabled_again|on_hold|redlining|review|sign)$/,
+  ],
+  [dim, /^(?:skipped.*|draft|deleted|archived|gone|not_sent.*)$/],
 ] as const;
 
 /** A word for a state in its colour: good, bad, under way, of no interest. Others stay as they are. */
 export function paintedState(text: string): Styled | string {
-  const word = text.toLowerCase();
+  const word = text.toLowerCase().replaceAll(" ", "_");
   const found = styles.find(([, words]) => words.test(word));
   return found ? found[0](text) : text;
 }

@@ -1,3 +1,4 @@
+import type * as activities from "../../api/emulator/activities.ts";
 import type * as clock from "../../api/emulator/clock.ts";
 import type * as clusters from "../../api/emulator/clusters.ts";
 import type * as contractDetails from "../../api/emulator/contracts/contract-details.ts";
@@ -22,6 +23,7 @@ export type { OperationId };
 
 type Of<Module> = Extract<Module[keyof Module], Operation>;
 type Declared =
+  | Of<typeof activities>
   | Of<typeof clock>
   | Of<typeof clusters>
   | Of<typeof contractDetails>

@@ -1,3 +1,4 @@
+import { scheduledOf, sentOtherwise, turnName, turnOf } from "../../api/webhook-story/attempts.ts";
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 import { Problem } from "../api/problem.ts";
@@ -7,12 +8,14 @@ import { Bytes } from "../parts/bytes.tsx";
 import { Facts, Head, Missing } from "../parts/messages.tsx";
 import { Name } from "../parts/name.tsx";
 import { State } from "../parts/state.tsx";
+import { Steps } from "../parts/steps.tsx";
 import { VirtualTime } from "../parts/time.tsx";
 import { toneOfStatus } from "../parts/tone.ts";
 import { isToBeSkipped, webhookOf } from "../state/deliveries.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { href, withTrace } from "../state/route.ts";
-import { answerOf, explain, resent, scheduled, turnOf } from "./explain.ts";
+import { stories } from "../state/stories.ts";
+import { answerOf, explain, resent, stepsFor } from "./explain.ts";
 import { SignatureCheck } from "./signature-check.tsx";
 import { standingOf } from "./standing.ts";
 
@@ -31,8 +34,8 @@ export function DeliveryPage({ id }: { readonly id: string }) {
     return <Missing title={`Delivery ${id}`} problem={problem.value} all="deliveries" />;
   }
   const webhook = webhookOf(delivery.webhook_id);
-  const { why, todo } = explain(delivery, webhook);
   const { tone, words } = standingOf(delivery);
+  const answer = delivery.attempts.at(-1)?.answer;
   const isDisabled = webhook !== undefined && webhook.status !== "ACTIVE";
   return (
     <>
@@ -56,7 +59,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
           op="deliveries.resend"
           input={{ params: { id: delivery.id } }}
           kind="primary"
-          disabled={delivery.webhook_status === "DELETED"}
+          disabled={delivery.webhook_status === "DELETED" || webhook?.forbidden != null}
           message={resent}
         >
           Send again
@@ -64,8 +67,13 @@ export function DeliveryPage({ id }: { readonly id: string }) {
       </Head>
       <div class={`verdict ${tone}`}>
         <State tone={tone}>{words}</State>
-        <p>{why}</p>
-        {todo && <p>{todo}</p>}
+        <p>{explain(delivery, webhook)}</p>
+        {answer && (
+          <p class="break">
+            It answered: <Name>{answer}</Name>
+          </p>
+        )}
+        <Steps steps={stepsFor(delivery, stories.value.get(delivery.webhook_id))} />
       </div>
       <Attempts {...delivery} />
       <h2>What is sent</h2>
@@ -90,11 +98,12 @@ export function DeliveryPage({ id }: { readonly id: string }) {
           sent === "" ? <span class="muted">not shown: it may be a secret</span> : <code class="break">{sent}</code>,
         ])}
       />
-      <Bytes text={delivery.request_body} label="Body, the same bytes in every attempt" />
+      <Bytes text={delivery.request_body} label="Body, the same bytes in every attempt that no fault changed" />
       <SignatureCheck
         body={delivery.request_body}
         workspace={delivery.workspace_id}
-        sent={headerOf(delivery.request_headers, "x-svc-webhook-content-hash")}
+        attempts={delivery.attempts}
+        header={headerOf(delivery.request_headers, "x-svc-webhook-content-hash")}
       />
     </>
   );
@@ -102,7 +111,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
 
 function Attempts(delivery: Whole) {
   const { attempts, created_at, next_attempt_at: next } = delivery;
-  const counted_ = scheduled(delivery);
+  const made = scheduledOf(attempts).length;
   if (attempts.length === 0 && next === null) return null;
   return (
     <>
@@ -115,18 +124,21 @@ function Attempts(delivery: Whole) {
             >
               <summary>
                 <State tone={toneOfStatus(attempt.status)}>{answerOf(attempt)}</State>
-                <span>{attempt.resend ? "sent again by hand" : turnOf(counted_.indexOf(attempt) + 1)}</span>
+                <span>
+                  {turnName(attempt, attempts)}
+                  {attempt.fault && `, fault: ${wordsOf(attempt.fault.effect)}`}
+                </span>
                 <span class="muted number">+{lengthOf(Date.parse(attempt.at) - Date.parse(created_at))}</span>
                 <span class="muted">
                   <VirtualTime at={attempt.at} />
                 </span>
               </summary>
               {attempt.error && <p>{attempt.error.message}</p>}
+              {sentOtherwise([attempt]).map((sentence) => (
+                <p key={sentence}>{sentence.slice(sentence.indexOf(": ") + 2)}</p>
+              ))}
               {attempt.response_body ? (
-                <Bytes
-                  text={attempt.response_body}
-                  label={`The receiver's answer to ${attempt.resend ? "what was sent by hand" : `attempt ${counted_.indexOf(attempt) + 1}`}`}
-                />
+                <Bytes text={attempt.response_body} label={`The receiver's answer to ${turnName(attempt, attempts)}`} />
               ) : (
                 <p class="muted">
                   The receiver {attempt.status === null ? "gave no answer" : "answered without a body"}, after{" "}
@@ -146,7 +158,10 @@ function Attempts(delivery: Whole) {
             ) : (
               <>
                 <State tone="open">to come</State>
-                <span>{turnOf(counted_.length + 1)}</span>
+                <span>
+                  {turnOf(made + 1)}
+                  {delivery.put_off && `, put off by a fault: ${wordsOf(delivery.put_off.effect)}`}
+                </span>
               </>
             )}
             <span class="muted number">+{lengthOf(Date.parse(next) - Date.parse(created_at))}</span>

@@ -2,6 +2,7 @@ import { setClock } from "../state/clock.ts";
 import { type Delivery, deliveries, takeDeliveries } from "../state/deliveries.ts";
 import { readAll } from "../state/read-all.ts";
 import { takeRequests } from "../state/requests.ts";
+import { faults } from "../state/stories.ts";
 import { touch } from "../state/topics.ts";
 import type { EmulatorEvent } from "./stream.ts";
 
@@ -37,6 +38,7 @@ export function apply(events: readonly EmulatorEvent[]): void {
         touch("devices");
         break;
       case "faults":
+        faults.value = event.faults;
         touch("faults");
         break;
       case "snapshots":

@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import { isUnsent, isToBeSkipped as willBeSkipped } from "../../api/webhook-story/standing.ts";
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 
@@ -23,13 +24,16 @@ export const planned = computed(() =>
 
 export const webhookOf = (id: number): Webhook | undefined => webhooks.value?.find((one) => one.id === id);
 
-/** While its webhook is disabled, the attempt that it waits for is skipped (DECISIONS.md, C18). */
-export const isToBeSkipped = ({ next_attempt_at: next, webhook_id, webhook_status }: Delivery): boolean =>
-  next !== null && (webhookOf(webhook_id)?.status ?? webhook_status) !== "ACTIVE";
+/** Of its webhook, as it was read last; where that is not there, as the delivery said. */
+export const statusNow = ({ webhook_id, webhook_status }: Delivery): Delivery["webhook_status"] =>
+  webhookOf(webhook_id)?.status ?? webhook_status;
+
+const decided = (delivery: Delivery) => ({ ...delivery, webhook_status: statusNow(delivery) });
+
+export const isToBeSkipped = (delivery: Delivery): boolean => willBeSkipped(decided(delivery));
 
 /** It did not arrive, and is not tried again by itself. */
-export const isLost = (delivery: Delivery): boolean =>
-  delivery.outcome === "failed" || delivery.outcome.startsWith("skipped") || isToBeSkipped(delivery);
+export const isLost = (delivery: Delivery): boolean => isUnsent(decided(delivery));
 
 const page = 500;
 /** More than this many are not held by a page; the list says so. */

@@ -2,6 +2,7 @@ import { readClock } from "./clock.ts";
 import { readDeliveries, readWebhooks } from "./deliveries.ts";
 import { readRequests } from "./requests.ts";
 import { readStanding } from "./standing.ts";
+import { readFaults } from "./stories.ts";
 import { touchAll, versionOf } from "./topics.ts";
 
 const quietly = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
@@ -12,6 +13,7 @@ export function readAll(): void {
   quietly(readStanding());
   quietly(readDeliveries());
   quietly(readRequests());
+  quietly(readFaults());
   touchAll();
 }
 

@@ -1,65 +1,117 @@
-import { resent as outcomeOf, succeeded } from "../deliveries/explain.ts";
-import { standingOfWebhook } from "../deliveries/standing.ts";
+import { useSignal } from "@preact/signals";
+import { succeeded } from "../../api/webhook-story/attempts.ts";
+import type { Story, Webhook } from "../../api/webhook-story/story.ts";
+import { resent as outcomeOf, stepsWithoutButtons } from "../deliveries/explain.ts";
 import { counted } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Name } from "../parts/name.tsx";
 import { isolated } from "../parts/names.ts";
 import { State } from "../parts/state.tsx";
-import { isLost, newestFirst, planned, type Webhook } from "../state/deliveries.ts";
+import { Steps } from "../parts/steps.tsx";
+import type { Outcome } from "../state/act.ts";
+import { newestFirst, planned } from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";
-import { isForbidden, sentence, todo } from "./sentence.ts";
+import { deliveriesTo, stories, storiesOfDeleted } from "../state/stories.ts";
+
+/** So many have a card at first. */
+const shownAtFirst = 6;
 
 /** What asks for somebody: a card for each webhook that fails, with why, and what to press. */
-export function Attention({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
-  const lost = new Set(newestFirst.value.filter(isLost).map(({ webhook_id }) => webhook_id));
-  const failing = webhooks.filter(
-    ({ id, status, failure_count }) => status !== "ACTIVE" || failure_count > 0 || lost.has(id),
-  );
-  if (failing.length === 0) {
-    return newestFirst.value.length === 0 ? null : (
-      <div class="verdict good calm">
-        <State tone="good">{planned.value.length === 0 ? "Everything arrived" : "Nothing fails"}</State>
-      </div>
-    );
-  }
+export function Attention({
+  webhooks,
+  only,
+}: {
+  readonly webhooks: readonly Webhook[];
+  readonly only?: string | undefined;
+}) {
+  const areAllShown = useSignal(false);
+  const failing = webhooks.flatMap((webhook) => {
+    const story = stories.value.get(webhook.id);
+    return story && asksFor(story) ? [{ webhook, story }] : [];
+  });
+  if (failing.length === 0) return <Calm only={only} />;
+  const shown = areAllShown.value ? failing : failing.slice(0, shownAtFirst);
   return (
     <ul class="attention">
-      {failing.slice(0, 6).map((webhook) => (
+      {shown.map(({ webhook, story }) => (
         <li key={webhook.id}>
-          <Card webhook={webhook} />
+          <Card webhook={webhook} story={story} />
         </li>
       ))}
-      {failing.length > 6 && <li class="muted">And {failing.length - 6} more webhooks fail.</li>}
+      {failing.length > shown.length && (
+        <li>
+          <button type="button" onClick={() => (areAllShown.value = true)}>
+            Show {counted(failing.length - shown.length, "more webhook that fails", "more webhooks that fail")}
+          </button>
+        </li>
+      )}
     </ul>
   );
 }
 
-function Card({ webhook }: { readonly webhook: Webhook }) {
-  const { id, title, url, status, failure_count: failures } = webhook;
-  const standing = standingOfWebhook(webhook);
-  const own = newestFirst.value.filter(({ webhook_id }) => webhook_id === id);
-  const tried = own.find(({ attempts }) => attempts.length > 0 && !succeeded(attempts.at(-1)!));
-  const missing = own.filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting");
-  const resent = tried ?? missing[0];
+/** One that nothing was sent to yet says so in its track. */
+const asksFor = ({ failing, untouched, unsent }: Story): boolean => (failing && !untouched) || unsent.length > 0;
+
+/** Nothing fails of what is there; what was deleted may have left something behind. */
+function Calm({ only }: { readonly only: string | undefined }) {
+  if (newestFirst.value.length === 0) return null;
+  const left = [...storiesOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
+  const lost = left.reduce((sum, [, { unsent }]) => sum + unsent.length, 0);
+  if (lost > 0) {
+    const to = left.filter(([, { unsent }]) => unsent.length > 0);
+    return (
+      <div class="verdict calm">
+        <State tone="none">No webhook that is there fails</State>
+        <p>
+          {counted(lost, "delivery", "deliveries")} to {counted(to.length, "webhook that was", "webhooks that were")}{" "}
+          deleted did not arrive:{" "}
+          <a
+            href={hrefOfPart("deliveries", { webhook: to.length === 1 ? String(to[0]![0]) : undefined, show: "lost" })}
+          >
+            show
+          </a>
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div class="verdict good calm">
+      <State tone="good">{planned.value.length === 0 ? "Everything arrived" : "Nothing fails"}</State>
+    </div>
+  );
+}
+
+function Card({ webhook, story }: { readonly webhook: Webhook; readonly story: Story }) {
+  const { id, title, url, status, workspace, forbidden } = webhook;
+  const missing = deliveriesTo(id).filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting");
+  const tried = missing.find(({ attempts }) => attempts.length > 0 && !succeeded(attempts.at(-1)!));
+  const first = story.failed?.delivery ?? tried ?? missing[0];
   const isDisabled = status !== "ACTIVE";
-  const missed = isForbidden(webhook) ? "address not allowed" : "missed some";
-  const tone = standing.tone === "bad" ? "bad" : "warn";
+  const { tone, words } = story.state.tone === "good" ? { tone: "warn" as const, words: "missed some" } : story.state;
   return (
     <section class={`verdict ${tone}`} aria-label={title}>
       <div class="words">
         <p>
-          <State tone={tone}>{isDisabled || failures > 0 ? standing.words : missed}</State>{" "}
+          <State tone={tone}>{words}</State>{" "}
           <strong>
             <Name>{title}</Name>
           </strong>{" "}
-          <span class="muted break">{url}</span>
+          <span class="muted break">{url}</span>{" "}
+          <span class="muted">
+            of <Name>{workspace}</Name>
+          </span>
         </p>
-        <p>{sentence(webhook, own, tried)}</p>
-        <p class="muted">{todo(webhook)}</p>
+        <p>{[story.trouble, ...story.why].filter((sentence) => sentence !== null).join(" ")}</p>
+        {story.answer !== null && (
+          <p class="break">
+            It answered: <Name>{story.answer}</Name>
+          </p>
+        )}
+        <Steps steps={stepsWithoutButtons(story.steps)} />
       </div>
       <div class="actions">
-        {resent && (
-          <a class="button" href={withTrace(`delivery:${resent.id}`)} aria-label={`Why ${title} fails`}>
+        {first && (
+          <a class="button" href={withTrace(`delivery:${first.id}`)} aria-label={`Why ${title} fails`}>
             Why?
           </a>
         )}
@@ -74,16 +126,7 @@ function Card({ webhook }: { readonly webhook: Webhook }) {
             Enable
           </Action>
         )}
-        {resent && (
-          <Action
-            op="deliveries.resend"
-            input={{ params: { id: resent.id } }}
-            {...(isDisabled ? {} : { kind: "primary" as const })}
-            message={outcomeOf}
-          >
-            Send delivery {resent.id} again
-          </Action>
-        )}
+        {forbidden === null && <SendAgain id={id} story={story} isDisabled={isDisabled} />}
         {missing.length > 1 && (
           <a href={hrefOfPart("deliveries", { webhook: String(id), show: "not-arrived" })}>
             {counted(missing.length, "delivery", "deliveries")} not arrived
@@ -92,4 +135,43 @@ function Card({ webhook }: { readonly webhook: Webhook }) {
       </div>
     </section>
   );
+}
+
+/** What does not come by itself, oldest first, as `svc emulator webhooks resend` sends it; else the one that failed last. */
+function SendAgain({
+  id,
+  story,
+  isDisabled,
+}: {
+  readonly id: number;
+  readonly story: Story;
+  readonly isDisabled: boolean;
+}) {
+  const { unsent, failed } = story;
+  const kind = isDisabled ? {} : { kind: "primary" as const };
+  const one = unsent.length === 1 ? unsent[0] : unsent.length === 0 ? failed?.delivery : undefined;
+  if (one) {
+    return (
+      <Action op="deliveries.resend" input={{ params: { id: one.id } }} {...kind} message={outcomeOf}>
+        Send delivery {one.id} again
+      </Action>
+    );
+  }
+  if (unsent.length === 0) return null;
+  return (
+    <Action op="emulator-webhooks.resend" input={{ params: { id } }} {...kind} message={resentAll}>
+      Send {unsent.length} again
+    </Action>
+  );
+}
+
+function resentAll({
+  items,
+  left,
+}: {
+  readonly items: readonly { readonly id: number }[];
+  readonly left: number;
+}): Outcome {
+  if (left === 0) return `All ${items.length} arrived`;
+  return { tone: "bad", words: `Sent again until delivery ${items.at(-1)?.id ?? "?"}; ${left} have not arrived still` };
 }

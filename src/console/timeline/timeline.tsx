@@ -1,11 +1,15 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import type { Happened } from "../../api/webhook-story/nothing-sent.ts";
+import { call } from "../api/call.ts";
 import { dateOf, timeOf } from "../format.ts";
 import { Command } from "../parts/command-popover.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
 import { Newest } from "../parts/newest.tsx";
 import { nowSeconds } from "../state/clock.ts";
 import { newestFirst, total, webhooks } from "../state/deliveries.ts";
+import { useLoaded } from "../state/loaded.ts";
+import { stories } from "../state/stories.ts";
 import { Attention } from "./attention.tsx";
 import { between } from "./axis.ts";
 import { TrackRow } from "./track-row.tsx";
@@ -24,6 +28,11 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
         : newestFirst.value.filter(({ webhook_id }) => String(webhook_id) === only);
     return timelineOf(wanted, hooks.value, nowSeconds.value);
   });
+  // Why nothing was sent to one can be said where it is known what happened.
+  const isAsked = hooks.value.some(({ id }) => stories.value.get(id)?.untouched);
+  const happened = useLoaded(String(isAsked), ["contracts"], async () =>
+    isAsked ? call("activities.list") : undefined,
+  );
   if (webhooks.value === undefined) return <p class="muted">Reading…</p>;
   return (
     <>
@@ -44,8 +53,8 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
         )
       ) : (
         <>
-          <Attention webhooks={hooks.value} />
-          <Tracks drawn={drawn.value} />
+          <Attention webhooks={hooks.value} only={only} />
+          <Tracks drawn={drawn.value} happened={happened.value.value} />
           <Newest
             shown={newestFirst.value.length}
             of={total.value}
@@ -59,7 +68,13 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
   );
 }
 
-function Tracks({ drawn }: { readonly drawn: ReturnType<typeof timelineOf> }) {
+function Tracks({
+  drawn,
+  happened,
+}: {
+  readonly drawn: ReturnType<typeof timelineOf>;
+  readonly happened: Happened | undefined;
+}) {
   const { axis, tracks, now } = drawn;
   const scroller = useRef<HTMLElement>(null);
   const seen = useSignal({ from: 0, to: 3_000 });
@@ -111,7 +126,7 @@ function Tracks({ drawn }: { readonly drawn: ReturnType<typeof timelineOf> }) {
           </span>
         </div>
         {tracks.map((track) => (
-          <TrackRow key={track.id} track={track} from={from} to={to} />
+          <TrackRow key={track.id} track={track} happened={happened} from={from} to={to} />
         ))}
         <div class="now-line" style={{ left: `${now}px` }} />
       </div>

@@ -1,15 +1,16 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
+import { type Happened, nothingSent } from "../../api/webhook-story/nothing-sent.ts";
 import { isoSeconds } from "../../base/clock.ts";
-import { standingOfWebhook } from "../deliveries/standing.ts";
-import { counted } from "../format.ts";
+import { counted, timeOf } from "../format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Name } from "../parts/name.tsx";
 import { isolated } from "../parts/names.ts";
 import { State } from "../parts/state.tsx";
 import type { Webhook } from "../state/deliveries.ts";
 import { go, href, hrefOfPart, withTrace } from "../state/route.ts";
+import { stories } from "../state/stories.ts";
 import { destination } from "./arrows.ts";
 import type { Mark, Track } from "./tracks.ts";
 
@@ -21,7 +22,17 @@ const glyphs = new Map([
 ]);
 
 /** One subscription, and its attempts in a row. One stop for the Tab key: arrows go from mark to mark. */
-export function TrackRow({ track, from, to }: { readonly track: Track; readonly from: number; readonly to: number }) {
+export function TrackRow({
+  track,
+  happened,
+  from,
+  to,
+}: {
+  readonly track: Track;
+  readonly happened: Happened | undefined;
+  readonly from: number;
+  readonly to: number;
+}) {
   const { webhook, marks, id, slots } = track;
   const active = useSignal<string | undefined>(undefined);
   const isMoving = useRef(false);
@@ -53,10 +64,15 @@ export function TrackRow({ track, from, to }: { readonly track: Track; readonly 
           <Name>{webhook?.title ?? `Webhook ${id}`}</Name>
         </a>
         {webhook ? <Standing webhook={webhook} /> : <State tone="none">deleted</State>}
+        {webhook && (
+          <span class="muted">
+            of <Name>{webhook.workspace}</Name>
+          </span>
+        )}
         <span class="muted url">{webhook?.url}</span>
       </div>
       {marks.length === 0 ? (
-        <p class="muted nothing">nothing was sent</p>
+        <p class="muted nothing">{webhook ? nothingSent(webhook, happened, timeOf) : "nothing was sent"}</p>
       ) : (
         <div
           class="marks"
@@ -84,7 +100,7 @@ export function TrackRow({ track, from, to }: { readonly track: Track; readonly 
 
 function Standing({ webhook }: { readonly webhook: Webhook }) {
   const { status, failure_count: failures } = webhook;
-  const { tone, words } = standingOfWebhook(webhook);
+  const { tone, words } = stories.value.get(webhook.id)?.state ?? { tone: "none", words: "…" };
   return (
     <>
       <State tone={tone}>{words}</State>

@@ -1,5 +1,6 @@
 import { failuresUntilDisabled, retryDelaysMs } from "../../api/webhook-retries.ts";
-import { nameOf, scheduled, succeeded, turnOf } from "../deliveries/explain.ts";
+import { scheduledOf, succeeded, turnOf } from "../../api/webhook-story/attempts.ts";
+import { nameOf } from "../deliveries/explain.ts";
 import { lengthOf } from "../format.ts";
 import type { Tone } from "../parts/tone.ts";
 import type { Delivery, Webhook } from "../state/deliveries.ts";
@@ -100,7 +101,7 @@ const reasons = new Map([
 function toCome(delivery: Delivery, webhook: Webhook | undefined, isSupposing: boolean): Moment[] {
   const { id, next_attempt_at: next, created_at } = delivery;
   if (next === null) return [];
-  const made = scheduled(delivery).length;
+  const made = scheduledOf(delivery.attempts).length;
   const begun = Date.parse(created_at);
   const isSkipped = webhook?.status !== "ACTIVE";
   const mark = (number: number, at: number, kind: "planned" | "supposed", words: string): Moment => ({

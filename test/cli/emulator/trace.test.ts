@@ -151,7 +151,7 @@ describe("svc emulator trace", () => {
         `2031-01-02T03:04:05.000Z delivery:1 > attempt:1.1 attempt 1: ${refused}  the first attempt`,
         `2031-01-02T03:09:05.000Z delivery:1 > attempt:1.2 attempt 2: ${refused}  retry 1, 5 min after ${refused}; somebody moved time`,
         `2031-01-02T03:19:05.000Z delivery:1 > attempt:1.3 attempt 3: ${refused}  retry 2, 10 min after ${refused}; somebody moved time`,
-        `2031-01-02T03:19:05.000Z somebody > attempt:1.4 attempt 4 of delivery:1: ${refused}  ${resender(lines)} asked to send it once more`,
+        `2031-01-02T03:19:05.000Z somebody > attempt:1.4 resend 1 of delivery:1: ${refused}  ${resender(lines)} asked to send it once more`,
       ],
     );
   });

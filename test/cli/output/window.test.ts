@@ -41,9 +41,9 @@ describe("a table on a terminal", () => {
     assert.equal(
       out,
       [
-        "ID  TITLE                   STATUS  FAILURE COUNT  URL                  ONLY FO…",
-        ' 1  契約の通知を受け取る係  ACTIVE              0  http://127.0.0.1:9…  ["CONTR…',
-        ' 2  Plain                   ACTIVE              0  http://127.0.0.1:9…  ["CONTR…',
+        "ID  WORKSPA…  TITLE                   STATUS  FAILURE COUNT  URL        ONLY FO…",
+        ' 1  Northwi…  契約の通知を受け取る係  ACTIVE              0  http://1…  ["CONTR…',
+        ' 2  Northwi…  Plain                   ACTIVE              0  http://1…  ["CONTR…',
         "",
       ].join("\n"),
     );
@@ -57,9 +57,9 @@ describe("a table on a terminal", () => {
     assert.deepEqual(at[80], {
       exit: 0,
       out: [
-        "ID  CLUSTER ID  TITLE                   STATUS  FAILURE COUNT  URL",
-        " 1  eu-1        契約の通知を受け取る係  ACTIVE              0  http://127.0.0.1…",
-        " 2  eu-1        Plain                   ACTIVE              0  http://127.0.0.1…",
+        "ID  WORKSPACE      TITLE                   STATUS  FAILURE COUNT  URL",
+        " 1  Northwind Le…  契約の通知を受け取る係  ACTIVE              0  http://127.0.…",
+        " 2  Northwind Le…  Plain                   ACTIVE              0  http://127.0.…",
         "",
       ].join("\n"),
       err: "",
@@ -67,9 +67,9 @@ describe("a table on a terminal", () => {
     assert.deepEqual(at[60], {
       exit: 0,
       out: [
-        "ID  CLUSTER ID  TITLE        STATUS  FAILURE COUNT  URL",
-        " 1  eu-1        契約の通知…  ACTIVE              0  http://…",
-        " 2  eu-1        Plain        ACTIVE              0  http://…",
+        "ID  WORKSPA…  TITLE          STATUS  FAILURE COUNT  URL",
+        " 1  Northwi…  契約の通知を…  ACTIVE              0  http://…",
+        " 2  Northwi…  Plain          ACTIVE              0  http://…",
         "",
       ].join("\n"),
       err: "",

@@ -16,6 +16,7 @@ describe("subscriptions, over the control plane", () => {
           id,
           cluster_id: "eu-1",
           workspace_id: 1,
+          workspace: "Northwind Legal",
           title: "Hooks",
           url: "http://127.0.0.1:9/hooks",
           only_for_activities: ["CONTRACT_CREATED"],
@@ -48,9 +49,63 @@ describe("subscriptions, over the control plane", () => {
     assert.deepEqual(await seen(`webhooks/${id}/disable`), ["DISABLED_BY_USER", 0]);
   });
 
-  it("emulator-webhooks.enable and emulator-webhooks.disable do not know others (no-such-webhook)", async (t) => {
+  it("emulator-webhooks.resend sends what did not arrive, oldest first, until one fails", async (t) => {
+    const running = await emulator(t);
+    const sink = await receiver(t);
+    const id = await subscribe(running, sink.url);
+    await running.ask("POST", `webhooks/${id}/disable`);
+    for (let made = 0; made < 3; made += 1) await createContract(running);
+    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const resend = async () => {
+      const { body } = await running.ask("POST", `webhooks/${id}/resend`);
+      const { items, left } = body as { items: { id: number; standing: string }[]; left: number };
+      return [items.map((item) => [item.id, item.standing]), left];
+    };
+    let answered = 0;
+    sink.answer((_, response) => {
+      answered += 1;
+      response.writeHead(answered === 2 ? 500 : 204).end();
+    });
+    assert.deepEqual(await resend(), [
+      [
+        [1, "delivered"],
+        [2, "skipped: webhook disabled"],
+      ],
+      2,
+    ]);
+    assert.deepEqual(await resend(), [
+      [
+        [2, "delivered"],
+        [3, "delivered"],
+      ],
+      0,
+    ]);
+    assert.deepEqual(await resend(), [[], 0]);
+  });
+
+  it("activities.list counts what happened, whether or not somebody wanted it", async (t) => {
+    const running = await emulator(t);
+    await createContract(running);
+    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await createContract(running);
+    assert.deepEqual(plain(await running.ask("GET", "activities")), {
+      status: 200,
+      body: [
+        {
+          workspace_id: 1,
+          workspace: "Northwind Legal",
+          activity: "CONTRACT_CREATED",
+          count: 2,
+          first_at: now,
+          last_at: "2031-01-02T03:05:05.000Z",
+        },
+      ],
+    });
+  });
+
+  it("emulator-webhooks.enable, emulator-webhooks.disable and emulator-webhooks.resend do not know others (no-such-webhook)", async (t) => {
     const { ask } = await emulator(t);
-    for (const verb of ["enable", "disable"]) {
+    for (const verb of ["enable", "disable", "resend"]) {
       assert.deepEqual(plain(await ask("POST", `webhooks/99/${verb}`)), {
         status: 404,
         body: {
@@ -69,7 +124,7 @@ describe("deliveries, over the control plane", () => {
   it("deliveries.list shows every delivery with its attempts, and nothing is dropped silently", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
-    sink.answer(503);
+    sink.answer((_, response) => void response.writeHead(503).end("busy\n  still"));
     const id = await subscribe(running, sink.url);
     const contract = await createContract(running);
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -86,9 +141,22 @@ describe("deliveries, over the control plane", () => {
       composite_id: `T-${contract}`,
       webhook_status: "ACTIVE",
       outcome: "retrying",
+      standing: "retrying",
       next_attempt_at: "2031-01-02T03:09:05.000Z",
+      put_off: null,
       created_at: now,
-      attempts: [{ number: 1, resend: false, planned_at: now, at: now, status: 503, error: null }],
+      attempts: [
+        {
+          number: 1,
+          resend: false,
+          planned_at: now,
+          at: now,
+          status: 503,
+          error: null,
+          fault: null,
+          answer: "busy still",
+        },
+      ],
     };
     assert.deepEqual({ items, total }, { items: [expected], total: 1 });
     for (const [query, count] of [

@@ -68,7 +68,7 @@ describe("the limits of an attempt", () => {
     const late = post(sink.url);
     await slower;
     await wall.pass(61_000);
-    const error = { code: "response_timeout", message: "The receiver did not answer in time." };
+    const error = { code: "response_timeout", message: "The receiver did not answer within 60 s." };
     assert.deepEqual(await late, { error });
   });
 
@@ -79,7 +79,7 @@ describe("the limits of an attempt", () => {
     const post = poster(t, { connectTimeoutMs: 50 });
     t.after(() => void silent.close());
     assert.deepEqual(await post(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`), {
-      error: { code: "connect_timeout", message: "The receiver did not accept a connection in time." },
+      error: { code: "connect_timeout", message: "The receiver did not accept a connection within 0.05 s." },
     });
   });
 });

@@ -7,7 +7,7 @@ import { tokensCreate, workspacesCreate } from "./masked.ts";
 import { emulatorOpen } from "./open-console.ts";
 import { emulatorRepair } from "./repair.ts";
 import { emulatorDeliveries, emulatorRequests } from "./requests.ts";
-import { deliveriesResend } from "./resend.ts";
+import { deliveriesResend, webhooksResend } from "./resend.ts";
 import { emulatorSeedSchema } from "./seed-schema.ts";
 import { snapshotDiff } from "./snapshot-diff.ts";
 import { emulatorStart } from "./start.ts";
@@ -34,6 +34,7 @@ export const commands: readonly Command[] = [
   emulatorRequests,
   emulatorDeliveries,
   deliveriesResend,
+  webhooksResend,
   deviceApprove,
   deviceDeny,
   emulatorRepair,

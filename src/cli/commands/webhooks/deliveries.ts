@@ -115,11 +115,16 @@ export async function followDeliveries({ flags }: InputOf<FollowedFlags>, contex
 
 function line({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {
   const about = contract === null ? "" : ` ${contract}`;
-  const what = attempt === null ? outcome : `attempt ${attempt.number}: ${answerOf(attempt)}, ${outcome}`;
+  const what =
+    attempt === null
+      ? outcome
+      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${answerOf(attempt)}${scripted(attempt)}, ${outcome}`;
   const next = event.next_attempt_at === null ? "" : `, next ${event.next_attempt_at}`;
   const skipped = next !== "" && event.webhook_status !== "ACTIVE" ? ` is skipped: ${event.webhook_status}` : "";
   return `${at} delivery ${id} ${activity}${about} ${what}${next}${skipped}`;
 }
+
+const scripted = ({ fault }: Listed["attempts"][number]): string => (fault === null ? "" : ` (fault: ${fault.effect})`);
 
 const answerOf = (attempt: Listed["attempts"][number] | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);

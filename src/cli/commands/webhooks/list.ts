@@ -4,6 +4,7 @@ import { refuseRealService } from "./why.ts";
 
 const columns = [
   "id",
+  { name: "workspace", cut: 1 },
   { name: "title", cut: 3 },
   "status",
   "failure_count",

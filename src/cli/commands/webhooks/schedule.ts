@@ -2,6 +2,7 @@ import type { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { failuresUntilDisabled, nextAttemptAt, retryDelaysMs } from "../../../api/webhook-retries.ts";
+import { scheduledOf } from "../../../api/webhook-story/attempts.ts";
 import { type Context, command } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 
@@ -121,18 +122,20 @@ function plannedRow(delivery: Delivery, webhook: Webhook | undefined) {
     activity,
     contract_id,
     composite_id,
-    attempt: attempts.length + 1,
+    attempt: scheduledOf(attempts).length + 1,
     reason: reasonOf(delivery, webhook),
   };
 }
 
-function reasonOf({ attempts, next_attempt_at: at }: Delivery, webhook: Webhook | undefined): string {
-  const scheduled = attempts.filter(({ resend }) => !resend);
-  const last = scheduled.at(-1);
-  const when =
+function reasonOf({ attempts, next_attempt_at: at, put_off }: Delivery, webhook: Webhook | undefined): string {
+  const last = scheduledOf(attempts).at(-1);
+  const by =
+    put_off && `put off by a scripted fault: ${put_off.effect}${put_off.by === null ? "" : ` (${put_off.by})`}`;
+  const turn =
     last === undefined || at === null
-      ? "first attempt, at once"
+      ? `first attempt${by ? "" : ", at once"}`
       : `${minutes(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
+  const when = by ? `${turn}, ${by}` : turn;
   if (webhook === undefined) return `${when}; will be skipped: the subscription is deleted`;
   if (webhook.status !== "ACTIVE") return `${when}; will be skipped: the subscription is ${webhook.status}`;
   const left = failuresUntilDisabled - webhook.failure_count;

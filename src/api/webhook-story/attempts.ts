@@ -1,0 +1,80 @@
+import { lookupTable } from "../../base/lookup-table.ts";
+import type { listDeliveries } from "../emulator/deliveries.ts";
+import type { ResultOf } from "../operation.ts";
+import { failuresUntilDisabled } from "../webhook-retries.ts";
+
+export type Delivery = ResultOf<typeof listDeliveries>["items"][number];
+export type Attempt = Delivery["attempts"][number];
+
+/** 2xx alone is success (DECISIONS.md, C18). */
+export const succeeded = ({ status }: { readonly status: number | null }): boolean =>
+  status !== null && status >= 200 && status < 300;
+
+/** Of the schedule, without those that a person asked for. */
+export const scheduledOf = <One extends { readonly resend: boolean }>(attempts: readonly One[]): readonly One[] =>
+  attempts.filter(({ resend }) => !resend);
+
+/** `attempt 3 of 6`: six failures in a row disable a webhook, and only one enabled again has a seventh attempt. */
+export const turnOf = (number: number): string =>
+  number <= failuresUntilDisabled ? `attempt ${number} of ${failuresUntilDisabled}` : `attempt ${number}, the last`;
+
+type Numbered = Pick<Attempt, "number" | "resend">;
+
+/** `attempt 3 of 6`, or `resend 1` of one that a person asked for: each is counted by itself. */
+export function turnName(attempt: Numbered, all: readonly Numbered[]): string {
+  const place = all.filter(({ resend, number }) => resend === attempt.resend && number <= attempt.number).length;
+  return attempt.resend ? `resend ${place}` : turnOf(place);
+}
+
+/** What led to an attempt that failed, where scripted trouble did: the receiver got what nobody meant to send it, or nothing. */
+export const blamedFault = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
+  fault !== null && fault.effect in blamed ? fault.effect : undefined;
+
+/** What each does that may make an attempt fail; those that only come later do not. */
+const blamed = lookupTable({
+  drop: "kept it from being sent",
+  tamper: "had changed the body after it was signed",
+  wrong_key: "had signed it with another key",
+  duplicate: "had sent it twice",
+});
+
+/** What an attempt brought, in a sentence. */
+export function troubleOf(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
+  const { status, error } = attempt;
+  const effect = blamedFault(attempt);
+  if (effect === "drop") return `A scripted fault ${blamed.drop} (drop).`;
+  const brought =
+    status !== null ? `The receiver answered ${status}` : withoutPeriod(error?.message ?? "There was no answer");
+  return effect === undefined ? `${brought}.` : `${brought}; a scripted fault ${blamed[effect]} (${effect}).`;
+}
+
+/** The same in a few words: `answered 401 (fault: tamper)`, `connection refused`. */
+export function shortTroubleOf(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
+  const { status, error } = attempt;
+  const effect = blamedFault(attempt);
+  const brought = status === null ? (error?.code ?? "no answer").replaceAll("_", " ") : `answered ${status}`;
+  return effect === undefined ? brought : `${brought} (fault: ${effect})`;
+}
+
+/** What was not sent as it should have been, in a sentence for each effect: `Attempt 1 of 6 was signed with another key`. */
+export function sentOtherwise(attempts: readonly Pick<Attempt, "number" | "resend" | "fault">[]): readonly string[] {
+  return Object.entries(otherwise).flatMap(([effect, what]) => {
+    const hit = attempts.filter(({ fault }) => fault?.effect === effect).map((one) => turnName(one, attempts));
+    return hit.length === 0 ? [] : [`${capital(hit.join("; "))}: a scripted fault ${what}`];
+  });
+}
+
+const otherwise = lookupTable({
+  drop: "kept it from being sent: the receiver got nothing.",
+  tamper:
+    "changed the body after it was signed: the receiver got other bytes than these, which the signature does not fit.",
+  wrong_key: "signed it with another key: the receiver got these bytes with a signature that does not fit them.",
+  duplicate: "sent it twice.",
+});
+
+/** Whether its bytes, or its signature, were those that are shown. */
+export const wasSentSo = ({ fault }: Pick<Attempt, "fault">): boolean =>
+  fault === null || !["drop", "tamper", "wrong_key"].includes(fault.effect);
+
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const withoutPeriod = (text: string): string => text.replace(/\.$/, "");

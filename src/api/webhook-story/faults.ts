@@ -1,0 +1,38 @@
+import { fits } from "../../base/path-pattern.ts";
+import type { listFaults } from "../emulator/faults.ts";
+import type { ResultOf } from "../operation.ts";
+import type { Step } from "./causes.ts";
+
+export type Fault = ResultOf<typeof listFaults>[number];
+
+interface Receiver {
+  readonly id: number;
+  readonly url: string;
+  readonly only_for_activities: readonly string[];
+}
+
+/** The scripted faults that may act on what is sent to a webhook, of which none is used up. */
+export const actingOn = ({ id, url, only_for_activities: wanted }: Receiver, faults: readonly Fault[]) =>
+  faults.filter(
+    (fault) =>
+      fault.direction === "outgoing" &&
+      !isUsedUp(fault) &&
+      (fault.webhook === undefined || fault.webhook === id) &&
+      (fault.activity === undefined || wanted.includes(fault.activity)) &&
+      (fault.path === undefined || (URL.canParse(url) && fits(new URL(url).pathname, fault.path))),
+  );
+
+export const isUsedUp = ({ count, hit }: Fault): boolean => count !== undefined && hit >= count;
+
+/** `Scripted fault 1 acts on what is sent to it: tamper, 3 times until now.` */
+export const faultSentence = ({ id, effect, hit }: Fault): string =>
+  `Scripted fault ${id} acts on what is sent to it: ${effect}, ${times(hit)} until now.`;
+
+const times = (count: number): string => (count === 0 ? "never" : count === 1 ? "once" : `${count} times`);
+
+/** What ends it. */
+export const endOfFault = ({ id, effect }: Fault): Step => ({
+  kind: "fault",
+  words: `To end the scripted fault ${id} (${effect})`,
+  command: `svc emulator fault remove ${id}`,
+});

@@ -1,0 +1,33 @@
+interface Waiting {
+  readonly acts: Set<() => void>;
+  readonly tellAll: () => void;
+}
+
+/** What waits for each signal: it has one listener of ours, however many wait. Node takes more than ten for a leak. */
+const waiting = new WeakMap<AbortSignal, Waiting>();
+
+/** Calls once, when the signal is aborted, which it must not be yet. Returns the function that ends the waiting. */
+export function onAbort(signal: AbortSignal, act: () => void): () => void {
+  const all = waiting.get(signal) ?? listenTo(signal);
+  // The same function may wait twice.
+  const one = () => act();
+  all.acts.add(one);
+  return () => {
+    all.acts.delete(one);
+    if (all.acts.size > 0 || waiting.get(signal) !== all) return;
+    waiting.delete(signal);
+    signal.removeEventListener("abort", all.tellAll);
+  };
+}
+
+function listenTo(signal: AbortSignal): Waiting {
+  const acts = new Set<() => void>();
+  const tellAll = () => {
+    waiting.delete(signal);
+    for (const act of [...acts]) act();
+  };
+  signal.addEventListener("abort", tellAll, { once: true });
+  const all = { acts, tellAll };
+  waiting.set(signal, all);
+  return all;
+}

@@ -1,0 +1,81 @@
+import type { Webhook } from "../../../api/webhook-story/story.ts";
+import { nearest } from "../../../base/suggest.ts";
+import type { Client } from "../../../client/client.ts";
+import type { Context } from "../../command.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
+
+export type Asking = Pick<Context, "signal"> & { readonly client: Client };
+
+/** So many are named beside each other. */
+const mostNamed = 5;
+
+/**
+ * The webhooks that an argument means: by id, URL, title, or workspace. A number that is the id of none may be that of
+ * one that was deleted: undefined where no title or workspace is called so either.
+ */
+export async function namedWebhooks(
+  asked: string,
+  all: readonly Webhook[],
+  { client, signal }: Asking,
+): Promise<readonly Webhook[] | undefined> {
+  const exact = all.filter(({ id, url }) => String(id) === asked || url === asked);
+  if (exact.length > 0) return exact;
+  const { listWorkspaces } = await import("../../../api/emulator/state/state.ts");
+  const workspaces = await client.call(listWorkspaces, {}, { signal });
+  const owners = namedSo(asked, workspaces, ({ name }) => name).concat(
+    workspaces.filter(({ id }) => String(id) === asked),
+  );
+  const titled = namedSo(asked, all, ({ title }) => title);
+  const found = all.filter((one) => titled.includes(one) || owners.some(({ id }) => id === one.workspace_id));
+  if (titled.length > 0 && owners.length > 0 && found.length > titled.length) {
+    throw new UsageError(`"${asked}" is the title of a webhook, and the name of a workspace`, {
+      hint: `Give an id. ${offer(found)}`,
+    });
+  }
+  const distinct = new Set(titled.map(({ title }) => title)).size + new Set(owners.map(({ id }) => id)).size;
+  if (distinct > 1) {
+    const names = [...titled.map(({ title }) => title), ...owners.map(({ name, id }) => `${name} (workspace ${id})`)];
+    throw new UsageError(`"${asked}" may be ${cutShort([...new Set(names)], ", ")}`, {
+      hint: found.length > 0 ? `Give an id. ${offer(found)}` : "Give the whole name.",
+    });
+  }
+  if (found.length > 0) return found;
+  const [owner] = owners;
+  if (owner && String(owner.id) !== asked) {
+    throw missing(`The workspace "${owner.name}" (${owner.id}) has no webhook.`, undefined);
+  }
+  if (/^\d+$/.test(asked)) return undefined;
+  throw missing(
+    `There is no webhook "${asked}".`,
+    near(asked, [
+      ...all.map(({ title }) => title),
+      ...workspaces.map(({ name }) => name),
+      ...all.map(({ url }) => url),
+    ]),
+  );
+}
+
+/** Says that there is none, and what was probably meant. */
+export const missing = (message: string, hint: string | undefined): CommandFailed =>
+  new CommandFailed("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
+
+function near(asked: string, names: readonly string[]): string | undefined {
+  const wanted = asked.toLowerCase();
+  const within = [...new Set(names.filter((name) => name.toLowerCase().includes(wanted)))];
+  const typed = nearest(asked, names);
+  const found = within.length > 0 ? within : typed === undefined ? [] : [typed];
+  return found.length === 0 ? undefined : `Did you mean ${cutShort(found, " or ")}?`;
+}
+
+/** Those with exactly that name, in any case; else those whose name begins with it. */
+function namedSo<T>(asked: string, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
+  const wanted = asked.toLowerCase();
+  const exact = all.filter((one) => nameOf(one).toLowerCase() === wanted);
+  return exact.length > 0 ? exact : all.filter((one) => nameOf(one).toLowerCase().startsWith(wanted));
+}
+
+const cutShort = (all: readonly string[], between: string): string =>
+  `${all.slice(0, mostNamed).join(between)}${all.length > mostNamed ? `${between}${all.length - mostNamed} more` : ""}`;
+
+const described = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
+const offer = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(described), "; ")}`;

@@ -1,0 +1,45 @@
+import { isUsedUp } from "../../api/webhook-story/faults.ts";
+import type { Context } from "../command.ts";
+import { type CheckResult, warning } from "./check.ts";
+
+/** So many are named. */
+const named = 5;
+
+/** What an emulator was told to do to requests and webhooks, which look broken then: nothing where that is nothing. */
+export async function webhookFindings(context: Context): Promise<CheckResult[]> {
+  const { signal } = context;
+  // Where none is meant there is nothing to ask, and that it does not answer is said of the services.
+  const client = await context.client("emulator").catch(() => undefined);
+  if (!client) return [];
+  const [{ listFaults }, { listControlWebhooks }] = await Promise.all([
+    import("../../api/emulator/faults.ts"),
+    import("../../api/emulator/webhooks.ts"),
+  ]);
+  const once = { signal, retries: 0, timeoutMs: 3_000 };
+  const found = await Promise.all([
+    client.call(listFaults, {}, once),
+    client.call(listControlWebhooks, {}, once),
+  ]).catch(() => undefined);
+  if (!found) return [];
+  const faults = found[0].filter((fault) => !isUsedUp(fault));
+  const stopped = found[1].filter(({ status, forbidden }) => status !== "ACTIVE" || forbidden !== null);
+  const findings: CheckResult[] = [];
+  if (faults.length > 0) {
+    const all = faults.map(({ id, direction, effect, status }) => `${id} (${direction}${told(effect ?? status)})`);
+    const detail = `Scripted faults act: ${listed(all)}`;
+    findings.push(warning("faults", detail, `To end one: svc emulator fault remove ${faults[0]!.id}`));
+  }
+  if (stopped.length > 0) {
+    const all = stopped.map(
+      ({ id, status, forbidden }) =>
+        `${id} (${status === "ACTIVE" && forbidden !== null ? "address not allowed" : status})`,
+    );
+    findings.push(warning("webhooks", `Nothing is sent to ${listed(all)}`, "To see why: svc webhooks why"));
+  }
+  return findings;
+}
+
+const told = (effect: string | number | undefined): string => (effect === undefined ? "" : `, ${effect}`);
+
+const listed = (all: readonly string[]): string =>
+  `${all.slice(0, named).join(", ")}${all.length > named ? ` and ${all.length - named} more` : ""}`;

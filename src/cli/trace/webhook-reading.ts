@@ -1,0 +1,83 @@
+import type { listDeliveries } from "../../api/emulator/deliveries.ts";
+import type { ResultOf } from "../../api/operation.ts";
+import type { Delivery } from "../../api/webhook-story/attempts.ts";
+import { deletedStory, type Webhook, webhookStory } from "../../api/webhook-story/story.ts";
+import type { Client } from "../../client/client.ts";
+import type { Gone, Read } from "./failing-webhook.ts";
+
+type Asking = { readonly client: Client; readonly signal: AbortSignal };
+type Page = ResultOf<typeof listDeliveries>;
+
+/** What one call of the log takes, and so many of the newest are looked at, as in the console. */
+const page = 500;
+const most = 10_000;
+
+/** The stories of webhooks, in as few requests as that takes. */
+export async function readStories(webhooks: readonly Webhook[], asking: Asking): Promise<Read[]> {
+  const { client, signal } = asking;
+  const [{ listFaults }, { deliveries, isWhole }] = await Promise.all([
+    import("../../api/emulator/faults.ts"),
+    readLog(webhooks.length === 1 ? webhooks[0]!.id : undefined, asking),
+  ]);
+  const faults = await client.call(listFaults, {}, { signal });
+  const own = byWebhook(deliveries);
+  const read: Read[] = [];
+  for (const webhook of webhooks) {
+    // What is older than all that was looked at is of the few that were told nothing since.
+    const known = own.get(webhook.id) ?? (isWhole ? [] : (await firstPage(webhook.id, asking)).items);
+    read.push({ webhook, deliveries: known, story: webhookStory(webhook, { deliveries: known, faults, at }) });
+  }
+  if (read.every(({ story, deliveries: known }) => !story.untouched || known.length > 0)) return read;
+  const { listActivities } = await import("../../api/emulator/activities.ts");
+  const happened = await client.call(listActivities, {}, { signal });
+  return read.map((one) => {
+    if (!one.story.untouched || one.webhook.status === "DELETED") return one;
+    return { ...one, story: webhookStory(one.webhook, { deliveries: one.deliveries, faults, happened, at }) };
+  });
+}
+
+/** What belongs to each webhook. */
+function byWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Delivery[]> {
+  const own = new Map<number, Delivery[]>();
+  for (const one of deliveries) {
+    const there = own.get(one.webhook_id);
+    if (there) there.push(one);
+    else own.set(one.webhook_id, [one]);
+  }
+  return own;
+}
+
+/** Of a webhook that is there no more; undefined where no delivery of it is kept. */
+export async function readGone(id: number, asking: Asking): Promise<Read | undefined> {
+  const { deliveries } = await readLog(id, asking);
+  const [first] = deliveries;
+  if (!first) return undefined;
+  const webhook: Gone = { id, workspace_id: first.workspace_id, status: "DELETED" };
+  return { webhook, deliveries, story: deletedStory(deliveries) };
+}
+
+/** With why each attempt was made, and what led to it; of the newest deliveries. */
+export async function withTrace(read: Read, { client, signal }: Asking): Promise<Read> {
+  if (read.deliveries.length === 0) return { ...read, trace: { nodes: [], planned: [] } };
+  const { showTrace } = await import("../../api/emulator/traces.ts");
+  const trace = await client.call(showTrace, { params: { ref: `webhook:${read.webhook.id}` } }, { signal });
+  return { ...read, trace };
+}
+
+/** Times stand as the service writes them. */
+const at = (iso: string): string => iso;
+
+async function firstPage(webhook: number | undefined, { client, signal }: Asking, offset = 0): Promise<Page> {
+  const { listDeliveries } = await import("../../api/emulator/deliveries.ts");
+  return client.call(listDeliveries, { query: { webhook, limit: page, offset } }, { signal });
+}
+
+async function readLog(webhook: number | undefined, asking: Asking) {
+  const found = new Map<number, Delivery>();
+  for (let offset = 0; ; offset += page) {
+    const { items, total } = await firstPage(webhook, asking, offset);
+    for (const one of items) found.set(one.id, one);
+    const isWhole = items.length < page || offset + items.length >= total;
+    if (isWhole || found.size >= most) return { deliveries: [...found.values()], isWhole };
+  }
+}

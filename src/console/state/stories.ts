@@ -1,0 +1,45 @@
+import { computed, signal } from "@preact/signals";
+import type { Delivery } from "../../api/webhook-story/attempts.ts";
+import type { Fault } from "../../api/webhook-story/faults.ts";
+import { deletedStory, type Story, webhookStory } from "../../api/webhook-story/story.ts";
+import { call } from "../api/call.ts";
+import { timeOf } from "../format.ts";
+import { deliveries, webhooks } from "./deliveries.ts";
+
+/** The scripted trouble there is. */
+export const faults = signal<readonly Fault[]>([]);
+
+export const readFaults = async (): Promise<void> => {
+  faults.value = await call("faults.list");
+};
+
+const byWebhook = computed(() => {
+  const own = new Map<number, Delivery[]>();
+  for (const delivery of deliveries.value.values()) {
+    const there = own.get(delivery.webhook_id);
+    if (there) there.push(delivery);
+    else own.set(delivery.webhook_id, [delivery]);
+  }
+  return own;
+});
+
+/** The deliveries of a webhook, newest first. */
+export const deliveriesTo = (id: number): readonly Delivery[] =>
+  (byWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
+
+/** What is told of each webhook, by its id; `svc webhooks why` tells the same. */
+export const stories = computed<ReadonlyMap<number, Story>>(
+  () =>
+    new Map(
+      (webhooks.value ?? []).map((webhook) => {
+        const facts = { deliveries: byWebhook.value.get(webhook.id) ?? [], faults: faults.value, at: timeOf };
+        return [webhook.id, webhookStory(webhook, facts)];
+      }),
+    ),
+);
+
+/** The same of those that were deleted, of which deliveries are kept. */
+export const storiesOfDeleted = computed<ReadonlyMap<number, Story>>(() => {
+  const there = new Set((webhooks.value ?? []).map(({ id }) => id));
+  return new Map([...byWebhook.value].flatMap(([id, own]) => (there.has(id) ? [] : [[id, deletedStory(own)]])));
+});

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { draft } from "../../support/contracts.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const dead = "http://127.0.0.1:9/hook";
+const create = (title: string, url: string) =>
+  `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
+
+describe("a list of deliveries in a window of 80 columns", () => {
+  for (const command of ["emulator deliveries", "webhooks deliveries"]) {
+    it(`shows that the webhook is disabled for which one waits: svc ${command}`, async (t) => {
+      const { svc, emulator } = await cliEmulator(t);
+      await svc(create("Mine", dead));
+      await draft(emulator.api);
+      await emulator.clock.advance({ by: 155 * 60_000 });
+      const { out } = await svc(command, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
+      assert.match(out, /\n +1 .*T-1 .*will be skipped +DISABLE/);
+    });
+  }
+});
+
+describe("svc emulator deliveries resend", () => {
+  it("exits 1 unless the receiver answers 2xx", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    await svc(create("Mine", app.url));
+    app.answer(503);
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const failed = await svc("emulator deliveries resend 1 --json");
+    assert.deepEqual([failed.exit, JSON.parse(failed.out).attempts[1].status], [1, 503]);
+    app.answer(204);
+    const arrived = await svc("emulator deliveries resend 1 --json");
+    assert.deepEqual([arrived.exit, JSON.parse(arrived.out).outcome], [0, "delivered"]);
+    app.answer(500);
+    assert.equal((await svc("emulator deliveries resend 1")).exit, 1);
+  });
+
+  it("takes several, and sends them in the order given", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    await svc(create("Mine", app.url));
+    await svc("emulator webhooks disable 1");
+    for (let made = 0; made < 3; made += 1) await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const sent = await json<{ id: number; outcome: string }[]>("emulator deliveries resend 2 1");
+    assert.deepEqual(
+      sent.map(({ id, outcome }) => [id, outcome]),
+      [
+        [2, "delivered"],
+        [1, "delivered"],
+      ],
+    );
+    assert.deepEqual(
+      app.received.map(({ body }) => JSON.parse(body.toString()).contract_id),
+      [2, 1],
+    );
+    app.answer(500);
+    const failed = await svc("emulator deliveries resend 3 1 --fields id,standing");
+    assert.deepEqual([failed.exit, failed.out], [1, "3\tskipped: webhook disabled\n1\tdelivered\n"]);
+    const unknown = await svc("emulator deliveries resend 1 99 --fields id");
+    assert.deepEqual([unknown.exit, unknown.out], [5, "1\n"]);
+  });
+});

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { draft } from "../../support/contracts.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const dead = "http://127.0.0.1:9/hook";
+const create = (title: string, url: string) =>
+  `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
+
+describe("svc webhooks why, of what is not the receiver's fault, and of many", () => {
+  it("says where and when what it wants happened, of which it was not told", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    await draft(emulator.api);
+    await svc(create("Late", dead));
+    const why = async () => (await svc("webhooks why 1")).out.split("\n")[2];
+    assert.equal(
+      await why(),
+      "Nothing was sent yet: it wants CONTRACT_CREATED, and 1 CONTRACT_CREATED happened before it was created, the last at 2031-01-02T03:04:05.000Z.",
+    );
+  });
+
+  it("names the fault that is to blame in place of the receiver; so does doctor, with what is disabled", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    await svc(create("Mine", app.url));
+    await svc("emulator fault add --direction outgoing --effect drop");
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 155 * 60_000 });
+    const { out } = await svc("webhooks why");
+    assert.match(out, /^Failing since .*: A scripted fault kept it from being sent \(drop\)\.$/m);
+    assert.deepEqual(out.split("\n").slice(-4), [
+      "To end the scripted fault 1 (drop): svc emulator fault remove 1",
+      "To enable it again, once no fault acts on it: svc emulator webhooks enable 1",
+      "To send what did not arrive: svc emulator webhooks resend 1",
+      "",
+    ]);
+    const { attempts } = await json<{ attempts: { fault: { effect: string } }[] }>("emulator deliveries show 1");
+    assert.deepEqual(new Set(attempts.map(({ fault }) => fault.effect)), new Set(["drop"]));
+    const found = await json<{ check: string; status: string; detail: string; hint: string }[]>("doctor");
+    assert.deepEqual(
+      found.filter(({ check }) => ["faults", "webhooks"].includes(check)),
+      [
+        {
+          check: "faults",
+          status: "warning",
+          detail: "Scripted faults act: 1 (outgoing, drop)",
+          hint: "To end one: svc emulator fault remove 1",
+        },
+        {
+          check: "webhooks",
+          status: "warning",
+          detail: "Nothing is sent to 1 (DISABLED_BY_ERROR)",
+          hint: "To see why: svc webhooks why",
+        },
+      ],
+    );
+    await svc("emulator fault remove 1");
+    const resent = await svc("emulator webhooks resend 1");
+    assert.deepEqual([resent.exit, resent.err], [0, "All 1 arrived.\n"]);
+  });
+
+  it("says of what a fault puts off when it comes, and why not at once", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    await svc(create("Mine", dead));
+    await svc("emulator fault add --direction outgoing --effect delay --delay PT3M");
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const [planned] = await json<{ reason: string }[]>("webhooks schedule");
+    assert.match(planned!.reason, /^first attempt, put off by a scripted fault: delay \(request:\d+\)$/);
+  });
+
+  it("says of one that was deleted what its deliveries came to", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    await svc(create("Mine", dead));
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    await svc("webhooks delete 1 --yes");
+    const { exit, out } = await svc("webhooks why 1");
+    assert.equal(exit, 1);
+    assert.match(out, /^Webhook 1 {2}workspace 1 {2}DELETED\n/);
+    assert.match(out, /^It was deleted\. Of 1 delivery that is kept 0 arrived, and 1 did not/m);
+    assert.deepEqual(await json("webhooks deliveries --fields standing,outcome,webhook_status"), [
+      { standing: "will be skipped", outcome: "retrying", webhook_status: "DELETED" },
+    ]);
+  });
+
+  it("begins with a table of all, asks for them in few requests, and tells of a few in full", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    for (let made = 1; made <= 12; made += 1) await svc(create(`Hook-${made}`, `${dead}/${made}`));
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const counted = async () => ((await emulator.ask("GET", "requests")).body as { total: number }).total;
+    const before = await counted();
+    const { out, err } = await svc("webhooks why");
+    assert.equal((await counted()) - before <= 8, true);
+    assert.equal(out.split("\n").filter((line) => /^\d+ Hook-\d+ /.test(line)).length, 12);
+    assert.equal(out.match(/^Webhook \d+/gm)?.length, 3);
+    assert.equal(err, "9 more that fail, each in full: svc webhooks why ID\n");
+  });
+
+  it("shows commands that can be copied in a narrow window, too", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    await svc(create("Mine", dead));
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    for (const columns of [80, 40]) {
+      const { out } = await svc("webhooks why", { tty: true, columns, env: { NO_COLOR: "1" } });
+      assert.match(out.replaceAll(/ \\\n +/g, " "), /now: *\s*svc emulator clock advance --next\n/);
+    }
+  });
+});

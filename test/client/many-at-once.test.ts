@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
+import { describe, it } from "node:test";
+import { systemWall } from "../../src/base/clock.ts";
+import { onAbort } from "../../src/base/on-abort.ts";
+
+describe("a signal that many wait for", () => {
+  it("has one listener, tells each of them once, and has none when nobody waits", async () => {
+    const stop = new AbortController();
+    const told: string[] = [];
+    const act = () => void told.push("same");
+    const ends = [act, act, () => void told.push("other")].map((one) => onAbort(stop.signal, one));
+    assert.equal(getEventListeners(stop.signal, "abort").length, 1);
+    for (const end of ends) end();
+    assert.equal(getEventListeners(stop.signal, "abort").length, 0);
+
+    ends[0]!();
+    onAbort(stop.signal, act);
+    onAbort(stop.signal, act)();
+    const slept = systemWall.sleep(60_000, stop.signal);
+    assert.equal(getEventListeners(stop.signal, "abort").length, 1);
+    stop.abort();
+    await slept;
+    assert.deepEqual(told, ["same"]);
+    assert.equal(getEventListeners(stop.signal, "abort").length, 0);
+  });
+});
