@@ -114,7 +114,7 @@ function endOfPart(body: Buffer, from: number, delimiter: string) {
 /** The last parameter of that name of a header such as `form-data; name="a"`; undefined where it has none. */
 function parameterOf(header: string, name: string): string | undefined {
   let found: string | undefined;
-  for (const [, field = ""] of header.matchAll(/;((?:"(?:[^"\\]|\\.)*"|[^;])*)/g)) {
+  for (const field of fieldsOf(header)) {
     const at = field.indexOf("=");
     if (at < 0 || field.slice(0, at).trim().toLowerCase().replace(/\*$/, "") !== name) continue;
     const value = field.slice(at + 1).trim();
@@ -122,6 +122,20 @@ function parameterOf(header: string, name: string): string | undefined {
     found = isQuoted ? value.slice(1, -1).replace(/\\(["\\])/g, "$1") : value;
   }
   return found;
+}
+
+/** What stands between the semicolons of a header, but for those in quotes. */
+function fieldsOf(header: string): string[] {
+  const fields = [""];
+  let isQuoted = false;
+  let isEscaped = false;
+  for (const letter of header) {
+    if (letter === '"' && !isEscaped) isQuoted = !isQuoted;
+    isEscaped = letter === "\\" && !isEscaped;
+    if (letter === ";" && !isQuoted) fields.push("");
+    else fields[fields.length - 1] += letter;
+  }
+  return fields;
 }
 
 const textOf = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
