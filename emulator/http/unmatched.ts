@@ -12,7 +12,7 @@ import type { Passthrough } from "./reply.ts";
 import { nearestOperation } from "./request-log/nearest.ts";
 import { methodsOf, type OperationTable } from "./routing/operation-table.ts";
 import type { Target } from "./routing/path.ts";
-import { refusedAsStranger } from "./serve.ts";
+import { refusedAsStranger, serve } from "./serve.ts";
 
 /** Answers a request for which nothing is declared; undefined: it knows no better than 404. */
 export type Fallback = (
@@ -41,6 +41,7 @@ export async function answerUnmatched(unmatched: Unmatched, exchange: Exchange):
     noPath(unmatched) ??
     (atPath.length === 0 ? await fromFallback(unmatched, exchange) : undefined) ??
     (atPath[0] && (await refusedAsStranger(atPath[0], exchange))) ??
+    (await notSigned(unmatched, exchange)) ??
     otherMethod(unmatched) ??
     nothingThere(unmatched)
   );
@@ -91,6 +92,12 @@ async function fromFallback({ raw, fallback }: Unmatched, exchange: Exchange): P
   const answer = await fallback(received, exchange.finding);
   // What stands in for the cluster is the emulator itself.
   return answer && { ...passOn(answer), isForeign: false };
+}
+
+/** A signed URL is for one method, so its storage says of any other that the signature does not match (DECISIONS.md, P17). */
+async function notSigned({ raw, target, atPath: [first] }: Unmatched, exchange: Exchange): Promise<Answer | undefined> {
+  if (first?.operation.service.name !== "storage") return undefined;
+  return serve({ bound: first, params: {} }, raw, target.search, exchange);
 }
 
 /** Starlette names the methods of the first route that has the path; the others name all. */

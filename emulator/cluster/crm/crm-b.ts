@@ -14,7 +14,7 @@ const title = "Contracts in crm_b";
 /** The canvas page with the context of the signed request (DECISIONS.md, R28). */
 async function openCanvas(request: ReceivedRequest, { store }: ClusterWorld): Promise<Passthrough> {
   const { crm_b } = await store.read(appsOf);
-  const { signed_request = "" } = await formFields(request);
+  const { signed_request = "" } = formFields(request);
   const opened = openCrmB(crm_b.consumer_secret, signed_request);
   // The router has asked already; whoever comes past it is not believed either.
   if (!opened.ok) return json(401, { detail: "Invalid signed request" });

@@ -64,6 +64,8 @@ type StorageCall = ClusterWorld & Pick<Call<never, unknown>, "request"> & { read
 /** The object that a signed URL names. The virtual time at which the request came decides (DECISIONS.md, P24). */
 async function requireSigned(method: "GET" | "PUT", key: string, world: StorageCall): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = world;
+  // Any method that is declared nowhere ends here.
+  if (request.method !== method) return fail("storage-signature-mismatch", idsOf(world));
   const nowMs = clock.now();
   const [object, signingKey] = await store.read(async (view) => [
     await view.get(storedObjects, key),

@@ -1,11 +1,13 @@
 import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { StacklessError } from "../../../src/base/stackless-error.ts";
 import type { Finding } from "../handler.ts";
 import { decodeJsonBytes, decodeUtf8, EncodingError } from "./encoding.ts";
-import { type Fields, lastValues, MissingBoundary, parseFields, parseMultipart, TooManyParts } from "./form.ts";
+import { type Fields, fieldsInOrder, lastValues, parseFields } from "./form.ts";
 import { type Decoded, type JsonPosition, parseJson, placeOf } from "./json.ts";
 import { isFormType, isJsonType, isMultipartType } from "./media-type.ts";
+import { MultipartError, parseMultipart } from "./multipart.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
 import { repeatedParameter } from "./repeated.ts";
 import { hasTooManyFields, heaviest } from "./weight.ts";
@@ -17,7 +19,8 @@ export type Unreadable =
   | { readonly why: "limit"; readonly message: string }
   | { readonly why: "media-type"; readonly type: string }
   | { readonly why: "repeated"; readonly name: string }
-  | { readonly why: "boundary" | "parts" };
+  /** In the words of the service's framework. */
+  | { readonly why: "multipart"; readonly message: string };
 
 export class UnreadableBody extends StacklessError {
   override readonly name = "UnreadableBody";
@@ -34,10 +37,16 @@ export type Decode = (body: Buffer, contentType: string | undefined, finding: Fi
 
 const nothing: Decoded = { value: undefined, source: () => null, length: 0 };
 const plain = (value: unknown, length: number): Decoded => ({ value, source: () => value, length });
-const fields = (value: Readonly<Record<string, string | undefined>>, length: number): Decoded => ({
-  ...plain(value, length),
-  isForm: true,
-});
+
+/** The last value of each name counts; all of them are quoted. */
+function form(fields: () => readonly (readonly [string, unknown])[], value: object, length: number): Decoded {
+  const source = () => {
+    const all = new Map<string, unknown[]>();
+    for (const [name, each] of fields()) all.set(name, [...(all.get(name) ?? []), each]);
+    return new Map([...all].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
+  };
+  return { value, source, length, isForm: true };
+}
 
 /** The decoder for a kind of body in a dialect; undefined where the handler gets the bytes or nothing. */
 export function decoderFor(
@@ -56,10 +65,10 @@ export function decoderFor(
   return (bytes, type, finding) => {
     if (!isFormType(type)) return json(bytes, type, finding);
     if (!formIsStandard) finding("form-body", "the specification declares JSON alone");
-    const sent = fieldsOf(bytes);
+    const sent = fieldsOf(bytes.toString("utf8"));
     const name = repeatedParameter(sent);
     if (name !== undefined) throw new UnreadableBody({ why: "repeated", name });
-    return fields(lastValues(sent), bytes.length);
+    return form(() => fieldsInOrder(bytes.toString("utf8")), lastValues(sent), bytes.length);
   };
 }
 
@@ -80,19 +89,26 @@ const jsonOnly =
   };
 
 /** A form model sees an empty form where none was sent. */
-const formFields: Decode = async (bytes, type) => {
-  if (isFormType(type)) return fields(lastValues(fieldsOf(bytes)), bytes.length);
-  if (!isMultipartType(type)) return fields({}, 0);
-  try {
-    return fields(await parseMultipart(bytes, type ?? ""), bytes.length);
-  } catch (error) {
-    if (error instanceof TooManyParts) throw new UnreadableBody({ why: "parts" });
-    throw new UnreadableBody({ why: error instanceof MissingBoundary ? "boundary" : "encoding" });
+const formFields: Decode = (bytes, type) => {
+  if (isFormType(type)) {
+    // Starlette reads letters that are not escaped byte by byte.
+    const text = bytes.toString("latin1");
+    return form(() => fieldsInOrder(text), lastValues(fieldsOf(text)), bytes.length);
   }
+  const parts = isMultipartType(type) ? partsOf(bytes, type ?? "") : [];
+  return form(() => parts, lookupTable(Object.fromEntries(parts)), bytes.length);
 };
 
-function fieldsOf(bytes: Buffer): Fields {
-  const text = bytes.toString("utf8");
+function partsOf(bytes: Buffer, type: string) {
+  try {
+    return parseMultipart(bytes, type);
+  } catch (error) {
+    if (error instanceof MultipartError) throw new UnreadableBody({ why: "multipart", message: error.message });
+    throw error;
+  }
+}
+
+function fieldsOf(text: string): Fields {
   if (hasTooManyFields(text)) {
     throw new UnreadableBody({ why: "limit", message: `of more than ${heaviest.fields} fields` });
   }

@@ -1,6 +1,7 @@
 import { isObject, parsedJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
-import { parseMultipart } from "./form.ts";
+import { isMultipartType } from "./media-type.ts";
+import { MultipartError, parseMultipart } from "./multipart.ts";
 import { hasTooManyFields, tooHeavy } from "./weight.ts";
 
 type Parsed = Pick<ReceivedRequest, "headers" | "body">;
@@ -14,10 +15,16 @@ export function formOf({ headers, body }: Parsed): URLSearchParams | undefined {
 }
 
 /** The text fields of a form of either type, the last of each name; none of a body that cannot be read as one. */
-export async function formFields({ headers, body }: Parsed): Promise<Readonly<Record<string, string | undefined>>> {
+export function formFields({ headers, body }: Parsed): Readonly<Record<string, string | undefined>> {
   const type = headers["content-type"] ?? "";
-  if (/^\s*multipart\/form-data\b/i.test(type)) return parseMultipart(body, type).catch(() => ({}));
-  return Object.fromEntries(formOf({ headers, body }) ?? []);
+  if (!isMultipartType(type)) return Object.fromEntries(formOf({ headers, body }) ?? []);
+  try {
+    const parts = parseMultipart(body, type);
+    return Object.fromEntries(parts.filter((part): part is [string, string] => typeof part[1] === "string"));
+  } catch (error) {
+    if (error instanceof MultipartError) return {};
+    throw error;
+  }
 }
 
 /** A JSON object, whatever the type of the body says; undefined when it is none, or too much to be read. */

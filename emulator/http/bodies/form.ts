@@ -1,5 +1,4 @@
 import querystring from "node:querystring";
-import { hasTooManyParts } from "./weight.ts";
 
 /** Fields of a query or a form: the decoded value, or all of them where a name is repeated. */
 export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -9,7 +8,19 @@ export type Fields = Readonly<Record<string, string | readonly string[] | undefi
  * becomes U+FFFD.
  */
 export const parseFields = (text: string): Fields =>
-  querystring.parse(text, "&", "=", { maxKeys: 0 }) as unknown as Fields;
+  querystring.parse(text, "&", "=", {
+    maxKeys: 0,
+    ...(/^\p{ASCII}*$/u.test(text) ? {} : keeping),
+  }) as unknown as Fields;
+
+/** Escapes are decoded, and other letters left as they are: an invalid escape must not change those. */
+const keeping = {
+  decodeURIComponent: (text: string) => text.replace(/\p{ASCII}+/gu, (escaped) => querystring.unescape(escaped)),
+};
+
+/** The fields of a form one by one, in the order of the wire: of an object, names that look like numbers come first. */
+export const fieldsInOrder = (text: string): readonly (readonly [string, string])[] =>
+  text.split("&").flatMap((field) => Object.entries(parseFields(field)) as [string, string][]);
 
 /** The last value of each name, as a form model sees it. A null prototype keeps `__proto__` an ordinary name. */
 export function lastValues(fields: Fields): Record<string, string | undefined> {
@@ -20,25 +31,3 @@ export function lastValues(fields: Fields): Record<string, string | undefined> {
 
 export const lastOf = (value: string | readonly string[] | undefined): string | undefined =>
   typeof value === "object" ? value[value.length - 1] : value;
-
-/** A multipart body without a boundary cannot be taken apart. */
-export class MissingBoundary extends Error {
-  override readonly name = "MissingBoundary";
-}
-
-/** A multipart body of more parts than Starlette reads. */
-export class TooManyParts extends Error {
-  override readonly name = "TooManyParts";
-}
-
-/** The text fields of a `multipart/form-data` body; files are left out. Fails with MissingBoundary or TooManyParts. */
-export async function parseMultipart(body: Buffer, contentType: string): Promise<Record<string, string | undefined>> {
-  const [, quoted, bare] = /;\s*boundary=(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? [];
-  const boundary = quoted ?? bare;
-  if (boundary === undefined) throw new MissingBoundary("no boundary");
-  if (hasTooManyParts(body, boundary)) throw new TooManyParts("too many parts");
-  const parts = await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
-  const out: Record<string, string | undefined> = Object.create(null);
-  for (const [name, value] of parts) if (typeof value === "string") out[name] = value;
-  return out;
-}

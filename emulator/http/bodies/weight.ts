@@ -42,10 +42,6 @@ function endOfString(text: string, start: number): number {
 export const hasTooManyFields = (text: string): boolean =>
   isMoreThan(heaviest.fields, (from) => text.indexOf("&", from));
 
-/** Whether a multipart body has more parts than are read. */
-export const hasTooManyParts = (body: Buffer, boundary: string): boolean =>
-  isMoreThan(heaviest.parts + 1, (from) => body.indexOf(`--${boundary}`, from));
-
 function isMoreThan(most: number, next: (from: number) => number): boolean {
   let count = 0;
   for (let at = next(0); at >= 0; at = next(at + 1)) {

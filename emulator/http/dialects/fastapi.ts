@@ -1,6 +1,5 @@
 import type { ValidationItem } from "../../../src/api/router/failures/index.ts";
 import { failureAnswer, jsonAnswer } from "../answer.ts";
-import { heaviest } from "../bodies/weight.ts";
 import { bugWords, type Dialect } from "./dialect.ts";
 import type { Problem } from "./problem.ts";
 import { pydanticErrors } from "./pydantic.ts";
@@ -21,16 +20,10 @@ export const fastapi: Dialect = {
       };
       return failureAnswer("validation", [item]);
     }
-    if (problem.why === "parts") {
-      // Starlette's words.
-      return jsonAnswer(400, {
-        detail: `Too many fields. Maximum number of fields is ${heaviest.parts}.`,
-      });
-    }
+    if (problem.why === "multipart") return jsonAnswer(400, { detail: problem.message });
     if (problem.why === "repeated") {
       return failureAnswer("invalid-request", { reason: `${problem.name} is given more than once` });
     }
-    if (problem.why === "boundary") return jsonAnswer(400, { detail: "Missing boundary in multipart." });
     return failureAnswer("unparsable-body", undefined);
   },
 

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
 import type { Fields } from "../bodies/form.ts";
 import { lastOf, parseFields } from "../bodies/form.ts";
 import type { Decoded } from "../bodies/json.ts";
@@ -9,6 +10,7 @@ import { bounded } from "./bounded.ts";
 import { edgeOf } from "./edge.ts";
 import { readLaxly } from "./lax.ts";
 import { definitionOf, takesAnyStrings, unwrap } from "./schema.ts";
+import { inWireOrder } from "./wire-order.ts";
 
 /** What a handler is given, before its type is known. */
 export interface Input {
@@ -120,8 +122,11 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
       input.body = parsed.data;
       return;
     }
-    const sent = decoded === undefined || decoded.isForm || decoded.value === undefined ? value : decoded.source();
-    for (const issue of parsed.error.issues) problems.push({ part: "body", issue, schema, sent });
+    const sent = decoded?.value === undefined ? value : decoded.source();
+    if (decoded?.isForm && dialect === "fastapi") dropBlanks(schema, sent as Map<string, unknown>);
+    for (const issue of inWireOrder(schema, sent, parsed.error.issues)) {
+      problems.push({ part: "body", issue, schema, sent });
+    }
   };
 }
 
@@ -129,9 +134,16 @@ type Form = Readonly<Record<string, string | undefined>>;
 
 /** A declared field of a form that came empty did not come; names of nobody's stay (DECISIONS.md, R1). */
 function withoutBlanks(schema: z.ZodType, form: Form): Form {
-  const declared = definitionOf(unwrap(schema)).shape ?? {};
-  const blank = (name: string) => form[name] === "" && Object.hasOwn(declared, name);
-  const kept = Object.create(null) as Record<string, string | undefined>;
-  for (const name of Object.keys(form)) if (!blank(name)) kept[name] = form[name];
-  return kept;
+  const kept = new Map(Object.entries(form));
+  dropBlanks(schema, kept);
+  return lookupTable(Object.fromEntries(kept));
+}
+
+/** Of a declared field that was repeated, the last value counts. */
+function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
+  for (const name of Object.keys(definitionOf(unwrap(schema)).shape ?? {})) {
+    const last = [form.get(name)].flat().at(-1);
+    if (last === "") form.delete(name);
+    else if (last !== undefined) form.set(name, last);
+  }
 }

@@ -186,6 +186,15 @@ describe("A form", () => {
     assert.deepEqual([lost.status, lost.body], [400, '{"detail":"Missing boundary in multipart."}']);
   });
 
+  it("has texts alone: a part that names a file is none", async (t) => {
+    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
+    const body = '--x\r\ncontent-disposition: form-data; name="a"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n';
+    const sent = await send("POST", "/made", { headers: { "content-type": "multipart/form-data; boundary=x" }, body });
+    const problem = { type: "string_type", loc: ["body", "a"], msg: "Input should be a valid string" };
+    // What FastAPI quotes of a file is the inside of Python's.
+    assert.deepEqual(JSON.parse(sent.body).detail, [{ ...problem, input: { filename: "a.txt", size: 5 } }]);
+  });
+
   it("is taken in the place of JSON where standard clients send one, unless bodies are strict", async (t) => {
     const operation = made(router, "POST", "/made", { body: jsonOrForm(schema) });
     const lenient = await serving(t, [alone(operation, echo)]);

@@ -298,6 +298,19 @@ describe("storage.get", () => {
     assert.deepEqual(await error(await put(url, "evil")), mismatch);
   });
 
+  it("answers another method, as the upload URL does, like a signature that does not match", async (t) => {
+    const on = await emulator(t);
+    const { file_id, upload_url } = await initialized(on);
+    await put(upload_url, "bytes");
+    const url = await downloadUrl(on, file_id);
+    for (const method of ["POST", "DELETE", "PATCH"]) {
+      for (const target of [upload_url, url]) assert.deepEqual(await error(await fetch(target, { method })), mismatch);
+    }
+    const head = await fetch(url, { method: "HEAD" });
+    assert.deepEqual([head.status, head.headers.get("content-type")], [403, "application/xml"]);
+    assert.equal(await (await fetch(url)).text(), "bytes");
+  });
+
   it("expires after 15 virtual minutes", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);

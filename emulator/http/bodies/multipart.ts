@@ -1,0 +1,141 @@
+import { isUtf8 } from "node:buffer";
+import { StacklessError } from "../../../src/base/stackless-error.ts";
+import { heaviest } from "./weight.ts";
+
+/** A part that names a file, as an error of pydantic quotes it, but for the inside of Starlette. */
+export interface FilePart {
+  readonly filename: string;
+  readonly size: number;
+}
+
+/** A multipart body that cannot be taken apart, in Starlette's words. */
+export class MultipartError extends StacklessError {
+  override readonly name = "MultipartError";
+}
+
+const malformed = "Invalid multipart data.";
+const crlf = "\r\n";
+
+/** Of python-multipart. */
+const longestBoundary = 256;
+const mostHeaders = 8;
+const longestHeader = 4_096 + 128;
+/** Of Starlette, in bytes. */
+const largestField = 1_024 * 1_024;
+
+/**
+ * The parts of a `multipart/form-data` body, as python-multipart and Starlette see them: one that has no end is none.
+ * Fails with MultipartError.
+ */
+export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
+  const boundary = parameterOf(contentType, "boundary");
+  if (boundary === undefined) throw new MultipartError("Missing boundary in multipart.");
+  if (boundary.length > longestBoundary) throw new MultipartError(malformed);
+  const parts: (readonly [string, string | FilePart])[] = [];
+  const counts = { fields: 0, files: 0 };
+  let at = firstPart(body, `--${boundary}`);
+  while (at !== undefined) {
+    const head = headOf(body, at);
+    if (!head) break;
+    const { name, filename } = head;
+    const kind = filename === undefined ? "fields" : "files";
+    counts[kind] += 1;
+    if (counts[kind] > heaviest.parts) {
+      throw new MultipartError(`Too many ${kind}. Maximum number of ${kind} is ${heaviest.parts}.`);
+    }
+    const end = endOfPart(body, head.end, `${crlf}--${boundary}`);
+    const size = (end?.at ?? body.length) - head.end;
+    if (filename === undefined && size > largestField) {
+      throw new MultipartError(`Part exceeded maximum size of ${largestField / 1_024}KB.`);
+    }
+    if (!end) break;
+    parts.push([name, filename === undefined ? textOf(body.subarray(head.end, end.at)) : { filename, size }]);
+    at = end.next;
+  }
+  return parts;
+}
+
+/** Where the headers of the first part begin; undefined where there is none. */
+function firstPart(body: Buffer, delimiter: string): number | undefined {
+  const begins = body[0] === 0x0d || body[0] === 0x0a ? body.indexOf("-") : 0;
+  const rest = begins < 0 ? "" : body.toString("latin1", begins, begins + delimiter.length + 2);
+  const after = rest.slice(delimiter.length);
+  // A body may break off anywhere.
+  if (!rest.startsWith(delimiter) && !delimiter.startsWith(rest)) throw new MultipartError(malformed);
+  if (after === crlf) return begins + rest.length;
+  if (after === "" || after === "\r" || after === "-" || after === "--") return undefined;
+  throw new MultipartError(malformed);
+}
+
+interface Head {
+  readonly name: string;
+  readonly filename: string | undefined;
+  /** Where the content begins. */
+  readonly end: number;
+}
+
+/** The headers of a part; undefined where the body ends within them. */
+function headOf(body: Buffer, begin: number): Head | undefined {
+  let at = begin;
+  let disposition = "";
+  for (let count = 0; body.toString("latin1", at, at + 2) !== crlf; count += 1) {
+    const colon = body.indexOf(":", at);
+    const name = body.toString("latin1", at, Math.min(colon < 0 ? body.length : colon, at + longestHeader));
+    const end = colon < 0 ? -1 : body.indexOf("\r", colon);
+    const length = (end < 0 ? body.length : end) - at;
+    const isWrong = !/^[!#$%&'*+\-.^_`|~\w]*$/.test(name) || (name === "" && colon >= 0);
+    if (isWrong || count >= mostHeaders || length > longestHeader) throw new MultipartError(malformed);
+    if (end < 0 || end + 1 === body.length) return undefined;
+    if (body[end + 1] !== 0x0a) throw new MultipartError(malformed);
+    if (name.toLowerCase() === "content-disposition") disposition = textOf(body.subarray(colon + 1, end));
+    at = end + 2;
+  }
+  const name = parameterOf(disposition, "name");
+  if (name === undefined) {
+    throw new MultipartError('The Content-Disposition header field "name" must be provided.');
+  }
+  return { name, filename: parameterOf(disposition, "filename"), end: at + 2 };
+}
+
+/** Where a part ends, and where the next one begins (undefined: it was the last); undefined where the body ends first. */
+function endOfPart(body: Buffer, from: number, delimiter: string) {
+  for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
+    let after = at + delimiter.length;
+    const isPadded = body[after] === 0x20 || body[after] === 0x09;
+    while (body[after] === 0x20 || body[after] === 0x09) after += 1;
+    const two = body.toString("latin1", after, after + 2);
+    if (two === crlf) return { at, next: after + 2 };
+    if (two === "--" && !isPadded) return { at, next: undefined };
+    if (isPadded && two !== "" && two !== "\r") throw new MultipartError(malformed);
+  }
+  return undefined;
+}
+
+/** The last parameter of that name of a header such as `form-data; name="a"`; undefined where it has none. */
+function parameterOf(header: string, name: string): string | undefined {
+  let found: string | undefined;
+  for (const field of fieldsOf(header)) {
+    const at = field.indexOf("=");
+    if (at < 0 || field.slice(0, at).trim().toLowerCase().replace(/\*$/, "") !== name) continue;
+    const value = field.slice(at + 1).trim();
+    const isQuoted = value.length > 1 && value.startsWith('"') && value.endsWith('"');
+    found = isQuoted ? value.slice(1, -1).replace(/\\(["\\])/g, "$1") : value;
+  }
+  return found;
+}
+
+/** What stands between the semicolons of a header, but for those in quotes. */
+function fieldsOf(header: string): string[] {
+  const fields = [""];
+  let isQuoted = false;
+  let isEscaped = false;
+  for (const letter of header) {
+    if (letter === '"' && !isEscaped) isQuoted = !isQuoted;
+    isEscaped = letter === "\\" && !isEscaped;
+    if (letter === ";" && !isQuoted) fields.push("");
+    else fields[fields.length - 1] += letter;
+  }
+  return fields;
+}
+
+const textOf = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
