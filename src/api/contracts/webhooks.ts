@@ -37,7 +37,10 @@ export const createWebhook = operation({
   request: { body: json(SubscriptionRequest) },
   responses: { 201: json(Subscription) },
   failures: ["developer-settings-required"],
-  cli: { command: "webhooks create", columns: ["id", { name: "title", cut: 2 }, "status", { name: "url", cut: 1 }] },
+  cli: {
+    command: "webhooks create",
+    columns: ["id", { name: "title", cut: 2 }, "status", { name: "url", cut: 1, omits: "start" }],
+  },
   basis: "specified",
   examples: [
     {

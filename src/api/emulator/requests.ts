@@ -55,9 +55,10 @@ const columns = [
   "at",
   "listener",
   "method",
-  { name: "target", cut: 1 },
-  "status",
-  { name: "operation", cut: 2 },
+  // The end of a target tells it from others.
+  { name: "target", cut: 1, least: 24, omits: "start", purpose: true },
+  { name: "status", purpose: true },
+  { name: "operation", cut: 2, least: 16 },
 ] as const;
 
 export const listRequests = operation({

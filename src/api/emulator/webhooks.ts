@@ -28,9 +28,9 @@ const columns = [
   "id",
   "cluster_id",
   { name: "title", cut: 2 },
-  "status",
+  { name: "status", purpose: true },
   "failure_count",
-  { name: "url", cut: 1 },
+  { name: "url", cut: 1, least: 24, omits: "start" },
 ] as const;
 
 export const listControlWebhooks = operation({
