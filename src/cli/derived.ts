@@ -1,5 +1,6 @@
 import type { Callable, Operation } from "../api/operation.ts";
 import { resources } from "../api/resources.ts";
+import { counted } from "../base/counted.ts";
 import { isObject } from "../base/object.ts";
 import { type CallArguments, CheckedCall } from "../client/checked-call.ts";
 import type { Client } from "../client/client.ts";
@@ -209,9 +210,7 @@ const filtersIn = ({ flags }: CommandSpec, given: Input["flags"]): string[] =>
 const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
 const movedNote = (count: number): string =>
-  count === 1
-    ? "1 identifier was mapped to another cluster before and has been moved"
-    : `${count} identifiers were mapped to another cluster before and have been moved`;
+  `${counted(count, "identifier was", "identifiers were")} mapped to another cluster before and ${count === 1 ? "has" : "have"} been moved`;
 
 /** Notes of an answer that is good all the same. */
 async function report({ headers, drift }: Answer, { output, globals }: Context): Promise<void> {

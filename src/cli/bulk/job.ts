@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import { openInput } from "../parse/body.ts";
@@ -105,10 +106,19 @@ function wrongRow({ shown }: BulkWork, { number, text, problem }: InvalidRow, se
   const message = `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`;
   const hint = "Leave such rows out with --skip-invalid, and keep them with --errors-out FILE.";
   if (sent === 0) return new UsageError(message, { hint });
-  return new CommandFailed("partial", "invalid_row", `${message} ${sent} rows before it are done.`, { hint });
+  return new CommandFailed(
+    "partial",
+    "invalid_row",
+    `${message} ${counted(sent, "row before it is", "rows before it are")} done.`,
+    { hint },
+  );
 }
 
 const tooMany = (errors: number, limit: string): Error =>
-  new CommandFailed("partial", "too_many_errors", `${errors} rows went wrong; --max-errors ${limit} allows no more.`);
+  new CommandFailed(
+    "partial",
+    "too_many_errors",
+    `${counted(errors, "row")} went wrong; --max-errors ${limit} allows no more.`,
+  );
 
 export const resultsPath = (folder: string): string => join(folder, "results.csv");

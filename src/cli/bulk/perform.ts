@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { counted } from "../../base/counted.ts";
 import { isRefusal, whyOf } from "../../files/refusals.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "../failure.ts";
@@ -58,7 +59,7 @@ export async function performJob(
       throw error;
     }
     if (globals.json) {
-      const done = `${record.id} stopped after ${job?.counts.rows ?? 0} rows`;
+      const done = `${record.id} stopped after ${counted(job?.counts.rows ?? 0, "row")}`;
       throw new PartialFailure(withNext(error, record, job), [done], { next: record.resume, repeatable: true });
     }
     await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
@@ -100,7 +101,7 @@ async function announce(record: JobRecord, job: OpenJob, { output, globals }: Co
     return;
   }
   const resumed = before > 0 ? `, ${before} of them done before` : "";
-  const total = record.input.rows === null ? "rows from standard input" : `${record.input.rows} rows`;
+  const total = record.input.rows === null ? "rows from standard input" : counted(record.input.rows, "row");
   await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
 }
 
@@ -132,7 +133,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   }
   if (isRefusal(error)) {
     return new CommandFailed("failed", "job_log", `Failed to write the log of ${id}: ${whyOf(error)}.`, {
-      hint: `${job?.counts.rows ?? 0} rows are done. ${remedyOf(error)} Then resume.`,
+      hint: `Done so far: ${counted(job?.counts.rows ?? 0, "row")}. ${remedyOf(error)} Then resume.`,
       next: resume,
       cause: error,
     });

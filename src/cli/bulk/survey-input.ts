@@ -1,6 +1,7 @@
 import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { finished } from "node:stream/promises";
+import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import { existingFile, openInput } from "../parse/body.ts";
@@ -9,7 +10,6 @@ import { fileBytes } from "./input/bytes.ts";
 import { type Survey, surveyOf } from "./input/survey.ts";
 import { parseLimit } from "./limits.ts";
 import { invalidResult, resultLine, resultsHeader } from "./log/results.ts";
-import { counted } from "./report.ts";
 import type { JobRequest } from "./request.ts";
 
 /** Reads the whole input once, and refuses it before anything is sent when it is empty, or too much of it is wrong. */

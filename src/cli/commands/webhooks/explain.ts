@@ -1,3 +1,4 @@
+import { counted } from "../../../base/counted.ts";
 import { withoutTrailing } from "../../../base/trailing.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
@@ -66,7 +67,7 @@ function malformation(signature: string): string | undefined {
   if (foreign) return `"${foreign[0]}" stands at character ${foreign.index + 1}`;
   // Hexadecimal digits or base64, of any of the usual hashes.
   const lengths = [27, 28, 40, 43, 44, 64, 86, 88, 96, 128];
-  return lengths.includes(signature.length) ? undefined : `it has ${signature.length} characters`;
+  return lengths.includes(signature.length) ? undefined : `it has ${counted(signature.length, "character")}`;
 }
 
 /** The hash whose result has so many characters, in hexadecimal digits or in base64, with its padding or without. */
