@@ -7,14 +7,14 @@ import { enter, person } from "../../support/cli/person.ts";
 describe("svc webhooks create", () => {
   it("says what the service's one sentence about an address means", async (t) => {
     const { svc } = await cliEmulator(t);
-    const said = [];
+    const hints = [];
     for (const url of ["http://hooks.example/x", "http://localhost:99999", "localhost:3000/hooks", "ftp://x.example"]) {
       const { exit, err } = await svc(["webhooks", "create", "--title", "t", "--url", url, ...signed]);
       const [error, hint] = err.split("\n");
       assert.deepEqual([exit, error], [1, "error: The service refused (400): url: Enter a valid HTTPS URL."], url);
-      said.push(hint);
+      hints.push(hint);
     }
-    assert.deepEqual(said, [
+    assert.deepEqual(hints, [
       "  http:// is for receivers on the machine of an emulator: use https://, or start the emulator with --webhook-allow hooks.example.",
       "  The port 99999 is too large: the last one is 65535.",
       "  Its scheme is missing: an address begins with https://, or with http:// on this machine.",
