@@ -14,12 +14,18 @@ interface Filters {
   readonly operation?: string | undefined;
   readonly status?: number | undefined;
   readonly since?: string | undefined;
+  readonly reads: boolean;
 }
 
 export const requestHandlers = {
   "requests.list": ({ query }, { requestLog }) => {
-    const matching = requestLog.list().filter(filterOf(query));
-    return { items: matching.slice(-query.limit).map(requestRecord), total: matching.length };
+    const matching = requestLog.list().filter(filterOf({ ...query, reads: true }));
+    const listed = matching.filter(filterOf(query));
+    return {
+      items: listed.slice(-query.limit).map(requestRecord),
+      total: listed.length,
+      reads_left_out: matching.length - listed.length,
+    };
   },
 
   "requests.watch": ({ query }, { requestLog, request }) => watched(requestLog, filterOf(query), request.signal),
@@ -30,9 +36,13 @@ export const requestHandlers = {
   },
 } satisfies ControlHandlers<Pick<ControlWorld, "requestLog" | "store" | "clock" | "wall" | "ids">>;
 
-function filterOf({ service, operation, status, since }: Filters): (entry: LoggedRequest) => boolean {
+/** Of the control plane, and changes nothing. */
+const onlyReads = ({ service, method }: LoggedRequest): boolean => service === "emulator" && method === "GET";
+
+function filterOf({ service, operation, status, since, reads }: Filters): (entry: LoggedRequest) => boolean {
   const from = since === undefined ? undefined : Date.parse(since);
   return (entry) =>
+    (reads || !onlyReads(entry)) &&
     (service === undefined || entry.service === service) &&
     (operation === undefined || entry.operation === operation) &&
     (status === undefined || entry.status === status) &&

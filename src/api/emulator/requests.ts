@@ -48,6 +48,10 @@ const filters = {
   operation: z.string().optional().describe("Of this operation only"),
   status: z.int().optional().describe("With this status only"),
   since: z.iso.datetime({ offset: true }).optional().describe("From this virtual time on"),
+  reads: z
+    .boolean()
+    .default(true)
+    .describe("With what only reads the control plane, as tools do all the time; commands leave it out unless told"),
 };
 
 const columns = [
@@ -77,7 +81,13 @@ export const listRequests = operation({
     }),
   },
   responses: {
-    200: json(z.strictObject({ items: z.array(LoggedRequest), total: z.int().describe("How many match in all") })),
+    200: json(
+      z.strictObject({
+        items: z.array(LoggedRequest),
+        total: z.int().describe("How many match in all"),
+        reads_left_out: z.int().describe("How many more would match with what only reads the control plane"),
+      }),
+    ),
   },
   failures: [],
   cli: { command: "emulator requests", rows: "items", columns },
