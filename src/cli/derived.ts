@@ -110,7 +110,8 @@ export async function call<Value = unknown>(
       if (secrets) await masked(answer.value, secrets, context);
       await report(answer, context);
       const query = changed.args.query ?? {};
-      const lack = await lackOf(spec, answer.value, query, { client, signal });
+      // It would be asked for nothing where nothing is said.
+      const lack = context.globals.quiet ? undefined : await lackOf(spec, answer.value, query, { client, signal });
       if (outcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(outcome(changed));
       } else await show(spec, operation, answer, input, context, lack);

@@ -74,7 +74,7 @@ async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) 
       filterNames.length > 0
         ? nothingWith(filterNames)
         : "No deliveries; svc webhooks trigger tells subscriptions of an activity",
-    lack: isEmpty ? await unknownIn(query, { client, signal: context.signal }) : undefined,
+    lack: isEmpty && !context.globals.quiet ? await unknownIn(query, { client, signal: context.signal }) : undefined,
   });
   await noteRest(paged, "items", whole, query, context);
   return undefined;
