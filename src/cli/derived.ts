@@ -79,6 +79,9 @@ export async function call<Value = unknown>(
   const ready = sign ? await sign(whole) : whole;
 
   const file = input.flags.output as string | undefined;
+  if (isBinary(spec) && input.flags["dry-run"] !== true) {
+    (await import("./output/file.ts")).refuseBytesOnTerminal(context.host, file);
+  }
   if (file !== undefined && file !== "-") {
     await (await import("./output/file.ts")).checkedOutput(context.host, file, "--output");
   }
@@ -120,6 +123,10 @@ export async function call<Value = unknown>(
     },
   };
 }
+
+/** A type with a character set is text. */
+const isBinary = ({ answers }: CommandSpec): boolean =>
+  Object.values(answers).some((answer) => answer.kind === "bytes" && !/^text\/|charset=/.test(answer.mediaType));
 
 async function masked(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
   const fields = isObject(value) ? value : {};

@@ -9,6 +9,14 @@ import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { remedyOf } from "../remedies.ts";
 
+/** Refuses, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
+export function refuseBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
+  if (output !== undefined || stdout.isTTY !== true) return;
+  throw new UsageError("--output required: the answer is bytes, not text for a terminal", {
+    hint: "--output FILE keeps them; --output - writes them here all the same.",
+  });
+}
+
 /**
  * Looks, before anything is sent, whether a file can be written there: an answer that cannot be kept may not come a
  * second time. Gives its absolute path. Throws UsageError.
