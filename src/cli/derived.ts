@@ -15,6 +15,7 @@ import { nothingFound } from "./nothing-found.ts";
 import { checkFields } from "./output/output.ts";
 import { allParts, firstPart, noteRest, pastEnd } from "./pages.ts";
 import { argumentsOf, usageOfProblems } from "./parse/arguments.ts";
+import { unknownFields } from "./parse/unknown-fields.ts";
 import { confirmName, confirmYes } from "./prompt/confirm.ts";
 import { withSpinner } from "./terminal/spinner.ts";
 
@@ -72,6 +73,10 @@ export async function call<Value = unknown>(
   const isChecked = !sign && !reads && !globals.verbose && !mustValidate(spec, input);
   const operation = isChecked ? outlineOf(spec) : await loadOperation(spec);
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
+  const declared = operation.request.body;
+  if (declared && "schema" in declared && (input.flags.set ?? input.flags.data) !== undefined) {
+    for (const line of unknownFields(declared.schema, given.body)) await context.output.warn(`warning: ${line}`);
+  }
   const asked = checked(spec, operation, { ...given, query: { ...query, ...given.query } });
   const whole = spec.paged
     ? asked.with({ query: firstPart(spec.paged, asked.args.query ?? {}, input.flags.all === true) })
