@@ -2,6 +2,7 @@ import { namesCollector } from "../base/otel-settings.ts";
 import { NetworkError, ServiceError } from "../client/errors.ts";
 import type { CommandDeclaration } from "../derive/command-spec.ts";
 import type { Command, Context, Input } from "./command.ts";
+import { withNextMove } from "./connection/next-move.ts";
 import { withWhatThereIs } from "./connection/what-there-is.ts";
 import { createContext } from "./context.ts";
 import type { Declared } from "./declared.ts";
@@ -73,8 +74,10 @@ async function carriedOut(declaration: Declared, input: Input, context: Context)
       if ("operation" in declaration) return await runDerived(declaration, whole, context);
       return await (await writtenCommand(declaration.words)).run(whole, context, declaration.spec);
     } catch (error) {
-      if (!(error instanceof InputRequired))
-        throw await withEnded(await withWhatThereIs(error, declaration, whole), context);
+      if (!(error instanceof InputRequired)) {
+        const known = await withWhatThereIs(error, declaration, whole);
+        throw await withEnded(withNextMove(known, whole), context);
+      }
       given = await supplemented(declaration, given, error, context);
     }
   }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { nda } from "../../support/cli/nda.ts";
 
 it("what does not exist leads to the list of what does", async (t) => {
   const { svc } = await cliEmulator(t);
@@ -17,6 +18,22 @@ it("what does not exist leads to the list of what does", async (t) => {
   ] as const) {
     const { err } = await svc(line);
     assert.ok(err.endsWith(`  try: svc ${list}\n`), `${line}: ${err}`);
+  }
+});
+
+it("a refusal for a contract's status, or for an id in a body, leads to what helps", async (t) => {
+  const { svc, json } = await cliEmulator(t);
+  await json("contracts create --data -", { stdin: nda });
+  for (const [line, next] of [
+    ["emulator sign T-1", "contracts send T-1"],
+    ["emulator sign 1", "contracts send T-1"],
+    [
+      "contracts create --contract-template-id 999 --set contract_data={} --set counter_party_details=[]",
+      "contracts templates list",
+    ],
+  ] as const) {
+    const { exit, err } = await svc(line);
+    assert.deepEqual([exit, err.endsWith(`  try: svc ${next}\n`)], [1, true], `${line}: ${err}`);
   }
 });
 
