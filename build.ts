@@ -5,12 +5,13 @@ import { basename, join, relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin, transform } from "esbuild";
 import { bundleConsole } from "./console-bundle.ts";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
-import { registry } from "./src/api/registry.ts";
+import { registry, webhookPayloads } from "./src/api/registry.ts";
 import { commandFile } from "./src/cli/built-commands.ts";
 import { declarationsOf, groupNames } from "./src/cli/command-tree.ts";
 import { groupManual, manualPage } from "./src/cli/help/manual.ts";
 import { wholeTree } from "./src/cli/help/tree.ts";
 import { operationTypes } from "./src/derive/operation-types.ts";
+import { payloadTypes } from "./src/derive/payload-types.ts";
 
 const root = import.meta.dirname;
 
@@ -334,7 +335,8 @@ async function makeCommonJs({ outputs }: Metafile, first = ""): Promise<string[]
 
 /** Twice, since a compiler takes the kind of a module from the name of its types: `.d.cts` for those who `require`. */
 function writeTypes(folder: string): void {
-  const types = { operations: operationTypes(registry), ...written(publishedTypes) };
+  const derived = { operations: operationTypes(registry), payloads: payloadTypes(webhookPayloads) };
+  const types = { ...derived, ...written(publishedTypes) };
   for (const [name, text] of Object.entries(types)) {
     writeFileSync(`${folder}/${name}.d.ts`, text);
     writeFileSync(`${folder}/${name}.d.cts`, text.replaceAll('.d.ts"', '.d.cts"'));

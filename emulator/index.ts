@@ -6,11 +6,20 @@ import { originAt } from "./compose/origin.ts";
 import type { Emulator } from "./compose/running.ts";
 
 export type { EmulatorEvent } from "./compose/activity.ts";
+export { EmulatorClosed } from "./compose/closing.ts";
 export { InvalidOptions } from "./compose/invalid-options.ts";
 export type { EmulatorOptions } from "./compose/options.ts";
+export {
+  BeyondHistory,
+  NoHistory,
+  NoSuchSnapshot,
+  NotBehind,
+  SnapshotThere,
+  UnusableSnapshot,
+} from "./compose/program-travel.ts";
 export type { Emulator, Rewind, Snapshot } from "./compose/running.ts";
 export type { RunningCluster } from "./compose/running-cluster.ts";
-export { type Repair, repairState } from "./compose/state/repair-state.ts";
+export { type Repair, repairState, StateInUse, StateRefused, StateUnusable } from "./compose/state/repair-state.ts";
 export type { Seed } from "./compose/state/seed.ts";
 export { seedSchema } from "./compose/state/seed-schema.ts";
 

@@ -150,8 +150,8 @@ export interface Emulator {
   restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string | undefined }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
-   * state is in a file: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept, with NotBehind for a
-   * time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
+   * state is kept in a file or a database: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept,
+   * with NotBehind for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
    */
   rewind(target: Rewind): Promise<{ readonly keptAs: string | undefined }>;
   /**
@@ -184,7 +184,7 @@ export interface EmulatorOptions {
   readonly host?: string;
   /** Names that the Host header may have beside those of this machine. */
   readonly allowedHosts?: readonly string[];
-  /** Where the state is kept. Omitted: in memory, and gone at the end. */
+  /** Where the state is kept. It is made where it is not there, with its folders. Omitted: in memory, and gone at the end. */
   readonly file?: string | undefined;
   /**
    * Where the state is kept in PostgreSQL, in the place of a `file`: `postgres://user@host/database`. Processes with the
@@ -239,7 +239,7 @@ export interface EmulatorOptions {
   readonly graceMs?: number;
   /** Token of the control plane; default: a new one. */
   readonly token?: string | undefined;
-  /** Leniencies to turn off: bodies, keys, pkce, storage, receivers, signatures. */
+  /** Leniencies to turn off: bodies, keys, paths, pkce, storage, receivers, signatures. */
   readonly strict?: Iterable<string>;
   /** Told about bugs and warnings, a line each; default: nobody. */
   readonly log?: (line: string) => void;
@@ -284,5 +284,99 @@ export interface EmulatorOptions {
   readonly unreadAnswerTimeoutMs?: number;
 }
 
-/** Starts an emulator in this process. Any number may run at once; nothing is shared between them. */
+/**
+ * Starts an emulator in this process. Any number may run at once; nothing is shared between them. Fails with InvalidOptions
+ * where they cannot be meant so, with StateRefused over a damaged file and with StateInUse over one that another emulator
+ * uses; nothing is left running then.
+ */
 export function startEmulator(options?: EmulatorOptions): Promise<Emulator>;
+
+/** What a repair did. */
+export interface Repair {
+  /** False: nothing was damaged and nothing was changed. */
+  readonly repaired: boolean;
+  /** What was wrong, with file and line; one entry per damaged file. */
+  readonly damage: readonly string[];
+  /** What the state holds now. */
+  readonly kept: { readonly rows: number; readonly mappings: number; readonly transactions: number };
+  /** Journals that were not read, since they come after the damage. */
+  readonly dropped: readonly string[];
+  /** Where the damaged and dropped files are now. */
+  readonly aside: readonly string[];
+}
+
+/**
+ * Repairs a damaged state while no emulator uses it: what stands before the damage is kept, damaged files are moved
+ * aside. Fails with StateInUse under a running emulator, with StateRefused where there is nothing to repair from, and
+ * with StateUnusable where the file system refuses.
+ */
+export function repairState(path: string): Promise<Repair>;
+
+/** The JSON Schema of seeds, for editors and for those who generate them. */
+export function seedSchema(): object;
+
+/** The options say what no emulator can be, or what is asked of one cannot be meant so. */
+export class InvalidOptions extends Error {
+  private constructor();
+}
+
+/** The emulator has been closed: it neither moves time nor keeps, restores or copies a state any more. */
+export class EmulatorClosed extends Error {
+  private constructor();
+}
+
+/** No snapshot has that name. */
+export class NoSuchSnapshot extends Error {
+  private constructor();
+  readonly wanted: string;
+  /** The names that there are. */
+  readonly known: readonly string[];
+}
+
+/** A snapshot has that name, or one that differs in case alone. */
+export class SnapshotThere extends Error {
+  private constructor();
+  readonly taken: string;
+}
+
+/** A snapshot that cannot be used: damaged, of another version, or none. Nothing was changed. */
+export class UnusableSnapshot extends Error {
+  private constructor();
+  readonly snapshot: string;
+  readonly reason: string;
+}
+
+/** Nothing is kept of what led to the present state. */
+export class NoHistory extends Error {
+  private constructor();
+}
+
+/** The history that is kept does not reach so far. */
+export class BeyondHistory extends Error {
+  private constructor();
+}
+
+/** The time to go back to lies ahead. */
+export class NotBehind extends Error {
+  private constructor();
+  /** Virtual milliseconds. */
+  readonly now: number;
+}
+
+/** The state is in use by somebody who lives or may live. */
+export class StateInUse extends Error {
+  private constructor();
+  readonly pid: number;
+}
+
+/** A file that holds no state, or a damaged one. */
+export class StateRefused extends Error {
+  private constructor();
+  /** False when nothing is damaged: it is of another version, or somebody else's. */
+  readonly repairable: boolean;
+}
+
+/** The state cannot be used as things stand on this machine: no room, no rights. */
+export class StateUnusable extends Error {
+  private constructor();
+}

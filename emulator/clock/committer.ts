@@ -51,7 +51,10 @@ export class Committer<One extends Uncommitted> {
         const outcomes: string[] = [];
         for (const { cause, commits } of byCause(batch)) {
           await tx.because(cause, async () => {
-            for (const commit of commits) outcomes.push(await commit(tx));
+            for (const commit of commits) {
+              const outcome = commit(tx);
+              outcomes.push(typeof outcome === "string" ? outcome : await outcome);
+            }
           });
         }
         this.#observer.inState(batch);

@@ -68,6 +68,7 @@ export class Dispatcher {
   /** Those that are just being listed and begin as soon as they are. */
   readonly #ahead = new Set<number>();
   #mayHaveMore = true;
+  #woken = false;
   #listing = false;
   /** Turn of the last entry taken from the queue. */
   #reached = "";
@@ -93,10 +94,15 @@ export class Dispatcher {
     setMaxListeners(0, this.#stop.signal);
   }
 
-  /** The queue or the time has changed. */
+  /** The queue or the time has changed. It is looked at once for all changes of one turn of the event loop. */
   wake(): void {
     this.#mayHaveMore = true;
-    this.#pump();
+    if (this.#woken) return;
+    this.#woken = true;
+    setImmediate(() => {
+      this.#woken = false;
+      this.#pump();
+    });
   }
 
   /** Resolves when nothing is under way and nothing is due. */

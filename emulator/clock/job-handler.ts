@@ -31,9 +31,9 @@ export type Run = (signal: AbortSignal) => Promise<Commit>;
 
 /**
  * Commits what came of it: in this transaction the entry leaves the queue or moves to a later time. Says the
- * outcome in a word.
+ * outcome in a word, at once where it waits for nothing.
  */
-export type Commit = (tx: Transaction) => Promise<string>;
+export type Commit = (tx: Transaction) => Promise<string> | string;
 
 /** A run that is nothing but a change of the state. */
 export const commitOnly =

@@ -40,8 +40,15 @@ const endable = "contract ";
 export const contractKey = (contractId: number): string => `${endable}${contractId}`;
 
 /** A text that sorts by due, then by id. */
-export const turnOf = (due: number, id: number): string =>
-  `${String(due).padStart(15, "0")}:${String(id).padStart(15, "0")}`;
+export const turnOf = (due: number, id: number): string => `${padded(due)}:${padded(id)}`;
+
+const zeros = Array.from({ length: 16 }, (_, count) => "0".repeat(count));
+
+/** To 15 digits, or as it is where it has more. Not by padStart, which makes its zeros anew each time. */
+function padded(number: number): string {
+  const digits = String(number);
+  return (zeros[15 - digits.length] ?? "") + digits;
+}
 
 /** After every entry that is due at `due`, and before all later ones. */
 export const endOf = (due: number): string => turnOf(due, Number.MAX_SAFE_INTEGER);

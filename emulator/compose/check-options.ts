@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../../src/api/dictionary.ts";
 import { strictnesses } from "../../src/api/strictnesses.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { didYouMean } from "../../src/base/suggest.ts";
@@ -18,10 +19,7 @@ const shape = {
   trustedProxies: z.array(
     a<string>((text) => isRange(String(text)), "an address or a range such as 10.0.0.0/8 is needed"),
   ),
-  clusterUrls: z.record(
-    z.string(),
-    a<string>((text) => isOrigin(String(text)), "a URL without a path is needed"),
-  ),
+  clusterUrls: dictionary(a<string>((text) => isOrigin(String(text)), "a URL without a path is needed")),
   file: z.string(),
   store: a<string>((value) => typeof value === "string", "a URL is needed").check((context) => {
     const problem = storeProblem(String(context.value));

@@ -22,7 +22,7 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
    * beside `publicUrl`, where that has the router's own port; else where it listens.
    */
   readonly clusterUrls?: Readonly<Record<string, string>>;
-  /** Where the state is kept. Omitted: in memory, and gone at the end. */
+  /** Where the state is kept. It is made where it is not there, with its folders. Omitted: in memory, and gone at the end. */
   readonly file?: string | undefined;
   /**
    * Where the state is kept in PostgreSQL, in the place of a `file`: `postgres://user@host/database`. Processes with the

@@ -5,6 +5,10 @@ import type { Snapshots } from "../travel/snapshots.ts";
 import { InvalidOptions } from "./invalid-options.ts";
 import type { Emulator, Rewind } from "./running.ts";
 
+/** What these fail with. */
+export { BeyondHistory, NoHistory, NotBehind } from "../travel/rewind.ts";
+export { NoSuchSnapshot, SnapshotThere, UnusableSnapshot } from "../travel/troubles.ts";
+
 type StartCopy = (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
 
 /** The names that are given where a program gives none. */

@@ -5,7 +5,7 @@ import { EmulatorBug } from "../../src/base/bug.ts";
 import { madeOnce } from "../../src/base/made-once.ts";
 import { type Decode, decoderFor } from "./bodies/decode.ts";
 import type { Dialect } from "./dialects/dialect.ts";
-import { dialects } from "./dialects/index.ts";
+import { dialectOf } from "./dialects/index.ts";
 import type { Authenticate } from "./handler.ts";
 import { type AnyHandler, type Part, worldOfCalls } from "./parts.ts";
 import { type Produce, producerFor } from "./produce.ts";
@@ -75,7 +75,7 @@ function stepsFor(operation: Operation, strictBodies: boolean): Steps {
   let validate: Validate | undefined;
   let produce: Produce | undefined;
   return {
-    dialect: dialects[service.dialect],
+    dialect: dialectOf(operation),
     checks: service.checks.filter((check) => needed[check]),
     reads,
     maxBodyBytes: request.body?.kind === "json" ? request.body.maxBytes : undefined,

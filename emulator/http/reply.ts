@@ -13,6 +13,9 @@ export class Reply<Status extends number = number, Body = unknown> {
   }
 }
 
+/** Headers of an answer that carries tokens (RFC 6749, 5.1). */
+export const uncached = { "cache-control": "no-store", pragma: "no-cache" } as const;
+
 /** Chooses among several declared successes, or adds headers. */
 export const reply = <Status extends number, Body>(
   status: Status,

@@ -87,6 +87,8 @@ export interface View {
 }
 
 export interface Transaction extends View {
+  /** As `get`, at once, as writes are: for what is done to thousands of rows, where a promise for each is felt. */
+  getSync<Row extends object>(from: Rows<Row>, key: string): Row | undefined;
   /** Adds a row or replaces the one with the same key. The row is frozen. */
   put<Row extends object>(into: Rows<Row>, row: NoInfer<Row>): void;
   /** Does nothing when there is no such row. */

@@ -1,3 +1,4 @@
+import { isoMillis } from "../../src/base/clock.ts";
 import type { CauseRow } from "../store/cause.ts";
 import type { Commit, Reach } from "../store/history.ts";
 import type { History } from "../store/port.ts";
@@ -45,7 +46,9 @@ export class BeyondHistory extends Error {
   readonly steps: number | undefined;
 
   constructor(reach: Reach, steps: number | undefined) {
-    super("The history that is kept does not reach so far");
+    const begins = reach.at === undefined ? "" : `: it begins at ${isoMillis(reach.at)}`;
+    const counted = steps === undefined ? "" : `; it has ${steps} requests and moves of time to take back`;
+    super(`The history that is kept does not reach so far${begins}${counted}`);
     this.reach = reach;
     this.steps = steps;
   }
@@ -54,6 +57,13 @@ export class BeyondHistory extends Error {
 /** Nothing is kept of what led to the present state. */
 export class NoHistory extends Error {
   override readonly name = "NoHistory";
+
+  constructor() {
+    super(
+      "Nothing is kept of what led to the present state: start the emulator with a file or a store, and with historyBytes " +
+        "that are not 0",
+    );
+  }
 }
 
 /** The time that is meant does not lie behind the present one. */
@@ -63,7 +73,7 @@ export class NotBehind extends Error {
   readonly now: number;
 
   constructor(now: number) {
-    super("The time to go back to lies ahead");
+    super(`The time to go back to lies ahead: it is ${isoMillis(now)} now`);
     this.now = now;
   }
 }

@@ -206,7 +206,7 @@ export class Snapshots {
   async #rewind(target: RewindTarget): Promise<Rewound> {
     const { store, clock, faults, requestLog } = this.#world;
     const { history } = store;
-    if (!history) throw new NoHistory("Nothing is kept of what led to the present state");
+    if (!history) throw new NoHistory();
     if ("to" in target && target.to > clock.now()) throw new NotBehind(clock.now());
     const present = await store.read(async (view) => {
       const { number: line } = history.place();

@@ -6,9 +6,10 @@ export class NoSuchSnapshot extends Error {
   readonly known: readonly string[];
 
   constructor(wanted: string, there: readonly { readonly name: string }[]) {
-    super(`There is no snapshot ${wanted}`);
+    const known = there.map(({ name }) => name);
+    super(`There is no snapshot ${wanted}; there are: ${known.join(", ") || "none"}`);
     this.wanted = wanted;
-    this.known = there.map(({ name }) => name);
+    this.known = known;
   }
 }
 
@@ -18,7 +19,7 @@ export class SnapshotThere extends Error {
   readonly taken: string;
 
   constructor(taken: string) {
-    super(`There is a snapshot ${taken} already`);
+    super(`There is a snapshot ${taken} already: give another name, or { replace: true }`);
     this.taken = taken;
   }
 }

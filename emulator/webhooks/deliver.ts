@@ -4,12 +4,12 @@ import type { Interference, Intervene } from "../faults/intervention.ts";
 import { causes } from "../store/causes.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
-import { type AttemptContext, type Attempted, createAttempt, type Sendable, succeeded } from "./attempt.ts";
+import { type AttemptContext, type Attempted, createAttempt, type Sendable } from "./attempt.ts";
 import { type Delivery, deliveries, type Outcome, type WebhookEvent, webhookEvents } from "./deliveries.ts";
 import type { DeliveryNews } from "./news.ts";
 import { purge } from "./purge.ts";
 import { putOff } from "./put-off.ts";
-import { endSchedule, putAttempt, recordOutcome } from "./record.ts";
+import { putAttempt, recordOutcome } from "./record.ts";
 import { capacityFor, keepUntil } from "./retry-rule.ts";
 import { subscriptions } from "./subscriptions.ts";
 import { traceOfEvent } from "./trace-names.ts";
@@ -42,13 +42,16 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
 
   function runOf(entry: Entry, found: Sendable | Skip | "gone", resend: boolean): Run {
     if (found === "gone") return commitOnly((tx) => forget(tx, entry));
-    if ("skip" in found) return commitOnly((tx) => record(tx, entry, found, resend));
+    if ("skip" in found) return commitOnly((tx) => record(tx, { entry, result: found, resend }));
     const trouble = world.intervene?.(found);
     if (trouble && "putOff" in trouble)
       return commitOnly((tx) => putOff(tx, entry, trouble.putOff, trouble, clock.now()));
     return (signal) => {
       breakOffWith(signal);
-      return attempt(found, trouble?.send).then((attempted) => (tx) => record(tx, entry, attempted, resend, trouble));
+      return attempt(found, trouble?.send).then((result) => {
+        const ended = { entry, result, resend, interference: trouble };
+        return (tx) => record(tx, ended);
+      });
     };
   }
 
@@ -90,28 +93,24 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
   }
 
   /** Everything that came of it, in the transaction in which the entry leaves the queue. */
-  async function record(
-    tx: Transaction,
-    entry: Entry,
-    result: Attempted | Skip,
-    resend: boolean,
-    interference?: Interference,
-  ): Promise<string> {
+  function record(tx: Transaction, ended: EndedRun): Promise<string> | string {
     const dropped = dropOld(tx);
-    if (dropped) await dropped;
-    const delivery = await tx.get(deliveries, entry.ref);
+    return dropped ? dropped.then(() => recordNow(tx, ended)) : recordNow(tx, ended);
+  }
+
+  /** Awaits nothing where nothing interfered: every delivery passes here. */
+  function recordNow(tx: Transaction, { entry, result, resend, interference }: EndedRun): Promise<string> | string {
+    const delivery = tx.getSync(deliveries, entry.ref);
     if (!delivery) return forget(tx, entry);
     if ("skip" in result) return skip(tx, { entry, delivery, outcome: result.skip, now: clock.now(), resend, news });
     const { workerTick } = settings;
-    const subscription = await tx.get(subscriptions, String(delivery.webhook_id));
+    const subscription = tx.getSync(subscriptions, String(delivery.webhook_id));
     const made = { entry, delivery, subscription, attempted: result, resend, interference, workerTick, news };
     // What scripted the trouble is kept with what came of it.
-    if (interference) await tx.because(interference.cause, () => putAttempt(tx, made));
-    else putAttempt(tx, made);
-    // All in this one function: one more to await is felt, for every delivery passes here.
-    const outcome = recordOutcome(tx, made);
-    if (resend && succeeded(result.posted)) await endSchedule(tx, delivery);
-    return outcome;
+    if (interference)
+      return tx.because(interference.cause, () => putAttempt(tx, made)).then(() => recordOutcome(tx, made));
+    putAttempt(tx, made);
+    return recordOutcome(tx, made);
   }
 
   return { deliver: handlerFor(false), resend: handlerFor(true) };
@@ -134,10 +133,18 @@ interface Skip {
 }
 
 /** The delivery or the entry was taken away while it was on its way. */
-async function forget(tx: Transaction, entry: Entry): Promise<string> {
-  const waiting = await tx.get(schedule, String(entry.id));
+function forget(tx: Transaction, entry: Entry): string {
+  const waiting = tx.getSync(schedule, String(entry.id));
   if (waiting?.due === entry.due) dequeue(tx, entry);
   return "gone";
+}
+
+/** What is to be recorded. */
+interface EndedRun {
+  readonly entry: Entry;
+  readonly result: Attempted | Skip;
+  readonly resend: boolean;
+  readonly interference?: Interference | undefined;
 }
 
 interface Skipped {

@@ -40,6 +40,7 @@ export function recordOutcome(tx: Transaction, made: Made): string {
 
   if (!resend && whole.next_attempt_at !== null) enqueue(tx, { ...entry, due: whole.next_attempt_at });
   else dequeue(tx, entry);
+  if (resend && ok) endSchedule(tx, delivery);
   return whole.outcome;
 }
 
@@ -112,7 +113,7 @@ export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend
 }
 
 /** The success of a resend ends the delivery: what the schedule still had in mind for it is called off. */
-export async function endSchedule(tx: Transaction, { id, entry_id }: Delivery): Promise<void> {
-  const waiting = await tx.get(schedule, String(entry_id));
+export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
+  const waiting = tx.getSync(schedule, String(entry_id));
   if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
+import { dictionary } from "../../src/api/dictionary.ts";
 import { rows, type Transaction } from "../store/port.ts";
 
 /** DECISIONS.md, F20. `DISABLED_BY_ERROR` is the automatic disabling at six failures (DECISIONS.md, C18). */
@@ -15,7 +16,7 @@ export const Subscription = z.strictObject({
   description: z.string().nullable(),
   url: z.string(),
   only_for_activities: z.array(z.enum(activities)),
-  custom_headers: z.record(z.string(), z.string()),
+  custom_headers: dictionary(z.string()),
   status: SubscriptionStatus,
   /** Attempts without 2xx since the last 2xx, over all its deliveries (DECISIONS.md, C18). */
   failure_count: z.int(),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../../src/api/dictionary.ts";
 import { rows, type View } from "../store/port.ts";
 
 /** What the seed says of the connected apps: secrets, allow-lists and stand-ins. One row. */
@@ -34,7 +35,7 @@ export const Apps = z.strictObject({
         method: z.string().default("GET"),
         path: z.string(),
         status: z.int().default(200),
-        headers: z.record(z.string(), z.string()).default({}),
+        headers: dictionary(z.string()).default({}),
         body: z.unknown(),
       }),
     )

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../../src/api/dictionary.ts";
 import { rows, type View } from "../store/port.ts";
 
 /** A public key as the issuer of chat_b publishes it: RFC 7517, and the channels that it may speak for. */
@@ -10,7 +11,7 @@ export interface IssuerKey {
 }
 
 /** The private key of the emulator's own issuer: made by the control plane when it is first needed, and kept. */
-const ChatBKey = z.strictObject({ kid: z.string(), jwk: z.record(z.string(), z.string()) });
+const ChatBKey = z.strictObject({ kid: z.string(), jwk: dictionary(z.string()) });
 
 export const chatBKeys = rows<z.infer<typeof ChatBKey>>({
   name: "chat_b_keys",

@@ -20,17 +20,22 @@ export function namedClient(
   return { id: formDecoded(basic.user), secret: formDecoded(basic.password), byBasic: true };
 }
 
+/** Why a request is refused that names or proves its client in two places (RFC 6749, 2.3 and 5.2). */
+export const provenTwice = "The client proves itself both by HTTP basic and by parameters, or names two clients";
+
 /**
  * The client that sends a token request: a public one names itself, a confidential one proves itself. `unnamed`: nobody
- * is named; `unproven`: the client is unknown, or its secret is wrong.
+ * is named; `twice`: it is told in two places; `unproven`: the client is unknown, or its secret is wrong.
  */
 export async function clientOf(
   view: View,
   request: Pick<ReceivedRequest, "headers">,
   parameters: ClientParameters,
-): Promise<OAuthClient | "unnamed" | "unproven"> {
-  const { id, secret } = namedClient(request, parameters);
+): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
+  const { id, secret, byBasic } = namedClient(request, parameters);
   if (id === undefined) return "unnamed";
+  const { client_id = id, client_secret } = parameters;
+  if (byBasic && (client_id !== id || client_secret !== undefined)) return "twice";
   const client = await view.get(oauthClients, id);
   const proven = client && (client.client_secret === null || sameSecret(secret, client.client_secret));
   return proven ? client : "unproven";

@@ -41,10 +41,13 @@ export const jsonInPieces = <S extends z.ZodType>(schema: S) => ({ kind: "json",
 export const form = <S extends z.ZodType>(schema: S) => ({ kind: "form", schema }) as const;
 /**
  * A body that standard OAuth clients send as a form. Where the specification declares JSON alone, `--strict=bodies`
- * refuses the form; `formIsStandard` where it does not (DECISIONS.md, R5).
+ * refuses the form; `formIsStandard` where it declares nothing, so that it is as OAuth has it (DECISIONS.md, R5).
  */
 export const jsonOrForm = <S extends z.ZodType>(schema: S, options: { readonly formIsStandard?: true } = {}) =>
   ({ kind: "jsonOrForm", schema, ...options }) as const;
+/** Whether a body is described by OAuth alone, and refused in its words (RFC 6749, 5.2). */
+export const isOAuthRequest = (body: RequestBody | undefined): boolean =>
+  body?.kind === "jsonOrForm" && body.formIsStandard === true;
 /** Bytes that pass unchanged, as one Buffer; they are parsed only to find identifiers. */
 export const raw = () => ({ kind: "raw" }) as const;
 /** Bytes that are never held in memory as a whole. */
@@ -206,9 +209,14 @@ type Argument<T, Key extends string> = [T] extends [undefined]
     ? { readonly [K in Key]?: T }
     : { readonly [K in Key]: T };
 
+/** A signed URL holds them. */
+type PartOfUrl<O extends Operation, Part extends "params" | "query"> = O["service"]["name"] extends "storage"
+  ? undefined
+  : PartIn<O["request"][Part]>;
+
 /** What a caller of the client passes: only the parts that the operation declares. */
-export type ArgumentsOf<O extends Operation> = Argument<PartIn<O["request"]["params"]>, "params"> &
-  Argument<PartIn<O["request"]["query"]>, "query"> &
+export type ArgumentsOf<O extends Operation> = Argument<PartOfUrl<O, "params">, "params"> &
+  Argument<PartOfUrl<O, "query">, "query"> &
   Argument<PartIn<O["request"]["headers"]>, "headers"> &
   Argument<BodyIn<O["request"]["body"]>, "body">;
 

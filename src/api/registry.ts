@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { nearest } from "../base/suggest.ts";
 import { allResources } from "./all-resources.ts";
 import * as payloads from "./contracts/shapes/webhook-payloads.ts";
 import type { Operation } from "./operation.ts";
@@ -56,8 +57,18 @@ export const registry: readonly AnyOperation[] = Object.freeze(
 /** An operation by its id. */
 export function operationById(id: string): AnyOperation {
   const found = registry.find((operation) => operation.id === id);
-  if (!found) throw new Error(`No operation is called ${id}`);
+  if (!found) throw new Error(`No operation is called ${id}. ${operationsLike(id)}`);
   return found;
+}
+
+/** What may have been meant: an id that is spelt nearly so, else those of the same resource. */
+function operationsLike(id: string): string {
+  const ids = registry.map((operation) => operation.id);
+  const near = nearest(id, ids);
+  if (near !== undefined) return `Did you mean ${near}?`;
+  const resource = `${id.split(".")[0]}.`;
+  const same = ids.filter((one) => one.startsWith(resource));
+  return same.length > 0 ? `Those of its resource: ${same.join(", ")}.` : "operationIds names them all.";
 }
 
 /** The same operations. Throws when two have one id, one route of a service, or one command, and names both. */

@@ -10,13 +10,16 @@ export interface Clock {
 export interface Wall {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Resolves after `ms`, or at once (without rejecting) when the signal is aborted. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Resolves after `ms`, or at once (without rejecting) when the signal is aborted. `inBackground`: what sleeps so keeps
+   * no process going that has nothing else to do.
+   */
+  sleep(ms: number, signal?: AbortSignal, how?: { readonly inBackground: boolean }): Promise<void>;
 }
 
 export const systemWall: Wall = {
   now: () => Date.now(),
-  sleep: (ms, signal) =>
+  sleep: (ms, signal, how) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve();
       const done = () => {
@@ -25,6 +28,7 @@ export const systemWall: Wall = {
         resolve();
       };
       const timer = setTimeout(done, ms);
+      if (how?.inBackground) timer.unref();
       signal?.addEventListener("abort", done, { once: true });
     }),
 };

@@ -88,7 +88,8 @@ export async function call<Value = unknown>(
     (await import("./output/file.ts")).refuseBytesOnTerminal(context.host, file);
   }
   if (file !== undefined && file !== "-") {
-    await (await import("./output/file.ts")).checkedOutput(context.host, file, "--output");
+    const inputs = [input.flags.data, input.flags.file] as (string | undefined)[];
+    await (await import("./output/file.ts")).checkedOutput(context.host, file, "--output", { inputs });
   }
   if (input.flags["dry-run"] === true) {
     const { printPlan } = await import("./connection/dry-run.ts");

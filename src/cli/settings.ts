@@ -37,6 +37,8 @@ export interface ServiceSettings {
   readonly controlToken: SettingValue | undefined;
   /** Whether the services are those of the emulator that runs here, which nothing but this folder names. */
   readonly isEmulatorHere: boolean;
+  /** Variables whose credentials are sent nowhere, for they are not of the services that are meant. */
+  readonly unused: readonly string[];
 }
 
 /** The variable's value; one that is empty is not set. */
@@ -80,6 +82,7 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
     hmacKey: webhookKeySetting(host),
     controlToken: controlTokenSetting(host),
     isEmulatorHere: false,
+    unused: [],
   };
 }
 
@@ -89,25 +92,35 @@ async function runningHere(host: Host): Promise<EmulatorHere | undefined> {
   return (await import("./connection/emulator-access.ts")).emulatorHere(host);
 }
 
-/** An emulator's own credentials alone: none of the environment, a profile or a sign-in may be sent to it. */
-function emulatorSettings(here: EmulatorHere, host: Host): ServiceSettings {
-  const origin = `the emulator that runs on ${relative(host.cwd, here.state)}`;
-  const found = <T>(value: T): SettingValue<T> => ({ value, origin });
+/**
+ * An emulator's own credentials alone: none of a profile or a sign-in may be sent to it, and of the environment only an
+ * API key that it knows, which says as which workspace.
+ */
+async function emulatorSettings(found: EmulatorHere, host: Host): Promise<ServiceSettings> {
+  const origin = `the emulator that runs on ${relative(host.cwd, found.state)}`;
+  const own = <T>(value: T): SettingValue<T> => ({ value, origin });
+  const { keyOfEnvironment } = await import("./connection/key-of-environment.ts");
+  const { access: here, key, unused } = await keyOfEnvironment(found, host);
   const first = mainCluster(here);
   return {
     chosenBy: origin,
-    router: found(here.routerUrl),
-    contracts: found(first?.url ?? here.routerUrl),
-    clientId: first?.clientId === undefined ? undefined : found(first.clientId),
-    clientSecret: first?.clientSecret === undefined ? undefined : found(first.clientSecret),
-    clusterKeys: Object.fromEntries(here.clusters.map(({ id, clusterKey }) => [id, found(clusterKey)])),
+    router: own(here.routerUrl),
+    contracts: own(first?.url ?? here.routerUrl),
+    clientId: key ? variable(host, "SVC_CLIENT_ID") : first?.clientId === undefined ? undefined : own(first.clientId),
+    clientSecret: key
+      ? variable(host, "SVC_CLIENT_SECRET")
+      : first?.clientSecret === undefined
+        ? undefined
+        : own(first.clientSecret),
+    clusterKeys: Object.fromEntries(here.clusters.map(({ id, clusterKey }) => [id, own(clusterKey)])),
     clusterKey: undefined,
     basicAuth: undefined,
     token: undefined,
     // A key of the environment is meant for deliveries, wherever they come from: it is sent nowhere.
-    hmacKey: webhookKeySetting(host) ?? (first?.hmacKey === undefined ? undefined : found(first.hmacKey)),
-    controlToken: found(here.token),
+    hmacKey: webhookKeySetting(host) ?? (first?.hmacKey === undefined ? undefined : own(first.hmacKey)),
+    controlToken: own(here.token),
     isEmulatorHere: true,
+    unused,
   };
 }
 

@@ -69,6 +69,13 @@ export function createClient(options: ClientOptions): Client {
     maxWaitMs: options.maxWaitMs ?? defaults.maxWaitMs,
   };
 
+  // Whoever closes the client waits for no further attempt.
+  const closing = new AbortController();
+  const pauses: Wall = {
+    now: () => wall.now(),
+    sleep: (ms, signal) => wall.sleep(ms, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal),
+  };
+
   const { traceparent } = options;
   const traced = (request: HttpRequest): HttpRequest =>
     traceparent === undefined ? request : { ...request, headers: { traceparent, ...request.headers } };
@@ -95,7 +102,7 @@ export function createClient(options: ClientOptions): Client {
     if (!repeatable) return attempt();
     // A stream can be read once only.
     const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
-    return withRetries(attempt, { ...rule, retries }, wall, {
+    return withRetries(attempt, { ...rule, retries }, pauses, {
       signal: call.signal,
       onRetry: (retry) => observer.onRetry?.(request, retry),
     });
@@ -116,7 +123,10 @@ export function createClient(options: ClientOptions): Client {
       const answer = await send(CheckedCall.of(operation, args as CallArguments | undefined), how);
       return (options.readable ? readable(answer) : answer.value) as ResultOf<typeof operation>;
     },
-    close: () => transport.close(),
+    close() {
+      closing.abort("closed");
+      return transport.close();
+    },
   };
 }
 

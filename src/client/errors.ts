@@ -1,10 +1,16 @@
+import { timeText } from "./limits.ts";
 import type { Problem } from "./problem.ts";
 
-/** The service refused: a status that the operation does not declare as a success. */
+/**
+ * The service refused: a status that the operation does not declare as a success. The message is for whoever reads it in the
+ * output of a test: `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
+ */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly operation: string;
   readonly method: string;
+  /** Without a query, and without secrets. */
+  readonly path: string;
   readonly status: number;
   readonly problem: Problem;
   readonly body: unknown;
@@ -13,14 +19,16 @@ export class ServiceError extends Error {
   constructor(of: {
     operation: string;
     method: string;
+    path: string;
     status: number;
     problem: Problem;
     body: unknown;
     headers: Readonly<Record<string, string>>;
   }) {
-    super(of.problem.message);
+    super(`${of.operation}: ${of.status} ${of.problem.message} (${of.method} ${of.path})`);
     this.operation = of.operation;
     this.method = of.method;
+    this.path = of.path;
     this.status = of.status;
     this.problem = of.problem;
     this.body = of.body;
@@ -76,8 +84,7 @@ export class WaitTooLong extends Error {
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number, maxWaitMs: number) {
-    const seconds = (ms: number) => Math.ceil(ms / 1_000);
-    super(`The service asks to wait ${seconds(retryAfterMs)} s; at most ${seconds(maxWaitMs)} s are allowed.`);
+    super(`The service asks to wait ${timeText(retryAfterMs)}; at most ${timeText(maxWaitMs)} are allowed.`);
     this.retryAfterMs = retryAfterMs;
   }
 }
@@ -88,7 +95,7 @@ export class InvalidArguments extends Error {
   readonly problems: readonly ArgumentProblem[];
 
   constructor(operation: string, problems: readonly ArgumentProblem[]) {
-    super(`${operation}: ${problems.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")}`);
+    super(`${operation}: ${problems.map((one) => `${one.path.join(".") || one.in}: ${one.message}`).join("; ")}`);
     this.problems = problems;
   }
 }

@@ -1,9 +1,11 @@
 import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
 import { type AnyOperation, type OperationById, type OperationId, operationById, registry } from "../api/registry.ts";
+import { type AllOf, checkAmounts, checkNames, checkUrls } from "./check-options.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import { type CallOptions, type ClientOptions, createClient as createDeclaredClient } from "./client.ts";
 import type { Credentials } from "./credentials.ts";
-import { checkNames } from "./known-options.ts";
+import { InvalidArguments } from "./errors.ts";
+import { nameCall, namedPieces } from "./name-call.ts";
 import type { BaseUrls } from "./request.ts";
 import type { Answer } from "./response.ts";
 import { createTransport } from "./transport.ts";
@@ -34,8 +36,6 @@ export interface NamedClientOptions
   readonly maxAnswerBytes?: number | undefined;
 }
 
-type AllOf<T> = Readonly<Record<keyof T, true>>;
-
 const optionNames: AllOf<NamedClientOptions> = {
   baseUrls: true,
   credentials: true,
@@ -55,18 +55,74 @@ const credentialNames: AllOf<Credentials> = {
   controlToken: true,
 };
 
-/** A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for a misspelt option. */
+const argumentNames: AllOf<CallArguments> = { params: true, query: true, headers: true, body: true };
+const callNames: AllOf<CallOptions> = {
+  signal: true,
+  repeatable: true,
+  timeoutMs: true,
+  silenceMs: true,
+  onMissed: true,
+  retries: true,
+  url: true,
+  contentType: true,
+  contentLength: true,
+};
+
+/**
+ * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is misspelt
+ * or missing.
+ */
 export function createClient(options: NamedClientOptions): NamedClient {
   checkNames(options, optionNames, "createClient");
-  checkNames(options.baseUrls, addressNames, "createClient: baseUrls");
-  checkNames(options.credentials, credentialNames, "createClient: credentials");
-  const { maxAnswerBytes } = options;
+  const { baseUrls, credentials, maxAnswerBytes, timeoutMs, retries, maxWaitMs } = options ?? {};
+  checkNames(baseUrls, addressNames, "createClient: baseUrls");
+  checkUrls({ ...baseUrls }, "createClient: baseUrls", Object.keys(addressNames));
+  checkNames(credentials, credentialNames, "createClient: credentials");
+  checkAmounts({ maxAnswerBytes, timeoutMs, retries, maxWaitMs }, "createClient");
   const client = createDeclaredClient({ ...options, transport: createTransport({ maxAnswerBytes }) });
-  const send = async (id: string, args: unknown, call: CallOptions | undefined) =>
-    client.send(CheckedCall.of(operationById(id) as Operation, args as CallArguments | undefined), call);
+  let isClosed = false;
+
+  async function send(id: string, given: unknown, call: CallOptions | undefined): Promise<Answer> {
+    const operation: Operation = operationById(id);
+    const args = given as CallArguments | undefined;
+    checkNames(args, argumentNames, id);
+    checkNames(call, callNames, `${id}: the options of a call`);
+    refuseWithoutPlace(operation, args);
+    const service = operation.service.name;
+    if (service === "storage") {
+      if (call?.url === undefined) throw new TypeError(`${id} needs the option url: the signed URL`);
+    } else if (baseUrls[service] === undefined)
+      throw new TypeError(`${id} needs baseUrls.${service}, which createClient was not given`);
+    const checked = CheckedCall.of(operation, args);
+    const closed = () => new Error(`${id}: the client is closed: make its calls before client.close()`);
+    if (isClosed) throw closed();
+    const answer = await client.send(checked, call).catch((error: unknown) => {
+      throw isClosed ? closed() : nameCall(id, error);
+    });
+    return isPieces(answer.value) ? { ...answer, value: namedPieces(id, answer.value) } : answer;
+  }
+
   return {
     call: async (id, args, call) => (await send(id, args, call)).value as ResultOf<OperationById<typeof id>>,
     send: (id, args, call) => send(id, args, call) as Promise<Answer<ResultOf<OperationById<typeof id>>>>,
-    close: () => client.close(),
+    close() {
+      isClosed = true;
+      return client.close();
+    },
   };
 }
+
+/** What an operation does not take would be passed over. Throws InvalidArguments. */
+function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}): void {
+  const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
+  const problems = parts
+    .filter((part) => request[part] === undefined && !isNothing(args[part]))
+    .map((part) => ({ in: part, path: [], message: "the operation takes none", missing: false }));
+  if (problems.length > 0) throw new InvalidArguments(id, problems);
+}
+
+const isNothing = (given: unknown): boolean =>
+  given === undefined || given === null || (typeof given === "object" && Object.keys(given).length === 0);
+
+const isPieces = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === "object" && value !== null && Symbol.asyncIterator in value;

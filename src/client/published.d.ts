@@ -54,9 +54,9 @@ export interface CallOptions {
   /** Told of a stream of events that left some out, which were read too slowly; without it, it goes on in silence. */
   readonly onMissed?: ((count: number | undefined) => void) | undefined;
   readonly retries?: number | undefined;
-  /** The absolute signed URL of a storage call. */
+  /** The absolute signed URL of a storage call, such as `upload_url` of files.initialize. */
   readonly url?: string | undefined;
-  /** Of a raw or streamed body. */
+  /** Of a raw or streamed body; to a signed URL, the one that it was asked for with. */
   readonly contentType?: string | undefined;
   readonly contentLength?: number | undefined;
 }
@@ -70,8 +70,9 @@ export interface Answer<Value> {
   readonly drift: readonly string[];
 }
 
-type Arguments<Id extends OperationId> =
-  Record<never, never> extends ArgumentsOf<Id>
+type Arguments<Id extends OperationId> = Id extends `storage.${string}`
+  ? [args: ArgumentsOf<Id>, options: CallOptions & { readonly url: string }]
+  : Record<never, never> extends ArgumentsOf<Id>
     ? [args?: ArgumentsOf<Id>, options?: CallOptions]
     : [args: ArgumentsOf<Id>, options?: CallOptions];
 
@@ -83,7 +84,10 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** A client for one set of base URLs and credentials. Close it when done. */
+/**
+ * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is misspelt
+ * or missing: one base URL at least is needed.
+ */
 export function createClient(options: ClientOptions): Client;
 
 /** What a refusal says, whatever its shape. */
@@ -94,11 +98,16 @@ export interface Problem {
   readonly fields: readonly string[];
 }
 
-/** The service refused: a status that the operation does not declare as a success. */
+/**
+ * The service refused: a status that the operation does not declare as a success. The message has all of it:
+ * `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
+ */
 export class ServiceError extends Error {
   private constructor();
   readonly operation: string;
   readonly method: string;
+  /** Without a query, and without secrets. */
+  readonly path: string;
   readonly status: number;
   readonly problem: Problem;
   readonly body: unknown;

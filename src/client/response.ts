@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { Callable } from "../api/operation.ts";
+import { redactUrl } from "../api/secrets.ts";
 import { MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
 import { eventsOf, type OnMissed } from "./events.ts";
 import { parseJson } from "./json-text.ts";
@@ -67,6 +68,7 @@ export async function readResponse(
     throw new ServiceError({
       operation: operation.id,
       method: request.method,
+      path: shownPath(request),
       status,
       problem: problemOf(status, body),
       body,
@@ -75,6 +77,9 @@ export async function readResponse(
   }
   return { status, headers, ...(await read(declared ?? { kind: "passthrough" }, response, onMissed)) };
 }
+
+/** The path that was asked for, without the secrets in it. */
+export const shownPath = ({ url }: Pick<HttpRequest, "url">): string => redactUrl(new URL(url).pathname);
 
 const expectedStatuses = ({ responses }: Callable): string => `status ${Object.keys(responses).join(" or ")}`;
 

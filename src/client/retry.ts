@@ -64,9 +64,10 @@ export function retryAfterMs(header: string | undefined, now: number): number | 
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** What floods or refuses once does so again. */
+/** What floods or refuses once does so again, and who has closed the connections wants no other. */
 const isTemporary = (error: unknown): error is NetworkError =>
   error instanceof NetworkError &&
+  error.code !== "UND_ERR_DESTROYED" &&
   !(error instanceof AnswerTooLarge) &&
   !(error instanceof ProxyTrouble && error.status !== undefined && error.status < 500);
 

@@ -14,33 +14,48 @@ export const operationTypes = (operations: readonly Operation[]): string =>
   ].join("\n");
 
 function entryText(operation: Operation): string {
-  const { id, summary, method, path, request, responses } = operation;
+  const { id, summary, method, path, request, responses, service } = operation;
+  // A signed URL, which is an option of the call, holds them.
+  const { params, query } = service.name === "storage" ? {} : request;
   const args = [
-    part("params", request.params),
-    part("query", request.query, leftOut(request.query)),
-    part("headers", request.headers, leftOut(request.headers)),
+    part("params", params && typeText(inputSchema(params))),
+    part("query", query && queryText(query), leftOut(query)),
+    part("headers", request.headers && typeText(inputSchema(request.headers)), leftOut(request.headers)),
     bodyPart(request.body),
-  ].filter((text) => text !== undefined);
+  ];
   const results = [...new Set(Object.values(responses).map(resultText))];
   return [
     `  /** ${summary}: \`${[method].flat().join("|")} ${path}\` */`,
     `  ${JSON.stringify(id)}: {`,
-    `    args: {${args.length === 0 ? "" : `\n${args.map((text) => `      ${indented(text, 3)}`).join("\n")}\n    `}};`,
+    "    args: {",
+    ...args.map((text) => `      ${indented(text, 3)}`),
+    "    };",
     `    result: ${indented(results.join(" | "), 2)};`,
     "  };",
   ].join("\n");
 }
 
-const part = (name: string, schema: z.ZodType | undefined, mayBeLeftOut = false): string | undefined =>
-  schema && `readonly ${name}${mayBeLeftOut ? "?" : ""}: ${typeText(inputSchema(schema))};`;
+/** What an operation does not take is named, too: a type without names takes anything. */
+const part = (name: string, type: string | undefined, mayBeLeftOut = false): string =>
+  type === undefined ? `readonly ${name}?: undefined;` : `readonly ${name}${mayBeLeftOut ? "?" : ""}: ${type};`;
 
 /** A query whose every field may be left out may be left out itself. */
 const leftOut = (schema: z.ZodType | undefined): boolean => schema?.safeParse({}).success ?? false;
 
-function bodyPart(body: RequestBody | undefined): string | undefined {
-  if (body === undefined) return undefined;
-  if (!("schema" in body)) return "readonly body: Uint8Array | AsyncIterable<Uint8Array>;";
-  return part("body", body.schema, body.schema.safeParse(undefined).success);
+/** Where a query takes more than its fields, those are filters with an operator: `filter__created_at[$gt]`. */
+function queryText(query: z.ZodObject): string {
+  const { additionalProperties, ...closed } = inputSchema(query);
+  const filters = Object.keys(query.shape).filter((name) => name.startsWith("filter__"));
+  if (additionalProperties === undefined || filters.length === 0) return typeText({ ...closed, additionalProperties });
+  const names = filters.map((name) => JSON.stringify(name)).join(" | ");
+  const operators = `  readonly [filter: \`\${${names}}[$\${string}]\`]: string | number | undefined;`;
+  return typeText(closed).replace(/}$/, () => `${operators}\n}`);
+}
+
+function bodyPart(body: RequestBody | undefined): string {
+  if (body === undefined) return part("body", undefined);
+  if (!("schema" in body)) return part("body", "Uint8Array | AsyncIterable<Uint8Array>");
+  return part("body", typeText(inputSchema(body.schema)), body.schema.safeParse(undefined).success);
 }
 
 function resultText(response: ResponseBody): string {

@@ -1,6 +1,7 @@
 import { constants, fdatasync, write } from "node:fs";
-import { type FileHandle, link, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { type FileHandle, link, open, readdir, rename, rm } from "node:fs/promises";
 import { promisify } from "node:util";
+import { makeFolder } from "./make-folder.ts";
 
 /** What is asked of a file that is written piece by piece. A port, so that a test can make a call fail. */
 export interface DiskFile {
@@ -60,7 +61,7 @@ export const systemDisk: Disk = {
     const found = await readdir(folder, { withFileTypes: true });
     return found.filter((entry) => entry.isFile()).map(({ name }) => name);
   },
-  makeFolder: (path) => mkdir(path, { recursive: true, mode: 0o700 }),
+  makeFolder,
   async syncFolder(path) {
     // Windows cannot open folders; its renames are durable with the file system's own journal.
     if (process.platform === "win32") return;

@@ -1,4 +1,5 @@
 import type { Bytes } from "../base/hmac.ts";
+import { keyIn } from "./key-text.ts";
 import { fails, type Verdict } from "./verdict.ts";
 import { contentHashHeader, verifyContentHash } from "./webhook.ts";
 
@@ -8,8 +9,9 @@ export type GivenHeaders =
   | { get(name: string): string | null };
 
 /**
- * Verifies a delivery that came in: its raw bytes and its headers. Throws a TypeError when the key is not padded
- * standard base64, or when the body was parsed already: only raw bytes can be verified.
+ * Verifies a delivery that came in: its raw bytes and its headers. Throws a TypeError, whatever came, when one of the
+ * three is missing, when the key is not padded standard base64, or when the body was parsed already: only raw bytes can be
+ * verified.
  */
 export function verifyDelivery(delivery: {
   readonly body: Bytes;
@@ -17,6 +19,9 @@ export function verifyDelivery(delivery: {
   readonly hmacKey: string;
 }): Verdict<"missing" | "malformed" | "mismatch"> {
   const { body, headers, hmacKey } = delivery;
+  keyIn(hmacKey, "verifyDelivery: hmacKey");
+  if (typeof headers !== "object" || headers === null) throw new TypeError("verifyDelivery: headers are missing");
+  if (body === undefined || body === null) throw new TypeError("verifyDelivery: body is missing");
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     throw new TypeError("The body was parsed already; give the raw bytes as they came");
   }

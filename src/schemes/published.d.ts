@@ -1,4 +1,15 @@
-// The published types of svc-toolkit/webhooks. A test compares them with what src/schemes/index.ts exports.
+// The published types of svc-toolkit/webhooks. A test compares them with what src/schemes/index.ts exports; what payloads
+// hold is written out by `npm run build` (src/derive/payload-types.ts).
+import type { WebhookPayloads } from "./payloads.d.ts";
+
+/** What a webhook can tell of. */
+export type Activity = keyof WebhookPayloads;
+
+/**
+ * The body of a delivery, parsed: `const payload: WebhookPayload = JSON.parse(body)`. Its `activity` says which it is; that of
+ * one is `WebhookPayload<"CONTRACT_SIGNED">`. More may stand in it than is declared.
+ */
+export type WebhookPayload<Of extends Activity = Activity> = WebhookPayloads[Of];
 
 /** It holds, or the one reason why not. */
 export type Verdict<Reason extends string> = { readonly ok: true } | { readonly ok: false; readonly reason: Reason };
@@ -8,7 +19,11 @@ export type GivenHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | { get(name: string): string | null };
 
-/** Verifies a delivery that came in, from its raw bytes. `hmacKey` is the base64 text that the service hands out. */
+/**
+ * Verifies a delivery that came in, from its raw bytes. `hmacKey` is the base64 text that the service hands out. Throws a
+ * TypeError, whatever came, when one of the three is missing, when the key is no such text, or when the body was parsed
+ * already.
+ */
 export function verifyDelivery(delivery: {
   readonly body: string | Uint8Array;
   readonly headers: GivenHeaders;

@@ -1,3 +1,4 @@
+import { isoSeconds } from "../base/clock.ts";
 import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
 
 /** What a signature binds. `url` is absolute; its path is taken as it stands, without any normalising. */
@@ -25,21 +26,33 @@ export const signedUrlParameters = {
   signature: "X-Sig-Signature",
 } as const;
 
-/** A URL that is good for one method until `expiresSeconds` after `nowMs`, virtual time. */
-export function signUrl(grant: Grant & { readonly nowMs: number; readonly expiresSeconds: number }): string {
+export interface SignedUrl {
+  readonly url: string;
+  readonly expiresAtMs: number;
+}
+
+/**
+ * A URL that is good for one method until `expiresSeconds` after the second of `nowMs`, virtual time: it is told in
+ * seconds when it expires, so it is signed in seconds, too.
+ */
+export function signUrl(grant: Grant & { readonly nowMs: number; readonly expiresSeconds: number }): SignedUrl {
   const { origin, path, query } = split(grant.url);
+  const signedAtMs = Math.floor(grant.nowMs / 1_000) * 1_000;
   query.push(
-    [signedUrlParameters.date, basicTime(grant.nowMs)],
+    [signedUrlParameters.date, basicTime(signedAtMs)],
     [signedUrlParameters.expires, String(grant.expiresSeconds)],
     [signedUrlParameters.signedHeaders, grant.contentType === undefined ? "host" : "content-type;host"],
   );
   query.push([signedUrlParameters.signature, signature(grant, query)]);
-  return `${origin}${path}?${new URLSearchParams(query)}`;
+  return {
+    url: `${origin}${path}?${new URLSearchParams(query)}`,
+    expiresAtMs: signedAtMs + grant.expiresSeconds * 1_000,
+  };
 }
 
 /**
  * Verifies a URL that `signUrl` made. `url` is the absolute URL as it was asked for, `contentType` the header as it
- * came. A URL is good up to and including its last millisecond. The signature is checked first, so only a URL that
+ * came. A URL is good up to and including the instant that it names. The signature is checked first, so only a URL that
  * was ours is ever called expired.
  */
 export function verifySignedUrl(request: Grant & { readonly nowMs: number }): SignedUrlVerdict {
@@ -75,8 +88,9 @@ function split(url: string): { origin: string; host: string; path: string; query
   return { origin, host: host.toLowerCase(), path, query: [...new URLSearchParams(search)] };
 }
 
-/** `20261121T050000.123Z`: with milliseconds, so that 15 minutes are exactly 15 minutes. */
-const basicTime = (ms: number): string => new Date(ms).toISOString().replace(/[-:]/g, "");
+/** `20261121T050000Z` */
+const basicTime = (ms: number): string => isoSeconds(ms).replace(/[-:]/g, "");
 
+/** URLs of before have milliseconds, too. */
 const parseBasicTime = (text: string): number =>
   Date.parse(text.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)/, "$1-$2-$3:$4:"));

@@ -1,5 +1,5 @@
-import { decodeBase64 } from "../base/base64.ts";
 import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
+import { keyIn } from "./key-text.ts";
 import { fails, holds, type Verdict } from "./verdict.ts";
 
 /** How far a timestamp may be from now, either way (DECISIONS.md, P20). */
@@ -41,7 +41,6 @@ export function verifyStandardWebhook(
 }
 
 function signature({ secret, id, timestamp, body }: Message): string {
-  const key = decodeBase64(secret.replace(/^whsec_/, ""));
-  if (!key || key.length === 0) throw new TypeError("The webhook secret is not padded standard base64");
+  const key = keyIn(secret?.replace(/^whsec_/, ""), "The webhook secret");
   return `v1,${hmac("sha256", key, `${id}.${timestamp}.`, body).toString("base64")}`;
 }

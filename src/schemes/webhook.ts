@@ -1,5 +1,5 @@
-import { decodeBase64 } from "../base/base64.ts";
 import { type Bytes, hmac, hmacOfStream, sameSecret } from "../base/hmac.ts";
+import { keyIn } from "./key-text.ts";
 import { fails, holds, type Verdict } from "./verdict.ts";
 
 /** The header that carries the signature of a webhook (DECISIONS.md, P19). */
@@ -7,7 +7,7 @@ export const contentHashHeader = "X-SVC-WEBHOOK-CONTENT-HASH";
 
 /**
  * The signature of a webhook: 128 lower-case hex digits of HMAC-SHA512 over the raw body. The key is the base64 text
- * that the service hands out, decoded before use. Throws a TypeError when it is not padded standard base64.
+ * that the service hands out, decoded before use. Throws a TypeError when it is missing, or not padded standard base64.
  */
 export const contentHash = (hmacKeyBase64: string, body: Bytes): string =>
   hmac("sha512", keyBytes(hmacKeyBase64), body).toString("hex");
@@ -34,9 +34,4 @@ export const verifyContentHash = (
   given: string | undefined,
 ): Verdict<"malformed" | "mismatch"> => compareContentHash(given, contentHash(hmacKeyBase64, body));
 
-function keyBytes(hmacKeyBase64: string): Buffer {
-  const key = decodeBase64(hmacKeyBase64);
-  // The key itself stays out of the message: messages reach logs.
-  if (!key || key.length === 0) throw new TypeError("The HMAC key is not padded standard base64");
-  return key;
-}
+const keyBytes = (hmacKeyBase64: string): Buffer => keyIn(hmacKeyBase64, "The HMAC key");

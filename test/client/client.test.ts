@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { after, describe, it } from "node:test";
 import { mapClusterEmails } from "../../src/api/router/cluster-emails.ts";
 import { checkHealth } from "../../src/api/router/health.ts";
+import type { Wall } from "../../src/base/clock.ts";
 import { createClient } from "../../src/client/client.ts";
 import { NetworkError, ServiceError } from "../../src/client/errors.ts";
 import { createTransport } from "../../src/client/transport.ts";
@@ -16,7 +17,7 @@ describe("the client over HTTP", () => {
     for (const close of closers) close();
   });
 
-  async function serviceThat(listener: RequestListener) {
+  async function serviceThat(listener: RequestListener, wall: Wall = instantly) {
     let requests = 0;
     const server = createServer((request, response) => {
       requests += 1;
@@ -26,7 +27,7 @@ describe("the client over HTTP", () => {
     const client = createClient({
       baseUrls: { router: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
       transport: createTransport(),
-      wall: instantly,
+      wall,
       timeoutMs: 500,
     });
     closers.push(() => {
@@ -91,6 +92,27 @@ describe("the client over HTTP", () => {
       [true, false, false, false],
     );
     await nobody.close();
+  });
+
+  it("waits no longer to call again once it is closed", async () => {
+    let pauses = () => {};
+    const paused = new Promise<void>((resolve) => {
+      pauses = resolve;
+    });
+    const until = (_: number, signal?: AbortSignal) =>
+      new Promise<void>((woken) => {
+        signal?.addEventListener("abort", () => woken());
+        pauses();
+      });
+    const { client, requests } = await serviceThat((_, response) => response.writeHead(503).end(), {
+      now: () => 0,
+      sleep: until,
+    });
+    const ended = assert.rejects(client.call(checkHealth), { name: "NetworkError", code: "UND_ERR_DESTROYED" });
+    await paused;
+    await client.close();
+    await ended;
+    assert.equal(requests(), 1);
   });
 
   it("does not follow redirects", async () => {

@@ -168,7 +168,7 @@ describe("a request without a proxy", () => {
     } as const;
     await assert.rejects(transport.send(request, { timeoutMs: 700 }), {
       name: "InvalidArguments",
-      message: "GET /x: : invalid x-a header",
+      message: "GET /x: headers: invalid x-a header",
       problems: [{ in: "headers", path: [], message: "invalid x-a header", missing: false }],
     });
   });

@@ -83,7 +83,7 @@ describe("the check of an answer", () => {
       assert(error instanceof ServiceError);
       assert.deepEqual(
         [error.status, error.message, error.body, error.headers["x-request-id"]],
-        [404, "Not found.", { detail: "Not found." }, "r1"],
+        [404, "things.show: 404 Not found. (GET /things)", { detail: "Not found." }, "r1"],
       );
       return true;
     });

@@ -56,7 +56,8 @@ const onParty =
     await call("counterparties.create", {}, { ...party, ...contact, primary_address: place });
     return () => call(operation, params, body);
   };
-const pointer = { key_pointers: [{ key_pointer_field_name: "expiry_date", value: "2032-01-01" }] };
+const pointerTo = (value: string) => ({ key_pointers: [{ key_pointer_field_name: "expiry_date", value }] });
+const pointer = pointerTo("2032-01-01");
 
 /** For each operation that causes activities: stories that together cause all of them. */
 export const stories: Readonly<Record<string, readonly Story[]>> = {
@@ -104,7 +105,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     },
   ],
   "approvals.create": [onDraft("approvals.create", t1, finance)],
-  "contract-details.update-data": [onDraft("contract-details.update-data", t1, { data: {} })],
+  "contract-details.update-data": [onDraft("contract-details.update-data", t1, { data: { seats: 4 } })],
   "intake-form.update": [
     async ({ call }) => {
       await call("paper.upload-for-review", {}, await paper());
@@ -123,7 +124,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     async (on) => {
       await create(on);
       await on.call("key-pointers.set", t1, pointer);
-      return () => on.call("key-pointers.set", t1, pointer);
+      return () => on.call("key-pointers.set", t1, pointerTo("2033-01-01"));
     },
   ],
   "key-pointers.update": [

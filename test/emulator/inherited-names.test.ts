@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { fillTemplate, placeholders } from "../../src/base/url-template.ts";
+import { draft } from "../support/contracts.ts";
 import { emulator, sender } from "../support/emulator.ts";
 import { inheritedNames } from "../support/inherited-names.ts";
+import { temporaryFolder } from "../support/store.ts";
 
 /** One ends the emulator, and the answer of the other has no end. */
 const leftOut = ["emulator.stop", "events.watch"];
@@ -75,5 +78,33 @@ describe("A name that every object has", () => {
       });
       assert.deepEqual([answer.status, (answer.body as { error: string }).error], [400, "unsupported_grant_type"]);
     }
+  });
+
+  it("is kept, with its value, as a key of what is free-form, over a restart, too", async (t) => {
+    const file = join(await temporaryFolder(t), "emulator.json");
+    const first = await emulator(t, { file });
+    // Long documents are checked in a way of their own.
+    const long = "1".repeat(2_000);
+    const odd = JSON.parse(`{"a":"${long}","__proto__":"2","constructor":"3"}`) as object;
+    const { id } = await draft(first.api, { external_metadata: { id: "deal-42", record_data: odd } });
+    const intake = { title: "Help", workflow_id: 201, metadata: odd };
+    const contract = `/api/v2.1/public/contracts/${id}`;
+    const told = [
+      await first.api("POST", "/api/v1/public/legal_intake/", { body: intake }),
+      await first.api("PATCH", `${contract}/contract_data`, { body: { data: odd } }),
+    ].map(({ body }) => body as Record<string, object>);
+    assert.deepEqual(
+      told.map(({ metadata, data }) => JSON.stringify(metadata ?? data)),
+      [JSON.stringify(odd), JSON.stringify(odd)],
+    );
+    await first.close();
+
+    const { api } = await emulator(t, { file });
+    const read = async (path: string) => JSON.stringify((await api("GET", path)).body);
+    const kept = { external_metadata: { id: "deal-42", record_data: odd } };
+    assert.equal(await read(`${contract}/external_metadata`), JSON.stringify(kept));
+    const answers = await read("/api/v2.1/public/contracts/1/questionnaire/responses/?questionnaire_type=TEMPLATE");
+    assert.ok(answers.includes(JSON.stringify(odd)), answers);
+    assert.ok((await read("/api/v1/public/legal_intake/1/")).includes(JSON.stringify(odd)));
   });
 });

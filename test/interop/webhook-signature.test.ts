@@ -56,11 +56,13 @@ describe("the signature of a webhook, from the raw bytes that a receiver got", (
   it("is what the lines of the README compute in Python", { skip: without("python3") }, async (t) => {
     const { body, headers, key } = await delivered(t);
     const [lines] = blocks("python");
-    const program = `import sys\n${lines}print(is_genuine(sys.stdin.buffer.read(), sys.argv[2], sys.argv[1]))`;
-    const python = (bytes: Buffer) =>
-      execFileSync("python3", ["-c", program, key, String(headers[header])], { input: bytes, encoding: "utf8" }).trim();
+    const program = `import json, sys\n${lines}print(is_genuine(sys.stdin.buffer.read(), json.loads(sys.argv[2]), sys.argv[1]))`;
+    const python = (bytes: Buffer, given: string | null = String(headers[header])) =>
+      execFileSync("python3", ["-c", program, key, JSON.stringify(given)], { input: bytes, encoding: "utf8" }).trim();
     assert.equal(python(body), "True");
     assert.equal(python(changed(body)), "False");
+    // Whoever sends no header, or one of any letters, is a stranger: no reason for an error.
+    for (const given of [null, "", "ü契", "\ud800", "a".repeat(128)]) assert.equal(python(body, given), "False");
   });
 
   it("is verified by WebCrypto", async (t) => {

@@ -10,6 +10,23 @@ import type * as publishedWebhooks from "../../src/schemes/published.d.ts";
 type Fits<_Real extends Published, Published> = true;
 
 export type Webhooks = Fits<typeof webhooks, typeof publishedWebhooks>;
+export type Repairs = Fits<typeof emulator.repairState, typeof publishedEmulator.repairState>;
+export type Seeds = Fits<typeof emulator.seedSchema, typeof publishedEmulator.seedSchema>;
+type Troubles = {
+  [Name in keyof typeof emulator]: (typeof emulator)[Name] extends abstract new (
+    ...given: never
+  ) => infer Trouble
+    ? Trouble
+    : never;
+};
+export type Fails = [
+  Fits<Troubles["NoSuchSnapshot"], publishedEmulator.NoSuchSnapshot>,
+  Fits<Troubles["SnapshotThere"], publishedEmulator.SnapshotThere>,
+  Fits<Troubles["UnusableSnapshot"], publishedEmulator.UnusableSnapshot>,
+  Fits<Troubles["NotBehind"], publishedEmulator.NotBehind>,
+  Fits<Troubles["StateInUse"], publishedEmulator.StateInUse>,
+  Fits<Troubles["StateRefused"], publishedEmulator.StateRefused>,
+];
 export type Starts = Fits<typeof emulator.startEmulator, typeof publishedEmulator.startEmulator>;
 export type Clients = Fits<
   (options: publishedClient.ClientOptions) => { close(): Promise<void> },
@@ -25,5 +42,6 @@ export type SameNames = [
   Fits<Named<typeof client>, Named<typeof publishedClient>>,
   Fits<Named<typeof publishedClient>, Named<typeof client>>,
   Fits<Named<typeof webhooks>, Named<typeof publishedWebhooks>>,
+  Fits<Named<typeof emulator>, Named<typeof publishedEmulator>>,
   Fits<Named<typeof publishedEmulator>, Named<typeof emulator>>,
 ];

@@ -40,6 +40,7 @@ const story = `
     assert.equal(refused.ok, false);
     const missing = client.call("contracts.status", { params: { composite_id: "T-99" } });
     await assert.rejects(missing, (error) => error instanceof ServiceError);
+    await emulator.restore(await emulator.snapshot());
   } finally {
     await client.close();
     await emulator.close();

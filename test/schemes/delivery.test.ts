@@ -6,20 +6,20 @@ import { type GivenHeaders, verifyDelivery } from "../../src/schemes/delivery.ts
 const [{ hmac_key: hmacKey, body, content_hash: hash }] = vectors.webhook.vectors as [
   (typeof vectors.webhook.vectors)[number],
 ];
-const name = vectors.webhook.header;
+const header = vectors.webhook.header;
 const verify = (headers: GivenHeaders, given: string | Uint8Array = body) =>
   verifyDelivery({ body: given, headers, hmacKey });
 
 describe("verifying a delivery", () => {
   const ways: [string, GivenHeaders][] = [
-    ["headers as they were sent", { [name]: hash }],
+    ["headers as they were sent", { [header]: hash }],
     [
       "headers in lower case, as node:http gives them",
-      { "content-type": "application/json", [name.toLowerCase()]: hash },
+      { "content-type": "application/json", [header.toLowerCase()]: hash },
     ],
-    ["headers as lists", { [name.toLowerCase()]: [hash, "another"] }],
-    ["a Headers", new Headers({ [name]: hash })],
-    ["a header that is called get", { get: "this", [name]: hash }],
+    ["headers as lists", { [header.toLowerCase()]: [hash, "another"] }],
+    ["a Headers", new Headers({ [header]: hash })],
+    ["a header that is called get", { get: "this", [header]: hash }],
   ];
   for (const [what, headers] of ways) {
     it(`takes ${what}`, () => {
@@ -29,17 +29,37 @@ describe("verifying a delivery", () => {
     });
   }
 
-  for (const headers of [{}, { [name]: undefined }, { [name]: [] }, new Headers({ other: hash })]) {
+  for (const headers of [{}, { [header]: undefined }, { [header]: [] }, new Headers({ other: hash })]) {
     it(`says that the header is missing from ${JSON.stringify(headers)}`, () =>
       assert.deepEqual(verify(headers), { ok: false, reason: "missing" }));
   }
 
   it("says that the header is of another scheme", () =>
-    assert.deepEqual(verify({ [name]: `sha512=${hash}` }), { ok: false, reason: "malformed" }));
+    assert.deepEqual(verify({ [header]: `sha512=${hash}` }), { ok: false, reason: "malformed" }));
 
   it("refuses a body that was parsed already", () =>
-    assert.throws(() => verify({ [name]: hash }, { parsed: true } as never), {
+    assert.throws(() => verify({ [header]: hash }, { parsed: true } as never), {
       name: "TypeError",
       message: "The body was parsed already; give the raw bytes as they came",
     }));
+
+  for (const [what, given, message] of [
+    ["is missing", undefined, "is missing: is the variable set that it is in?"],
+    ["is an empty text, as in pipelines", "", "is missing: is the variable set that it is in?"],
+    ["is no base64", "s3cr3t!", "is not padded standard base64"],
+  ] as const) {
+    it(`refuses to go on where the key ${what}, whether the delivery is signed or not`, () => {
+      for (const headers of [{}, { [header]: hash }])
+        assert.throws(() => verifyDelivery({ body, headers, hmacKey: given as string }), {
+          name: "TypeError",
+          message: `verifyDelivery: hmacKey ${message}`,
+        });
+    });
+  }
+
+  it("names what else is missing", () => {
+    const verified = (given: object) => () => verifyDelivery(given as Parameters<typeof verifyDelivery>[0]);
+    assert.throws(verified({ hmacKey, body }), { message: "verifyDelivery: headers are missing" });
+    assert.throws(verified({ hmacKey, headers: {} }), { message: "verifyDelivery: body is missing" });
+  });
 });

@@ -48,7 +48,12 @@ describe("the signature of a webhook", () => {
       assert.deepEqual(compareContentHash(given, expected), { ok: false, reason: "malformed" }));
   }
 
-  for (const bad of ["", "SmVmZQ", "SmVmZQ== ", "SmVmZR==", "Sm_mZQ==", "Jefe!"]) {
+  it("says that there is no key where a variable is not set", () => {
+    for (const none of ["", undefined as unknown as string])
+      assert.throws(() => contentHash(none, "x"), /^TypeError: The HMAC key is missing/);
+  });
+
+  for (const bad of ["SmVmZQ", "SmVmZQ== ", "SmVmZR==", "Sm_mZQ==", "Jefe!"]) {
     it(`refuses the key ${JSON.stringify(bad)} and keeps it out of the message`, () =>
       assert.throws(() => contentHash(bad, "x"), {
         name: "TypeError",

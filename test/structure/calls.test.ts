@@ -12,6 +12,8 @@ describe("banned calls", () => {
     "const id = randomUUID();",
     "process.exit(1);",
     "host.stderr.write(text);",
+    "await mkdir(path, { recursive: true });",
+    "metadata: z.record(z.string(), z.string()),",
     "export const kinds: Readonly<Record<string, () => Kind>> = { a };",
   ];
 

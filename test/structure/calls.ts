@@ -52,6 +52,18 @@ export const bans: readonly Ban[] = [
     instead: "Output, or a Printer: what they print is made harmless",
   },
   {
+    what: "a recursive mkdir",
+    pattern: /\bmkdir(Sync)?\(.*\brecursive\b/,
+    home: [],
+    instead: "makeFolder: below /proc it never comes to an end",
+  },
+  {
+    what: "a record that leaves the key __proto__ out",
+    pattern: /\.record\(z\.string\(\)/,
+    home: ["src/api/dictionary.ts"],
+    instead: "dictionary",
+  },
+  {
     what: "a table by name that inherits names",
     // A copy of another object has the names of that one.
     pattern: /^\s*(?:export )?(?:const|let|readonly) #?\w+: (?:Readonly<)?Record<string, .*> = \{(?! \.\.\.)/,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { View } from "../../store/port.ts";
 import { emit } from "../../webhooks/emit.ts";
 import { templates } from "../../world/workspaces.ts";
@@ -23,8 +24,10 @@ export const contractDetailHandlers = {
       const problems = problemsOf(template?.attributes ?? [], body.data, { partial: true });
       if (problems) return fail("invalid-fields", { data: problems });
 
+      const contract_data = { ...row.contract_data, ...body.data };
+      if (isDeepStrictEqual(contract_data, row.contract_data)) return { data: contract_data };
       const at = clock.now();
-      const after = changed(tx, row, at, { contract_data: { ...row.contract_data, ...body.data } });
+      const after = changed(tx, row, at, { contract_data });
       await emit(tx, clock, {
         workspace_id: after.workspace_id,
         activity: "CONTRACT_DATA_UPDATED",
@@ -32,7 +35,7 @@ export const contractDetailHandlers = {
         performed_by: performer(caller),
         contract: await contractFacts(tx, after),
       });
-      return { data: after.contract_data };
+      return { data: contract_data };
     }),
 
   "contract-details.notes": (input, { store, caller, fail }) =>

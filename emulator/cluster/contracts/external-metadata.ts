@@ -16,8 +16,9 @@ export const externalMetadataHandlers = {
     store.transaction("external-metadata.put", async (tx) => {
       const row = await requireContract(tx, caller, params.contract_id, fail);
       requireKnownConfiguration(body.external_metadata, fail);
-      const at = clock.now();
       const external_metadata = { ...row.external_metadata, ...body.external_metadata };
+      if (isEmpty(body.external_metadata)) return { external_metadata };
+      const at = clock.now();
       const after = changed(tx, row, at, { external_metadata });
       await emit(tx, clock, {
         workspace_id: after.workspace_id,
@@ -42,6 +43,13 @@ export const externalMetadataHandlers = {
       return Promise.all(found.map((row) => createdContract(view, { cluster }, row)));
     }),
 } satisfies ClusterHandlers;
+
+/** Metadata without a key is none: nothing is written by it, and nothing told (DECISIONS.md, C13). */
+const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
+
+/** What a new contract keeps of the metadata that came with it. */
+export const keptMetadata = (metadata: ExternalMetadata | null | undefined): ExternalMetadata | null =>
+  metadata == null || isEmpty(metadata) ? null : metadata;
 
 /** No emulated workspace has object configurations, so whatever is named is unknown (DECISIONS.md, F5). */
 export function requireKnownConfiguration(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Fail } from "../../../src/api/failures.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { emit } from "../../webhooks/emit.ts";
@@ -20,7 +21,10 @@ export const intakeFormHandlers = {
       if (problems) return fail("invalid-fields", problems);
 
       const at = clock.now();
-      const intake_form = { data: { ...row.intake_form?.data, ...body }, created_at: at };
+      const { data: before = {}, created_at = at } = row.intake_form ?? {};
+      const data = { ...before, ...body };
+      if (isDeepStrictEqual(data, before)) return { data, created: isoSeconds(created_at) };
+      const intake_form = { data, created_at: at };
       const after = changed(tx, row, at, { intake_form });
       await emit(tx, clock, {
         workspace_id: after.workspace_id,
@@ -29,7 +33,7 @@ export const intakeFormHandlers = {
         performed_by: performer(caller),
         contract: await contractFacts(tx, after),
       });
-      return { data: intake_form.data, created: isoSeconds(at) };
+      return { data, created: isoSeconds(at) };
     }),
 
   "intake-form.responses": ({ params, query }, { store, caller, fail }) =>

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { contractStatuses } from "../../../src/api/contract-statuses.ts";
+import { dictionary } from "../../../src/api/dictionary.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { rows, type View } from "../../store/port.ts";
 import type { Member } from "../world.ts";
@@ -37,7 +38,7 @@ export const Party = z.strictObject({
   name: z.string(),
   organization_type: z.string().nullable(),
   poc: z.strictObject({ first_name: z.string(), last_name: z.string(), email: z.string() }).nullable(),
-  organization_details: z.record(z.string(), z.unknown()).nullable(),
+  organization_details: dictionary(z.unknown()).nullable(),
 });
 export type Party = z.infer<typeof Party>;
 
@@ -93,7 +94,7 @@ export const ExternalMetadata = z.strictObject({
   id: z.string().optional(),
   integration_name: z.string().optional(),
   record_type: z.string().optional(),
-  record_data: z.record(z.string(), z.unknown()).optional(),
+  record_data: dictionary(z.unknown()).optional(),
   object_configuration_id: z.string().optional(),
 });
 export type ExternalMetadata = z.infer<typeof ExternalMetadata>;
@@ -113,9 +114,9 @@ export const Contract = z.strictObject({
   counterparty_review: z.boolean(),
   entity_id: z.int().nullable(),
   /** Answers to the template's attributes. */
-  contract_data: z.record(z.string(), z.unknown()),
+  contract_data: dictionary(z.unknown()),
   /** Answers to the intake form of the contract type. */
-  intake_form: z.strictObject({ data: z.record(z.string(), z.unknown()), created_at: z.number() }).nullable(),
+  intake_form: z.strictObject({ data: dictionary(z.unknown()), created_at: z.number() }).nullable(),
   counterparties: z.array(Party),
   signatories: z.array(Signatory),
   reviews: z.array(Review),

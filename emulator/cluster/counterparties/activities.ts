@@ -9,7 +9,7 @@ import type { Counterparty, CounterpartyNews, CounterpartyPart } from "./rows.ts
 
 export type CounterpartyActivity = Extract<Activity, `COUNTER_PARTY_${string}`>;
 
-interface Telling {
+export interface Telling {
   readonly clock: Clock;
   readonly caller: Member;
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type * as z from "zod";
 import type { Address, AddressRequest } from "../../../src/api/contracts/counterparties.ts";
 import type { Transaction } from "../../store/port.ts";
@@ -36,6 +37,7 @@ export const counterpartyAddressHandlers = {
         fail("invalid-fields", { country_iso_code: [`Value should be one of ${codes.join(", ")}`] });
       }
       const changed = { ...address, ...changes, ...(country && { country_name: country.name }) };
+      if (isDeepStrictEqual(changed, address)) return addressRecord(address);
       const after = { ...row, addresses: onePrimary(row.addresses, changed) };
       tx.put(counterparties, after);
       await tellOfCounterparty(tx, world, "COUNTER_PARTY_ADDRESS_UPDATED", after, { address_id: address.id });

@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
 import { reply } from "../../http/reply.ts";
+import type { Transaction } from "../../store/port.ts";
 import { pageOfList } from "../paging.ts";
 import { noSuchRow } from "../workspace/people.ts";
 import type { ClusterHandlers } from "../world.ts";
-import { tellOfCounterparty } from "./activities.ts";
+import { type Telling, tellOfCounterparty } from "./activities.ts";
 import { onePrimary } from "./primary.ts";
-import { type Contact, counterparties, requireCounterparty } from "./rows.ts";
+import { type Contact, type Counterparty, counterparties, requireCounterparty } from "./rows.ts";
 
 export const counterpartyContactHandlers = {
   "counterparty-contacts.list": ({ params, query }, { store, caller, fail }) =>
@@ -32,12 +34,8 @@ export const counterpartyContactHandlers = {
       if (unknown.length > 0) world.fail("invalid-fields", { contacts: Object.fromEntries(unknown) });
 
       for (const change of body.contacts) contacts.change(change);
-      const after = { ...row, contacts: contacts.list };
-      tx.put(counterparties, after);
       const ids = [...new Set(body.contacts.map(({ id }) => id))];
-      for (const contact_id of ids) {
-        await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
-      }
+      await keepChanged(tx, world, row, contacts, ids);
       return ids.map((id) => contacts.get(id)!);
     }),
 
@@ -47,9 +45,7 @@ export const counterpartyContactHandlers = {
       const contacts = new Contacts(row.contacts);
       const { id } = contacts.get(params.contact_id) ?? world.fail("not-found");
       contacts.change({ ...body, id });
-      const after = { ...row, contacts: contacts.list };
-      tx.put(counterparties, after);
-      await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id: id });
+      await keepChanged(tx, world, row, contacts, [id]);
       return contacts.get(id)!;
     }),
 
@@ -63,6 +59,24 @@ export const counterpartyContactHandlers = {
       return reply(204, undefined);
     }),
 } satisfies ClusterHandlers;
+
+/** Keeps the contacts of a counterparty, and tells of those among `ids` that are others than before. */
+async function keepChanged(
+  tx: Transaction,
+  world: Telling,
+  row: Counterparty,
+  contacts: Contacts,
+  ids: readonly number[],
+): Promise<void> {
+  const before = new Map(row.contacts.map((contact) => [contact.id, contact]));
+  const changed = ids.filter((id) => !isDeepStrictEqual(contacts.get(id), before.get(id)));
+  if (changed.length === 0) return;
+  const after = { ...row, contacts: contacts.list };
+  tx.put(counterparties, after);
+  for (const contact_id of changed) {
+    await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
+  }
+}
 
 interface Change {
   readonly id: number;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { createCounterparty, showCounterparty } from "../../../src/api/contracts/counterparties.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
@@ -63,6 +64,7 @@ export const counterpartyHandlers = {
         ...(body.brand_name !== undefined && { brand_name: body.brand_name }),
         ...(body.custom_fields !== undefined && { custom_fields: { ...row.custom_fields, ...body.custom_fields } }),
       };
+      if (isDeepStrictEqual(after, row)) return counterpartyRecord(row);
       tx.put(counterparties, after);
       await tellOfCounterparty(tx, world, "COUNTER_PARTY_UPDATED", after);
       await renameParty(tx, { clock: world.clock, by: performer(world.caller) }, after);

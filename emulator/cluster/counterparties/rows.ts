@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../../../src/api/dictionary.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { rows, type View } from "../../store/port.ts";
 import type { Member } from "../world.ts";
@@ -30,7 +31,7 @@ export const Counterparty = z.strictObject({
   brand_name: z.string().nullable(),
   contacts: z.array(Contact),
   addresses: z.array(CounterpartyAddress),
-  custom_fields: z.record(z.string(), z.unknown()),
+  custom_fields: dictionary(z.unknown()),
   status: z.enum(["ACTIVE", "ARCHIVED", "MIGRATING"]),
   created_at: z.number(),
 });

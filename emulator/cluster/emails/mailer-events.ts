@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../../../src/api/dictionary.ts";
 import { type MailerEvent, mailerEvents } from "../../../src/api/mailer-events.ts";
 import { jsonObject } from "../../http/bodies/fields.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
@@ -11,7 +12,7 @@ import { tellEmailEvent } from "./email-event.ts";
 /** An event of the e-mail provider; which keys beside these it has depends on its kind. */
 const Event = z.looseObject({
   RecordType: z.string(),
-  Metadata: z.record(z.string(), z.string()),
+  Metadata: dictionary(z.string()),
   /** Of a delivery, an opening or a click; a bounce and a complaint have `Email`. */
   Recipient: z.string().optional(),
   Email: z.string().optional(),

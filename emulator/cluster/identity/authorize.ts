@@ -4,7 +4,7 @@ import { clusterRows } from "../../world/clusters.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
 import type { User } from "../../world/workspaces.ts";
 import { redirect } from "../answer.ts";
-import { type Parameters, parametersOf } from "../parameters.ts";
+import { givenTwice, type Parameters, parametersOf, repeatedIn } from "../parameters.ts";
 import type { ClusterWorld } from "../world.ts";
 import { authorizationCodes } from "./grants.ts";
 import { userOfEmail } from "./people.ts";
@@ -39,6 +39,9 @@ export async function authorize(request: ReceivedRequest, world: ClusterWorld, f
     const { publicUrl } = world.settings;
     if (other) return redirect(new URL(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`));
   }
+  const repeated = repeatedIn(request);
+  // Which client it is, or where it may be answered, is not said.
+  if (repeated === "client_id" || repeated === "redirect_uri") return problemPage(400, `${givenTwice(repeated)}.`);
   const client = await world.store.read((view) => view.get(oauthClients, client_id));
   if (!client) return problemPage(400, `No client has the id ${JSON.stringify(client_id)}.`);
   const redirectTo = allowedRedirect(client, redirect_uri);
@@ -47,7 +50,7 @@ export async function authorize(request: ReceivedRequest, world: ClusterWorld, f
 
   const authorization = { parameters, clientId: client_id, redirectTo };
   const needsPkce = client.client_secret === null || world.settings.strict.has("pkce");
-  const problem = problemOf(parameters, needsPkce);
+  const problem = repeated === undefined ? problemOf(parameters, needsPkce) : invalid(givenTwice(repeated));
   if (problem) return back(world, authorization, problem);
   if (parameters.code_challenge === undefined) finding("no-pkce", `${client_id} sent no code_challenge`);
   const ignored = unknownWords(parameters.scope ?? "");

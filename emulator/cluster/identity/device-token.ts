@@ -1,5 +1,5 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
-import type { Passthrough } from "../../http/reply.ts";
+import { type Passthrough, uncached } from "../../http/reply.ts";
 import { namedClient } from "../../world/client-credentials.ts";
 import { json, oauthError } from "../answer.ts";
 import { parametersOf } from "../parameters.ts";
@@ -41,5 +41,5 @@ export async function deviceToken(request: ReceivedRequest, world: ClusterWorld)
   });
   const tokens = { ...(await issueTokens(world, granted)), refresh_token };
   const exchanged = grant_type === tokenExchange ? issuedType : {};
-  return json(200, { ...tokens, ...exchanged }, { "cache-control": "no-store" });
+  return json(200, { ...tokens, ...exchanged }, uncached);
 }

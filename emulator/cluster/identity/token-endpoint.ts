@@ -2,11 +2,11 @@ import { sameSecret } from "../../../src/base/hmac.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { codeChallenge } from "../../../src/schemes/pkce.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { Passthrough } from "../../http/reply.ts";
+import { Passthrough, uncached } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
-import { basicChallenge, clientOf } from "../../world/client-credentials.ts";
+import { basicChallenge, clientOf, provenTwice } from "../../world/client-credentials.ts";
 import { json, oauthError } from "../answer.ts";
-import { type Parameters, parametersOf } from "../parameters.ts";
+import { givenTwice, type Parameters, parametersOf, repeatedIn } from "../parameters.ts";
 import type { ClusterWorld } from "../world.ts";
 import { authorizationCodes, refreshTokens } from "./grants.ts";
 import { userOfId } from "./people.ts";
@@ -23,10 +23,14 @@ const invalid = (why: string): Passthrough => oauthError("invalid_grant", why);
 /** Exchanges an authorization code or a refresh token (RFC 6749, 4.1.3 and 6). */
 export async function tokenEndpoint(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
   const parameters = parametersOf(request);
-  const redeem = redeemers[parameters.grant_type ?? ""];
+  const repeated = repeatedIn(request);
+  if (repeated !== undefined) return oauthError("invalid_request", givenTwice(repeated));
+  if (parameters.grant_type === undefined) return oauthError("invalid_request", "grant_type is missing");
+  const redeem = redeemers[parameters.grant_type];
   if (!redeem) return oauthError("unsupported_grant_type", "Only authorization_code and refresh_token are supported");
   const client = await world.store.read((view) => clientOf(view, request, parameters));
   if (client === "unnamed") return oauthError("invalid_request", "client_id is missing");
+  if (client === "twice") return oauthError("invalid_request", provenTwice);
   if (client === "unproven") {
     return oauthError("invalid_client", "The client is unknown, or its secret is wrong", basicChallenge(request), 401);
   }
@@ -36,7 +40,7 @@ export async function tokenEndpoint(request: ReceivedRequest, world: ClusterWorl
   );
   if (redeemed instanceof Passthrough) return redeemed;
   const { granted, refresh_token } = redeemed;
-  return json(200, { ...(await issueTokens(world, granted)), refresh_token }, { "cache-control": "no-store" });
+  return json(200, { ...(await issueTokens(world, granted)), refresh_token }, uncached);
 }
 
 type Redeem = (

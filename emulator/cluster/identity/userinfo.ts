@@ -10,6 +10,7 @@ import { verifiedAccess } from "./tokens.ts";
 /** Who the user of an access token is (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
 export async function userinfo(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
   const given = accessTokenOf(request);
+  if (given === undefined) return sentTwice();
   const prefix = `${world.cluster.id}_`;
   const claims = await verifiedAccess(world, given.startsWith(prefix) ? given.slice(prefix.length) : given);
   if (!claims) return refused();
@@ -22,12 +23,20 @@ export async function userinfo(request: ReceivedRequest, world: ClusterWorld): P
   return user ? json(200, { sub, ...claimsOf(user, String(scope)), ...own }) : refused();
 }
 
-/** In the header, or in the form of a POST (RFC 6750, 2.1 and 2.2); a token in a URL would stand in many a log. */
-function accessTokenOf(request: ReceivedRequest): string {
+/** In the header, or in the form of a POST, undefined: in both (RFC 6750, 2.1 and 2.2); a token in a URL would stand in many a log. */
+function accessTokenOf(request: ReceivedRequest): string | undefined {
   const [, bearer] = /^bearer\s+(\S+)\s*$/i.exec(request.headers.authorization ?? "") ?? [];
-  if (bearer !== undefined) return bearer;
-  return request.method === "POST" ? (parametersOf(request).access_token ?? "") : "";
+  const { access_token } = request.method === "POST" ? parametersOf(request) : {};
+  return bearer !== undefined && access_token !== undefined ? undefined : (bearer ?? access_token ?? "");
 }
+
+/** RFC 6750, 3.1 */
+const sentTwice = (): Passthrough =>
+  json(
+    400,
+    { error: "invalid_request", error_description: "The access token is given both in the header and in the form" },
+    { "www-authenticate": 'Bearer error="invalid_request"' },
+  );
 
 const refused = (): Passthrough =>
   json(

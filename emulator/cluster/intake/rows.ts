@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { IntakeRecord } from "../../../src/api/contracts/intake.ts";
+import { dictionary } from "../../../src/api/dictionary.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { rows, type View } from "../../store/port.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
@@ -20,7 +21,7 @@ export const Intake = z.strictObject({
   priority: z.enum(["LOW", "MEDIUM", "HIGH"]),
   /** Virtual milliseconds. */
   due_at: z.number().nullable(),
-  metadata: z.record(z.string(), z.string()),
+  metadata: dictionary(z.string()),
   workflow_id: z.int(),
   /** The published version of the workflow at the time of creation. */
   frozen_workflow_id: z.int(),

@@ -31,13 +31,17 @@ export const userTasks = rows<UserTask, "intake">({
 });
 
 /** A task as intakes show it; no public route completes one. */
-export const taskRecord = (row: UserTask, now: number): z.infer<typeof Task> => ({
-  id: row.id,
-  title: row.title,
-  notes: row.notes,
-  absolute_due_date: row.due_at === null ? null : isoSeconds(row.due_at),
-  status: row.due_at === null ? "NO_DATE" : row.due_at < now ? "OVERDUE" : "UPCOMING",
-  priority: row.priority,
-  intake_task_status: "PENDING",
-  reference_id: null,
-});
+export function taskRecord(row: UserTask, now: number): z.infer<typeof Task> {
+  const due = row.due_at === null ? null : isoSeconds(row.due_at);
+  return {
+    id: row.id,
+    title: row.title,
+    notes: row.notes,
+    absolute_due_date: due,
+    // By the date as it is shown.
+    status: due === null ? "NO_DATE" : Date.parse(due) < now ? "OVERDUE" : "UPCOMING",
+    priority: row.priority,
+    intake_task_status: "PENDING",
+    reference_id: null,
+  };
+}

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { signUrl } from "../../../src/schemes/signed-url.ts";
+import { type SignedUrl, signUrl } from "../../../src/schemes/signed-url.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import type { ClusterWorld } from "../world.ts";
 
@@ -50,17 +50,15 @@ export async function signedObjectUrl(
   world: Signing,
   method: "GET" | "PUT",
   object: Pick<StoredObject, "key" | "filename" | "content_type">,
-): Promise<{ readonly url: string; readonly expiresAtMs: number }> {
-  const nowMs = world.clock.now();
-  const url = signUrl({
+): Promise<SignedUrl> {
+  return signUrl({
     key: await signingKey(tx, world),
     method,
     url: `${world.cluster.url}/_storage/${object.key}/${encodeURIComponent(object.filename)}`,
     contentType: method === "PUT" ? object.content_type : undefined,
-    nowMs,
+    nowMs: world.clock.now(),
     expiresSeconds: signedUrlSeconds,
   });
-  return { url, expiresAtMs: nowMs + signedUrlSeconds * 1_000 };
 }
 
 async function signingKey(tx: Transaction, { cluster, ids }: Signing): Promise<Buffer> {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import type { setKeyPointers } from "../../../src/api/contracts/key-pointers.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
@@ -73,9 +74,10 @@ export const keyPointerHandlers = {
           contract_id: contract.id,
           value: match.value,
         };
+        touched.add(field_name);
+        if (before && isDeepStrictEqual(row, before)) continue;
         tx.put(keyPointers, row);
         written.set(field_name, row);
-        touched.add(field_name);
         await tell(
           tx,
           world,
@@ -96,6 +98,7 @@ export const keyPointerHandlers = {
       const problem = problemWith(before.field_name, value, await typeOf(tx, contract));
       if (problem) world.fail("invalid-fields", { value: problem });
       const row = { ...before, value };
+      if (isDeepStrictEqual(row, before)) return keyPointerRecord(row);
       tx.put(keyPointers, row);
       await tell(tx, world, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
       return keyPointerRecord(row);

@@ -106,7 +106,7 @@ async function openCopy(origin: Origin, opening: Opening): Promise<State> {
   if (file && (await holdsState(file, wall))) {
     throw new StateRefused(
       `${file} holds a state already, in whose place nothing else is put. Nothing was changed. Start on another file, ` +
-        "or go on with this one by leaving --from out.",
+        "or go on with this one by leaving the option from out.",
       { repairable: false },
     );
   }
@@ -117,7 +117,7 @@ async function openCopy(origin: Origin, opening: Opening): Promise<State> {
     await store.close();
     throw new StateRefused(
       "The store holds a state already, in whose place nothing else is put. Nothing was changed. Name another one with " +
-        "--schema, or go on with this one by leaving --from out.",
+        "the option schema, or go on with this one by leaving the option from out.",
       { repairable: false },
     );
   }

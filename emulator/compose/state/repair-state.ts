@@ -7,6 +7,8 @@ import { instanceAt } from "../instance-at.ts";
 import { collections } from "./collections.ts";
 
 export type { Repair } from "../../store/file/repair.ts";
+export { StateInUse } from "../../store/file/run-file.ts";
+export { StateRefused, StateUnusable } from "../../store/port.ts";
 
 /**
  * Repairs a damaged state while no emulator uses it: what stands before the damage is kept, damaged files are moved

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
 import empty from "../../../fixtures/seeds/empty.json" with { type: "json" };
+import { dictionary } from "../../../src/api/dictionary.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";
@@ -51,7 +52,7 @@ export const Seed = z.strictObject({
   templates: z.array(Template).default([]),
   workflows: z.array(Workflow).default([]),
   mappings: z
-    .partialRecord(z.enum(tableNames as [string, ...string[]]), z.record(z.string(), z.array(z.string())))
+    .partialRecord(z.enum(tableNames as [string, ...string[]]), dictionary(z.array(z.string())))
     .default({})
     .describe("Identifiers by table and cluster id, beside those that workspaces and users bring"),
   oauth_clients: z.array(OAuthClient).default([]),
@@ -75,11 +76,16 @@ export type Seed = z.infer<typeof Seed>;
 
 export const namedSeeds = { demo, empty } as const;
 
-/** Reads a seed; the message of what is thrown names every field that is wrong. */
+/** Reads a seed; the message of what is thrown names every field that is wrong, in one line. */
 export function parseSeed(value: unknown): Seed {
   const parsed = Seed.safeParse(value);
-  if (!parsed.success) throw new Error(`The seed is not valid:\n${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new Error(`The seed is not valid: ${parsed.error.issues.map(told).join("; ")}`);
   return parsed.data;
+}
+
+function told({ path, message }: z.core.$ZodIssue): string {
+  const what = message.replace(/^Invalid input: /, "");
+  return path.length === 0 ? what : `${z.core.toDotPath(path)}: ${what}`;
 }
 
 /** Writes a starting state into an empty store. The order of the ids drawn is part of `--deterministic`. */

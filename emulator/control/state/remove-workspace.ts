@@ -126,7 +126,7 @@ async function dropLog(store: Store, id: number): Promise<number> {
       const delivery = await tx.get(deliveries, key);
       if (!delivery) return;
       count += 1;
-      await endSchedule(tx, delivery);
+      endSchedule(tx, delivery);
       for (const attempt of attemptKeys(delivery)) tx.delete(attempts, attempt);
       tx.delete(deliveries, key);
     });

@@ -3,10 +3,11 @@ import type { Service } from "../../../src/api/services.ts";
 import { StacklessError } from "../../../src/base/stackless-error.ts";
 import type { Finding } from "../handler.ts";
 import { decodeJsonBytes, decodeUtf8, EncodingError } from "./encoding.ts";
-import { lastValues, MissingBoundary, parseFields, parseMultipart, TooManyParts } from "./form.ts";
+import { type Fields, lastValues, MissingBoundary, parseFields, parseMultipart, TooManyParts } from "./form.ts";
 import { type Decoded, type JsonPosition, parseJson, placeOf } from "./json.ts";
 import { isFormType, isJsonType, isMultipartType } from "./media-type.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
+import { repeatedParameter } from "./repeated.ts";
 import { hasTooManyFields, heaviest } from "./weight.ts";
 
 /** Why a body could not be read, for the dialect to put into words. */
@@ -15,6 +16,7 @@ export type Unreadable =
   | { readonly why: "encoding" }
   | { readonly why: "limit"; readonly message: string }
   | { readonly why: "media-type"; readonly type: string }
+  | { readonly why: "repeated"; readonly name: string }
   | { readonly why: "boundary" | "parts" };
 
 export class UnreadableBody extends StacklessError {
@@ -54,7 +56,10 @@ export function decoderFor(
   return (bytes, type, finding) => {
     if (!isFormType(type)) return json(bytes, type, finding);
     if (!formIsStandard) finding("form-body", "the specification declares JSON alone");
-    return urlencoded(bytes);
+    const sent = fieldsOf(bytes);
+    const name = repeatedParameter(sent);
+    if (name !== undefined) throw new UnreadableBody({ why: "repeated", name });
+    return fields(lastValues(sent), bytes.length);
   };
 }
 
@@ -76,7 +81,7 @@ const jsonOnly =
 
 /** A form model sees an empty form where none was sent. */
 const formFields: Decode = async (bytes, type) => {
-  if (isFormType(type)) return urlencoded(bytes);
+  if (isFormType(type)) return fields(lastValues(fieldsOf(bytes)), bytes.length);
   if (!isMultipartType(type)) return fields({}, 0);
   try {
     return fields(await parseMultipart(bytes, type ?? ""), bytes.length);
@@ -86,12 +91,12 @@ const formFields: Decode = async (bytes, type) => {
   }
 };
 
-function urlencoded(bytes: Buffer): Decoded {
+function fieldsOf(bytes: Buffer): Fields {
   const text = bytes.toString("utf8");
   if (hasTooManyFields(text)) {
     throw new UnreadableBody({ why: "limit", message: `of more than ${heaviest.fields} fields` });
   }
-  return fields(lastValues(parseFields(text)), text.length);
+  return parseFields(text);
 }
 
 function readText(bytes: Buffer, decode: (bytes: Buffer) => string): string {

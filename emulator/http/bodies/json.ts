@@ -8,8 +8,6 @@ export interface Decoded {
   readonly source: () => unknown;
   /** Its length as a text. */
   readonly length: number;
-  /** Whether a key of it may be `__proto__`, also written with escapes. */
-  readonly mayHaveProtoKey?: boolean;
   /** Whether its fields came as a form. */
   readonly isForm?: boolean;
 }
@@ -27,8 +25,7 @@ export function parseJson(text: string, mayBeHeavy = false): Decoded {
   if (heavy !== undefined) throw new JsonLimitError(heavy);
   const value = parsed(text);
   const { length } = text;
-  const mayHaveProtoKey = text.includes("__proto__") || text.includes("\\u");
-  return { value, source: () => (length > longestAsWritten ? value : parsePythonJson(text)), length, mayHaveProtoKey };
+  return { value, source: () => (length > longestAsWritten ? value : parsePythonJson(text)), length };
 }
 
 function parsed(text: string): unknown {

@@ -27,6 +27,9 @@ export const fastapi: Dialect = {
         detail: `Too many fields. Maximum number of fields is ${heaviest.parts}.`,
       });
     }
+    if (problem.why === "repeated") {
+      return failureAnswer("invalid-request", { reason: `${problem.name} is given more than once` });
+    }
     if (problem.why === "boundary") return jsonAnswer(400, { detail: "Missing boundary in multipart." });
     return failureAnswer("unparsable-body", undefined);
   },

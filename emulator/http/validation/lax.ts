@@ -59,6 +59,7 @@ function replaced(
   // Copied once, however many values of a long list are read so.
   const copy = own.has(at) ? at : Array.isArray(at) ? [...at] : { ...at };
   own.add(copy);
-  (copy as Record<PropertyKey, unknown>)[key] = inner;
+  // Defined, since an assignment to `__proto__` would set the prototype.
+  Object.defineProperty(copy, key, { value: inner, writable: true, enumerable: true, configurable: true });
   return copy;
 }

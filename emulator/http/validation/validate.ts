@@ -8,7 +8,6 @@ import type { Part, Problem } from "../dialects/problem.ts";
 import { bounded } from "./bounded.ts";
 import { edgeOf } from "./edge.ts";
 import { readLaxly } from "./lax.ts";
-import { namedAsSent, withoutProtoKey, withProtoKey } from "./proto-key.ts";
 import { definitionOf, takesAnyStrings, unwrap } from "./schema.ts";
 
 /** What a handler is given, before its type is known. */
@@ -109,8 +108,7 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
     // Made by the first that needs it: most operations never see a long document.
     if (isLong) forLong ??= bounded(schema);
     const fitting = isLong ? forLong! : schema;
-    let checked = decoded?.mayHaveProtoKey ? withoutProtoKey(value) : value;
-    const hadProtoKey = checked !== value;
+    let checked = value;
     let parsed = fitting.safeParse(checked, { reportInput: true });
     for (let times = isLong ? laxReadings : 1; isLax && !parsed.success && times > 0; times -= 1) {
       const lax = readLaxly(schema, checked, parsed.error.issues);
@@ -119,11 +117,11 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
       parsed = fitting.safeParse(checked, { reportInput: true });
     }
     if (parsed.success) {
-      input.body = hadProtoKey ? withProtoKey(parsed.data) : parsed.data;
+      input.body = parsed.data;
       return;
     }
     const sent = decoded === undefined || decoded.isForm || decoded.value === undefined ? value : decoded.source();
-    for (const issue of parsed.error.issues) problems.push({ part: "body", issue: namedAsSent(issue), schema, sent });
+    for (const issue of parsed.error.issues) problems.push({ part: "body", issue, schema, sent });
   };
 }
 

@@ -1,4 +1,4 @@
-import { reply } from "../../http/reply.ts";
+import { reply, uncached } from "../../http/reply.ts";
 import { mostOfStrangers } from "../../store/newest.ts";
 import type { Transaction } from "../../store/port.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
@@ -45,7 +45,7 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     interval: intervalSeconds,
   };
   // RFC 8628, 3.2: who has the device code gets the tokens.
-  return reply(200, codes, { "cache-control": "no-store" });
+  return reply(200, codes, uncached);
 };
 
 async function freeUserCode(tx: Transaction, ids: RouterWorld["ids"]): Promise<string> {

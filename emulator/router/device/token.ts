@@ -1,8 +1,10 @@
 import type * as z from "zod";
-import type { TokenResponse } from "../../../src/api/router/device-grant.ts";
+import { TokenResponse } from "../../../src/api/router/device-grant.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { formOf, jsonObject } from "../../http/bodies/fields.ts";
 import type { Forwardable } from "../../http/outgoing/forward.ts";
-import { reply } from "../../http/reply.ts";
+import { reply, uncached } from "../../http/reply.ts";
+import { clientOf } from "../../world/client-credentials.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
 import { askCluster, type ClusterReply } from "../proxied/ask-cluster.ts";
 import type { RouterCall, RouterHandler } from "../world.ts";
@@ -16,9 +18,19 @@ type Answer = { readonly tokens: Tokens } | { readonly refused: Refused | "token
 export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ body }, call) => {
   const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
   if (!client) return call.fail("invalid-client");
+  if (client.client_secret !== null) await noteUnproven(call, client.client_id);
   const tokens = await tokensOfDevice(call, body.device_code, client.client_id, call.request);
-  return reply(200, tokens, { "cache-control": "no-store" });
+  return reply(200, tokens, uncached);
 };
+
+/** A token endpoint of OAuth wants the secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
+async function noteUnproven({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
+  const sent = formOf(request) ?? new Map(Object.entries(jsonObject(request.body) ?? {}));
+  const client_secret = sent.get("client_secret") ?? undefined;
+  const parameters = { client_id, client_secret: client_secret === undefined ? undefined : String(client_secret) };
+  const proven = await store.read((view) => clientOf(view, request, parameters));
+  if (typeof proven === "string") finding("client-unproven", `${client_id} has a secret, which it did not prove`);
+}
 
 /**
  * Hands out the tokens of a device grant, or refuses. At the first poll after AUTHORIZED `request` is forwarded to the
@@ -72,8 +84,11 @@ const refusals = lookupTable<Refused>({
 function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterReply): Answer {
   if (reply.kind === "answered" && reply.status === 200) {
     // Some clients read it always, and a cluster need not say it (RFC 6749, 5.1; DECISIONS.md, R30).
-    const body = reply.body && !("scope" in reply.body) ? { ...reply.body, scope: "" } : reply.body;
-    if (isTokens(body)) return { tokens: body };
+    const { data: tokens, error } = TokenResponse.safeParse({ scope: "", ...reply.body });
+    if (tokens) return { tokens };
+    const wrong = [...new Set(error.issues.map(({ path }) => path.join(".")))].join(", ");
+    finding("no-tokens", `${cluster} answered 200 with what is no token answer (RFC 6749, 5.1): ${wrong}`);
+    return { refused: "token-cluster-down" };
   }
   if (reply.kind === "answered" && reply.status >= 400 && reply.status < 500) {
     finding("tokens-refused", `${cluster} answered ${reply.status} ${String(reply.body?.error ?? "")}`);
@@ -83,10 +98,3 @@ function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterRepl
   finding("cluster-unreachable", `${cluster}: ${why}`);
   return { refused: "token-cluster-down" };
 }
-
-/** RFC 6749, 5.1. What a cluster that is not ours leaves out is no token answer. */
-const isTokens = (body: Readonly<Record<string, unknown>> | undefined): body is Tokens =>
-  typeof body?.access_token === "string" &&
-  typeof body.token_type === "string" &&
-  typeof body.expires_in === "number" &&
-  typeof body.scope === "string";

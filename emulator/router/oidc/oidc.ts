@@ -1,8 +1,8 @@
 import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
 import { showDiscovery } from "../../../src/api/router/oidc.ts";
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
-import { type Passthrough, reply } from "../../http/reply.ts";
-import { basicChallenge, clientOf } from "../../world/client-credentials.ts";
+import { type Passthrough, reply, uncached } from "../../http/reply.ts";
+import { basicChallenge, clientOf, provenTwice } from "../../world/client-credentials.ts";
 import { tokensOfDevice } from "../device/token.ts";
 import { askCluster, withTarget } from "../proxied/ask-cluster.ts";
 import { forwardToOne, ownAnswer } from "../proxied/forward.ts";
@@ -81,12 +81,13 @@ async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[
   const { request, store } = call;
   const client = await store.read((view) => clientOf(view, request, body));
   if (client === "unnamed") return call.fail("invalid-request", { reason: "client_id is missing" });
+  if (client === "twice") return call.fail("invalid-request", { reason: provenTwice });
   if (client === "unproven") return call.fail("unproven-client", basicChallenge(request));
   const { device_code } = body;
   if (device_code === undefined) return call.fail("invalid-request", { reason: "device_code is missing" });
   call.finding("device-code-elsewhere", `the specification redeems device codes at ${deviceTokenPath}`);
   const tokens = await tokensOfDevice(call, device_code, client.client_id, withTarget(request, deviceTokenPath));
-  return ownAnswer(tokens, fresh);
+  return ownAnswer(tokens, uncached);
 }
 
 /** The token is decoded, not verified: that is the cluster's business (DECISIONS.md, R36). */

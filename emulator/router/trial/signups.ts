@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../../../src/api/dictionary.ts";
 import { addressKey, emailHash } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
 import { mappingTables } from "../mapping/tables.ts";
@@ -23,7 +24,7 @@ const TrialSignup = z.strictObject({
   token: z.string(),
   email: z.string(),
   oauth_provider: z.enum(["ProviderA", "ProviderB", "ProviderC"]).nullable(),
-  account_details: z.record(z.string(), z.unknown()).nullable(),
+  account_details: dictionary(z.unknown()).nullable(),
   /** A cluster is creating the workspace. */
   claimed: z.boolean(),
   /** The id is null where a back end that is not ours did not tell it. */

@@ -16,7 +16,7 @@ import { format } from "./format.ts";
 import { HistoryFiles } from "./history/history-files.ts";
 import { createJournal } from "./journal/journal-file.ts";
 import type { JournalContent } from "./journal/journal-reader.ts";
-import { type Recovered, recover } from "./recovery.ts";
+import { ForeignFile, type Recovered, recover } from "./recovery.ts";
 
 export interface FileStoreOptions {
   /** The state file, such as `.svc/emulator.json`; its folder is made when missing. */
@@ -173,9 +173,15 @@ async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> 
       { cause, repairable: false },
     );
   }
+  if (cause instanceof ForeignFile) {
+    throw new StateRefused(
+      `${cause.message}. Nothing was changed. Name another file with the option file; one to begin with is named with the option seed.`,
+      { cause, repairable: false },
+    );
+  }
   const next = cause.repairable
     ? `"svc emulator repair ${path}" keeps what is good and moves the damaged file aside.`
-    : "Open it with that version, put back what is missing, or name another file with --file.";
+    : "Open it with that version, put back what is missing, or name another file with the option file.";
   const { message, repairable } = cause;
   throw new StateRefused(`${message}. Nothing was changed. ${next}`, { cause, repairable });
 }

@@ -5,6 +5,7 @@ import { State } from "../live/state.ts";
 import { Upgrade } from "../live/versions.ts";
 import { type Collection, StateRefused } from "../port.ts";
 import { BaseFile, isUnfinished, type ReadBase } from "./base/base-file.ts";
+import { isState } from "./exported.ts";
 import { format } from "./format.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 import type { JournalContent } from "./journal/journal-reader.ts";
@@ -29,8 +30,11 @@ export interface Recovered {
   readonly newest: number;
 }
 
-/** Reads base and journals, and changes nothing. Fails with StateRefused on damage. */
+/** Reads base and journals, and changes nothing. Fails with StateRefused on damage, and with ForeignFile. */
 export async function recover(disk: Disk, path: string, collections: readonly Collection[]): Promise<Recovered> {
+  const generations = await journalGenerations(disk, path);
+  // With a journal beside it, it is ours, whatever became of its first line. Without, nothing of it could be kept.
+  if (generations.length === 0 && !(await isState(disk, path))) throw new ForeignFile(path);
   const names = await disk.list(dirname(path));
   const leftovers = names.filter((name) => isUnfinished(name, basename(path))).map((name) => join(dirname(path), name));
   const file = new BaseFile({ disk, path, collections });
@@ -38,7 +42,6 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   const state = base?.state ?? new State(collections);
   const upgrade = base?.upgrade ?? new Upgrade({ by: undefined, versions: undefined }, collections);
   const replay = new Replay(disk, state, upgrade, base);
-  const generations = await journalGenerations(disk, path);
   const behind: number[] = [];
   for (const generation of generations) {
     const journal = journalPath(path, generation);
@@ -60,6 +63,13 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
     behind,
     newest: Math.max(base?.generation ?? 0, generations.at(-1) ?? 0),
   };
+}
+
+/** A file that is no state of an emulator, but somebody's: nothing of it is touched. */
+export class ForeignFile extends StateRefused {
+  constructor(path: string) {
+    super(`${path} is not the state of an emulator: it does not begin as one`, { repairable: false });
+  }
 }
 
 /**

@@ -1,7 +1,8 @@
-import { mkdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Wall } from "../../../src/base/clock.ts";
 import { type Held, isHeld, type Lock, takeLock } from "../../../src/files/lock.ts";
+import { makeFolder } from "../../../src/files/make-folder.ts";
 import { realTarget } from "../../../src/files/real-path.ts";
 
 /** What a running emulator tells about itself beside its state. It holds the control token: mode 0600. */
@@ -32,15 +33,21 @@ function wordsFor(path: string, { holder: { pid, machine, since }, content, life
     const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
     return (
       `An emulator that cannot be asked from here has this state (${path}: ${at}). ` +
-      `Stop it there; if it is gone, remove ${path}; or name another file with --file.`
+      `Stop it there; if it is gone, remove ${path}; or name another file with the option file.`
     );
   }
   if (url === undefined)
     return `"svc emulator repair" is at work on this state (${path}: pid ${pid}). Wait for its end.`;
   return (
     `An emulator is running on this state (${path}: pid ${pid}, ${url}).${silent ? " It does not answer." : ""} ` +
-    `Use it, stop it with "svc emulator stop", or name another file with --file.`
+    `Use it, stop it with "svc emulator stop${stateBeside(path)}", or name another file with the option file.`
   );
+}
+
+/** Names the state whose run file it is: without it, `stop` would mean the one of the folder. */
+function stateBeside(path: string): string {
+  const state = path.replace(/\.run$/, "");
+  return state !== path && existsSync(state) ? ` --file ${state}` : "";
 }
 
 export interface ClaimedRunFile {
@@ -96,7 +103,7 @@ export async function claimRunFile({ paths, run, wall, probe }: Claim): Promise<
   };
   try {
     for (const path of new Set(paths)) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await makeFolder(dirname(path));
       const taken = await takeLock(path, { wall, content: run ?? {}, ask });
       if (isHeld(taken)) throw new StateInUse(path, taken);
       locks.push(taken);

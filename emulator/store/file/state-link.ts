@@ -14,7 +14,9 @@ export async function realState(path: string): Promise<string> {
   const real = await realTarget(path);
   const found = await stat(real).catch(() => undefined);
   if (found && !found.isFile() && !found.isDirectory()) {
-    throw new StateUnusable(`The state ${path} cannot be opened: it is a pipe or a device. Name a file with --file.`);
+    throw new StateUnusable(
+      `The state ${path} cannot be opened: it is a pipe or a device. Name a file with the option file.`,
+    );
   }
   const named = join(await realTarget(dirname(path)), basename(path));
   if (named === real) return real;

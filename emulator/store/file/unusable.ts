@@ -2,22 +2,22 @@ import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { isRefusal, openFilesRemedies, reasonOf } from "../../../src/files/refusals.ts";
 import { StateUnusable } from "../port.ts";
 
-const room = "Make room, or name a file on another disk with --file.";
+const room = "Make room, or name a file on another disk with the option file.";
 const mayNot =
-  "Give this user the right to read and write there, name another file with --file, or keep nothing with --ephemeral.";
+  "Give this user the right to read and write there, name another file with the option file, or keep nothing with the option ephemeral.";
 
 /** What to do about what the system refuses at a start. */
 const remedies = lookupTable<string>({
   ENOSPC: room,
   EDQUOT: room,
-  EROFS: "Name a file elsewhere with --file, or keep nothing with --ephemeral.",
-  EISDIR: "Name a file with --file.",
-  ENOTDIR: "Name a file in a folder with --file.",
-  EEXIST: "Name a file in a folder with --file.",
+  EROFS: "Name a file elsewhere with the option file, or keep nothing with the option ephemeral.",
+  EISDIR: "Name a file with the option file.",
+  ENOTDIR: "Name a file in a folder with the option file.",
+  EEXIST: "Name a file in a folder with the option file.",
   ...openFilesRemedies,
   EACCES: mayNot,
   EPERM: mayNot,
-  EIO: "Check the disk, or name a file on another one with --file.",
+  EIO: "Check the disk, or name a file on another one with the option file.",
 });
 
 /** Throws an error of the file system at a start as StateUnusable; any other as it is. */

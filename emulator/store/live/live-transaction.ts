@@ -32,6 +32,10 @@ export class LiveTransaction extends LiveView implements Transaction {
     return this.#cause;
   }
 
+  getSync<Row extends object>(from: Rows<Row>, key: string): Row | undefined {
+    return this.state.tableOf(from as AnyRows).get(key) as Row | undefined;
+  }
+
   async because<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T> {
     const whole = this.#cause;
     const before = this.#changes.length;

@@ -2,7 +2,8 @@ import type { Wall } from "../../../src/base/clock.ts";
 
 /**
  * Ends what stays open too long, with one pending sleep at a time instead of a timer per transaction, which would be
- * felt on every write.
+ * felt on every write. The sleep outlives what it was begun for, and a store that stood beside may be let go unclosed: no
+ * process is to wait for that.
  */
 export class Watchdog {
   readonly #wall: Wall;
@@ -39,7 +40,7 @@ export class Watchdog {
     this.#sleeping = true;
     let left = this.#limitMs;
     while (left > 0) {
-      await this.#wall.sleep(left, this.#stop.signal);
+      await this.#wall.sleep(left, this.#stop.signal, { inBackground: true });
       if (this.#stop.signal.aborted || this.#current === undefined) break;
       left = this.#current.since + this.#limitMs - this.#wall.now();
     }

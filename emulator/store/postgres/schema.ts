@@ -61,7 +61,7 @@ async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
   };
   if (version === undefined) {
     return refuse(
-      `The store ${shown} is in a schema that holds tables of another program: name one of your own with --schema`,
+      `The store ${shown} is in a schema that holds tables of another program: name one of your own with the option schema`,
     );
   }
   if (version > migrations.length) {

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { oneOf } from "../choices.ts";
+import { dictionary } from "../dictionary.ts";
 import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
@@ -16,7 +17,7 @@ import { withoutEffect } from "./shapes/without-effect.ts";
 
 const composite = z.object({ composite_id: compositeIdParam });
 const numbered = z.object({ contract_id: contractIdParam });
-const Data = z.strictObject({ data: z.record(z.string(), z.unknown()) });
+const Data = z.strictObject({ data: dictionary(z.unknown()) });
 
 export const updateContractData = operation({
   id: "contract-details.update-data",
@@ -27,7 +28,7 @@ export const updateContractData = operation({
   auth: "api-key",
   request: {
     params: composite,
-    body: json(z.object({ data: z.record(z.string(), z.unknown()).describe("Answers, by variable") })),
+    body: json(z.object({ data: dictionary(z.unknown()).describe("Answers, by variable") })),
   },
   responses: { 200: json(Data) },
   failures: ["not-found", "contract-data-closed", "contract-data-executed"],

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { dictionary } from "../dictionary.ts";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
@@ -38,9 +39,9 @@ export const SendRequest = z.object({
 export const CreateContractRequest = z.object({
   contract_template_id: z.int().describe("A signature-capable template of the workspace"),
   contract_name: z.string().min(1).nullish().describe("Derived from the template when left out"),
-  contract_data: z
-    .record(z.string(), z.unknown())
-    .describe("Answers to the template's attributes; required even when there are none"),
+  contract_data: dictionary(z.unknown()).describe(
+    "Answers to the template's attributes; required even when there are none",
+  ),
   counter_party_details: z.array(CounterPartyDetails).describe("The other side"),
   signatories: z.array(SignatoryDetails).nullish().describe("Who signs, instead of the counterparties' contacts"),
   external_metadata: ExternalMetadataIn.nullish(),

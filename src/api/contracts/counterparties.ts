@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { dictionary } from "../dictionary.ts";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
@@ -37,11 +38,11 @@ export const CounterpartyRecord = z.strictObject({
   contacts: z.array(z.strictObject({ id: z.int(), name: z.string(), email: z.string() })),
   primary_address: Address.optional(),
   status: z.enum(["ACTIVE", "ARCHIVED", "MIGRATING"]),
-  custom_fields: z.record(z.string(), z.unknown()).optional(),
+  custom_fields: dictionary(z.unknown()).optional(),
   brand_name: z.string().optional(),
 });
 
-const customFields = z.record(z.string(), z.unknown()).nullable().describe("Free-form keys of the workspace");
+const customFields = dictionary(z.unknown()).nullable().describe("Free-form keys of the workspace");
 
 export const counterpartyParams = z.object({ counter_party_id: z.int().describe("Id of the counterparty") });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { dictionary } from "../dictionary.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
@@ -132,7 +133,7 @@ export const previewDocument = operation({
     body: json(
       z.object({
         contract_template_id: z.int().describe("A template of the workspace"),
-        contract_data: z.record(z.string(), z.unknown()).default({}).describe("Answers to the template's attributes"),
+        contract_data: dictionary(z.unknown()).default({}).describe("Answers to the template's attributes"),
       }),
     ),
   },

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
@@ -14,9 +15,9 @@ export const updateIntakeForm = operation({
   auth: "api-key",
   request: {
     params: z.object({ composite_id: compositeIdParam }),
-    body: json(z.record(z.string(), z.unknown()).describe("Answers, by variable")),
+    body: json(dictionary(z.unknown()).describe("Answers, by variable")),
   },
-  responses: { 200: json(z.strictObject({ data: z.record(z.string(), z.unknown()), created: timestamp })) },
+  responses: { 200: json(z.strictObject({ data: dictionary(z.unknown()), created: timestamp })) },
   failures: ["not-found", "intake-form-closed"],
   emits: ["CONTRACT_DATA_UPDATED"],
   cli: { command: "contracts intake-form update" },
@@ -40,7 +41,7 @@ export const showQuestionnaireResponses = operation({
   responses: {
     200: json(
       z.strictObject({
-        questionnaire_response_data: z.record(z.string(), z.unknown()),
+        questionnaire_response_data: dictionary(z.unknown()),
         respondents: z.array(z.strictObject({ created_at: timestamp, created_by: z.string(), org_name: z.string() })),
       }),
     ),

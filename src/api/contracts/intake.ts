@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../dictionary.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
@@ -18,7 +19,7 @@ const title = z.string().min(1).max(255).describe("Title of the request");
 const description = z.string().nullable().describe("What is asked for");
 const dueDate = z.iso.datetime({ offset: true }).nullable().describe("ISO 8601 UTC timestamp");
 const assignees = z.array(Assignee).nullable().describe("Who works on it");
-const metadata = z.record(z.string(), z.string()).nullable().describe("Free-form keys with text values");
+const metadata = dictionary(z.string()).nullable().describe("Free-form keys with text values");
 
 export const CreateIntakeRequest = z.object({
   title,
@@ -56,7 +57,7 @@ export const IntakeRecord = z.strictObject({
   status: IntakeStatus,
   priority: Priority,
   due_date: timestamp.nullable(),
-  metadata: z.record(z.string(), z.string()),
+  metadata: dictionary(z.string()),
   public_id: z.string(),
   reference_id: z.string(),
   created_by: OrgUser,

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { anyOf } from "../choices.ts";
+import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { Attribute } from "./shapes/questions.ts";
@@ -11,7 +12,7 @@ const KeyPointer = z.strictObject({
   label: z.string(),
   field_name: z.string(),
   data_type: z.string(),
-  format_option: z.record(z.string(), z.unknown()),
+  format_option: dictionary(z.unknown()),
 });
 
 const params = z.object({ composite_id: z.string().describe("Composite id of the contract, such as T-12") });

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../dictionary.ts";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
@@ -18,7 +19,7 @@ const paper = {
   counterparty_poc_details: PocDetails.nullish(),
   creator_organization_entity_id: z.int().nullish().describe("Own entity; the primary one when left out"),
   external_metadata: ExternalMetadataIn.nullish(),
-  intake_form_data: z.record(z.string(), z.unknown()).nullish().describe("Answers, by variable"),
+  intake_form_data: dictionary(z.unknown()).nullish().describe("Answers, by variable"),
   business_user_email: email.nullish().describe("A user of the workspace; the caller when left out"),
 };
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
+import { dictionary } from "../dictionary.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { OrgUser } from "./shapes/people.ts";
@@ -9,11 +10,7 @@ const SubscriptionRequest = z.object({
   url: z.string().min(1).describe("The receiver; https, or http to this machine"),
   only_for_activities: z.array(z.enum(activities)).min(1).describe("The activities to be told of"),
   description: z.string().nullable().optional().describe("What it is for"),
-  custom_headers: z
-    .record(z.string(), z.string())
-    .nullable()
-    .optional()
-    .describe("Headers named X-…, sent with each delivery"),
+  custom_headers: dictionary(z.string()).nullable().optional().describe("Headers named X-…, sent with each delivery"),
 });
 
 const Subscription = z.strictObject({
@@ -23,7 +20,7 @@ const Subscription = z.strictObject({
   url: z.string(),
   created_by_user: OrgUser,
   description: z.string().nullable(),
-  custom_headers: z.record(z.string(), z.string()),
+  custom_headers: dictionary(z.string()),
   status: z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]),
 });
 

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
 import { notTogether } from "../choices.ts";
+import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
@@ -23,18 +24,15 @@ export const fireActivity = operation({
             .union([z.int(), z.string()])
             .optional()
             .describe("The contract: 12 or T-12; left out: the newest, and where there is none, one that is made"),
-          data: z.record(z.string(), z.unknown()).optional().describe("Further keys of activity_data"),
-          overrides: z
-            .record(z.string(), z.unknown())
+          data: dictionary(z.unknown()).optional().describe("Further keys of activity_data"),
+          overrides: dictionary(z.unknown())
             .optional()
             .describe("Other values of fields that the payload has, by path"),
-          additions: z
-            .record(z.string(), z.unknown())
+          additions: dictionary(z.unknown())
             .optional()
             .describe("Fields that the payload does not have, or the next item of a list, by path"),
           removals: z.array(z.string()).optional().describe("Paths of fields that the payload has"),
-          payload: z
-            .record(z.string(), z.unknown())
+          payload: dictionary(z.unknown())
             .optional()
             .describe("This document instead of the usual payload; it is sent as it is, whatever it says"),
           preview: z.boolean().optional().describe("Answer with the payload, and tell nobody"),
@@ -52,7 +50,7 @@ export const fireActivity = operation({
         contract_id: z.int(),
         composite_id: z.string(),
         deliveries: z.array(z.int()).describe("Ids of the deliveries, one per subscription that wants the activity"),
-        payload: z.record(z.string(), z.unknown()).optional().describe("What would be sent; with preview alone"),
+        payload: dictionary(z.unknown()).optional().describe("What would be sent; with preview alone"),
       }),
     ),
   },

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
@@ -28,7 +29,7 @@ export const mintChatBToken = operation({
         issuer: z.string().optional().describe("Who it is from, instead of the seed's issuer"),
         expires_in: z.int().default(3600).describe("Seconds until it expires, on the wall clock; may lie in the past"),
         not_before: z.int().default(0).describe("Seconds until it becomes valid"),
-        claims: z.record(z.string(), z.unknown()).default({}).describe("Further claims, which win over those above"),
+        claims: dictionary(z.unknown()).default({}).describe("Further claims, which win over those above"),
       }),
     ),
   },

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
 import { deliveryOutcomes } from "../delivery-outcomes.ts";
+import { dictionary } from "../dictionary.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
@@ -44,9 +45,9 @@ const Deliveries = pageOf(z.strictObject({ ...delivery, attempts: z.array(z.stri
 
 const WholeDelivery = z.strictObject({
   ...delivery,
-  request_headers: z
-    .record(z.string(), z.string())
-    .describe("As they are sent now; values of the subscription's own headers may be secrets and are left out"),
+  request_headers: dictionary(z.string()).describe(
+    "As they are sent now; values of the subscription's own headers may be secrets and are left out",
+  ),
   request_body: z.string().describe("What is signed and sent, the same bytes in every attempt"),
   attempts: z.array(
     z.strictObject({

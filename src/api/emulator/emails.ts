@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { dictionary } from "../dictionary.ts";
 import { emailPurposes, mailerEventNames } from "../mailer-events.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
@@ -20,7 +21,7 @@ export const Email = z.strictObject({
   link: z.string().nullable().describe("What the recipient opens"),
   token: z.string().nullable().describe("By which a signup or an invitation goes on"),
   sent_at: timestamp,
-  metadata: z.record(z.string(), z.string()).describe("For Metadata of an event that is reported of it"),
+  metadata: dictionary(z.string()).describe("For Metadata of an event that is reported of it"),
   events: z
     .array(
       z.strictObject({

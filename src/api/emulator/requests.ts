@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { dictionary } from "../dictionary.ts";
 import { empty, events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
@@ -16,7 +17,7 @@ export const LoggedRequest = z.strictObject({
   nearest: z.string().nullable().describe("For a path that no operation declares: what may have been meant"),
   method: z.string(),
   target: z.string().describe("Path and query, without secrets"),
-  headers: z.record(z.string(), z.string()).describe("Those that may hold secrets only by name"),
+  headers: dictionary(z.string()).describe("Those that may hold secrets only by name"),
   status: z.int().describe("0: the connection ended without an answer"),
   failure: z.string().nullable().describe("Code of the declared failure that was answered"),
   caller: z

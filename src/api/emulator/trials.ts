@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { OAuthProviderType } from "../router/external-oauth.ts";
 import { InvitedUser } from "../router/trial.ts";
@@ -11,7 +12,7 @@ const Trial = z.strictObject({
   token: z.string(),
   email: z.string(),
   oauth_provider: OAuthProviderType.nullable(),
-  account_details: z.record(z.string(), z.unknown()).nullable(),
+  account_details: dictionary(z.unknown()).nullable(),
   answers: z
     .strictObject({
       first_name: z.string(),

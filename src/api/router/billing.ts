@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../dictionary.ts";
 import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { forwardingToOne } from "./failures/index.ts";
@@ -11,7 +12,7 @@ export const receiveBillingEvent = operation({
   method: "POST",
   path: "/router/v1/billing/webhook",
   auth: "basic",
-  request: { body: json(z.record(z.string(), z.unknown())) },
+  request: { body: json(dictionary(z.unknown())) },
   responses: { 200: passthrough() },
   failures: ["not-authenticated", "no-customer-id", "unknown-cluster", ...forwardingToOne],
   unknownIsIn: "router clusters",

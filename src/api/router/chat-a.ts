@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../dictionary.ts";
 import { operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
 import { forwarding, forwardingToAll } from "./failures/index.ts";
@@ -11,7 +12,7 @@ const webhook = {
   responses: { 200: passthrough() },
   basis: "specified",
 } as const;
-const answersObject = { 200: passthrough(z.record(z.string(), z.unknown())) } as const;
+const answersObject = { 200: passthrough(dictionary(z.unknown())) } as const;
 const failures = ["bad-chat-a-signature", ...forwarding] as const;
 const destinationFailures = ["unknown-destination", ...failures] as const;
 const destination = z.object({ destination: z.string().describe("Named set of clusters") });

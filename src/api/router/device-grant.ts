@@ -23,7 +23,7 @@ export const createDeviceCode = operation({
   auth: "none",
   request: { body: jsonOrForm(DeviceGrantTokenCreateRequest) },
   responses: { 200: json(DeviceGrantTokenResponse) },
-  failures: ["invalid-client"],
+  failures: ["invalid-request", "invalid-client"],
   cli: { command: "auth device-code" },
   basis: "specified",
   examples: [{ title: "Ask for a user code", body: { client_id: "demo-cli" } }],
@@ -40,11 +40,11 @@ export const AccessTokenGetRequest = z.object({
   grant_type: OAuthGrantType.describe("What is exchanged for tokens"),
 });
 
-/** RFC 6749, 5.1; `scope` is always present (DECISIONS.md, R30). The cluster issues it and may add to it. */
+/** RFC 6749, 5.1; `scope` is always present (DECISIONS.md, R30). The cluster issues it, may add to it, and need not say how long it lasts. */
 export const TokenResponse = z.looseObject({
   access_token: z.string(),
   token_type: z.string(),
-  expires_in: z.int().describe("Seconds"),
+  expires_in: z.int().optional().describe("Seconds"),
   refresh_token: z.string().optional(),
   scope: z.string(),
   id_token: z.string().optional(),
@@ -65,6 +65,7 @@ export const redeemDeviceCode = operation({
     "slow-down",
     "access-denied",
     "expired-token",
+    "invalid-request",
     "invalid-grant",
     "invalid-client",
     "token-cluster-down",

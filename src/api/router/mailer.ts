@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { dictionary } from "../dictionary.ts";
 import { mailerEvents } from "../mailer-events.ts";
 import { json, operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
@@ -25,7 +26,7 @@ export const receiveBlackhole = operation({
 const outcomes = [...new Set(Object.values(mailerEvents))];
 
 export const MailerWebhookAPIRequest = z.object({
-  Metadata: z.record(z.string(), z.string()).describe("cluster_id decides, then email_hash, else all clusters"),
+  Metadata: dictionary(z.string()).describe("cluster_id decides, then email_hash, else all clusters"),
 });
 
 export const receiveMailerEvent = operation({

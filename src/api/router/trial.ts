@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
+import { dictionary } from "../dictionary.ts";
 import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { OAuthProviderType } from "./external-oauth.ts";
@@ -9,7 +10,7 @@ export const TrialSignupDomainModel = z.strictObject({
   token: z.string(),
   email: z.string(),
   oauth_provider: OAuthProviderType.nullable(),
-  account_details: z.record(z.string(), z.unknown()).nullable(),
+  account_details: dictionary(z.unknown()).nullable(),
 });
 
 export const TrialSignupRequest = z.object({

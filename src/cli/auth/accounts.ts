@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
-import { access, mkdir } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { makeFolder } from "../../files/make-folder.ts";
 import type { Context } from "../command.ts";
 import { configFolder } from "../config/folders.ts";
 import { readPrivate } from "../config/private-file.ts";
@@ -62,7 +63,7 @@ export async function changeAccount(
 export async function refuseUnwritable({ host: { env } }: Pick<Context, "host">): Promise<void> {
   const folder = configFolder(env);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     await access(folder, constants.W_OK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;

@@ -16,13 +16,14 @@ export async function applied(
   if (plan.command !== work.name) {
     throw new UsageError(`--apply: this is a plan of svc router ${plan.command}, not of svc router ${work.name}`);
   }
-  const { scope, format, columns, batch_size, shard, skip_invalid, max_errors, results, input } = plan;
+  const { scope, format, columns, delimiter, batch_size, shard, skip_invalid, max_errors, results, input } = plan;
   return {
     work,
     path: file ?? input.path,
     scope,
     format,
     columns,
+    delimiter,
     batch_size,
     shard,
     skip_invalid,
@@ -32,6 +33,7 @@ export async function applied(
     errorsOut: flags["errors-out"],
     dryRun: flags["dry-run"] === true,
     planOut: undefined,
+    planFile: flags.apply,
     planned: plan,
     confirm: async () => {},
   };

@@ -3,14 +3,16 @@ import { isoSeconds } from "../../base/clock.ts";
 import type { Context } from "../command.ts";
 import { type FailureKind, UsageError } from "../failure.ts";
 import { placeFlags } from "../next.ts";
+import { type InputSource, sourceOf } from "./input/source.ts";
 import type { Survey } from "./input/survey.ts";
 import { checkCluster } from "./known-cluster.ts";
 import { parseLimit } from "./limits.ts";
 import { createJob, type JobRecord, newJobId } from "./log/jobs.ts";
+import { isResults } from "./log/results.ts";
 import { writableJobsFolder } from "./log/state-folder.ts";
 import { keepMemoryFlat } from "./memory.ts";
 import { performJob } from "./perform.ts";
-import { type JobPlan, refuseChanged, targetName, writePlan } from "./plan.ts";
+import { isPlan, type JobPlan, refuseChanged, targetName, writePlan } from "./plan.ts";
 import { showPreview } from "./preview.ts";
 import type { JobRequest } from "./request.ts";
 import { surveyInput } from "./survey-input.ts";
@@ -18,56 +20,67 @@ import { surveyInput } from "./survey-input.ts";
 /** Does with a job what its command line asks for: shows it, writes it down as a plan, or starts it. */
 export async function beginJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
   keepMemoryFlat();
-  await checkRequest(request, context);
-  if (request.dryRun) return previewJob(request, context);
-  if (request.planOut !== undefined) return planJob(request, request.planOut, context);
-  return startJob(request, context);
+  const source = await sourceOf(context.host, request.path, request.work.place);
+  await checkRequest(request, source, context);
+  if (request.dryRun) return previewJob(request, source, context);
+  if (request.planOut !== undefined) return planJob(request, source, request.planOut, context);
+  return startJob(request, source, context);
 }
 
 /** Refuses what can be told to be wrong before the input is read. */
-async function checkRequest(request: JobRequest, context: Context): Promise<void> {
+async function checkRequest(request: JobRequest, source: InputSource, context: Context): Promise<void> {
   const { path, planned, planOut, errorsOut } = request;
-  if (path === "-" && (planOut !== undefined || planned)) {
-    throw new UsageError("A plan needs a file: standard input cannot be read twice.");
+  if (source.path === "-" && (planOut !== undefined || planned)) {
+    throw new UsageError(`A plan needs a file: ${source.name} cannot be read twice.`);
   }
   if (request.max_errors !== null) parseLimit(request.max_errors);
   const { checkedOutput } = await import("../output/file.ts");
-  if (errorsOut !== undefined) await checkedOutput(context.host, errorsOut, "--errors-out");
-  if (planOut !== undefined) await checkedOutput(context.host, planOut, "--plan-out");
+  const inputs = [path, request.planFile];
+  if (errorsOut !== undefined) {
+    await checkedOutput(context.host, errorsOut, "--errors-out", { inputs, isOurs: isResults });
+  }
+  if (planOut !== undefined) {
+    await checkedOutput(context.host, planOut, "--plan-out", { inputs: [...inputs, errorsOut], isOurs: isPlan });
+  }
   if (!request.dryRun && planOut === undefined) await checkCluster(request.scope.cluster_id!, context);
 }
 
-async function previewJob(request: JobRequest, context: Context): Promise<undefined> {
-  const survey = await surveyInput(request, context);
+async function previewJob(request: JobRequest, source: InputSource, context: Context): Promise<undefined> {
+  const survey = await surveyInput(request, source, context);
   return showPreview(request, survey, { dry_run: true }, "Dry run: nothing was sent", context);
 }
 
-async function planJob(request: JobRequest, to: string, context: Context): Promise<undefined> {
-  const survey = await surveyInput(request, context);
-  await writePlan(to, await planOf(request, survey, context), context);
+async function planJob(request: JobRequest, source: InputSource, to: string, context: Context): Promise<undefined> {
+  const survey = await surveyInput(request, source, context);
+  await writePlan(to, await planOf(request, source.path, survey, context), context);
   return showPreview(request, survey, { plan: to }, `Planned in ${to}`, context);
 }
 
 /** Starts it unasked where it was planned and nothing has changed since; else with the consent of who asked for it. */
-async function startJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
-  const survey = request.path === "-" ? undefined : await surveyInput(request, context);
-  const plan = await planOf(request, survey, context);
+async function startJob(request: JobRequest, source: InputSource, context: Context): Promise<FailureKind | undefined> {
+  const survey = source.path === "-" ? undefined : await surveyInput(request, source, context);
+  const plan = await planOf(request, source.path, survey, context);
   if (request.planned) refuseChanged(request.planned, { target: plan.target, ...survey });
   else await request.confirm(survey?.rows);
   const jobs = await writableJobsFolder(context);
   const record = recordOf(request, plan, context);
-  return performJob(await createJob(jobs, record), record, context);
+  return performJob(await createJob(jobs, record), record, source, context);
 }
 
-async function planOf(request: JobRequest, survey: Survey | undefined, context: Context): Promise<JobPlan> {
-  const { work, scope, format, columns, batch_size, shard, skip_invalid, max_errors, results } = request;
+async function planOf(
+  request: JobRequest,
+  path: string,
+  survey: Survey | undefined,
+  context: Context,
+): Promise<JobPlan> {
+  const { work, scope, format, columns, delimiter, batch_size, shard, skip_invalid, max_errors, results } = request;
   return {
     version: 1,
     command: work.name,
     scope,
     target: await targetName(context),
-    input: survey ? surveyedInput(resolve(context.host.cwd, request.path), survey) : standardInput,
-    ...{ format, columns, batch_size, shard, skip_invalid, max_errors, results },
+    input: survey ? surveyedInput(path, survey) : standardInput,
+    ...{ format, columns, delimiter, batch_size, shard, skip_invalid, max_errors, results },
   };
 }
 
@@ -86,7 +99,7 @@ const standardInput: JobPlan["input"] = {
   first_invalid_row: null,
 };
 
-function recordOf({ path, errorsOut, concurrency }: JobRequest, plan: JobPlan, { host, globals }: Context): JobRecord {
+function recordOf({ errorsOut, concurrency }: JobRequest, plan: JobPlan, { host, globals }: Context): JobRecord {
   const id = newJobId(host);
   return {
     ...plan,
@@ -94,6 +107,6 @@ function recordOf({ path, errorsOut, concurrency }: JobRequest, plan: JobPlan, {
     created_at: isoSeconds(host.wall.now()),
     errors_out: errorsOut === undefined ? null : resolve(host.cwd, errorsOut),
     concurrency,
-    resume: ["router", "jobs", "resume", id, ...(path === "-" ? [path] : []), ...placeFlags(globals)],
+    resume: ["router", "jobs", "resume", id, ...(plan.input.path === "-" ? ["-"] : []), ...placeFlags(globals)],
   };
 }

@@ -15,6 +15,12 @@ export const bulkFlags = (batchSize: number) =>
       description: "How rows are written; left out: as the extension tells, else csv with --column, and lines without",
     },
     {
+      flag: "delimiter",
+      type: "text",
+      placeholder: "CHAR",
+      description: "What stands between the cells of csv, such as ';' or tab; left out: a comma",
+    },
+    {
       flag: "batch-size",
       type: "integer",
       least: 1,
@@ -33,7 +39,8 @@ export const bulkFlags = (batchSize: number) =>
       flag: "max-errors",
       type: "text",
       placeholder: "N|P%",
-      description: "Go on over wrong or refused rows, but stop when there are more than this",
+      description:
+        "Go on over rows that are wrong or that the service refuses (413, 422), but stop when there are more than this; other refusals are not about rows, and stop the job",
     },
     { flag: "errors-out", type: "text", placeholder: "FILE", description: "Write rows with trouble to a CSV file" },
     {
@@ -71,7 +78,7 @@ export type BulkInput = InputOf<
  * have.
  */
 export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
-  format: formatOf(flags["input-format"], path, column),
+  ...notationOf(flags, path, column),
   batch_size: flags["batch-size"] ?? batchSize,
   concurrency: concurrencyOf(flags),
   skip_invalid: flags["skip-invalid"] === true,
@@ -83,12 +90,29 @@ export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: numbe
   dryRun: flags["dry-run"] === true,
 });
 
-function formatOf(named: InputFormat | undefined, path: string, column: string | undefined): InputFormat {
-  const format = named ?? formatByName(path);
-  if (column === undefined || format !== "lines") return format;
-  if (named !== undefined) throw new UsageError("--column goes with csv and ndjson: plain lines have no columns");
+function notationOf(
+  { "input-format": named, delimiter: given }: BulkInput["flags"],
+  path: string,
+  column: string | undefined,
+): { readonly format: InputFormat; readonly delimiter: string | null } {
+  const byName = named ?? formatByName(path);
+  const hasCells = column !== undefined || given !== undefined;
   // A pipe has no extension that could tell.
-  return "csv";
+  const format = named === undefined && byName === "lines" && hasCells ? "csv" : byName;
+  if (column !== undefined && format === "lines") {
+    throw new UsageError("--column goes with csv, tsv and ndjson: plain lines have no columns");
+  }
+  if (given === undefined) return { format, delimiter: null };
+  if (format !== "csv") {
+    throw new UsageError("--delimiter goes with csv", { hint: "Where the rows are that, say so: --input-format csv." });
+  }
+  return { format, delimiter: delimiterOf(given) };
+}
+
+function delimiterOf(given: string): string {
+  const delimiter = ["tab", "\\t"].includes(given) ? "\t" : given;
+  if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
+  throw new UsageError(`--delimiter takes one character or tab, and no quote or line break: not "${given}"`);
 }
 
 export const concurrencyOf = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>

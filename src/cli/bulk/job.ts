@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
-import { openInput } from "../parse/body.ts";
 import { type Batch, batchesOf, type InvalidRow } from "./input/batches.ts";
-import { fileBytes } from "./input/bytes.ts";
 import { rowsOf } from "./input/rows.ts";
 import { shareOf } from "./input/shard.ts";
+import type { InputSource } from "./input/source.ts";
+import { InputTrouble } from "./input/trouble.ts";
 import { parseLimit } from "./limits.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
@@ -21,6 +21,7 @@ const nothing: BatchResult = { moved: 0, refused: [] };
 
 export interface JobRun {
   readonly record: JobRecord;
+  readonly source: InputSource;
   readonly work: BulkWork;
   readonly job: OpenJob;
   readonly progress: Progress;
@@ -32,8 +33,8 @@ export interface JobRun {
  * every row was dealt with, with the first row that was no identifier; throws when it stopped before.
  */
 export async function runJob(run: JobRun, context: Context): Promise<InvalidRow | undefined> {
-  const { record, work, job, progress, concurrency } = run;
-  const { host, signal, output } = context;
+  const { record, source, work, job, progress, concurrency } = run;
+  const { signal, output } = context;
   const onStop = () => {
     if (signal.reason === "SIGTERM") return;
     void output.note(
@@ -60,7 +61,7 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
   async function perform(batch: Batch): Promise<void> {
     if (batch.invalid.length > 0) {
       firstInvalid ??= batch.invalid[0];
-      if (!record.skip_invalid && !limit) throw wrongRow(work, batch.invalid[0]!, job.counts.rows);
+      if (!record.skip_invalid && !limit) throw wrongRow(work, batch.invalid[0]!);
     }
     const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
     const fell = refused.reduce((sum, { from, to }) => sum + to - from, 0);
@@ -83,36 +84,29 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
     if (limit?.exceeded(errors, rows + errors)) throw tooMany(errors, limit.text);
   }
 
-  const { path } = record.input;
-  const source = path === "-" ? await openInput(host, path, work.place) : fileBytes(path);
-  const groups = rowsOf(source, record);
+  const groups = rowsOf(source.open(), record);
   const batches = batchesOf(record.shard ? shareOf(groups, record.shard) : groups, {
     size: record.batch_size,
     work,
     finished: job.finished,
-    rolling: path === "-",
+    rolling: record.input.path === "-",
   });
   try {
     await pump(batches, concurrency, perform, signal);
     signal.throwIfAborted();
-    if (job.finished.count === 0 && !record.shard) throw new UsageError("Standard input holds no rows");
+    if (job.finished.count === 0 && !record.shard) {
+      throw new UsageError(`${work.place}: ${source.name} holds no rows`);
+    }
     return firstInvalid;
   } finally {
     signal.removeEventListener("abort", onStop);
   }
 }
 
-function wrongRow({ shown }: BulkWork, { number, text, problem }: InvalidRow, sent: number): Error {
-  const message = `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`;
-  const hint = "Leave such rows out with --skip-invalid, and keep them with --errors-out FILE.";
-  if (sent === 0) return new UsageError(message, { hint });
-  return new CommandFailed(
-    "partial",
-    "invalid_row",
-    `${message} ${counted(sent, "row before it is", "rows before it are")} done.`,
-    { hint },
-  );
-}
+const wrongRow = ({ shown }: BulkWork, { number, text, problem }: InvalidRow): Error =>
+  new InputTrouble("invalid_row", `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`, {
+    hint: "Leave such rows out with --skip-invalid, and keep them with --errors-out FILE.",
+  });
 
 const tooMany = (errors: number, limit: string): Error =>
   new CommandFailed(

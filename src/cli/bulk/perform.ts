@@ -7,6 +7,8 @@ import { commandLine } from "../help/examples.ts";
 import { setOutput } from "../output/github-actions.ts";
 import { remedyOf } from "../remedies.ts";
 import type { InvalidRow } from "./input/batches.ts";
+import type { InputSource } from "./input/source.ts";
+import { InputTrouble } from "./input/trouble.ts";
 import { resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
@@ -24,6 +26,7 @@ const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 export async function performJob(
   folder: string,
   record: JobRecord,
+  source: InputSource,
   context: Context,
   concurrency: number = record.concurrency,
 ): Promise<FailureKind | undefined> {
@@ -39,10 +42,11 @@ export async function performJob(
   let progress: Progress | undefined;
   // Refused before anything was sent: no job worth keeping.
   let isVoid = false;
+  let isStopped = false;
   try {
     const report = (message: string) => output.warn(`warning: ${message}`);
     job = await OpenJob.open(folder, { wall: host.wall, report });
-    await announce(record, job, context);
+    await announce(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const { rows, invalid, failed } = job.counts;
     progress = progressOf(context, {
@@ -50,25 +54,30 @@ export async function performJob(
       total: record.input.rows ?? undefined,
       before: rows + invalid + failed,
     });
-    const firstInvalid = await finished(runJob({ record, work, job, progress, concurrency }, context), job, progress);
+    const run = runJob({ record, source, work, job, progress, concurrency }, context);
+    const firstInvalid = await finished(run, job, progress);
     return await concluded({ record, work, job, firstInvalid, retries: progress.retries, folder }, context);
   } catch (error) {
+    isStopped = true;
     await progress?.end();
     if (error instanceof UsageError && job?.finished.count === 0) {
       isVoid = true;
       throw error;
     }
     if (globals.json) {
-      const done = `${record.id} stopped after ${counted(job?.counts.rows ?? 0, "row")}`;
+      const done = `${record.id} stopped after ${counted(job?.kept.rows ?? 0, "row")}`;
       throw new PartialFailure(withNext(error, record, job), [done], { next: record.resume, repeatable: true });
     }
     await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
     throw withNext(error, record, job);
   } finally {
     await job?.close();
-    if (record.errors_out !== null) await copyResults(folder, record.errors_out, context);
-    await lock.release();
-    if (isVoid) await removeJob(folder);
+    try {
+      await copyResults(folder, record, isStopped, context);
+    } finally {
+      await lock.release();
+      if (isVoid) await removeJob(folder);
+    }
   }
 }
 
@@ -87,7 +96,12 @@ async function finished<T>(run: Promise<T>, job: OpenJob, progress: Progress): P
   }
 }
 
-async function announce(record: JobRecord, job: OpenJob, { output, globals }: Context): Promise<void> {
+async function announce(
+  record: JobRecord,
+  source: InputSource,
+  job: OpenJob,
+  { output, globals }: Context,
+): Promise<void> {
   if (globals.quiet) return;
   const { rows, invalid, failed } = job.counts;
   const before = rows + invalid + failed;
@@ -101,7 +115,7 @@ async function announce(record: JobRecord, job: OpenJob, { output, globals }: Co
     return;
   }
   const resumed = before > 0 ? `, ${before} of them done before` : "";
-  const total = record.input.rows === null ? "rows from standard input" : counted(record.input.rows, "row");
+  const total = record.input.rows === null ? `rows from ${source.name}` : counted(record.input.rows, "row");
   await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
 }
 
@@ -124,6 +138,11 @@ async function concluded(
 
 /** The command line that goes on belongs to what stopped the job. */
 function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
+  const done = job?.kept.rows ?? 0;
+  if (error instanceof InputTrouble && done > 0) {
+    const message = `${error.message.replace(/\.$/, "")}. ${counted(done, "row before it is", "rows before it are")} done.`;
+    return new CommandFailed("partial", error.code, message, { hint: error.hint, next: resume, cause: error });
+  }
   if (error instanceof CommandFailed && error.next === undefined) {
     return new CommandFailed(error.kind, error.code, error.message, {
       hint: error.hint,
@@ -133,7 +152,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   }
   if (isRefusal(error)) {
     return new CommandFailed("failed", "job_log", `Failed to write the log of ${id}: ${whyOf(error)}.`, {
-      hint: `Done so far: ${counted(job?.counts.rows ?? 0, "row")}. ${remedyOf(error)} Then resume.`,
+      hint: `Done so far: ${counted(done, "row")}. ${remedyOf(error)} Then resume.`,
       next: resume,
       cause: error,
     });
@@ -141,11 +160,18 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   return error;
 }
 
-async function copyResults(folder: string, path: string, { host }: Context): Promise<void> {
+/** Where the job has stopped, what stopped it is told as its failure, and what befalls the copy beside it. */
+async function copyResults(
+  folder: string,
+  { errors_out: path }: JobRecord,
+  isStopped: boolean,
+  { host, output }: Context,
+): Promise<void> {
+  if (path === null) return;
   const { writeOutput } = await import("../output/file.ts");
-  await writeOutput(host, path, createReadStream(resultsPath(folder)), 0o600).catch((error: Error) => {
-    const cause = (error.cause ?? error) as Error;
-    throw new CommandFailed("failed", "errors_out", `Failed to write ${path}: ${cause.message}`, {
+  await writeOutput(host, path, createReadStream(resultsPath(folder)), 0o600).catch(async (cause: Error) => {
+    if (isStopped) return output.warn(`warning: ${cause.message}`);
+    throw new CommandFailed("failed", "errors_out", cause.message, {
       hint: `The rows are in ${resultsPath(folder)}.`,
       cause,
     });

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../../api/dictionary.ts";
 import { parsedJson } from "../../base/object.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../connection/run-file.ts";
@@ -10,7 +11,7 @@ const count = z.int().nonnegative();
 
 /** The input of a job, and how to know it again. */
 const JobInput = z.object({
-  /** Absolute; `-` for standard input, of which nothing is known beforehand. */
+  /** Absolute; `-` for standard input and other pipes, of which nothing is known beforehand. */
   path: z.string(),
   bytes: count.nullable(),
   sha256: z.string().nullable(),
@@ -24,12 +25,14 @@ export const JobPlan = z.object({
   version: z.literal(1),
   /** `map-emails` */
   command: z.string(),
-  scope: z.record(z.string(), z.string()),
+  scope: dictionary(z.string()),
   /** Where the calls go. */
   target: z.string(),
   input: JobInput,
   format: z.enum(inputFormats),
   columns: z.array(z.string()).readonly(),
+  /** Of CSV; null for a comma, and where an earlier version wrote it. */
+  delimiter: z.string().nullable().default(null),
   batch_size: count.positive(),
   shard: z.object({ index: count.positive(), of: count.positive() }).nullable(),
   skip_invalid: z.boolean(),
@@ -50,11 +53,11 @@ export async function targetName({ globals, host, target }: Context): Promise<st
 
 export async function writePlan(path: string, plan: JobPlan, { host }: Context): Promise<void> {
   const { writeOutput } = await import("../output/file.ts");
-  await writeOutput(host, path, [Buffer.from(`${JSON.stringify(plan, null, 2)}\n`)], 0o600).catch((error: Error) => {
-    const cause = (error.cause ?? error) as Error;
-    throw new UsageError(`--plan-out: cannot write ${path}: ${cause.message}`, { cause });
-  });
+  await writeOutput(host, path, [Buffer.from(`${JSON.stringify(plan, null, 2)}\n`)], 0o600);
 }
+
+/** Whether a file that begins so is one that `writePlan` wrote. */
+export const isPlan = (beginning: string): boolean => /^\{\s*"version":\s*\d+,\s*"command":/.test(beginning);
 
 export async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
   const text = (await readInput(host, path, "--apply")).toString("utf8");

@@ -4,13 +4,14 @@ import type { BulkWork } from "./work.ts";
 /** What a bulk command line asks for, before its input was looked at. */
 export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
   readonly work: BulkWork;
-  /** As it was typed: a path, or `-`. */
+  /** As it was typed: a path, or `-` for standard input. */
   readonly path: string;
   readonly concurrency: number;
   readonly errorsOut: string | undefined;
   readonly dryRun: boolean;
   readonly planOut: string | undefined;
-  /** The plan that --apply names: nothing but this may be done. */
+  /** What --apply names, and the plan in it: nothing but this may be done. */
+  readonly planFile: string | undefined;
   readonly planned: JobPlan | undefined;
   /** Asks whether to go on; `rows` where they are known. */
   readonly confirm: (rows: number | undefined) => Promise<void>;

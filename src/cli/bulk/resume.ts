@@ -2,7 +2,7 @@ import type { Context } from "../command.ts";
 import { type FailureKind, UsageError } from "../failure.ts";
 import { commandLine } from "../help/examples.ts";
 import { placeFlags } from "../next.ts";
-import { existingFile } from "../parse/body.ts";
+import { type InputSource, sourceOf } from "./input/source.ts";
 import { fingerprintOf } from "./input/survey.ts";
 import { parseLimit } from "./limits.ts";
 import type { JobRecord } from "./log/jobs.ts";
@@ -26,35 +26,42 @@ export async function resumeJob(
   keepMemoryFlat();
   const { input, context, maxErrors } = how;
   const { path } = record.input;
-  if (path === "-" && input !== "-") {
-    throw new UsageError("This job read standard input: pipe the same rows again, and name - for them.", {
+  if (path === "-" && input === undefined) {
+    throw new UsageError("This job read a pipe: pipe the same rows again, and name - for them.", {
       next: record.resume,
     });
   }
-  if (path !== "-" && input === "-") throw new UsageError(`This job reads ${path}, not standard input.`);
   if (maxErrors !== undefined) parseLimit(maxErrors);
+  const source = await sourceNow(record, input ?? path, context);
+  if (path !== "-" && source.path === "-") throw new UsageError(`This job reads ${path}, not ${source.name}.`);
+  if (record.errors_out !== null) {
+    const { checkedOutput } = await import("../output/file.ts");
+    await checkedOutput(context.host, record.errors_out, "--errors-out", { inputs: [input ?? path] });
+  }
+  const begun = path === "-" ? record : withFile(record, source.path, context);
   const target = await targetName(context);
-  const begun = path === "-" ? record : await withFile(record, input ?? path, context);
-  const now = path === "-" ? {} : await fingerprintOf(begun.input.path);
-  refuseChanged(begun, { target, ...now });
+  refuseChanged(begun, { target, ...(path === "-" ? {} : await fingerprintOf(source.open())) });
   const changed: JobRecord = {
     ...begun,
     skip_invalid: record.skip_invalid || how.skipInvalid,
     max_errors: maxErrors ?? record.max_errors,
   };
-  return performJob(folder, changed, context, how.concurrency);
+  return performJob(folder, changed, source, context, how.concurrency);
 }
 
-/** The job with its file where that is now; the command line to resume it names the new place, too. */
-async function withFile(record: JobRecord, file: string, { host, globals }: Context): Promise<JobRecord> {
-  const { id, input } = record;
-  const path = await existingFile(host, file, "<file>").catch((error: unknown) => {
+async function sourceNow({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {
+  return sourceOf(host, named, "<file>").catch((error: unknown) => {
     throw error instanceof UsageError
       ? error.withHint(
           `Where it was moved, name its new place: ${commandLine(["router", "jobs", "resume", id, "FILE"])}`,
         )
       : error;
   });
+}
+
+/** The job with its file where that is now; the command line to resume it names the new place, too. */
+function withFile(record: JobRecord, path: string, { globals }: Context): JobRecord {
+  const { id, input } = record;
   if (path === input.path) return record;
   const resume = ["router", "jobs", "resume", id, path, ...placeFlags(globals)];
   return { ...record, input: { ...input, path }, resume };

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Operation } from "../../api/operation.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
-import { NetworkError, ServiceError, WaitTooLong } from "../../client/errors.ts";
+import { ServiceError } from "../../client/errors.ts";
 import { buildRequest } from "../../client/request.ts";
 import { readable, readResponse } from "../../client/response.ts";
 import { withRetries } from "../../client/retry.ts";
@@ -110,12 +110,12 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   return { send: ({ index, values }) => sendFrom(0, values(), `${jobId}-${index}`) };
 }
 
+/** Too many of them, or fields of the request that are not as declared: what the specification knows of rows (DECISIONS.md, L17). */
+const aboutRows: readonly number[] = [413, 422];
+
 /**
- * What a failed call means for the job. `batch`: these rows were refused, others may pass. `job`: every other call
- * would meet the same, so the job stops and can be resumed.
+ * What a failed call means for the job. `batch`: these rows were refused, others may pass. `job`: it is not about rows,
+ * so every other call may meet the same, or these pass later: the job stops and can be resumed.
  */
-export function reachOf(error: unknown): "batch" | "job" {
-  if (error instanceof NetworkError || error instanceof WaitTooLong || !(error instanceof ServiceError)) return "job";
-  const { status } = error;
-  return status >= 500 || [401, 403, 404, 408, 429].includes(status) ? "job" : "batch";
-}
+export const reachOf = (error: unknown): "batch" | "job" =>
+  error instanceof ServiceError && aboutRows.includes(error.status) ? "batch" : "job";

@@ -1,30 +1,26 @@
-import { createWriteStream } from "node:fs";
-import { resolve } from "node:path";
-import { finished } from "node:stream/promises";
+import { PassThrough } from "node:stream";
 import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
-import { existingFile, openInput } from "../parse/body.ts";
+import type { Host } from "../host.ts";
 import type { InvalidRow } from "./input/batches.ts";
-import { fileBytes } from "./input/bytes.ts";
+import type { InputSource } from "./input/source.ts";
 import { type Survey, surveyOf } from "./input/survey.ts";
 import { parseLimit } from "./limits.ts";
 import { invalidResult, resultLine, resultsHeader } from "./log/results.ts";
 import type { JobRequest } from "./request.ts";
 
 /** Reads the whole input once, and refuses it before anything is sent when it is empty, or too much of it is wrong. */
-export async function surveyInput(request: JobRequest, context: Context): Promise<Survey> {
-  const { path, work, format, columns, shard, skip_invalid: skips, max_errors: maxErrors } = request;
-  const { host, signal } = context;
+export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<Survey> {
+  const { work, shard, skip_invalid: skips, max_errors: maxErrors } = request;
   // A job that leaves them out writes them itself, with what else goes wrong.
   const isJob = !request.dryRun && request.planOut === undefined;
   const bad = badRows(skips && isJob ? undefined : request.errorsOut, context);
-  const source =
-    path === "-" ? await openInput(host, path, work.place) : fileBytes(await existingFile(host, path, work.place));
-  const survey = await surveyOf(source, { format, columns }, { work, shard, onInvalid: bad.add, signal });
+  const { signal } = context;
+  const survey = await surveyOf(source.open(), request, { work, shard, onInvalid: bad.add, signal }).catch(bad.leave);
   await bad.close();
   const { all, rows, invalid, firstInvalid } = survey;
-  if (all === 0) throw new UsageError(`${work.place}: ${path} holds no rows`);
+  if (all === 0) throw new UsageError(`${work.place}: ${source.name} holds no rows`);
   if (invalid === 0 || skips) return survey;
   if (maxErrors !== null && !parseLimit(maxErrors, rows).exceeded(invalid, rows)) return survey;
   throw refusal(request, firstInvalid!, `${invalid} of ${counted(rows, "row")}`);
@@ -42,20 +38,37 @@ function refusal(
   return new UsageError(message, { hint: `${named}Leave such rows of ${path} out with --skip-invalid${kept}.` });
 }
 
-/** What a survey refuses, as CSV. */
+/** What a survey refuses, as CSV: a file that is whole or not there. */
 function badRows(path: string | undefined, { host }: Context) {
-  const stream = path === undefined ? undefined : createWriteStream(resolve(host.cwd, path), { mode: 0o600 });
-  stream?.on("error", () => {});
-  stream?.write(resultsHeader);
+  const rows = new PassThrough();
+  // Told by who reads it.
+  rows.on("error", () => {});
+  rows.write(resultsHeader);
+  const written = path === undefined ? undefined : writtenTo(host, path, rows);
+  // Told when it is closed.
+  written?.catch(() => {});
   return {
-    add: (row: InvalidRow): void => void stream?.write(resultLine(invalidResult(row))),
+    add: (row: InvalidRow): void => void (written && rows.write(resultLine(invalidResult(row)))),
     async close(): Promise<void> {
-      if (!stream) return;
-      stream.end();
-      await finished(stream).catch((cause: unknown) => {
-        const message = `Failed to write ${path}: ${(cause as Error).message}`;
-        throw new CommandFailed("failed", "errors_out", message, { cause });
-      });
+      rows.end();
+      await written;
+    },
+    async leave(error: unknown): Promise<never> {
+      rows.destroy(error as Error);
+      await written?.catch(() => {});
+      throw error;
     },
   };
+}
+
+async function writtenTo(host: Host, path: string, rows: PassThrough): Promise<void> {
+  const { writeOutput } = await import("../output/file.ts");
+  await writeOutput(host, path, rows, 0o600).catch((cause: Error) => {
+    // What stopped the survey is told by itself.
+    if (rows.errored) return;
+    throw new CommandFailed("failed", "errors_out", cause.message, {
+      hint: (cause as Partial<CommandFailed>).hint,
+      cause,
+    });
+  });
 }

@@ -5,7 +5,7 @@ import { ServiceError } from "../../client/errors.ts";
 import { parseJson } from "../../client/json-text.ts";
 import { problemOf } from "../../client/problem.ts";
 import type { BaseUrls } from "../../client/request.ts";
-import { textOf } from "../../client/response.ts";
+import { shownPath, textOf } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, command, type InputOf } from "../command.ts";
 import { maskedUrl, shownHeader } from "../connection/redact.ts";
@@ -101,6 +101,7 @@ const api = command({
     throw new ServiceError({
       operation: "catch-all",
       method: request.method,
+      path: shownPath(request),
       status,
       headers,
       body: text,

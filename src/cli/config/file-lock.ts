@@ -1,6 +1,6 @@
-import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { heldBy, isHeld, type Lock, takeLock as take } from "../../files/lock.ts";
+import { makeFolder } from "../../files/make-folder.ts";
 import { CommandFailed } from "../failure.ts";
 import type { Host } from "../host.ts";
 
@@ -17,7 +17,7 @@ const pauseMs = 25;
 export async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const file = `${path}.lock`;
   const deadline = host.wall.now() + patienceMs;
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path));
   let lock = await takeLock(file, host);
   while (lock === undefined) {
     if (host.wall.now() > deadline) {

@@ -12,14 +12,21 @@ const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => Pr
     change({ ...content, profiles: content?.profiles ?? {} }),
   );
 
-/** Changes the named profile, or the current one; it is made when there is none, unless it must be there. Gives its name. */
+export interface ChangedProfile {
+  readonly name: string;
+  /** It is the one that commands use from now on, and was not before: the first profile is the one that is meant. */
+  readonly isNewlyCurrent: boolean;
+}
+
+/** Changes the named profile, or the current one; it is made when there is none, unless it must be there. */
 export async function changeProfile(
   context: Context,
   change: (profile: Profile) => Profile,
   { mustExist = false }: { readonly mustExist?: boolean } = {},
-): Promise<string> {
+): Promise<ChangedProfile> {
   const named = namedProfile(context)?.value;
   let name = named ?? firstProfile;
+  let isNewlyCurrent = false;
   if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) {
     throw new UsageError(`"${name}" cannot name a profile: letters, digits, dots, dashes and underscores can.`);
   }
@@ -27,10 +34,10 @@ export async function changeProfile(
     name = named ?? file.current ?? firstProfile;
     if (mustExist) refuseMissing(file, name);
     const before = Object.hasOwn(file.profiles, name) ? file.profiles[name]! : {};
-    // The first profile is the one that is meant.
+    isNewlyCurrent = file.current === undefined;
     return { ...file, current: file.current ?? name, profiles: { ...file.profiles, [name]: change(before) } };
   });
-  return name;
+  return { name, isNewlyCurrent };
 }
 
 export const useProfile = (context: Context, name: string): Promise<unknown> =>

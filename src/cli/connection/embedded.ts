@@ -1,6 +1,7 @@
 import type { Context, Target } from "../command.ts";
 import { accessTo, type EmulatorAccess } from "./emulator-access.ts";
 import { mainCluster } from "./emulator-variables.ts";
+import { keyOfEnvironment, noteOfUnused } from "./key-of-environment.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 import { notStarted } from "./start-trouble.ts";
 import { makeStateFolder, noteStateAbove } from "./state-folder.ts";
@@ -20,24 +21,32 @@ export async function embeddedTarget(
   try {
     const emulator = await startEmulator({ port: 0, file: path, otel: host.env });
     atEnd(() => emulator.close({ hurry: cut }));
-    return emulatorTarget(emulator, "--emulator");
+    return await emulatorTarget(emulator, "--emulator", { host, output });
   } catch (error) {
     const running = (error as Error).name === "StateInUse" ? await readRunFile(await runFileOf(path)) : undefined;
     if (!running) throw notStarted(error as Error, { file: path });
-    return emulatorTarget(await accessTo(running), "the emulator that runs on this state");
+    return emulatorTarget(await accessTo(running), "the emulator that runs on this state", { host, output });
   }
 }
 
 /** Where an emulator's calls go, with its own credentials and nobody else's. */
-function emulatorTarget(emulator: EmulatorAccess, origin: string): Target {
-  const { routerUrl, clusters, token } = emulator;
-  const first = mainCluster(emulator);
+async function emulatorTarget(
+  emulator: EmulatorAccess,
+  origin: string,
+  { host, output }: Pick<Context, "host" | "output">,
+): Promise<Target> {
+  const { access, key, unused } = await keyOfEnvironment(emulator, host);
+  const note = noteOfUnused(unused);
+  if (note) await output.note(note);
+  const { routerUrl, clusters, token } = access;
+  const first = mainCluster(access);
   return {
     baseUrls: { router: routerUrl, emulator: routerUrl, contracts: first?.url ?? routerUrl },
     origin,
     credentials: {
       clientId: first?.clientId,
       clientSecret: first?.clientSecret,
+      ...key,
       clusterKeys: Object.fromEntries(clusters.map(({ id, clusterKey }) => [id, clusterKey])),
       controlToken: token,
     },

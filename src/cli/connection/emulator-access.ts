@@ -70,6 +70,22 @@ async function access(
   };
 }
 
+/** Whom an emulator knows, with the keys of each. */
+export async function workspacesOf({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
+  const { listWorkspaces } = await import("../../api/emulator/state/state.ts");
+  return asking(routerUrl, token, (client) => client.call(listWorkspaces, {}, once));
+}
+
+export type KnownWorkspace = Awaited<ReturnType<typeof workspacesOf>>[number];
+
+/** An emulator as one of its workspaces sees it: its cluster first, with its own keys. */
+export function asWorkspace<Access extends EmulatorAccess>(access: Access, workspace: KnownWorkspace): Access {
+  const { cluster_id, client_id, client_secret, hmac_key } = workspace;
+  const keys = { clientId: client_id, clientSecret: client_secret, hmacKey: hmac_key };
+  const own = access.clusters.filter(({ id }) => id === cluster_id).map((cluster) => ({ ...cluster, ...keys }));
+  return { ...access, clusters: [...own, ...access.clusters.filter(({ id }) => id !== cluster_id)] };
+}
+
 const once = { retries: 0, timeoutMs: patienceMs };
 
 /** Whether the very emulator of a run file answers at its address. Before this is known, its token is sent nowhere. */

@@ -1,10 +1,14 @@
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 
+/** What an emulator tells programs of their options, as the flags that those are here: `the option file` is `--file`. */
+export const inFlags = ({ message }: Error): string =>
+  message.replace(/\bthe option ([a-z]+)\b/g, (_, name: string) => `--${name}`);
+
 /** Why an emulator has ended by itself, in the words of the command line. */
 export function endedBy(error: Error): unknown {
   if (error.name !== "StateRefused") return error;
-  return new CommandFailed("failed", "state_refused", error.message, { cause: error });
+  return new CommandFailed("failed", "state_refused", inFlags(error), { cause: error });
 }
 
 /** What an emulator fails with at its start. `repairable`: of a state that is refused. */
@@ -13,19 +17,23 @@ type StartTrouble = NodeJS.ErrnoException & { readonly repairable?: boolean; rea
 /** Why an emulator did not start, in the words of the command line. */
 export function notStarted(error: StartTrouble, { file, store, host, port }: EmulatorOptions): unknown {
   if (error.name === "StateInUse") {
-    const hint =
-      store === undefined
-        ? {}
-        : { hint: "A second one of the same store and folder needs a place of its own: --run-file." };
-    return new CommandFailed("failed", "state_in_use", error.message, { ...hint, cause: error });
+    // It has no file of its own, so that only what would lead to it is taken.
+    const hint = {
+      hint:
+        store === undefined
+          ? "One in memory that runs in the background beside it needs a place of its own: --run-file."
+          : "A second one of the same store and folder needs a place of its own: --run-file.",
+    };
+    const hasFile = store === undefined && typeof file === "string";
+    return new CommandFailed("failed", "state_in_use", inFlags(error), { ...(!hasFile && hint), cause: error });
   }
   if (error.name === "NoLockFile")
     return new CommandFailed("failed", "not_a_run_file", error.message, { cause: error });
   if (error.name === "StateUnusable") {
-    return new CommandFailed("failed", "state_unusable", error.message, { cause: error });
+    return new CommandFailed("failed", "state_unusable", inFlags(error), { cause: error });
   }
   if (error.name === "StateRefused") {
-    return new CommandFailed("failed", "state_refused", error.message, {
+    return new CommandFailed("failed", "state_refused", inFlags(error), {
       ...(error.repairable && file !== undefined && { next: ["emulator", "repair", file] }),
       cause: error,
     });

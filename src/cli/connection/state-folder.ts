@@ -1,6 +1,7 @@
 import { type Stats, statSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
+import { makeFolder } from "../../files/make-folder.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 
@@ -48,7 +49,7 @@ export async function makeStateFolder(state: string): Promise<void> {
   const folder = dirname(state);
   if (basename(folder) !== dirname(defaultStateFile)) return;
   // What is wrong with the place, the emulator says.
-  const made = await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
+  const made = await makeFolder(folder).catch(() => undefined);
   if (made !== undefined)
     await writeFile(join(folder, ".gitignore"), "*\n", { mode: 0o600, flag: "wx" }).catch(() => {});
 }

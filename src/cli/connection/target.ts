@@ -7,6 +7,7 @@ import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { controlTokenSetting, emulatorSetting, serviceSettings } from "../settings.ts";
+import { noteOfUnused } from "./key-of-environment.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 import { nearestState, noteStateAbove } from "./state-folder.ts";
 
@@ -20,6 +21,8 @@ export async function serviceTarget(globals: Globals, host: Host, output: Output
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
     const other = current === undefined ? "" : `, not profile ${current}; --profile ${current} chooses that`;
     await output.note(`Using ${found.chosenBy} (${found.router?.value})${other}`);
+    const unused = noteOfUnused(found.unused);
+    if (unused) await output.note(unused);
   }
   if (found.chosenBy === undefined) {
     const state = nearestState(host.cwd);

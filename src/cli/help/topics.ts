@@ -71,6 +71,7 @@ export const topics = lookupTable<Topic>({
         { title: "See what commands would use here, and why", argv: ["config", "list", "--show-origin"] },
       ],
       notes: [
+        "The emulator that runs here is called with its own credentials: those of its first workspace, or of the one whose SVC_CLIENT_ID and SVC_CLIENT_SECRET are set. Others are not sent to it, and that is said.",
         "Secrets are never words of a command line: they come from the environment, from a file, from a pipe, or are typed.",
         "When commands do not work, svc doctor says why.",
       ],
@@ -84,7 +85,7 @@ export const topics = lookupTable<Topic>({
       ],
       examples: [
         {
-          title: "A column of a CSV file; also plain lines and NDJSON, each gzipped or not",
+          title: "A column of a CSV or TSV file; also plain lines and NDJSON, in UTF-8, each gzipped or not",
           argv: ["router", "map-emails", "people.csv.gz", "--column", "email", "--cluster", "eu-1"],
         },
         {
@@ -99,7 +100,10 @@ export const topics = lookupTable<Topic>({
         { title: "Go on after Ctrl-C, a crash or a restart", argv: ["router", "jobs", "resume", "--last"] },
         { title: "Which rows went wrong", argv: ["router", "jobs", "results", "--last"] },
       ],
-      notes: ["Exit 3 means that some rows were left out or refused; the rest is done."],
+      notes: [
+        "Exit 3 means that some rows were left out or refused; the rest is done.",
+        "Rows of a pipe, with a name or without, are sent as they come, and piped again to go on.",
+      ],
     }),
   },
   activities: {

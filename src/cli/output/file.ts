@@ -1,7 +1,8 @@
-import { constants, createWriteStream, type Stats } from "node:fs";
-import { access, stat } from "node:fs/promises";
+import { constants, createWriteStream, fstat, type Stats } from "node:fs";
+import { access, open, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
 import { realTarget } from "../../files/real-path.ts";
 import { isRefusal, type Refusal, whyOf } from "../../files/refusals.ts";
 import { writeWhole } from "../../files/whole-file.ts";
@@ -17,12 +18,23 @@ export function refuseBytesOnTerminal({ stdout }: Host, output: string | undefin
   });
 }
 
+/** What must not be lost by writing a file. */
+export interface Kept {
+  /** What else the command line names, `-` for standard input: what is read must not be replaced by what comes of it. */
+  readonly inputs?: readonly (string | undefined)[];
+  /**
+   * Whether a file that begins so is one that the flag wrote before, which it may replace. Left out where the flag says
+   * where the answer itself goes: like a shell, it replaces whatever is there (DECISIONS.md, L24).
+   */
+  readonly isOurs?: (beginning: string) => boolean;
+}
+
 /**
  * Looks, before anything is sent, whether a file can be written there: an answer that cannot be kept may not come a
  * second time. Gives its absolute path. Throws UsageError.
  */
-export async function checkedOutput({ cwd }: Host, path: string, flag: string): Promise<string> {
-  const absolute = resolve(cwd, path);
+export async function checkedOutput(host: Host, path: string, flag: string, kept: Kept = {}): Promise<string> {
+  const absolute = resolve(host.cwd, path);
   const found = await existing(absolute);
   if (found?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
   // With a slash at its end only a folder will do.
@@ -32,7 +44,50 @@ export async function checkedOutput({ cwd }: Host, path: string, flag: string): 
       throw new UsageError(`${flag}: cannot write ${path}: ${why}`, { cause });
     },
   );
+  if (found?.isFile()) await refuseLoss(host, path, flag, kept);
   return absolute;
+}
+
+async function refuseLoss(host: Host, path: string, flag: string, { inputs = [], isOurs }: Kept): Promise<void> {
+  const itself = await identityOf(host, path);
+  for (const input of inputs) {
+    if (input === undefined || (await identityOf(host, input)) !== itself) continue;
+    throw new UsageError(`${flag}: ${path} is what the command reads, and would be lost`, {
+      hint: "Name another file.",
+    });
+  }
+  const beginning = isOurs && (await beginningOf(resolve(host.cwd, path)));
+  if (beginning && !isOurs(beginning)) throw somethingElse(path, flag);
+}
+
+export const somethingElse = (path: string, flag: string): UsageError =>
+  new UsageError(`${flag}: ${path} holds something else, which would be lost`, {
+    hint: "Name a file that is not there yet.",
+  });
+
+/** The same for all names of a file, links too; undefined where there is none. */
+async function identityOf({ cwd, stdin }: Host, path: string): Promise<string | undefined> {
+  const { fd } = stdin as { readonly fd?: number };
+  if (path === "-" && fd === undefined) return undefined;
+  const found = await (path === "-"
+    ? promisify(fstat)(fd!, { bigint: true })
+    : stat(resolve(cwd, path), { bigint: true })
+  )
+    // What cannot be looked at, nobody reads.
+    .catch(() => undefined);
+  return found && `${found.dev}:${found.ino}`;
+}
+
+async function beginningOf(path: string): Promise<string> {
+  const file = await open(path, "r").catch(() => undefined);
+  // It may be written, and not read.
+  if (!file) return "";
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(1_024), 0, 1_024, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
 
 /**

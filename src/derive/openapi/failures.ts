@@ -1,6 +1,6 @@
 import type { Failure } from "../../api/failure.ts";
 import { type FailureCode, failures } from "../../api/failures.ts";
-import type { Operation } from "../../api/operation.ts";
+import { isOAuthRequest, type Operation } from "../../api/operation.ts";
 import { basisOf } from "./basis.ts";
 import type { Json } from "./schemas.ts";
 import { shapes } from "./shapes.ts";
@@ -19,6 +19,7 @@ function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): 
   // An answer to another method of the same path.
   if (status === 405) return false;
   if (status === 413 || status === 415) return request.body !== undefined;
+  if ((status === 400 || status === 422) && isOAuthRequest(request.body)) return false;
   if (status === 400 || status === 422) return Object.values(request).some((part) => part !== undefined);
   return true;
 }

@@ -141,3 +141,23 @@ describe("a disk that forgets what was not synced", () => {
     });
   }
 });
+
+describe("a disk that is full", () => {
+  it("keeps what a resume passes over, and counts nothing else as kept", async () => {
+    const disk = new ForgetfulDisk();
+    await makeFolderDurably(disk, folder);
+    await createLog(disk, folder, [started]);
+    const job = await open(disk);
+    await work(job, 0, 3, { created: true, batches: 0 });
+    disk.before = () => {
+      throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+    };
+    for (const batch of [3, 4]) await job.finish(batchLine(batch), resultsOf(batch)).catch(() => {});
+    await assert.rejects(job.note("stopped"), { code: "ENOSPC" });
+    const [counted, kept] = [job.counts.rows, job.kept.rows];
+    await job.close();
+    disk.before = () => {};
+    const { rows } = (await readJobLog(folder, disk))!;
+    assert.deepEqual({ counted, kept, rows }, { counted: 50, kept: 30, rows: 30 });
+  });
+});

@@ -145,13 +145,16 @@ describe("a job that is killed", () => {
 
     const nothing = await ended(start("router", "jobs", "resume", "--last"));
     assert.equal(nothing.exit, 2);
-    assert.match(nothing.err, /This job read standard input: pipe the same rows again/);
+    assert.match(nothing.err, /This job read a pipe: pipe the same rows again, and name - for them/);
     const other = start("router", "jobs", "resume", "--last", "-");
     other.stdin!.on("error", () => {});
     other.stdin!.end(text(20_000).replace("person.5@", "somebody@"));
     const refused = await ended(other);
     assert.equal(refused.exit, 2);
-    assert.match(refused.err, /Standard input is not what this job began with/);
+    assert.match(
+      refused.err,
+      /The rows are not those that this job began with\. Some are done already, and those differ\./,
+    );
 
     const again = start("router", "jobs", "resume", "--last", "-");
     again.stdin!.end(text(20_000));

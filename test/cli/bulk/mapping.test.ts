@@ -187,7 +187,7 @@ describe("mapping from a file", () => {
       /cannot read ada@example\.com: there is no such file\n {2}To name a few e-mails themselves, use --email-hash-list\.\n/,
     ],
     ["no cluster", "router map-emails -", "a@b.c", /--cluster required/],
-    ["an empty input", "router map-emails - --cluster eu-1", "\n\n", /Standard input holds no rows/],
+    ["an empty input", "router map-emails - --cluster eu-1", "\n\n", /<file>: standard input holds no rows/],
     [
       "a column that is not there",
       "router map-emails - --input-format csv --column mail --cluster eu-1",

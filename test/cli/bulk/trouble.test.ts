@@ -87,6 +87,18 @@ describe("a service that refuses", () => {
     ]);
   });
 
+  for (const status of [400, 409, 418]) {
+    it(`what no row is the reason of (${status}): the job stops, names no row, and goes on when it is resumed`, async (t) => {
+      const refusal = { status, body: { detail: "not now" } };
+      const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? refusal : undefined));
+      const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors 100`);
+      assert.deepEqual([exit, sent().length], [1, 2]);
+      assert.ok(err.includes(`error: The service refused (${status}): not now\n`), err);
+      assert.equal((await svc("router jobs results --last --json")).out, "[]\n");
+      assert.equal((await svc("router jobs resume --last")).out, "Mapped 6 client ids to eu-1\n");
+    });
+  }
+
   it("the very first batch: it is not about these rows, so the job stops", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(6), () => fieldsRefused);
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`);

@@ -108,6 +108,17 @@ describe("svc emulator start --detach", () => {
     assert.equal((await readFile(log, "utf8")).includes("clock.advance"), false);
   });
 
+  it("says what one in memory needs beside another", async (t) => {
+    const cwd = await folder(t);
+    await detached(t, "", { cwd });
+    const { exit, err } = await svc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
+    assert.deepEqual(
+      [exit, err.split("\n")[1]],
+      [1, "  One in memory that runs in the background beside it needs a place of its own: --run-file."],
+    );
+    await detached(t, "--ephemeral --run-file second.run", { cwd });
+  });
+
   it("prints what start prints, with how to end it", async (t) => {
     const cwd = await folder(t);
     const { exit, out, err } = await svc(t, "emulator start --detach --port 0 --file mine.json", { cwd });

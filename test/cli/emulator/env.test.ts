@@ -72,6 +72,28 @@ describe("svc emulator env", () => {
     assert.equal(byZsh!.out, bash.out);
   });
 
+  it("prints those of another workspace, by its id or its name, and says which there are", async (t) => {
+    const { cwd, twin } = await runningIn(t);
+    const workspaces = (await twin.ask("GET", "workspaces")).body as Record<string, string | number>[];
+    const { id, name, client_id, client_secret, hmac_key, cluster_id } = workspaces[1]!;
+    const { url, clusterKey } = twin.clusters.find((cluster) => cluster.id === cluster_id)!;
+    for (const wanted of [String(id), String(name)]) {
+      const { out } = await runCli(["emulator", "env", "--workspace", wanted, "--json"], { cwd });
+      const { SVC_CONTRACTS_URL, SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_WEBHOOK_HMAC_KEY } =
+        JSON.parse(out);
+      assert.deepEqual(
+        [SVC_CONTRACTS_URL, SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_WEBHOOK_HMAC_KEY],
+        [url, client_id, client_secret, clusterKey, hmac_key],
+      );
+    }
+    const known = workspaces.map((one) => `${one.id} (${one.name})`).join(", ");
+    assert.deepEqual(await runCli("emulator env --workspace nobody", { cwd }), {
+      exit: 2,
+      out: "",
+      err: `error: --workspace: there is no workspace "nobody"\n  It knows ${known}.\n`,
+    });
+  });
+
   it("gives the addresses at which clients outside find it, and no own ones; commands here go to the own ones", async (t) => {
     const cwd = await testFolder(t);
     const twin = await emulator(t, {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
@@ -44,4 +44,33 @@ describe("a snapshot that is given to --file", () => {
     });
     assert.equal(await readFile(file, "utf8"), text);
   });
+});
+
+describe("a file of somebody else's that is given to --file", () => {
+  const others = [
+    ["a document", '{"name": "shop", "version": "1.0.0"}\n'],
+    ["a list", "[]"],
+    ["a text", "hello\n"],
+    ["nothing", ""],
+  ] as const;
+  for (const [what, content] of others) {
+    it(`is refused, is no damaged state, and stays as it is: ${what}`, async (t) => {
+      const cwd = await testFolder(t);
+      const file = join(cwd, "package.json");
+      await writeFile(file, content);
+      const isNone = `error: ${file} is not the state of an emulator: it does not begin as one`;
+      assert.deepEqual(await runCli("emulator start --port 0 --file package.json", { cwd }), {
+        exit: 1,
+        out: "",
+        err: `${isNone}. Nothing was changed. Name another file with --file; one to begin with is named with --seed.\n`,
+      });
+      assert.deepEqual(await runCli("emulator repair package.json", { cwd }), {
+        exit: 1,
+        out: "",
+        err: `${isNone}\n`,
+      });
+      assert.equal(await readFile(file, "utf8"), content);
+      assert.deepEqual(await readdir(cwd), ["package.json"]);
+    });
+  }
 });

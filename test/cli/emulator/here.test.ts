@@ -41,10 +41,25 @@ describe("in a folder whose emulator runs", () => {
     const env = { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "real-secret", SVC_CLUSTER_KEY: "real-key" };
     const { exit, out, err } = await svc("contracts templates list --fields id", { env });
     const note = `Using the emulator that runs on ${state} (${twin.routerUrl}), not profile prod; --profile prod chooses that\n`;
-    assert.deepEqual([exit, out.includes("101"), err, real.seen], [0, true, note, []]);
+    const unused =
+      "Not used, for it does not know them: SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY (svc help addresses)\n";
+    assert.deepEqual([exit, out.includes("101"), err, real.seen], [0, true, note + unused, []]);
     assert.equal((await svc("contracts templates list --fields id --quiet")).err, "");
     const asJson = await svc("contracts templates list --json");
     assert.deepEqual([JSON.stringify(JSON.parse(asJson.out)).includes("101"), asJson.err], [true, note]);
+  });
+
+  it("the environment may say as which of its workspaces, whose secret the emulator checks", async (t) => {
+    const { svc, twin } = await stage(t);
+    const workspaces = (await twin.ask("GET", "workspaces")).body as Record<"client_id" | "client_secret", string>[];
+    const [, { client_id, client_secret }] = workspaces as [unknown, (typeof workspaces)[number]];
+    const env = { SVC_CLIENT_ID: client_id, SVC_CLIENT_SECRET: client_secret };
+    const as = async (more: object) => {
+      const { exit, out, err } = await svc("contracts templates list --fields id", { env: { ...env, ...more } });
+      return { exit, ids: out.trim().split("\n"), isUnused: err.includes("Not used") };
+    };
+    assert.deepEqual(await as({}), { exit: 0, ids: ["103"], isUnused: false });
+    assert.deepEqual(await as({ SVC_CLIENT_SECRET: "wrong" }), { exit: 4, ids: [""], isUnused: false });
   });
 
   it("says which comes first when a profile is chosen, and how to take the profile", async (t) => {

@@ -22,8 +22,8 @@ async function started(t: TestContext, line: string) {
   return { cwd, run, url: ready!.router_url, port: new URL(ready!.router_url).port };
 }
 
-const inUse =
-  'An emulator is running on this state (RUN FILE). Use it, stop it with "svc emulator stop", or name another file with --file.';
+const inUse = (stop: string) =>
+  `An emulator is running on this state (RUN FILE). Use it, stop it with "${stop}", or name another file with --file.`;
 
 describe("a second svc emulator start", () => {
   it("in the same folder says that one runs, where, and how to look at it", async (t) => {
@@ -38,7 +38,10 @@ describe("a second svc emulator start", () => {
         `  try: svc emulator status --file ${state}\n`,
     );
     const elsewhere = await runCli("emulator start --port 0", { cwd });
-    assert.equal(elsewhere.err.replace(/\(.*\)/, "(RUN FILE)"), `error: ${inUse}\n`);
+    assert.equal(
+      elsewhere.err.replace(/\(.*\)/, "(RUN FILE)"),
+      `error: ${inUse(`svc emulator stop --file ${state}`)}\n`,
+    );
   });
 
   it("of a store says what two processes of it need in one folder", async (t) => {
@@ -52,7 +55,7 @@ describe("a second svc emulator start", () => {
     assert.equal(exit, 1);
     assert.equal(
       err.replace(/\(.*\)/, "(RUN FILE)"),
-      `error: ${inUse}\n  A second one of the same store and folder needs a place of its own: --run-file.\n`,
+      `error: ${inUse("svc emulator stop")}\n  A second one of the same store and folder needs a place of its own: --run-file.\n`,
     );
   });
 

@@ -13,7 +13,8 @@ describe("numbers that cannot be", () => {
     "emulator start --port -1": /A number from 0 to 65535 is needed/,
     "emulator start --port 65535": /^error: There is no port 65536, which the cluster eu-1 would listen on\n/,
     "emulator exec --port 70000 -- true": /A number from 0 to 65535 is needed/,
-    "emulator start --clock-speed 0": /^error: startEmulator: clock\.speed: /,
+    "emulator start --clock-speed 0":
+      /^error: --clock-speed: 0 is not above 0\n {2}60 lets an hour pass in a minute; --clock manual /,
     "emulator start --rate-limit -1": /A number at least 0 is needed/,
     "webhooks listen --port 70000": /A number from 0 to 65535 is needed/,
     "webhooks listen --count 0": /A number at least 1 is needed/,

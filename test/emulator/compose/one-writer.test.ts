@@ -29,7 +29,7 @@ describe("a state that one emulator writes to", () => {
     });
     const refused =
       `StateInUse: An emulator is running on this state (${state}.run: …). ` +
-      `Use it, stop it with "svc emulator stop", or name another file with --file.`;
+      `Use it, stop it with "svc emulator stop --file ${state}", or name another file with the option file.`;
     assert.deepEqual(await Promise.all(outcomes), Array(4).fill(refused));
   });
 

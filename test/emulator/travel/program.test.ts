@@ -33,11 +33,30 @@ describe("a program", () => {
   it("is refused a name that is taken, none, or of the emulator's own; and a snapshot that is not there", async (t) => {
     const on = await emulator(t);
     await on.snapshot("taken");
-    await assert.rejects(on.snapshot("Taken"), { name: "SnapshotThere" });
+    const there = "There is a snapshot taken already: give another name, or { replace: true }";
+    await assert.rejects(on.snapshot("Taken"), { name: "SnapshotThere", message: there });
     assert.equal((await on.snapshot("Taken", { replace: true })).name, "Taken");
     for (const name of ["../state", "", "before-1"])
       await assert.rejects(on.snapshot(name), { name: "InvalidOptions" });
-    await assert.rejects(on.restore("gone"), { name: "NoSuchSnapshot" });
+    const gone = "There is no snapshot gone; there are: Taken";
+    await assert.rejects(on.restore("gone"), { name: "NoSuchSnapshot", message: gone });
+  });
+
+  it("is told what it takes to go back: a history, and a time that lies behind", async (t) => {
+    const message =
+      "Nothing is kept of what led to the present state: start the emulator with a file or a store, and with historyBytes " +
+      "that are not 0";
+    await assert.rejects((await emulator(t)).rewind({ steps: 1 }), { name: "NoHistory", message });
+
+    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
+    await assert.rejects(on.rewind({ to: "2031-01-02T03:04:06Z" }), {
+      name: "NotBehind",
+      message: "The time to go back to lies ahead: it is 2031-01-02T03:04:05.000Z now",
+    });
+    await assert.rejects(on.rewind({ steps: 7 }), {
+      name: "BeyondHistory",
+      message: "The history that is kept does not reach so far; it has 0 requests and moves of time to take back",
+    });
   });
 });
 

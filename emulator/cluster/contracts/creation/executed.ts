@@ -9,7 +9,7 @@ import { Problems } from "../../field-problems.ts";
 import { type Checked, checkPdf } from "../../pdf/pdf.ts";
 import { ownContractType, ownEntity } from "../../workspace/own-rows.ts";
 import type { ClusterHandlers } from "../../world.ts";
-import { requireKnownConfiguration } from "../external-metadata.ts";
+import { keptMetadata, requireKnownConfiguration } from "../external-metadata.ts";
 import { create } from "../lifecycle/transition.ts";
 import { type PartyInput, partiesOf, partyOfFields } from "../parties.ts";
 import { performer } from "../performer.ts";
@@ -39,7 +39,7 @@ export const executedHandlers = {
         contract_type_id: type.id,
         entity_id: entity.id,
         counterparties: [...parties],
-        external_metadata: body.external_metadata ?? null,
+        external_metadata: keptMetadata(body.external_metadata),
         versions: [newVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });
       const by = performer(caller);

@@ -3,6 +3,7 @@ import { tellNews } from "../../counterparties/activities.ts";
 import { keepFile, newVersion } from "../../documents/inline-file.ts";
 import { checkPdf } from "../../pdf/pdf.ts";
 import type { ClusterHandlers, ClusterWorld, Member } from "../../world.ts";
+import { keptMetadata } from "../external-metadata.ts";
 import { create } from "../lifecycle/transition.ts";
 import { partiesOf } from "../parties.ts";
 import { performer } from "../performer.ts";
@@ -48,7 +49,7 @@ async function uploaded(route: "review" | "sign", body: PaperRequest, call: Pape
       signatories: await signatoryRows(tx, workspace, people, at),
       reviews: route === "review" ? [openReview(reviewer, at)] : [],
       intake_form: body.intake_form_data ? { data: body.intake_form_data, created_at: at } : null,
-      external_metadata: body.external_metadata ?? null,
+      external_metadata: keptMetadata(body.external_metadata),
       versions: [newVersion(tx, user, at, { file_name: body.file_name, blob })],
       business_user_id: owner?.id ?? user.id,
     });

@@ -9,7 +9,7 @@ import { problemsOf, withDefaults } from "../../templates/answers.ts";
 import { ownTemplate } from "../../workspace/own-rows.ts";
 import { noSuchRow } from "../../workspace/people.ts";
 import type { Member } from "../../world.ts";
-import { requireKnownConfiguration } from "../external-metadata.ts";
+import { keptMetadata, requireKnownConfiguration } from "../external-metadata.ts";
 import { partiesOf } from "../parties.ts";
 import type { Contract } from "../rows.ts";
 import { newContract } from "./new-contract.ts";
@@ -62,7 +62,7 @@ export async function draftFromTemplate(
     contract_data,
     counterparties: [...parties],
     signatories: await signatoryRows(tx, workspace, people, at),
-    external_metadata: body.external_metadata ?? null,
+    external_metadata: keptMetadata(body.external_metadata),
   });
   return { draft, news };
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dictionary } from "../../dictionary.ts";
 import { email } from "../../email.ts";
 import { withoutEffect } from "./without-effect.ts";
 
@@ -55,7 +56,7 @@ export const ExternalMetadataIn = z.object({
   id: z.string().min(1).optional().describe("The upstream system's record id"),
   integration_name: z.string().optional(),
   record_type: z.string().optional(),
-  record_data: z.record(z.string(), z.unknown()).optional().describe("Free-form"),
+  record_data: dictionary(z.unknown()).optional().describe("Free-form"),
   object_configuration_id: z.uuid().optional().describe("Needs record_type"),
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { contractStatuses } from "../../contract-statuses.ts";
+import { dictionary } from "../../dictionary.ts";
 import { timestamp } from "../../timestamp.ts";
 
 export const ContractStatus = z.enum(contractStatuses);
@@ -28,7 +29,7 @@ export const ExternalMetadataOut = z.strictObject({
   id: z.string().optional(),
   integration_name: z.string().optional(),
   record_type: z.string().optional(),
-  record_data: z.record(z.string(), z.unknown()).optional(),
+  record_data: dictionary(z.unknown()).optional(),
   object_configuration_id: z.string().optional(),
 });
 

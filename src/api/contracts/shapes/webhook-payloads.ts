@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../activities.ts";
+import { dictionary } from "../../dictionary.ts";
 import { emailPurposes, mailerEventNames } from "../../mailer-events.ts";
 import { timestamp } from "../../timestamp.ts";
 import { ContractStatus } from "./records.ts";
@@ -35,7 +36,7 @@ export const ContractFacts = z.object({
   legal_user: WebhookPerson.optional(),
   created_at: timestamp,
   counterparties: z.array(WebhookCounterparty).optional(),
-  external_metadata: z.record(z.string(), z.unknown()).optional(),
+  external_metadata: dictionary(z.unknown()).optional(),
   entity: WebhookEntity.optional(),
   contract_reference_id: z.string().optional(),
   contract_template_id: z.int().optional(),

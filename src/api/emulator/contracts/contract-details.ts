@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { assumed } from "../../basis.ts";
 import { ContractStatus, contractPermissions } from "../../contracts/shapes/records.ts";
+import { dictionary } from "../../dictionary.ts";
 import { email } from "../../email.ts";
 import { json, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
@@ -75,7 +76,7 @@ export const showContract = operation({
             name: z.string(),
             is_individual: z.boolean(),
             organization_type: z.string().nullable(),
-            organization_details: z.record(z.string(), z.unknown()).nullable(),
+            organization_details: dictionary(z.unknown()).nullable(),
           }),
         ),
         reviews: z.array(

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { assumed } from "../../basis.ts";
 import { exactlyOne } from "../../choices.ts";
+import { dictionary } from "../../dictionary.ts";
 import { empty, json, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
 import { timestamp } from "../../timestamp.ts";
@@ -72,8 +73,8 @@ export const listSnapshots = operation({
 const Whole = z.strictObject({
   ...Snapshot.shape,
   written_by: z.string().describe("Version of svc that wrote it"),
-  rows: z.record(z.string(), z.int()).describe("How many, by collection; empty ones are left out"),
-  mappings: z.record(z.string(), z.int()).describe("How many identifiers, by table; empty ones are left out"),
+  rows: dictionary(z.int()).describe("How many, by collection; empty ones are left out"),
+  mappings: dictionary(z.int()).describe("How many identifiers, by table; empty ones are left out"),
   faults: z.int().describe("How many are scripted"),
 });
 

@@ -48,7 +48,7 @@ export const oauthFailures = {
   }),
   "invalid-request": oauth({
     status: 400,
-    when: "a parameter of the token request is missing",
+    when: "a parameter of the request is missing, is no text or is given more than once, or the client proves itself twice",
     basis: "public",
     error: "invalid_request",
     says: ({ reason }: { reason: string }) => reason,

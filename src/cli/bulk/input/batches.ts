@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { UsageError } from "../../failure.ts";
 import type { FinishedBatches } from "../log/finished.ts";
 import type { BulkWork } from "../work.ts";
-import type { RowGroup } from "./rows.ts";
+import type { RowGroup } from "./row-group.ts";
 
 /** A row with its number in the input. */
 export interface Row {
@@ -35,11 +35,14 @@ export interface Batching {
   readonly work: Pick<BulkWork, "problem" | "value">;
   /** Batches that were finished before; they are passed over. */
   readonly finished: FinishedBatches;
-  /** Standard input has no other identity: each batch carries a rolling digest, compared where one is known. */
+  /** A pipe has no other identity: each batch carries a rolling digest, compared where one is known. */
   readonly rolling: boolean;
 }
 
-/** Groups rows to batches. Throws a UsageError when the rows of finished batches are not those of before. */
+/**
+ * Groups rows to batches. Throws a UsageError when the rows of finished batches are not those of before, or not all
+ * there: what follows them would be lost unnoticed.
+ */
 export async function* batchesOf(groups: AsyncIterable<RowGroup>, batching: Batching): AsyncGenerator<Batch> {
   const { size } = batching;
   let digest = "";
@@ -50,7 +53,8 @@ export async function* batchesOf(groups: AsyncIterable<RowGroup>, batching: Batc
     const batch = batching.finished.has(index)
       ? undefined
       : pending.validated(index, digest || undefined, batching.work);
-    if (batch === undefined) refuseOther(batching.finished.digestOf(index), digest);
+    const known = batching.finished.digestOf(index);
+    if (batch === undefined && known !== undefined && known !== digest) throw otherRows("those differ");
     index += 1;
     pending = new RawBatch();
     return batch;
@@ -70,14 +74,13 @@ export async function* batchesOf(groups: AsyncIterable<RowGroup>, batching: Batc
   }
   const last = pending.isBegun ? finish() : undefined;
   if (last) yield last;
+  if (index < batching.finished.end) throw otherRows("they end before them");
 }
 
-function refuseOther(known: string | undefined, found: string): void {
-  if (known === undefined || known === found) return;
-  throw new UsageError("Standard input is not what this job began with: rows that are done already differ.", {
+const otherRows = (difference: string): Error =>
+  new UsageError(`The rows are not those that this job began with. Some are done already, and ${difference}.`, {
     hint: "Pipe the same rows again from their beginning; those that are done are passed over.",
   });
-}
 
 class RawBatch {
   readonly texts: string[] = [];

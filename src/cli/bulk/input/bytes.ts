@@ -2,7 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { UsageError } from "../../failure.ts";
+import { unreadable } from "./trouble.ts";
 
 /** Larger pieces make fewer turns of the event loop, and leave more to collect: memory would reach 150 MB. */
 const pieceBytes = 64 * 1_024;
@@ -62,6 +62,6 @@ export async function* unzipped(input: AsyncIterable<Uint8Array>): AsyncGenerato
   try {
     yield* gunzip;
   } catch (cause) {
-    throw new UsageError("The gzip file is damaged or cut off", { cause });
+    throw unreadable("The gzip file is damaged or cut off", { cause });
   }
 }

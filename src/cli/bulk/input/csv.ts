@@ -1,48 +1,96 @@
-import { Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
-import { UsageError } from "../../failure.ts";
+import type { InputRecord, Notation } from "./records.ts";
+import { unreadable } from "./trouble.ts";
+import { utf8Trouble } from "./utf8.ts";
 
-const groupSize = 1_000;
+const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 
-const otherFormats = "If its rows are written in another way, say so: --input-format ndjson or lines.";
+/** Cells with a delimiter between, some of them in quotes (RFC 4180). */
+export const csv = (bytes: AsyncIterable<Buffer>, delimiter: string): Notation => ({
+  records: csvRecords(bytes, delimiter),
+  text: (cell) => cell,
+  trouble: (cause, line) => csvTrouble(utf8Trouble(cause, line), line),
+  hint: otherDelimiter,
+});
 
-/** A record with the line, or the lines, that it was read of. */
-export interface CsvRecord {
-  readonly record: readonly string[];
-  readonly raw: string;
-}
-
-/** The records of a CSV stream (RFC 4180), in groups. */
-export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly CsvRecord[]> {
+/**
+ * The records of a CSV stream, in groups: those of each piece at once, so that trouble finds none on its way, and that of
+ * which only the beginning has come is none.
+ */
+export async function* csvRecords(
+  bytes: AsyncIterable<Uint8Array>,
+  delimiter = ",",
+): AsyncGenerator<readonly InputRecord[]> {
+  let group: InputRecord[] = [];
+  const keep = (record: unknown): null => {
+    group.push(record as InputRecord);
+    return null;
+  };
   // Without the raw text an empty line and one that holds an empty quoted field were the same.
-  const parser = parse({ bom: true, relax_column_count: true, raw: true });
-  const source = Readable.from(bytes);
-  source.on("error", (error) => parser.destroy(error));
-  let group: CsvRecord[] = [];
-  let trouble: unknown;
+  const parser = parse({ bom: true, relax_column_count: true, raw: true, delimiter, on_record: keep });
+  // Told by what is asked of it.
+  parser.on("error", () => {});
+  const parsed = (piece: Uint8Array | null) =>
+    new Promise<void>((resolve, reject) => {
+      const done = (error?: Error | null) => (error ? reject(error) : resolve());
+      if (piece) parser.write(piece, done);
+      else parser.end(done);
+    });
+  let trouble: { readonly cause: unknown } | undefined;
+  let last: number | undefined;
   try {
-    for await (const record of source.pipe(parser)) {
-      group.push(record as CsvRecord);
-      if (group.length === groupSize) {
-        yield group;
-        group = [];
-      }
+    for await (const piece of bytes) {
+      last = piece.at(-1);
+      await parsed(piece);
+      if (group.length > 0) yield group;
+      group = [];
     }
-  } catch (error) {
-    trouble = error;
+    await parsed(null);
+  } catch (cause) {
+    trouble = { cause };
+    // The parser keeps the last line until it sees what follows; and what is no whole line is no row.
+    if (!(cause instanceof CsvError)) {
+      const isTaken = await parsed(null).then(
+        () => true,
+        () => false,
+      );
+      if (isTaken && !lineEnds.includes(last)) group.pop();
+    }
   }
   // Whole rows first: which was the last tells where the trouble begins.
   if (group.length > 0) yield group;
-  if (trouble !== undefined) throw trouble;
+  if (trouble) throw trouble.cause;
 }
 
+const isUnclosed = (error: unknown): boolean => error instanceof CsvError && error.code === "CSV_QUOTE_NOT_CLOSED";
+
 /** Why it cannot be read, in words; `line` is the one after the last whole row, where the row with the trouble begins. */
-export function csvTrouble(cause: unknown, line: number): unknown {
+function csvTrouble(cause: unknown, line: number): unknown {
   if (!(cause instanceof CsvError)) return cause;
   // The parser names the line where the input ends.
-  const why =
-    cause.code === "CSV_QUOTE_NOT_CLOSED"
-      ? `a quote that is opened in line ${line} or after it is not closed`
-      : `${cause.message}; the row begins in line ${line}`;
-  return new UsageError(`The CSV cannot be read: ${why}`, { hint: otherFormats, cause });
+  const why = isUnclosed(cause)
+    ? `a quote that is opened in line ${line} or after it is not closed`
+    : `${quoteTrouble(cause)}; the row begins in line ${line}`;
+  const [, found = ""] = /Invalid Closing Quote: got "([;|\t])"/.exec(cause.message) ?? [];
+  return unreadable(`The CSV cannot be read: ${why}`, { hint: otherDelimiter([found]) ?? otherFormats, cause });
+}
+
+/** The parser refuses nothing but quotes; its own words speak of what programs set. */
+const quoteTrouble = ({ message }: CsvError): string =>
+  message.startsWith("Invalid Opening Quote")
+    ? "a quote stands within a cell that does not begin with one"
+    : "more stands behind the closing quote of a cell";
+
+const otherFormats = "If its rows are written in another way, say so: --input-format ndjson, tsv or lines.";
+
+const names: ReadonlyMap<string, string> = new Map([
+  [";", "';'"],
+  ["|", "'|'"],
+  ["\t", "tab"],
+]);
+
+/** Where all of a row was taken for one cell. */
+function otherDelimiter(row: readonly string[]): string | undefined {
+  const [, name] = row.length === 1 ? ([...names].find(([character]) => row[0]!.includes(character)) ?? []) : [];
+  return name && `Is another character between its cells? Then name it: --delimiter ${name}`;
 }

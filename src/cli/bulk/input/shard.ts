@@ -1,5 +1,5 @@
 import { UsageError } from "../../failure.ts";
-import type { RowGroup } from "./rows.ts";
+import type { RowGroup } from "./row-group.ts";
 
 /** One of several runs that share an input. */
 export interface Shard {

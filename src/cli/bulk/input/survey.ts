@@ -1,6 +1,6 @@
 import type { BulkWork } from "../work.ts";
 import type { InvalidRow } from "./batches.ts";
-import { type Fingerprint, FingerprintedBytes, fileBytes } from "./bytes.ts";
+import { type Fingerprint, FingerprintedBytes } from "./bytes.ts";
 import { type ReadOptions, rowsOf } from "./rows.ts";
 import { isOfShare, type Shard } from "./shard.ts";
 
@@ -61,8 +61,8 @@ export async function surveyOf(
 }
 
 /** Its identity alone. */
-export async function fingerprintOf(path: string): Promise<Fingerprint> {
-  const bytes = new FingerprintedBytes(fileBytes(path));
+export async function fingerprintOf(source: AsyncIterable<Uint8Array>): Promise<Fingerprint> {
+  const bytes = new FingerprintedBytes(source);
   for await (const _ of bytes);
   return bytes.fingerprint();
 }

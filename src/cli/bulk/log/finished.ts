@@ -17,6 +17,11 @@ export class FinishedBatches {
     return this.#low + this.#above.size;
   }
 
+  /** Behind the last one that is finished. */
+  get end(): number {
+    return this.#above.size === 0 ? this.#low : Math.max(...this.#above) + 1;
+  }
+
   has(index: number): boolean {
     return index < this.#low || this.#above.has(index);
   }

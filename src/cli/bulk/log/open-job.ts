@@ -34,12 +34,14 @@ export class OpenJob {
   readonly #results: OpenResults;
   readonly #wall: Wall;
   #counts: Counts;
+  #kept: Counts;
   #hurry = new AbortController();
 
   private constructor(file: DiskFile, state: LoggedState, results: OpenResults, wall: Wall) {
     const { rows, invalid, failed, moved, finished } = state;
     this.finished = finished;
     this.#counts = { rows, invalid, failed, moved };
+    this.#kept = this.#counts;
     this.#results = results;
     this.#wall = wall;
     this.#log = new AppendLog({
@@ -71,20 +73,30 @@ export class OpenJob {
     return this.#counts;
   }
 
+  /** The same without those that are not known to be on the disk: a resume sends them again. */
+  get kept(): Counts {
+    return this.#kept;
+  }
+
   /** Counts a batch as finished. Resolves at once, or when the disk has caught up; rejects when it cannot be written. */
   async finish(batch: Finished, results: string): Promise<void> {
     if (this.#log.failure) throw this.#log.failure;
     this.finished.add(batch.batch, batch.digest);
     const { rows, invalid, failed, moved } = this.#counts;
-    this.#counts = {
+    const counts: Counts = {
       rows: rows + batch.rows,
       invalid: invalid + batch.invalid,
       failed: failed + batch.failed,
       moved: moved + batch.moved,
     };
+    this.#counts = counts;
     this.#results.add(results);
     const line: BatchLine = { ...batch, low: this.finished.low, results: this.#results.length };
-    void this.#log.append(JSON.stringify(line));
+    const keep = () => {
+      this.#kept = counts;
+    };
+    // What fails is the log's failure, which whoever waits next is told.
+    void this.#log.append(JSON.stringify(line)).then(keep, () => {});
     if (this.#log.waiting > waitingMax) await this.#flushed();
   }
 

@@ -17,6 +17,9 @@ export const resultsHeader: string = csvLine(resultColumns);
 
 export const resultLine = (result: ResultRow): string => csvLine(resultColumns.map((name) => String(result[name])));
 
+/** Whether a file that begins so is one of these. */
+export const isResults = (beginning: string): boolean => beginning.startsWith(resultsHeader);
+
 export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow => ({
   row: number,
   input: text,

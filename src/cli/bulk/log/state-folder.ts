@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { makeFolder } from "../../../files/make-folder.ts";
 import type { Context } from "../../command.ts";
 import { stateFolder } from "../../config/folders.ts";
 import type { Host } from "../../host.ts";
@@ -11,7 +12,7 @@ export const jobsFolder = (host: Host): string => join(stateFolder(host.env), "j
 export async function writableJobsFolder({ host, output }: Context): Promise<string> {
   const folder = jobsFolder(host);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     return folder;
   } catch (error) {
     const state = await mkdtemp(join(tmpdir(), "svc-state-"));

@@ -1,4 +1,5 @@
 import { type Context, command } from "../../command.ts";
+import type { Profile } from "../../config/profile.ts";
 import type { Setting } from "../../config/setting-keys.ts";
 import { mayAsk } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
@@ -39,8 +40,10 @@ export const configSet = command({
     const value = setting.checked(
       await valueFor(setting, input.positionals.value, input.flags["secret-file"], context),
     );
-    const name = await changeProfile(context, (profile) => withSetting(profile, setting.key, value));
-    await context.output.note(`Set ${setting.key} of profile ${name}`);
+    const change = (profile: Profile) => withSetting(profile, setting.key, value);
+    const { name, isNewlyCurrent } = await changeProfile(context, change);
+    const used = isNewlyCurrent ? ", the first one: commands use it from now on (svc config use chooses another)" : "";
+    await context.output.note(`Set ${setting.key} of profile ${name}${used}`);
     return undefined;
   },
 });
@@ -63,7 +66,9 @@ async function valueFor(
     });
   }
   if (file === undefined && !mayAsk(host, globals)) {
-    throw new UsageError("--secret-file required when not running interactively");
+    throw new UsageError("--secret-file required when not running interactively", {
+      hint: "--secret-file - takes it from standard input.",
+    });
   }
   const text =
     file === undefined

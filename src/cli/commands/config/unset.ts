@@ -10,7 +10,7 @@ export const configUnset = command({
     const { settingOf, withSetting } = await import("../../config/setting-keys.ts");
     const { changeProfile } = await import("../../config/profile-change.ts");
     const { key } = settingOf(input.positionals.key);
-    const name = await changeProfile(context, (profile) => withSetting(profile, key, undefined), {
+    const { name } = await changeProfile(context, (profile) => withSetting(profile, key, undefined), {
       mustExist: true,
     });
     await context.output.note(`Unset ${key} of profile ${name}`);

@@ -23,15 +23,22 @@ export const emulatorEnv = command({
       description: "Language to print: of a shell, of a .env file, or of the file $GITHUB_ENV",
     },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+    {
+      flag: "workspace",
+      type: "text",
+      placeholder: "ID|NAME",
+      description: "Whose API key, webhook key and cluster; left out: those of the first workspace",
+    },
   ],
   examples: [
     { title: "Into this shell: eval its output", argv: ["emulator", "env"] },
+    { title: "As another workspace", argv: ["emulator", "env", "--workspace", "2"] },
     { title: "For the steps that follow: append it to $GITHUB_ENV", argv: ["emulator", "env", "--shell", "github"] },
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;
     if (globals.emulator) throw new UsageError("--emulator cannot go with it: that emulator ends with this command");
-    const emulator = await running(flags.file, context);
+    const emulator = await seenBy(flags.workspace, await running(flags.file, context));
     await maskSecrets(host, secretsOf(emulator));
     const variables = emulatorVariables(emulator);
     if (output.format !== "table") {
@@ -54,6 +61,16 @@ async function running(file: string | undefined, context: Context): Promise<Emul
   const token = credentials.controlToken;
   if (token === undefined) throw new NoCredentials("control-token");
   return accessFromOutside({ routerUrl: String(baseUrls.emulator), token });
+}
+
+async function seenBy(wanted: string | undefined, emulator: EmulatorAccess): Promise<EmulatorAccess> {
+  if (wanted === undefined) return emulator;
+  const { asWorkspace, workspacesOf } = await import("../../connection/emulator-access.ts");
+  const known = await workspacesOf(emulator);
+  const found = known.find(({ id, name }) => String(id) === wanted || name === wanted);
+  if (found) return asWorkspace(emulator, found);
+  const names = known.map(({ id, name }) => `${id} (${name})`).join(", ");
+  throw new UsageError(`--workspace: there is no workspace "${wanted}"`, { hint: `It knows ${names}.` });
 }
 
 /** Windows names no shell, and has PowerShell. */

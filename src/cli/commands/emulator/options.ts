@@ -206,7 +206,7 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
   const duration = (
     name: "upstream-timeout" | "unread-answer-timeout" | `webhook-${"connect" | "response"}-timeout` | "auto-sign",
   ) => (flags[name] === undefined ? undefined : checkedDuration(flags[name], `--${name}`));
-  const clock = { mode: flags.clock, speed: flags["clock-speed"], start: clockStart(flags["clock-start"]) };
+  const clock = { mode: flags.clock, speed: speedOf(flags["clock-speed"]), start: clockStart(flags["clock-start"]) };
   const { file, from, "run-file": runFile } = flags;
   const options = {
     port: flags.port ?? (from === undefined ? undefined : 0),
@@ -288,6 +288,13 @@ function lenientOf(value: string | undefined): boolean | undefined {
   if (value === undefined) return undefined;
   if (value !== "slashes") throw new UsageError(`--lenient: unknown "${value}". Known: slashes.`);
   return true;
+}
+
+function speedOf(given: number | undefined): number | undefined {
+  if (given === undefined || given > 0) return given;
+  throw new UsageError(`--clock-speed: ${given} is not above 0`, {
+    hint: "60 lets an hour pass in a minute; --clock manual has time stand still.",
+  });
 }
 
 function clockStart(text: string | undefined): string | undefined {

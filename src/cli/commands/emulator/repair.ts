@@ -1,6 +1,7 @@
 import { counted } from "../../../base/counted.ts";
 import { lookupTable } from "../../../base/lookup-table.ts";
 import { command } from "../../command.ts";
+import { inFlags } from "../../connection/start-trouble.ts";
 import { CommandFailed } from "../../failure.ts";
 import { existingFile } from "../../parse/body.ts";
 
@@ -26,7 +27,7 @@ export const emulatorRepair = command({
     const repair = await repairState(path).catch((error: Error) => {
       const code = codes[error.name];
       if (code === undefined) throw error;
-      throw new CommandFailed("failed", code, error.message, { cause: error });
+      throw new CommandFailed("failed", code, inFlags(error), { cause: error });
     });
     const { output } = context;
     if (output.format !== "table") {

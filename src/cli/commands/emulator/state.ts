@@ -1,4 +1,5 @@
 import { command } from "../../command.ts";
+import { stateFile } from "../../connection/run-file.ts";
 import { runDerived } from "../../derived.ts";
 
 /** Not derived: the document is for a file and never a table, however it is printed. */
@@ -22,7 +23,8 @@ export const emulatorStateExport = command({
     const { checkedOutput, writeOutput } = await import("../../output/file.ts");
     const file = flags.output;
     const toFile = file !== undefined && file !== "-";
-    if (toFile) await checkedOutput(context.host, file, "--output");
+    const inputs = [stateFile(context.host, flags.file)];
+    if (toFile) await checkedOutput(context.host, file, "--output", { inputs });
     const { exportState } = await import("../../../api/emulator/state/state.ts");
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });

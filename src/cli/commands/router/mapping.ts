@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { fieldsOf } from "../../../base/object.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
@@ -20,14 +21,14 @@ const mappingFlags = [
     flag: "column",
     type: "text",
     placeholder: "NAME|N",
-    description: "Column of a CSV file, or field of NDJSON; left out: the first",
+    description: "Column of a CSV or TSV file, or field of NDJSON; left out: the first",
   },
   ...bulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];
 
 const inputFile = {
   name: "file",
-  description: "File with one identifier a row, or - for standard input",
+  description: "File or pipe with one identifier a row, or - for standard input",
   optional: true,
 } as const satisfies PositionalSpec;
 
@@ -55,13 +56,13 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
     words,
     summary: action === "map" ? `Map ${kind.noun}s to a cluster` : `Remove ${kind.noun}s of a cluster`,
     description: [
-      "Reads identifiers from a file or standard input: plain lines, a CSV column or NDJSON, gzip or not, of any size.",
+      "Reads identifiers from a file or standard input: plain lines, a column of CSV or TSV, or NDJSON, in UTF-8, gzip or not, of any size.",
       ...(name === "emails"
         ? [
             "Addresses are trimmed, lower-cased and hashed; 64-digit hex digests pass as they are. --email-hash-list takes either, too.",
           ]
         : []),
-      "Blank lines are passed over; a row of CSV or NDJSON without a text in its column is an invalid one.",
+      "Blank lines are passed over; a row of a table or of NDJSON without a text in its column is an invalid one.",
       "A file is checked before anything is sent. Every run is a job that svc router jobs resume goes on with.",
     ].join(" "),
     extendsDerived: true,
@@ -80,7 +81,7 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
       const { file: path, isJob } = inputOf(input);
       if (!isJob) return runFew(spec!, table, action, input, context);
       return runMapping(`${action}-${name}`, flags, path, input, context).catch((error: unknown) => {
-        throw path !== undefined && input.flags.apply === undefined && isAbsent(error)
+        throw input.flags.apply === undefined && isAbsent(error, path, context)
           ? error.withHint(fewInstead(spec!, table))
           : error;
       });
@@ -93,9 +94,11 @@ function inputOf({ positionals, flags }: MappingInput): { file: string | undefin
   return { file, isJob: file !== undefined || flags.apply !== undefined };
 }
 
-/** Whether a file was named that does not exist. */
-const isAbsent = (error: unknown): error is UsageError =>
-  error instanceof UsageError && (error.cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+/** Whether it is about this file, which does not exist. */
+function isAbsent(error: unknown, file: string | undefined, { host }: Context): error is UsageError {
+  const { code, path } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+  return error instanceof UsageError && code === "ENOENT" && file !== undefined && path === resolve(host.cwd, file);
+}
 
 /** For whom an identifier stood where a file belongs. */
 const fewInstead = (spec: CommandSpec, { kind, listField }: MappingJob): string =>
@@ -173,6 +176,7 @@ async function runMapping(
         cluster_id: cluster,
         ...(integrationType === undefined ? {} : { integration_type: integrationType }),
       },
+      planFile: undefined,
       planned: undefined,
       async confirm(rows) {
         if (work.action === "unmap") await confirmRemoval({ noun: work.noun, cluster, rows }, confirm, context);

@@ -64,6 +64,7 @@ export const offboard = command({
         path: from!,
         columns: offboardWork.columns!,
         scope: { cluster_id: cluster },
+        planFile: undefined,
         planned: undefined,
         confirm: (rows) =>
           confirmName(

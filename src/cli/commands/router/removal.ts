@@ -20,7 +20,7 @@ export async function confirmRemoval(
   context: Context,
 ): Promise<void> {
   const { noun, cluster, rows } = of;
-  const what = rows === undefined ? `the ${noun}s of standard input` : counted(rows, noun);
+  const what = rows === undefined ? `all ${noun}s that are piped in` : counted(rows, noun);
   const action = `Remove ${what} from ${cluster}`;
   const isMany = rows === undefined || rows > manyRows;
   if (isMany || given !== undefined) return confirmName(action, cluster, given, context);

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
-import { access, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { access, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
+import { makeFolder } from "../../../files/make-folder.ts";
 import { isRefusal, whyOf } from "../../../files/refusals.ts";
 import { createWhole } from "../../../files/whole-file.ts";
 import type { Context } from "../../command.ts";
@@ -44,7 +45,7 @@ export class SavedDeliveries {
   /** Makes the folder where there is none, and counts on from what lies in it. */
   static async open(folder: string): Promise<SavedDeliveries> {
     // What people write to each other stands in payloads, and custom headers may be secrets.
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
     const last = numbers.reduce((most, number) => Math.max(most, number), 0);
     return new SavedDeliveries(folder, last + 1);

@@ -136,6 +136,32 @@ describe("an authorization request", () => {
   }
 });
 
+describe("a parameter that is given more than once", () => {
+  const target = (more: string) => `${authorizePath}?${changed(request, {})}&${more}`;
+
+  it("goes back to the client as an invalid request", async (t) => {
+    const world = await emulator(t);
+    const answer = await world.router("GET", target("scope=openid"));
+    assert.equal(answer.status, 302);
+    assert.deepEqual(sentBack(answer), {
+      "": callback,
+      error: "invalid_request",
+      error_description: "scope is given more than once",
+      state: request.state,
+      iss: world.routerUrl,
+    });
+  });
+
+  for (const more of ["client_id=demo-web", `redirect_uri=${encodeURIComponent("http://127.0.0.1:9/other")}`]) {
+    it(`ends on a page where it says who is to be told: ${more}`, async (t) => {
+      const world = await emulator(t);
+      const { status, body, headers } = await world.router("GET", target(more));
+      assert.deepEqual([status, headers.get("location")], [400, null]);
+      assert.match(String(body), /is given more than once/);
+    });
+  }
+});
+
 describe("a scope", () => {
   it("is granted without the words that nobody knows, which leave a finding", async (t) => {
     const world = await emulator(t);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { basicHeader } from "../../../../src/schemes/http-basic.ts";
-import { emulator, plain, type Sent, type TestEmulator } from "../../../support/emulator.ts";
+import { emulator, plain, type Sent, sender, type TestEmulator } from "../../../support/emulator.ts";
 import {
   type Changes,
   callback,
@@ -240,6 +240,33 @@ describe("a confidential client", () => {
   });
 });
 
+describe("a token request", () => {
+  it("must tell nothing twice", async (t) => {
+    const seed = {
+      ...confidential,
+      oauth_clients: [...confidential.oauth_clients, { client_id: "pub", client_name: "P" }],
+    };
+    const world = await emulator(t, { seed });
+    const [{ client_id, client_secret }] = confidential.oauth_clients;
+    const good = { ...exchange(await codeOf(world, ada, { client_id })), client_id };
+    const authorization = basicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) });
+    const twice = refusal(
+      "invalid_request",
+      "The client proves itself both by HTTP basic and by parameters, or names two clients",
+    );
+    await assertRefused(world, () => requestToken(world, { ...good, client_secret }, { authorization }), twice);
+    await assertRefused(world, () => requestToken(world, { ...good, client_id: "pub" }, { authorization }), twice);
+    const cluster = sender(world.clusters[0]!.url, form);
+    const body = `${changed({}, good)}&code=eu-1_other`;
+    const repeated = refusal("invalid_request", "code is given more than once");
+    await assertRefused(world, () => cluster("POST", tokenPath, { body }), repeated);
+    const missing = refusal("invalid_request", "grant_type is missing");
+    await assertRefused(world, () => cluster("POST", tokenPath, { body: "code=c" }), missing);
+    const { status, headers } = await requestToken(world, good, { authorization });
+    assert.deepEqual([status, headers.get("cache-control"), headers.get("pragma")], [200, "no-store", "no-cache"]);
+  });
+});
+
 describe("an access token", () => {
   it("tells who its user is, as far as its scope goes", async (t) => {
     const world = await emulator(t);
@@ -267,6 +294,16 @@ describe("an access token", () => {
       assert.deepEqual(plain(answer), plain(await userinfo(world, access_token)));
     });
   }
+
+  it("must come in one place", async (t) => {
+    const world = await emulator(t);
+    const { access_token } = await signIn(world, ada);
+    const both = { headers: { ...form, authorization: `Bearer ${access_token}` }, body: changed({}, { access_token }) };
+    const answer = await world.router("POST", "/api/v1/oauth/userinfo/", both);
+    const why = "The access token is given both in the header and in the form";
+    assert.deepEqual(plain(answer), refusal("invalid_request", why));
+    assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_request"');
+  });
 
   it("that is none is refused to a POST, too, and is not read from a URL", async (t) => {
     const world = await emulator(t);

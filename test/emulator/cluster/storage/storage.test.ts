@@ -27,6 +27,7 @@ import { temporaryFolder } from "../../../support/store.ts";
 
 interface Upload {
   file_id: string;
+  expires_at: string;
   upload_url: string;
 }
 
@@ -165,6 +166,17 @@ describe("storage.put", () => {
     await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
     assert.deepEqual(await error(await put(upload_url, "too late")), expired);
     assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "in time");
+  });
+
+  it("is closed after its expires_at, which is in seconds, whenever it was asked for", async (t) => {
+    const on = await emulator(t);
+    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05.702Z" } });
+    const { upload_url, expires_at } = await initialized(on);
+    assert.equal(expires_at, "2031-01-02T03:19:05Z");
+    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:19:05.000Z" } });
+    assert.equal((await put(upload_url, "in time")).status, 200);
+    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:19:05.001Z" } });
+    assert.equal((await put(upload_url, "too late")).status, 403);
   });
 
   const tampered: [what: string, change: (url: string) => string][] = [

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { device, oauthError, tokenExchangeType } from "../../../support/identity/devices.ts";
+import { confidential, form } from "../../../support/identity/sign-in.ts";
 import type { Receiver } from "../../../support/receiver.ts";
 import { receiver } from "../../../support/receiver.ts";
 import { assertRefused } from "../../../support/refused.ts";
@@ -127,6 +128,36 @@ describe("a device that polls", () => {
     });
   });
 
+  it("must name nothing twice in a form", async (t) => {
+    const world = await emulator(t);
+    const { device_code } = await device(world);
+    const fields = `client_id=demo-cli&device_code=${device_code}&client_id=demo-web`;
+    const why = { error: "invalid_request", error_description: "client_id is given more than once" };
+    for (const path of ["/router/v1/oauth2.0/token/", "/router/v1/oauth2.0/device/code/"]) {
+      await assertRefused(world, () => world.router("POST", path, { body: fields, headers: form }), {
+        status: 400,
+        body: why,
+      });
+    }
+  });
+
+  it("of a confidential client leaves a finding, unless it proves itself", async (t) => {
+    const world = await emulator(t, { seed: confidential });
+    const [{ client_id, client_secret }] = confidential.oauth_clients;
+    const { poll, decide } = await device(world, client_id);
+    await decide("AUTHORIZED");
+    await poll({ client_secret });
+    await world.clock.advance({ by: seconds(5) });
+    await poll({ client_secret: "guess" });
+    const { items } = (await world.ask("GET", "requests?operation=device-grant.poll")).body as {
+      items: { findings: object[] }[];
+    };
+    assert.deepEqual(
+      items.map(({ findings }) => findings),
+      [[], [{ code: "client-unproven", detail: "demo portal has a secret, which it did not prove" }]],
+    );
+  });
+
   it("by token exchange learns which kind of token it got", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
@@ -174,6 +205,15 @@ describe("the tokens of a device", () => {
     assert.deepEqual(plain(await poll()), { status: 200, body: { ...without, scope: "" } });
   });
 
+  it("may come without how long they last, which a cluster need not say", async (t) => {
+    const { world, cluster } = await behindReceiver(t);
+    const { expires_in: _, ...without } = tokens;
+    says(cluster, 200, without);
+    const { poll, decide } = await device(world);
+    await decide("AUTHORIZED");
+    assert.deepEqual(plain(await poll()), { status: 200, body: without });
+  });
+
   it("are asked for once, whoever else polls meanwhile", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { poll, decide } = await device(world);
@@ -199,6 +239,7 @@ describe("the tokens of a device", () => {
     ["answers too late", (cluster) => cluster.answer(() => {})],
     ["answers 500", (cluster) => cluster.answer(500)],
     ["answers something else", (cluster) => says(cluster, 200, { hello: "world" })],
+    ["answers what no token answer may hold", (cluster) => says(cluster, 200, { ...tokens, expires_in: "soon" })],
     ["breaks off", (cluster) => cluster.answer((_, r) => r.writeHead(200, { "content-length": "9" }).end("{"))],
   ];
   for (const [what, trouble] of troubles) {

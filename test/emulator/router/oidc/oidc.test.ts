@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { deviceGrantType } from "../../../support/identity/devices.ts";
+import { form } from "../../../support/identity/sign-in.ts";
 import type { Receiver } from "../../../support/receiver.ts";
 import { receiver } from "../../../support/receiver.ts";
 import { routed } from "../../../support/routed.ts";
@@ -223,6 +224,36 @@ describe("a token request", () => {
       assert.deepEqual(world.reached(), []);
     });
   }
+
+  const notOne = "The body is neither a form nor a JSON object";
+  const unreadable: [type: string, body: string | Buffer, why: string][] = [
+    ["application/json", "[]", notOne],
+    ["application/json", "5", notOne],
+    ["application/json", "{", notOne],
+    ["application/json", Buffer.from([0x7b, 0xff, 0x7d]), notOne],
+    ["text/plain", "grant_type=refresh_token", notOne],
+    ["application/json", '{"grant_type":1}', "grant_type is not a text"],
+    ["application/json", '{"grant_type":"refresh_token","refresh_token":null}', "refresh_token is not a text"],
+    [form["content-type"], "grant_type=refresh_token&grant_type=refresh_token", "grant_type is given more than once"],
+    [form["content-type"], "grant_type=refresh_token&resource=a&resource=b", "refresh_token is missing"],
+  ];
+  for (const [type, body, error_description] of unreadable) {
+    it(`${body} as ${type} is an invalid request: nobody declares a schema for it`, async (t) => {
+      const world = await routed(t);
+      const answer = await world.router("POST", tokenPath, { body, headers: { "content-type": type } });
+      assert.deepEqual(plain(answer), { status: 400, body: { error: "invalid_request", error_description } });
+      assert.deepEqual(world.reached(), []);
+    });
+  }
+
+  it("is documented without a validation error", async (t) => {
+    const world = await routed(t);
+    const document = (await world.ask("GET", "openapi/router.json")).body as {
+      paths: Record<string, { post: { responses: object } }>;
+    };
+    const statuses = Object.keys(document.paths[tokenPath]!.post.responses);
+    assert.deepEqual(statuses, ["200", "400", "401", "413", "502", "503", "504", "508", "default"]);
+  });
 
   it("of a cluster that is down or slow is a gateway's error", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 1_000 });

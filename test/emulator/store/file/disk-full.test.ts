@@ -173,7 +173,7 @@ describe("a state that cannot be opened", () => {
     await mkdir(file);
     await assert.rejects(startEmulator({ file }), {
       name: "StateUnusable",
-      message: `The state ${file} cannot be opened: it is a folder. Name a file with --file.`,
+      message: `The state ${file} cannot be opened: it is a folder. Name a file with the option file.`,
     });
   });
 
@@ -182,7 +182,7 @@ describe("a state that cannot be opened", () => {
     await writeFile(join(folder, "a"), "");
     await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {
       name: "StateUnusable",
-      message: /cannot be opened: a part of its path is no folder\. Name a file in a folder with --file/,
+      message: /cannot be opened: a part of its path is no folder\. Name a file in a folder with the option file/,
     });
   });
 });

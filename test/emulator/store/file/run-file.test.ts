@@ -73,7 +73,7 @@ describe("the run file", () => {
       name: "StateInUse",
       message:
         `An emulator that cannot be asked from here has this state (${path}: on box-7, pid 17, http://127.0.0.1:4010, ` +
-        `since ${since}). Stop it there; if it is gone, remove ${path}; or name another file with --file.`,
+        `since ${since}). Stop it there; if it is gone, remove ${path}; or name another file with the option file.`,
     });
   });
 

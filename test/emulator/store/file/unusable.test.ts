@@ -7,12 +7,16 @@ const path = "/data/emulator.json";
 
 describe("what the system says at a start is a sentence", () => {
   for (const [code, why, next] of [
-    ["EROFS", "the file system is read-only", "Name a file elsewhere with --file, or keep nothing with --ephemeral."],
+    [
+      "EROFS",
+      "the file system is read-only",
+      "Name a file elsewhere with the option file, or keep nothing with the option ephemeral.",
+    ],
     ["EMFILE", "too many files are open", "Raise the limit (ulimit -n), or close what holds them open."],
     [
       "EACCES",
       "permission is denied",
-      "Give this user the right to read and write there, name another file with --file, or keep nothing with --ephemeral.",
+      "Give this user the right to read and write there, name another file with the option file, or keep nothing with the option ephemeral.",
     ],
   ] as const) {
     it(`${code}: ${why}`, () =>

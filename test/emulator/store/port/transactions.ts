@@ -36,6 +36,18 @@ export function transactionsSuite(open: Open): void {
       assert.deepEqual(tagged, [1, 2, 3]);
     });
 
+    it("reads what it wrote, at once as well", async (t) => {
+      const { store } = await open(t);
+      await store.transaction("seed", (tx) => [1, 2].forEach((id) => void tx.put(people, person(id))));
+      const found = await store.transaction("change", (tx) => {
+        tx.put(people, person(1, { name: "other" }));
+        tx.delete(people, "2");
+        tx.put(people, person(3));
+        return ["1", "2", "3"].map((key) => tx.getSync(people, key));
+      });
+      assert.deepEqual(found, [person(1, { name: "other" }), undefined, person(3)]);
+    });
+
     it("hides what it writes from readers until it is over", async (t) => {
       const { store } = await open(t);
       const written = signal();

@@ -92,7 +92,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     await server().sql((sql) => sql.unsafe("create schema theirs; create table theirs.invoices (id int)"));
     assert.equal(
       await refused(server().url(), "theirs"),
-      "StateRefused: The store postgres://svc@/postgres?host=FOLDER (schema theirs) is in a schema that holds tables of another program: name one of your own with --schema. Nothing was changed.",
+      "StateRefused: The store postgres://svc@/postgres?host=FOLDER (schema theirs) is in a schema that holds tables of another program: name one of your own with the option schema. Nothing was changed.",
     );
   });
 

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { type FileHandle, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, readFile, rename, rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
+import { makeFolder } from "../../../../files/make-folder.ts";
 import { realTarget } from "../../../../files/real-path.ts";
 import { isRefusal, whyOf } from "../../../../files/refusals.ts";
 import { temporaryName } from "../../../../files/whole-file.ts";
@@ -79,7 +80,7 @@ const besideNothing = "It lies in .svc of this folder: start it in another one, 
 /** Begins the log under the name that it has until the emulator is up. Makes the folder, or says why there is none. */
 async function logAt(path: string, aside: string, ephemeral: boolean): Promise<FileHandle> {
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(path));
     return await open(aside, "wx", 0o600);
   } catch (cause) {
     if (!isRefusal(cause)) throw cause;

@@ -1,8 +1,7 @@
 import { readFile, rm, stat } from "node:fs/promises";
 import { fieldsOf } from "../../../../base/object.ts";
 import type { Context } from "../../../command.ts";
-import { UsageError } from "../../../failure.ts";
-import { checkedOutput, writeOutput } from "../../../output/file.ts";
+import { checkedOutput, somethingElse, writeOutput } from "../../../output/file.ts";
 
 /** The file that says by being there that an emulator is up. Anything but a file, such as a pipe, is only written to. */
 export interface ReadyFile {
@@ -21,9 +20,7 @@ export async function readyFileAt(path: string, { host }: Pick<Context, "host">)
   const absolute = await checkedOutput(host, path, "--ready-file");
   const before = await contentOf(absolute);
   if (before !== undefined && before.trim() !== "" && !isReadyLine(before)) {
-    throw new UsageError(`--ready-file: ${path} holds something else, which would be lost`, {
-      hint: "Name a file that is not there yet.",
-    });
+    throw somethingElse(path, "--ready-file");
   }
   if (before !== undefined && isReadyLine(before)) await rm(absolute, { force: true });
   let told: string | undefined;

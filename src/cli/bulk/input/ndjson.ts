@@ -1,0 +1,38 @@
+import { lineRows } from "./lines.ts";
+import type { RowGroup, WithoutText } from "./row-group.ts";
+
+/** Rows of JSON: a text, or an object with the fields that are named, else its first. */
+export async function* ndjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string[]): AsyncGenerator<RowGroup> {
+  for await (const { first, texts: lines } of lineRows(bytes)) {
+    const problems = new Map<number, string>();
+    const empty = new Set<number>();
+    const texts = lines.map((line, i) => {
+      if (line === "") return "";
+      const found = ndjsonText(line, fields);
+      if (typeof found === "string") return found;
+      problems.set(i, found.problem);
+      if (found.isEmpty) empty.add(i);
+      return line;
+    });
+    yield { first, texts, problems, empty };
+  }
+}
+
+function ndjsonText(line: string, fields: readonly string[]): string | WithoutText {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return { problem: "not JSON" };
+  }
+  if (typeof value === "string") return value.trim() || { problem: "without a text", isEmpty: true };
+  const object = (value ?? {}) as Record<string, unknown>;
+  const texts: string[] = [];
+  for (const field of fields.length > 0 ? fields : [Object.keys(object)[0] ?? ""]) {
+    const found = object[field];
+    const isText = (typeof found === "string" && found.trim() !== "") || typeof found === "number";
+    if (!isText) return { problem: `without a text in the field "${field}"` };
+    texts.push(String(found).trim());
+  }
+  return texts.join(" ");
+}

@@ -1,0 +1,12 @@
+import { decodeBase64 } from "../base/base64.ts";
+
+/** The bytes of a key that is kept as base64. Throws a TypeError, which calls it `what`, when there is none, or it is no such text. */
+export function keyIn(text: string | undefined, what: string): Buffer {
+  // A variable that is not set reaches programs as undefined, pipelines as an empty text.
+  if (typeof text !== "string" || text === "")
+    throw new TypeError(`${what} is missing: is the variable set that it is in?`);
+  const key = decodeBase64(text);
+  // The key itself stays out of the message: messages reach logs.
+  if (!key) throw new TypeError(`${what} is not padded standard base64`);
+  return key;
+}

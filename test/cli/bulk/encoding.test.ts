@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+
+const latin1 = (text: string) => Buffer.from(text, "latin1");
+const asRows = "--input-format";
+const hint = "  Convert it first. If it is WINDOWS-1252: iconv -f WINDOWS-1252 -t UTF-8 FILE\n";
+
+describe("an input that is not UTF-8", () => {
+  for (const [what, name, flags, text, row] of [
+    ["lines", "rows.txt", "", "c-1\nc-ü\nc-ö\n", 2],
+    ["CSV", "rows.csv", "--column id", "id\nc-ü\nc-ö\n", 2],
+    ["CSV, in a column that nobody asked for", "rows.csv", "--column id", "id,name\nc-1,Ada\nc-2,Zoë\n", 3],
+    ["CSV, within a field over several lines", "rows.csv", "--column id", 'id,name\nc-1,Ada\nc-2,"\n\nZoë"\n', 3],
+    ["CSV, before a quote that is wrong", "rows.csv", "--column id", 'id\nc-1\nö\n"c"d\n', 3],
+    ["TSV", "rows.tsv", "--column id", "id\tname\nc-1\tAda\nc-2\tZoë\n", 3],
+    ["NDJSON", "rows.ndjson", "--column id", '{"id":"c-1"}\n{"id":"c-ü"}\n', 2],
+    ["its end", "rows.txt", "", "c-1\nc-2\nc-ü", 3],
+  ] as const) {
+    it(`is refused before anything is sent, with its row: ${what}`, async (t) => {
+      const { svc, cwd, sent } = await bulkStage(t, []);
+      const format = name.replace("rows.", "").replace("txt", "lines");
+      const expected = `error: The rows cannot be read: row ${row} is not UTF-8\n${hint}`;
+      for (const bytes of [latin1(text), gzipSync(latin1(text))]) {
+        await writeFile(join(cwd, name), bytes);
+        const file = await svc(`router map-clients ${name} ${flags} --cluster eu-1 --quiet`);
+        assert.deepEqual(file, { exit: 2, out: "", err: expected });
+        const each = [...bytes].map((byte) => Uint8Array.of(byte));
+        for (const stdin of [
+          bytes,
+          (async function* () {
+            yield* each;
+          })(),
+        ]) {
+          const piped = await svc(`router map-clients - ${asRows} ${format} ${flags} --cluster eu-1 --quiet`, {
+            stdin,
+          });
+          assert.deepEqual(piped, { exit: 2, out: "", err: expected });
+        }
+      }
+      assert.deepEqual(sent(), []);
+      assert.equal((await svc("router jobs list --json")).out, "[]\n");
+    });
+  }
+
+  it("is called UTF-16 where it says so itself", async (t) => {
+    const { svc, sent } = await bulkStage(t, []);
+    const stdin = Buffer.from("\ufeffc-1\n", "utf16le");
+    const { exit, err } = await svc("router map-clients - --cluster eu-1 --quiet", { stdin });
+    assert.deepEqual([exit, sent()], [2, []]);
+    assert.match(err, /row 1 is not UTF-8\n {2}Convert it first\. If it is UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
+  });
+
+  it("late in a pipe stops the job, and is gone on with once it is converted", async (t) => {
+    const { svc, sent } = await bulkStage(t, []);
+    const run = "router map-clients - --batch-size 2 --concurrency 1 --cluster eu-1 --quiet";
+    const text = "a\nb\nc\nd\ne\nf-ü\n";
+    const { exit, err } = await svc(run, { stdin: latin1(text) });
+    assert.deepEqual(
+      [exit, sent()],
+      [
+        3,
+        [
+          ["a", "b"],
+          ["c", "d"],
+        ],
+      ],
+    );
+    assert.match(err, /error: The rows cannot be read: row 6 is not UTF-8\. 4 rows before it are done\.\n {2}Convert/);
+    const resumed = await svc("router jobs resume --last - --quiet", { stdin: text });
+    assert.deepEqual([resumed.exit, sent().slice(2)], [0, [["e", "f-ü"]]], resumed.err);
+  });
+
+  it("whose characters are whole is read, wherever its pieces are cut", async (t) => {
+    const { svc, sent } = await bulkStage(t, []);
+    const stdin = (async function* () {
+      for (const byte of Buffer.from("\ufeffid\nzoë\n名前\n😀\n")) yield Uint8Array.of(byte);
+    })();
+    const { exit, err } = await svc("router map-clients - --column id --cluster eu-1", { stdin });
+    assert.deepEqual([exit, sent()], [0, [["zoë", "名前", "😀"]]], err);
+  });
+});
+
+describe("rows that cannot be an e-mail address", () => {
+  const long = `${"a".repeat(243)}@ex.example`;
+  for (const [what, row, isAddress] of [
+    ["with a NUL", "a\0b@ex.example", false],
+    ["with another control character", "a\x1bb@ex.example", false],
+    ["with what stands for a lost character", "m\ufffdller@ex.example", false],
+    ["of five million characters", `${"a".repeat(5_000_000)}@ex.example`, false],
+    ["of 255 characters", `a${long}`, false],
+    ["of 254 characters", long, true],
+    ["with characters of any script", "müller@名前.example", true],
+  ] as const) {
+    it(`${isAddress ? "are not those" : "are"} ${what}`, async (t) => {
+      const { svc, service } = await bulkStage(t, [row]);
+      const { exit, err } = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
+      assert.deepEqual([exit, service.calls.length], isAddress ? [0, 1] : [2, 0], err);
+      if (!isAddress) assert.match(err, /row 1 \(.{1,85}\) is neither an e-mail address nor a SHA-256 digest/);
+    });
+  }
+
+  it("nor any other identifier, where they hold control characters", async (t) => {
+    const { svc, sent } = await bulkStage(t, ["c\x001", ...numbered(1)]);
+    const { exit, err } = await svc("router map-clients rows.txt --cluster eu-1 --quiet");
+    assert.deepEqual([exit, sent()], [2, []]);
+    assert.match(err, /row 1 \(c\\x001\) is no client id: it contains control characters/);
+  });
+});

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { link, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+const run = "router map-clients rows.txt --cluster eu-1";
+const outputs = ["--errors-out", "--plan-out"] as const;
+const read = (cwd: string, name: string) => readFile(join(cwd, name), "utf8");
+
+describe("a file that a job writes", () => {
+  for (const flag of outputs) {
+    for (const [what, name] of [
+      ["its input", "rows.txt"],
+      ["its input by a link", "link.txt"],
+      ["its input by another name of it", "second.txt"],
+    ] as const) {
+      it(`is not ${what}: ${flag}`, async (t) => {
+        const { svc, cwd, sent } = await bulkStage(t, ["a", "b b"]);
+        await symlink("rows.txt", join(cwd, "link.txt"));
+        await link(join(cwd, "rows.txt"), join(cwd, "second.txt"));
+        for (const more of ["", " --skip-invalid", " --dry-run"]) {
+          assert.deepEqual(await svc(`${run} ${flag} ${name}${more}`), {
+            exit: 2,
+            out: "",
+            err: `error: ${flag}: ${name} is what the command reads, and would be lost\n  Name another file.\n`,
+          });
+        }
+        assert.deepEqual([await read(cwd, "rows.txt"), sent()], ["a\nb b\n", []]);
+      });
+    }
+
+    it(`is not one with something else in it: ${flag}`, async (t) => {
+      const { svc, cwd, sent } = await bulkStage(t, ["a", "b"]);
+      await writeFile(join(cwd, "precious.txt"), "precious");
+      assert.deepEqual(await svc(`${run} ${flag} precious.txt`), {
+        exit: 2,
+        out: "",
+        err: [
+          `error: ${flag}: precious.txt holds something else, which would be lost\n`,
+          "  Name a file that is not there yet.\n",
+        ].join(""),
+      });
+      assert.deepEqual([await read(cwd, "precious.txt"), sent()], ["precious", []]);
+    });
+
+    it(`may be one that the flag wrote before, or an empty one: ${flag}`, async (t) => {
+      const { svc, cwd, write } = await bulkStage(t, ["a", "b b"]);
+      await writeFile(join(cwd, "out"), "");
+      await svc(`${run} --skip-invalid ${flag} out`);
+      const before = await read(cwd, "out");
+      await write("rows.txt", ["a", "b"]);
+      const { exit, err } = await svc(`${run} --skip-invalid ${flag} out`);
+      assert.equal(exit, 0, err);
+      const after = await read(cwd, "out");
+      assert.ok(before !== after && after.length > 0, after);
+      // Of a run in which nothing went wrong no row of another one may stand there.
+      if (flag === "--errors-out") assert.equal(after, "row,input,status,code,message\r\n");
+    });
+  }
+
+  it("is not the plan that it applies, nor the file with which a job goes on", async (t) => {
+    const { svc, cwd, sent } = await bulkStage(t, ["a"], ({ number }) => (number === 1 ? { status: 503 } : undefined));
+    await svc(`${run} --plan-out plan.json`);
+    const planned = await svc("router map-clients --apply plan.json --errors-out plan.json");
+    assert.match(planned.err, /^error: --errors-out: plan\.json is what the command reads, and would be lost\n/);
+    await svc(`${run} --retries 0 --errors-out bad.csv`);
+    await writeFile(join(cwd, "bad.csv"), "a\n");
+    const resumed = await svc("router jobs resume --last bad.csv");
+    assert.match(resumed.err, /^error: --errors-out: \S*bad\.csv is what the command reads, and would be lost\n/);
+    assert.deepEqual([planned.exit, resumed.exit, await read(cwd, "bad.csv"), sent().length], [2, 2, "a\n", 1]);
+  });
+
+  it("is told without what helps where a file to read is missing", async (t) => {
+    const { svc } = await bulkStage(t, ["a"]);
+    for (const flag of outputs) {
+      assert.deepEqual(await svc(`${run} ${flag} none/out`), {
+        exit: 2,
+        out: "",
+        err: `error: ${flag}: cannot write none/out: there is no such folder or file (ENOENT)\n  See svc router map-clients --help.\n`,
+      });
+    }
+  });
+
+  it("stays as it was where the input turns out to be unreadable", async (t) => {
+    const { svc, cwd, write } = await bulkStage(t, ["a", "b b"]);
+    await svc(`${run} --errors-out bad.csv`);
+    const before = await read(cwd, "bad.csv");
+    await write("rows.txt", ["c c"]);
+    await writeFile(join(cwd, "rows.txt"), Buffer.from("c c\nd\xfc\n", "latin1"));
+    assert.equal((await svc(`${run} --errors-out bad.csv`)).exit, 2);
+    assert.equal(await read(cwd, "bad.csv"), before);
+  });
+});
+
+describe("an answer that is written to a file", () => {
+  it("does not replace what the request is made of", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "in.json"), "{}");
+    const env = { SVC_CONFIG_DIR: cwd, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret" };
+    for (const argv of [
+      "contracts download-docx 1 --data in.json --output in.json --base-url http://127.0.0.1:1",
+      "emulator state export --file in.json --output in.json",
+    ]) {
+      const { exit, err } = await runCli(argv, { cwd, env });
+      const refused = "error: --output: in.json is what the command reads, and would be lost";
+      assert.deepEqual([exit, err.split("\n")[0]], [2, refused]);
+    }
+    assert.equal(await read(cwd, "in.json"), "{}");
+  });
+});

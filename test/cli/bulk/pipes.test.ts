@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { open, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { promisify } from "node:util";
+import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+
+const text = (rows: readonly string[]) => rows.map((row) => `${row}\n`).join("");
+const small = "--batch-size 2 --concurrency 1 --cluster eu-1";
+/** The fourth call fails, so that three batches are done. */
+const failsOnce = ({ number }: { number: number }) => (number === 4 ? { status: 503 } : undefined);
+
+describe("a job that read a pipe", () => {
+  for (const [what, rows] of [
+    ["between batches", 2],
+    ["in the middle of one", 3],
+    ["in the last one that is done", 5],
+    ["before the first", 0],
+  ] as const) {
+    it(`is not gone on with by rows that end before those that are done: ${what}`, async (t) => {
+      const { svc, sent } = await bulkStage(t, [], failsOnce);
+      const all = numbered(10);
+      await svc(`router map-clients - ${small} --retries 0`, { stdin: text(all) });
+      const { exit, out, err } = await svc("router jobs resume --last - --quiet", { stdin: text(all.slice(0, rows)) });
+      const difference = rows === 5 ? "those differ" : "they end before them";
+      assert.deepEqual([exit, out, sent().length], [2, "", 4], err);
+      assert.ok(
+        err.includes(
+          `error: The rows are not those that this job began with. Some are done already, and ${difference}.\n` +
+            "  Pipe the same rows again from their beginning; those that are done are passed over.\n",
+        ),
+        err,
+      );
+      assert.equal(JSON.parse((await svc("router jobs show --last --json=status")).out).status, "interrupted");
+      const whole = await svc("router jobs resume --last -", { stdin: text(all) });
+      assert.deepEqual(
+        [whole.exit, whole.out, sent().slice(4)],
+        [
+          0,
+          "Mapped 10 client ids to eu-1\n",
+          [
+            ["c6", "c7"],
+            ["c8", "c9"],
+          ],
+        ],
+      );
+    });
+  }
+
+  it("goes on with a file that holds the same rows, and with no other", async (t) => {
+    const { svc, sent, write } = await bulkStage(t, numbered(8), failsOnce);
+    await svc(`router map-clients - ${small} --retries 0`, { stdin: text(numbered(8)) });
+    await write("other.txt", ["x", ...numbered(8)]);
+    assert.equal((await svc("router jobs resume --last other.txt")).exit, 2);
+    const { exit, out, err } = await svc("router jobs resume --last rows.txt");
+    assert.deepEqual([exit, out, sent().slice(4)], [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]], err);
+  });
+
+  it("tells one number of rows that are done, whatever was in flight when it met a wrong one", async (t) => {
+    for (const flags of ["--json", ""]) {
+      const { svc, sent } = await bulkStage(t, []);
+      const stdin = text([...numbered(9), "wrong one", "c10"]);
+      const run = `router map-clients - --batch-size 2 --concurrency 6 --cluster eu-1 ${flags} --quiet`;
+      const { exit, err } = await svc(run, { stdin });
+      const counts = [...err.matchAll(/(\d+) rows(?: before it are done|")/g)].map(([, count]) => Number(count));
+      assert.deepEqual([exit, sent().length, counts], [3, 4, flags ? [8, 8] : [8]], err);
+    }
+  });
+});
+
+describe("a pipe that has a name", { skip: process.platform === "win32" && "there are none here" }, () => {
+  /** A stage with a named pipe `pipe`, which is given the text once somebody reads it. */
+  async function stage(t: Parameters<typeof bulkStage>[0], script?: Parameters<typeof bulkStage>[2]) {
+    const made = await bulkStage(t, [], script);
+    const path = join(made.cwd, "pipe");
+    await promisify(execFile)("mkfifo", [path]);
+    const filled = async (content: string) => {
+      const file = await open(path, "w");
+      await file.writeFile(content);
+      await file.close();
+    };
+    return { ...made, filled };
+  }
+
+  it("is read once, as standard input is, and the job goes on when it is filled again", async (t) => {
+    const { svc, sent, filled } = await stage(t, failsOnce);
+    const content = text(numbered(8));
+    const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --retries 0`), filled(content)]);
+    assert.equal(exit, 75, err);
+    assert.match(
+      err,
+      /^job_\w+: map-clients, rows from pipe, to .*\njob_(\w+) stopped\. Resume it with: svc router jobs resume job_\1 -\n/,
+    );
+    const nothing = await svc("router jobs resume --last");
+    assert.match(nothing.err, /^error: This job read a pipe: pipe the same rows again, and name - for them\.\n/);
+    const [resumed] = await Promise.all([svc("router jobs resume --last ./pipe"), filled(content)]);
+    assert.deepEqual(
+      [resumed.exit, resumed.out, sent().slice(4)],
+      [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]],
+    );
+  });
+
+  it("may be looked through, and cannot be planned", async (t) => {
+    const { svc, sent, filled } = await stage(t);
+    const [dry] = await Promise.all([svc(`router map-clients pipe ${small} --dry-run`), filled("a\nb\n")]);
+    assert.deepEqual([dry.exit, dry.out.split("\n")[0]], [0, "Would map 2 client ids to eu-1 in 1 call"]);
+    const planned = await svc(`router map-clients pipe ${small} --plan-out plan.json`);
+    assert.match(planned.err, /^error: A plan needs a file: pipe cannot be read twice\.\n/);
+    assert.deepEqual([planned.exit, sent()], [2, []]);
+  });
+
+  it("is told to be empty by its name", async (t) => {
+    const { svc, filled } = await stage(t);
+    const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --quiet`), filled("\n")]);
+    assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <file>: pipe holds no rows"]);
+  });
+
+  it("is not what a job of a file goes on with", async (t) => {
+    const { svc, cwd } = await stage(t, failsOnce);
+    await writeFile(join(cwd, "rows.txt"), text(numbered(8)));
+    await svc(`router map-clients rows.txt ${small} --retries 0`);
+    for (const [input, name] of [
+      ["./pipe", "./pipe"],
+      ["-", "standard input"],
+    ]) {
+      const { exit, err } = await svc(`router jobs resume --last ${input}`);
+      const refused = `error: This job reads ${join(cwd, "rows.txt")}, not ${name}.`;
+      assert.deepEqual([exit, err.split("\n")[0]], [2, refused]);
+    }
+  });
+
+  it("may be a substitution of the shell, and standard input by its path", async (t) => {
+    const { svc, sent, cwd } = await bulkStage(t, numbered(3));
+    const file = await open(join(cwd, "rows.txt"), "r");
+    t.after(() => file.close());
+    const { exit, err } = await svc(`router map-clients /dev/fd/${file.fd} --cluster eu-1`);
+    assert.deepEqual([exit, sent()], [0, [numbered(3)]], err);
+    const { input } = JSON.parse((await svc("router jobs show --last --json")).out);
+    assert.equal(input, "-");
+    assert.equal(await readFile(join(cwd, "rows.txt"), "utf8"), text(numbered(3)));
+  });
+});

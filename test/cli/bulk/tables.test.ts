@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { bulkStage } from "../../support/cli/bulk-stage.ts";
+
+describe("tables with other delimiters", () => {
+  it("are read from .tsv, zipped or not, and where the format is named", async (t) => {
+    const { svc, cwd, sent } = await bulkStage(t, []);
+    const table = "\ufeffname\tid\r\nAda\tc-1\r\n\r\nBob\tc-2";
+    await writeFile(join(cwd, "people.tsv"), table);
+    await writeFile(join(cwd, "people.tsv.gz"), gzipSync(table));
+    for (const file of ["people.tsv", "people.tsv.gz", "- --input-format tsv"]) {
+      for (const column of ["id", "2"]) {
+        const { exit, err } = await svc(`router map-clients ${file} --column ${column} --cluster eu-1 --skip-invalid`, {
+          stdin: table,
+        });
+        // By number the heading is a row like others, and told to be one.
+        assert.deepEqual([exit, sent().pop()], [column === "id" ? 0 : 3, ["c-1", "c-2"]], err);
+      }
+    }
+  });
+
+  it("are read as --format tsv writes them, escapes and all", async (t) => {
+    const { svc, sent } = await bulkStage(t, ['"c\\1\\n"', "d\u202e", "c 1", "\\x41"]);
+    const run = "router map-clients - --cluster eu-1 --results all --quiet";
+    const stdin = 'c\\1\\n"\nd\u202e\n\\x41\n';
+    assert.equal((await svc(run, { stdin })).exit, 0);
+    const { out } = await svc("router jobs results --last --format tsv");
+    assert.match(out, /^row\tinput\tstatus\tcode\tmessage\n1\tc\\\\1\\\\n"\tok\t\t\n2\td\\u202e\tok/);
+    const again = await svc("router map-clients - --input-format tsv --column input --cluster eu-1", { stdin: out });
+    assert.deepEqual([again.exit, sent()[1]], [0, sent()[0]], again.err);
+  });
+
+  it("of TSV without a text in the column are invalid rows, also those of empty cells", async (t) => {
+    const { svc, sent } = await bulkStage(t, []);
+    const stdin = "name\tid\nAda\tc-1\nBob\n\t\n\nCleo\t \nDan\tc-2\n";
+    const run = "router map-clients - --input-format tsv --column id --cluster eu-1";
+    const refused = await svc(`${run} --quiet`, { stdin });
+    assert.deepEqual([refused.exit, sent()], [2, []]);
+    assert.match(refused.err, /^error: Row 3 \(Bob\) is without a text in the column "id"\.\n/);
+    const skipped = await svc(`${run} --skip-invalid --json`, { stdin });
+    const { rows, invalid } = JSON.parse(skipped.out);
+    assert.deepEqual([skipped.exit, rows, invalid, sent()], [3, 2, 3, [["c-1", "c-2"]]]);
+  });
+
+  for (const [name, delimiter, table] of [
+    ["a semicolon", ";", '\ufeff"id";"name"\n"c-1";"Ada; Countess"\n'],
+    ["a tab, with quotes", "tab", '"id"\t"name"\n"c-1"\t"Ada"\n'],
+    ["a tab, as a programmer writes it", "\\t", "id\tname\nc-1\tAda\n"],
+    ["a bar", "|", "id|name\nc-1|Ada\n"],
+  ] as const) {
+    it(`have ${name} where that is named, in a pipe too, and after a stop`, async (t) => {
+      let isDown = true;
+      const { svc, cwd, sent } = await bulkStage(t, [], () => (isDown ? { status: 503 } : undefined));
+      await writeFile(join(cwd, "people.csv"), table);
+      const run = (file: string) => ["router", "map-clients", file, "--column", "id", "--delimiter", delimiter];
+      const line = (file: string) => [...run(file), "--cluster", "eu-1", "--retries", "0", "--quiet"];
+      const stopped = await svc(line("people.csv") as unknown as string);
+      assert.equal(stopped.exit, 75, stopped.err);
+      isDown = false;
+      assert.equal((await svc("router jobs resume --last --quiet")).exit, 0);
+      assert.equal((await svc(line("-") as unknown as string, { stdin: table })).exit, 0);
+      assert.deepEqual(sent(), [["c-1"], ["c-1"], ["c-1"]]);
+    });
+  }
+
+  for (const [what, table, hint] of [
+    ["a semicolon", "id;name\nc-1;Ada\n", "--delimiter ';'"],
+    ["a semicolon and quotes", '\ufeff"id";"name"\n"c-1";"Ada"\n', "--delimiter ';'"],
+    ["a tab", "id\tname\nc-1\tAda\n", "--delimiter tab"],
+  ] as const) {
+    it(`are told apart from those with commas: ${what}`, async (t) => {
+      const { svc, cwd, sent } = await bulkStage(t, []);
+      await writeFile(join(cwd, "people.csv"), table);
+      const { exit, err } = await svc("router map-clients people.csv --column id --cluster eu-1 --quiet");
+      assert.deepEqual([exit, sent()], [2, []]);
+      assert.ok(err.includes(`  Is another character between its cells? Then name it: ${hint}\n`), err);
+      assert.match(
+        err,
+        /^error: (There is no column "id"|The CSV cannot be read: more stands behind the closing quote)/,
+      );
+    });
+  }
+
+  for (const [argv, message] of [
+    ["rows.tsv --delimiter ;", "--delimiter goes with csv"],
+    ["rows.txt --input-format lines --delimiter ;", "--delimiter goes with csv"],
+    ["rows.csv --delimiter ;;", '--delimiter takes one character or tab, and no quote or line break: not ";;"'],
+    ['rows.csv --delimiter "', '--delimiter takes one character or tab, and no quote or line break: not """'],
+  ] as const) {
+    it(`are not asked for by ${argv}`, async (t) => {
+      const { svc, sent } = await bulkStage(t, []);
+      const { exit, err } = await svc(
+        `router map-clients ${argv} --column 1 --cluster eu-1`.replace(/(lines.*) --column 1/, "$1"),
+      );
+      assert.deepEqual([exit, err.split("\n")[0], sent()], [2, `error: ${message}`, []]);
+    });
+  }
+});

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { createClient, ServiceError } from "../../src/client/index.ts";
+import { emulator } from "../support/emulator.ts";
+
+/** What a test runner prints of a call that fails: its stack begins with name and message. */
+async function printed(call: Promise<unknown>): Promise<string> {
+  const error = await call.then(
+    () => assert.fail("It did not fail"),
+    (cause: Error) => cause,
+  );
+  assert.ok(error.stack?.startsWith(`${error.name}: ${error.message}\n`), error.stack);
+  return `${error.name}: ${error.message}`;
+}
+
+describe("what a test runner prints of a call that failed", () => {
+  it("says which call the service refused, and how, without the secrets of its path", async (t) => {
+    const { clusters, routerUrl, token } = await emulator(t);
+    const [{ url, clientId, clientSecret }] = clusters as [(typeof clusters)[number]];
+    const client = createClient({
+      baseUrls: { router: routerUrl, contracts: url, emulator: routerUrl },
+      credentials: { clientId, clientSecret, controlToken: token },
+    });
+    t.after(() => client.close());
+    assert.deepEqual(
+      await Promise.all([
+        printed(client.call("contracts.status", { params: { composite_id: "T-9" } })),
+        printed(client.call("invitations.accept", { params: { token: "s3cr3t" } })),
+        printed(client.call("snapshots.restore", { params: { name: "gone" } })),
+      ]),
+      [
+        "ServiceError: contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)",
+        "ServiceError: invitations.accept: 404 No invitation has this token. (POST /_emulator/invitations/by_token/[redacted]/accept)",
+        "ServiceError: snapshots.restore: 404 No snapshot is called gone; there are: none. (POST /_emulator/snapshots/gone/restore)",
+      ],
+    );
+    await assert.rejects(client.call("contracts.status", { params: { composite_id: "T-9" } }), (error) => {
+      assert.ok(error instanceof ServiceError);
+      const { operation, method, path, status, problem } = error;
+      assert.deepEqual(
+        [operation, method, path, status, problem.message],
+        ["contracts.status", "GET", "/api/v2.1/public/contracts/T-9/status", 404, "Not found."],
+      );
+      return true;
+    });
+  });
+
+  it("says which call got no answer, or one that cannot be read, and which option allows more", async (t) => {
+    const on = (listener: RequestListener, options?: object) => answering(t, listener, options);
+    const large = (_: unknown, response: { end(text: string): void }) =>
+      response.end(`{"database":"${"x".repeat(99)}"}`);
+    const calls: readonly [options: object, listener: RequestListener, expected: RegExp][] = [
+      [
+        {},
+        (request) => void request.socket.destroy(),
+        /^NetworkError: health\.show: Failed to reach http:\S+ the connection was cut \(\w+\)\.$/,
+      ],
+      [
+        { timeoutMs: 50 },
+        () => {},
+        /^NetworkError: health\.show: Failed to reach \S+ no answer in time, which is 50 ms \(ETIMEDOUT\)\. Allow more with timeoutMs\.$/,
+      ],
+      [
+        { maxAnswerBytes: 9 },
+        large,
+        /^AnswerTooLarge: health\.show: Failed to read .* Allow more with maxAnswerBytes\.$/,
+      ],
+      [
+        {},
+        (_, response) => void response.end("<html>"),
+        /^UnreadableAnswer: health\.show: Expected JSON, but the service answered 200 with HTML\.$/,
+      ],
+      [
+        { retries: 1, maxWaitMs: 100 },
+        (_, response) => void response.writeHead(429, { "retry-after": "7" }).end(),
+        /^WaitTooLong: health\.show: The service asks to wait 7 s; at most 100 ms are allowed\. Allow more with maxWaitMs\.$/,
+      ],
+    ];
+    for (const [options, listener, expected] of calls) {
+      const client = await on(listener, { retries: 0, ...options });
+      assert.match(await printed(client.call("health.show")), expected);
+    }
+  });
+
+  it("says which call lacks credentials, and which options are theirs", async (t) => {
+    const client = await answering(t, () => {}, { credentials: { clientId: "id-1" } });
+    assert.deepEqual(
+      await Promise.all([
+        printed(client.call("contracts.status", { params: { composite_id: "T-9" } })),
+        printed(client.call("clock.show")),
+      ]),
+      [
+        "NoCredentials: contracts.status: This call needs api-key credentials: the client secret is missing. Give createClient credentials.clientId and credentials.clientSecret.",
+        "NoCredentials: clock.show: This call needs control-token credentials. Give createClient credentials.controlToken.",
+      ],
+    );
+  });
+
+  it("says which stream broke off", async (t) => {
+    const client = await answering(t, (_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).write("data: nonsense\n\n");
+    });
+    const events = await client.call("events.watch");
+    const read = async () => {
+      for await (const _ of events as AsyncIterable<unknown>);
+    };
+    assert.equal(await printed(read()), "UnreadableAnswer: events.watch: The service sent an event that is not JSON.");
+  });
+
+  it("says that the client is closed, at once, of calls after that and of those under way", async (t) => {
+    const client = await answering(t, () => {}, { retries: 3 });
+    const underWay = printed(client.call("health.show"));
+    // It is on its way now.
+    await new Promise((turn) => setImmediate(turn));
+    await client.close();
+    const closed = "Error: health.show: the client is closed: make its calls before client.close()";
+    assert.deepEqual([await underWay, await printed(client.call("health.show"))], [closed, closed]);
+  });
+});
+
+/** A client of services that all answer so. */
+async function answering(t: TestContext, listener: RequestListener, options: object = {}) {
+  const server = createServer(listener);
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const baseUrls = { router: url, contracts: url, emulator: url };
+  const client = createClient({ baseUrls, credentials: { controlToken: "c" }, ...options });
+  t.after(() => {
+    void client.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return client;
+}

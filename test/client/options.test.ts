@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createClient } from "../../src/client/index.ts";
+
+const made = (options?: object) => () => createClient(options as Parameters<typeof createClient>[0]);
+const baseUrls = { router: "http://127.0.0.1:1" };
+
+describe("the options of a client", () => {
+  for (const [what, options, message] of [
+    ["is misspelt", { baseUrl: {} }, 'there is no option "baseUrl". Did you mean baseUrls?'],
+    [
+      "is misspelt, of an address",
+      { baseUrls: { contract: "x" } },
+      'baseUrls: there is no option "contract". Did you mean contracts?',
+    ],
+    [
+      "is misspelt, of the credentials",
+      { baseUrls, credentials: { clientID: "x" } },
+      'credentials: there is no option "clientID". Did you mean clientId?',
+    ],
+    ["is missing", {}, "baseUrls: name at least one of router, contracts, emulator"],
+    ["is missing, as all are", undefined, "baseUrls: name at least one of router, contracts, emulator"],
+    [
+      "comes from a variable that is not set",
+      { baseUrls: { router: undefined } },
+      "baseUrls: name at least one of router, contracts, emulator",
+    ],
+    [
+      "is no URL",
+      { baseUrls: { router: "localhost:4010" } },
+      "baseUrls.router: a URL that begins with http:// or https:// is needed",
+    ],
+    ["is no amount", { baseUrls, timeoutMs: "5s" }, "timeoutMs takes a number that is not negative"],
+  ] as const) {
+    it(`are refused where one ${what}`, () => {
+      assert.throws(made(options), { name: "TypeError", message: `createClient: ${message}` });
+    });
+  }
+});
+
+describe("the arguments of a call", () => {
+  const client = createClient({ baseUrls });
+  const call = (id: string, args?: object, options?: object) =>
+    (client.call as (...given: unknown[]) => Promise<unknown>)(id, args, options);
+
+  for (const [what, given, message] of [
+    [
+      "is called by nobody",
+      ["contracts.statu"],
+      "No operation is called contracts.statu. Did you mean contracts.status?",
+    ],
+    [
+      "is called by nobody, though others of its resource are",
+      ["organizations.nope"],
+      "No operation is called organizations.nope. Those of its resource: organizations.entities, organizations.types.",
+    ],
+    ["is called by nobody, like no other", ["nope"], "No operation is called nope. operationIds names them all."],
+    ["takes no body", ["health.show", { body: 1 }], "health.show: body: the operation takes none"],
+    [
+      "takes no such part",
+      ["health.show", { param: {} }],
+      'health.show: there is no option "param". Did you mean params?',
+    ],
+    [
+      "takes no such option",
+      ["health.show", {}, { timeout: 1 }],
+      'health.show: the options of a call: there is no option "timeout". Did you mean timeoutMs?',
+    ],
+    [
+      "is of a service whose address is not known",
+      ["clock.show"],
+      "clock.show needs baseUrls.emulator, which createClient was not given",
+    ],
+  ] as const) {
+    it(`are refused where the operation ${what}`, async () => {
+      await assert.rejects(call(...(given as [string])), { message });
+    });
+  }
+});

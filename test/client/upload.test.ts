@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createClient } from "../../src/client/index.ts";
+import { textOf } from "../../src/client/response.ts";
+import { emulator } from "../support/emulator.ts";
+
+it("a program uploads a file to its signed URL, and downloads it, by two calls each", async (t) => {
+  const { url, clientId, clientSecret } = (await emulator(t)).clusters[0]!;
+  const client = createClient({ baseUrls: { contracts: url }, credentials: { clientId, clientSecret } });
+  t.after(() => client.close());
+
+  const file = { filename: "note.txt", content_type: "text/plain" };
+  const { files } = await client.call("files.initialize", { body: { files: [file] } });
+  const [{ file_id, upload_url }] = files as [(typeof files)[number]];
+  const body = Buffer.from("some words");
+  await client.call("storage.put", { body }, { url: upload_url, contentType: file.content_type });
+
+  const { signed_url } = await client.call("files.show", { params: { file_id } });
+  const bytes = await client.call("storage.get", {}, { url: signed_url });
+  assert.equal(await textOf(bytes as AsyncIterable<Uint8Array>), "some words");
+
+  const lost = client.call("storage.put", { body });
+  await assert.rejects(lost, { message: "storage.put needs the option url: the signed URL" });
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { bothSign, draft, made, paper } from "../../../support/contracts.ts";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRefused } from "../../../support/refused.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+
+const base = "/api/v2.1/public";
+const party = `${base}/counter_parties/1`;
+const office = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
+
+/** A contract of each kind whose data can be changed, with a counterparty and a key pointer. */
+async function arranged({ api }: TestEmulator): Promise<void> {
+  await draft(api, bothSign);
+  const body = await paper({ intake_form_data: { purpose: "Joint project" } });
+  await made(api("POST", `${base}/contracts/upload_review_contracts/`, { body }));
+  await api("POST", `${party}/addresses/`, { body: office });
+  const pointer = { key_pointer_field_name: "purpose", value: "Sales" };
+  await api("POST", `${base}/contracts/T-2/key_pointers/bulk`, { body: { key_pointers: [pointer] } });
+}
+
+describe("A request that changes nothing is answered as any other, and writes and tells nothing:", () => {
+  const requests: [method: string, path: string, body: object][] = [
+    ["PATCH", `${base}/contracts/T-1/contract_data`, { data: {} }],
+    ["PATCH", `${base}/contracts/T-1/contract_data`, { data: { seats: 3 } }],
+    ["PATCH", `${base}/contracts/T-2/intake_form/response`, {}],
+    ["PATCH", `${base}/contracts/T-2/intake_form/response`, { purpose: "Joint project" }],
+    ["POST", `${base}/contracts/T-1/external_metadata`, { external_metadata: {} }],
+    ["PATCH", party, {}],
+    ["PATCH", party, { name: "Acme Inc.", custom_fields: {} }],
+    ["PATCH", `${party}/contacts/1/`, { email: "jo@acme.example" }],
+    ["PATCH", `${party}/contacts/bulk/`, { contacts: [{ id: 1, is_primary: true }] }],
+    ["PATCH", `${party}/addresses/1/`, office],
+    [
+      "POST",
+      `${base}/contracts/T-2/key_pointers/bulk`,
+      { key_pointers: [{ key_pointer_field_name: "purpose", value: "Sales" }] },
+    ],
+    ["PATCH", `${base}/contracts/T-2/key_pointers/1`, { value: "Sales" }],
+  ];
+  for (const [method, path, body] of requests) {
+    it(`${method} ${path} ${JSON.stringify(body)}`, async (t) => {
+      const on = await emulator(t);
+      await arranged(on);
+      const { status, body: answer } = await on.api(method, path, { body });
+      assert.equal(status, 200, JSON.stringify(answer));
+      await assertRefused(on, () => on.api(method, path, { body }), { status, body: answer });
+    });
+  }
+
+  it("the first metadata is told as created, though nothing came with the contract or by an earlier write", async (t) => {
+    const on = await emulator(t);
+    const told = await subscribe(t, on, ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"]);
+    const { id } = await draft(on.api, { external_metadata: {} });
+    const write = (external_metadata: object) =>
+      on.api("POST", `${base}/contracts/${id}/external_metadata`, { body: { external_metadata } });
+    await write({});
+    assert.deepEqual(activitiesTold(await told()), []);
+    await write({ id: "deal-42" });
+    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_EXTERNAL_METADATA_CREATED"]);
+  });
+});

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { promisify } from "node:util";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { shippedBundle } from "../../support/shipped.ts";
+
+/** Each use has an emulator of its own, which is closed at its end; told are the timers that keep the process going then. */
+const program = `
+const { startEmulator } = await import(process.argv[1]);
+const file = process.argv[2];
+
+const used = {
+  nothing: async () => {},
+  snapshot: (emulator) => emulator.snapshot(),
+  restore: async (emulator) => emulator.restore(await emulator.snapshot()),
+  "refused restore": async (emulator) => {
+    const { name } = await emulator.snapshot();
+    await emulator.restore(name + "-gone").catch(() => {});
+  },
+  diff: async (emulator) => {
+    await emulator.snapshot("drafted");
+    await asked(emulator, "GET", "snapshots/drafted/diff");
+    await asked(emulator, "GET", "snapshots/drafted");
+  },
+  fork: async (emulator) => (await emulator.fork()).close(),
+  reset: (emulator) => asked(emulator, "POST", "reset"),
+  import: async (emulator) => asked(emulator, "PUT", "state", await asked(emulator, "GET", "state")),
+  rewind: async (emulator) => {
+    await asked(emulator, "POST", "workspaces", '{"name":"Acme"}');
+    await emulator.rewind({ steps: 1 });
+  },
+  "start from a file": async () => {},
+  "move of time, watched": async (emulator) => {
+    const end = emulator.watch(() => {});
+    await emulator.clock.advance({ by: "PT1H" });
+    await end();
+  },
+};
+const options = { rewind: { file }, "start from a file": { from: file, file: file + ".copy" } };
+
+const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+const left = {};
+for (const [name, use] of Object.entries(used)) {
+  const before = timers();
+  const emulator = await startEmulator({ clock: { mode: "manual" }, ...options[name] });
+  await use(emulator);
+  await emulator.close();
+  left[name] = timers() - before;
+}
+console.log(JSON.stringify(left));
+
+async function asked({ controlUrl, token }, method, path, body) {
+  const headers = { authorization: "Bearer " + token, "content-type": "application/json", connection: "close" };
+  const answer = await fetch(controlUrl + "/" + path, { method, headers, body });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(method + " " + path + ": " + text);
+  return text;
+}
+`;
+
+describe("a process whose emulators are closed", () => {
+  it("has no timer left that it would wait for, whatever was done with them", async (t) => {
+    const argv = [join(shippedBundle(), "emulator.js"), join(await testFolder(t), "state.json")];
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program, ...argv]);
+    const uses = ["nothing", "snapshot", "restore", "refused restore", "diff", "fork", "reset", "import", "rewind"];
+    const all = [...uses, "start from a file", "move of time, watched"];
+    assert.deepEqual(JSON.parse(stdout), Object.fromEntries(all.map((use) => [use, 0])));
+  });
+});

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { mkdir, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { makeFolder } from "../../src/files/make-folder.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { runCli } from "../support/cli/run-cli.ts";
+
+const codeOf = (error: NodeJS.ErrnoException) => error.code;
+
+describe("a folder that is made", () => {
+  it("is made with those above it, for its owner alone, and tells the topmost that is new", async (t) => {
+    const cwd = await testFolder(t);
+    assert.equal(await makeFolder(join(cwd, "a", "b", "c")), join(cwd, "a"));
+    assert.equal(await makeFolder(join(cwd, "a", "b", "d")), join(cwd, "a", "b", "d"));
+    assert.equal(await makeFolder(join(cwd, "a", "b")), undefined);
+    assert.equal((await stat(join(cwd, "a", "b"))).mode & 0o777, 0o700);
+  });
+
+  it("may be there already behind a link; a file in its place or above it is refused", async (t) => {
+    const cwd = await testFolder(t);
+    await mkdir(join(cwd, "real"));
+    await symlink("real", join(cwd, "link"));
+    await symlink("nowhere", join(cwd, "dangling"));
+    await writeFile(join(cwd, "file"), "");
+    assert.equal(await makeFolder(join(cwd, "link")), undefined);
+    const codes = ["file", "file/below", "dangling"].map((name) => makeFolder(join(cwd, name)).then(() => "", codeOf));
+    assert.deepEqual(await Promise.all(codes), ["EEXIST", "ENOTDIR", "EEXIST"]);
+  });
+
+  it("is made once by many at once", async (t) => {
+    const cwd = await testFolder(t);
+    const all = Array.from({ length: 20 }, () => makeFolder(join(cwd, "a", "b")));
+    await Promise.all(all);
+    assert.ok((await stat(join(cwd, "a", "b"))).isDirectory());
+  });
+
+  it("is refused at once where none can be made although its parent is there", {
+    skip: process.platform !== "linux" && "there is no /proc here",
+  }, async () => {
+    const codes = ["/proc/none", "/proc/none/below"].map((path) => makeFolder(path).then(() => "", codeOf));
+    assert.deepEqual(await Promise.all(codes), ["ENOENT", "ENOENT"]);
+    const { exit, err } = await runCli("config set router_url http://r.example", {
+      cwd: "/proc",
+      env: { SVC_CONFIG_DIR: "/proc/none" },
+    });
+    assert.deepEqual(
+      [exit, err.split("\n")[0]],
+      [1, "error: Couldn't write /proc/none/profiles.json: there is no such folder or file (ENOENT)."],
+    );
+  });
+});

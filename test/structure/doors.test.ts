@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { strictnesses } from "../../src/api/strictnesses.ts";
+import { shippedBundle } from "../support/shipped.ts";
+
+/** Names that stand at run time, as published types declare them. */
+const valuesIn = (types: string): string[] =>
+  [...types.matchAll(/^export (?:declare )?(?:abstract )?(?:class|const|function) (\w+)/gm)].map(([, name]) => name!);
+
+describe("a door of the package", () => {
+  for (const door of ["emulator", "client", "webhooks"]) {
+    it(`has at run time what its types promise, and nothing else: ${door}`, async () => {
+      const bundle = join(shippedBundle(), door);
+      const imported = Object.keys(await import(`${bundle}.js`)).sort();
+      const required = Object.keys(createRequire(import.meta.url)(`${bundle}.cjs`)).sort();
+      for (const kind of ["ts", "cts"]) {
+        const published = valuesIn(readFileSync(`${bundle}.d.${kind}`, "utf8")).sort();
+        assert.deepEqual({ imported, required }, { imported: published, required: published });
+      }
+    });
+  }
+
+  it("says which leniencies an emulator may be strict about", () => {
+    const types = readFileSync(join(shippedBundle(), "emulator.d.ts"), "utf8");
+    assert.ok(types.includes(`Leniencies to turn off: ${strictnesses.join(", ")}.`));
+  });
+});
