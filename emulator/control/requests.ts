@@ -14,14 +14,19 @@ interface Filters {
   readonly operation?: string | undefined;
   readonly status?: number | undefined;
   readonly since?: string | undefined;
-  readonly changes?: boolean | undefined;
+  readonly reads: boolean;
   readonly id?: number | undefined;
 }
 
 export const requestHandlers = {
   "requests.list": ({ query }, { requestLog }) => {
-    const matching = requestLog.list().filter(filterOf(query));
-    return { items: matching.slice(-query.limit).map(requestRecord), total: matching.length };
+    const matching = requestLog.list().filter(filterOf({ ...query, reads: true }));
+    const listed = matching.filter(filterOf(query));
+    return {
+      items: listed.slice(-query.limit).map(requestRecord),
+      total: listed.length,
+      reads_left_out: matching.length - listed.length,
+    };
   },
 
   "requests.watch": ({ query }, { requestLog, request }) => watched(requestLog, filterOf(query), request.signal),
@@ -35,14 +40,14 @@ export const requestHandlers = {
 /** Only reads the control plane: nothing goes on by it, and whoever follows what goes on reads again at each event. */
 export const isOwnRead = ({ service, method }: LoggedRequest): boolean => service === "emulator" && method === "GET";
 
-function filterOf({ service, operation, status, since, changes, id }: Filters): (entry: LoggedRequest) => boolean {
+function filterOf({ service, operation, status, since, reads, id }: Filters): (entry: LoggedRequest) => boolean {
   const from = since === undefined ? undefined : Date.parse(since);
   return (entry) =>
     (service === undefined || entry.service === service) &&
     (operation === undefined || entry.operation === operation) &&
     (status === undefined || entry.status === status) &&
     (from === undefined || entry.at >= from) &&
-    (!changes || !isOwnRead(entry)) &&
+    (reads || !isOwnRead(entry)) &&
     (id === undefined || entry.id === id);
 }
 

@@ -1,5 +1,6 @@
 import { spanOf } from "../../src/api/trace-span.ts";
 import type { Wall } from "../../src/base/clock.ts";
+import { counted } from "../../src/base/counted.ts";
 import { type Attributes, otlpDocument } from "../../src/base/otlp.ts";
 import { svcVersion } from "../../src/base/version.ts";
 import type { Collector, Exported } from "../http/outgoing/collector.ts";
@@ -119,7 +120,9 @@ class Exporter implements TraceExport {
     this.#queue.clear();
     await collector.close();
     if (lost > 0)
-      log(`${lost} spans were not sent to ${collector.origin}: ${this.#trouble ?? "there was no time left"}`);
+      log(
+        `${counted(lost, "span was", "spans were")} not sent to ${collector.origin}: ${this.#trouble ?? "there was no time left"}`,
+      );
   }
 
   #add(name: string | undefined): void {

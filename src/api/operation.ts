@@ -70,9 +70,20 @@ export type Auth = "none" | "api-key" | "cluster-key" | "cluster-key-or-bearer" 
 
 /**
  * A column of a table: the path of its field. Where a window is too narrow, columns with `cut` are shortened, those of
- * 1 first; then the last ones are left out. Without it a value is shown whole: half an identifier is none.
+ * 1 first, and the last ones are left out. Without it a value is shown whole: half an identifier is none.
  */
-export type Column = string | { readonly name: string; readonly cut: 1 | 2 | 3 };
+export type Column =
+  | string
+  | {
+      readonly name: string;
+      readonly cut?: 1 | 2 | 3;
+      /** So many characters of it say something, where it is cut. */
+      readonly least?: number;
+      /** What is missing of it then, where that is not the end. */
+      readonly omits?: "start" | "middle";
+      /** What the command is run for: others are left out before it. */
+      readonly purpose?: true;
+    };
 
 /** What the command of an operation cannot derive from its declaration; `by` names a hand-written command instead. */
 export type Cli =
@@ -126,6 +137,8 @@ export interface Operation {
   readonly responses: Readonly<Record<number, ResponseBody>>;
   /** Beside those that the service declares for all its operations. */
   readonly failures: readonly FailureCode[];
+  /** The command that lists what it may refuse as unknown, where its path does not say what that is. */
+  readonly unknownIsIn?: string;
   /** What is not there is refused by 403, as what may not be done is. */
   readonly hidesMissing?: true;
   readonly emits?: readonly Activity[];

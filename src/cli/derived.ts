@@ -1,5 +1,6 @@
 import type { Callable, Operation } from "../api/operation.ts";
 import { resources } from "../api/resources.ts";
+import { counted } from "../base/counted.ts";
 import { isObject } from "../base/object.ts";
 import { type CallArguments, CheckedCall } from "../client/checked-call.ts";
 import type { Client } from "../client/client.ts";
@@ -14,6 +15,7 @@ import { nothingFound } from "./nothing-found.ts";
 import { checkFields } from "./output/output.ts";
 import { allParts, firstPart, noteRest, pastEnd } from "./pages.ts";
 import { argumentsOf, usageOfProblems } from "./parse/arguments.ts";
+import { unknownFields } from "./parse/unknown-fields.ts";
 import { confirmName, confirmYes } from "./prompt/confirm.ts";
 import { withSpinner } from "./terminal/spinner.ts";
 
@@ -71,6 +73,10 @@ export async function call<Value = unknown>(
   const isChecked = !sign && !reads && !globals.verbose && !mustValidate(spec, input);
   const operation = isChecked ? outlineOf(spec) : await loadOperation(spec);
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
+  const declared = operation.request.body;
+  if (declared && "schema" in declared && (input.flags.set ?? input.flags.data) !== undefined) {
+    for (const line of unknownFields(declared.schema, given.body)) await context.output.warn(`warning: ${line}`);
+  }
   const asked = checked(spec, operation, { ...given, query: { ...query, ...given.query } });
   const whole = spec.paged
     ? asked.with({ query: firstPart(spec.paged, asked.args.query ?? {}, input.flags.all === true) })
@@ -78,6 +84,9 @@ export async function call<Value = unknown>(
   const ready = sign ? await sign(whole) : whole;
 
   const file = input.flags.output as string | undefined;
+  if (isBinary(spec) && input.flags["dry-run"] !== true) {
+    (await import("./output/file.ts")).refuseBytesOnTerminal(context.host, file);
+  }
   if (file !== undefined && file !== "-") {
     const inputs = [input.flags.data, input.flags.file] as (string | undefined)[];
     await (await import("./output/file.ts")).checkedOutput(context.host, file, "--output", { inputs });
@@ -110,7 +119,8 @@ export async function call<Value = unknown>(
       if (secrets) await masked(answer.value, secrets, context);
       await report(answer, context);
       const query = changed.args.query ?? {};
-      const lack = await lackOf(spec, answer.value, query, { client, signal });
+      // It would be asked for nothing where nothing is said.
+      const lack = context.globals.quiet ? undefined : await lackOf(spec, answer.value, query, { client, signal });
       if (outcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(outcome(changed));
       } else await show(spec, operation, answer, input, context, lack);
@@ -119,6 +129,10 @@ export async function call<Value = unknown>(
     },
   };
 }
+
+/** A type with a character set is text. */
+const isBinary = ({ answers }: CommandSpec): boolean =>
+  Object.values(answers).some((answer) => answer.kind === "bytes" && !/^text\/|charset=/.test(answer.mediaType));
 
 async function masked(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
   const fields = isObject(value) ? value : {};
@@ -210,9 +224,7 @@ const filtersIn = ({ flags }: CommandSpec, given: Input["flags"]): string[] =>
 const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
 const movedNote = (count: number): string =>
-  count === 1
-    ? "1 identifier was mapped to another cluster before and has been moved"
-    : `${count} identifiers were mapped to another cluster before and have been moved`;
+  `${counted(count, "identifier was", "identifiers were")} mapped to another cluster before and ${count === 1 ? "has" : "have"} been moved`;
 
 /** Notes of an answer that is good all the same. */
 async function report({ headers, drift }: Answer, { output, globals }: Context): Promise<void> {

@@ -1,4 +1,5 @@
 import { redactText } from "../api/secrets.ts";
+import { mayExpectTls, tlsTrouble } from "../base/tls-trouble.ts";
 import {
   AnswerTooLarge,
   InvalidArguments,
@@ -112,15 +113,7 @@ export function explain(error: unknown): Explanation {
   if (error instanceof ProxyTrouble)
     return say(proxyFailureKind(error), "proxy", error.message, { hint: proxyHint(error) });
   if (error instanceof NetworkError) {
-    const isCertificate = /CERT|VERIFY|SIGNED/.test(error.code);
-    const hint = isCertificate
-      ? "Behind a proxy that inspects traffic, name its certificate in NODE_EXTRA_CA_CERTS."
-      : error.mayBeDone
-        ? "It may have been done all the same: look before you send it again."
-        : error.code === "ETIMEDOUT"
-          ? "Run it again later, or allow more with --timeout."
-          : "Check the address and that the service is up.";
-    return say(error.mayBeDone ? "failed" : "temporary", "network", error.message, { hint });
+    return say(error.mayBeDone ? "failed" : "temporary", "network", error.message, { hint: networkHint(error) });
   }
   if (error instanceof WaitTooLong) {
     const hint = "Run it again later, or allow more with --max-wait.";
@@ -169,6 +162,18 @@ function failureKindOf({ status }: ServiceError): FailureKind {
   if (status === 404) return "not-found";
   if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";
   return "failed";
+}
+
+function networkHint({ code, origin, mayBeDone }: NetworkError): string {
+  const trouble = tlsTrouble(code);
+  if (trouble === "self-signed" || trouble === "unknown-authority") {
+    return "Name the file of its certificate, or behind a proxy that inspects traffic that of the proxy's, in NODE_EXTRA_CA_CERTS.";
+  }
+  if (mayBeDone) return "It may have been done all the same: look before you send it again.";
+  if (code === "ETIMEDOUT") return "Run it again later, or allow more with --timeout.";
+  return mayExpectTls(origin, code)
+    ? "Check the address, which begins with https:// where TLS is spoken, and that the service is up."
+    : "Check the address and that the service is up.";
 }
 
 const proxyFailureKind = ({ status }: ProxyTrouble): FailureKind =>

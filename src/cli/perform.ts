@@ -2,7 +2,7 @@ import { namesCollector } from "../base/otel-settings.ts";
 import { NetworkError, ServiceError } from "../client/errors.ts";
 import type { CommandDeclaration } from "../derive/command-spec.ts";
 import type { Command, Context, Input } from "./command.ts";
-import { declarationsOf } from "./command-tree.ts";
+import { withNextMove, withWhatThereIs } from "./connection/what-there-is.ts";
 import { createContext } from "./context.ts";
 import type { Declared } from "./declared.ts";
 import { runDerived } from "./derived.ts";
@@ -73,27 +73,14 @@ async function carriedOut(declaration: Declared, input: Input, context: Context)
       if ("operation" in declaration) return await runDerived(declaration, whole, context);
       return await (await writtenCommand(declaration.words)).run(whole, context, declaration.spec);
     } catch (error) {
-      if (!(error instanceof InputRequired)) throw await withEnded(await withList(error, declaration), context);
+      if (!(error instanceof InputRequired)) {
+        const known = await withWhatThereIs(error, declaration, whole);
+        throw await withEnded(withNextMove(known, whole), context);
+      }
       given = await supplemented(declaration, given, error, context);
     }
   }
 }
-
-/** What is not there is said to be missing by its service; the list beside the command says what there is. */
-async function withList(error: unknown, declaration: Declared): Promise<unknown> {
-  if (!(error instanceof ServiceError) || error.problem.hint !== undefined) return error;
-  const spec = "operation" in declaration ? declaration : declaration.spec;
-  const isHidden = error.status === 403 && spec?.hidesMissing === true;
-  if (error.status !== 404 && !isHidden) return error;
-  const { words } = declaration;
-  const list = [...words.slice(0, -1), "list"];
-  const known = await declarationsOf(words[0]!);
-  const isThere = known.some((one) => one.words.join(" ") === list.join(" "));
-  const more = { ...(isHidden && { hint: hiddenHint }), ...(isThere && words.at(-1) !== "list" && { next: list }) };
-  return Object.keys(more).length > 0 ? new PartialFailure(error, [], more) : error;
-}
-
-const hiddenHint = "It says so of what is not there, or of another workspace, and where the user may not see it.";
 
 /** Where nobody answers any more, this folder may know of who does; and who refuses may be another than was meant. */
 async function withEnded(error: unknown, context: Context): Promise<unknown> {

@@ -1,4 +1,5 @@
 import { lookupTable } from "../base/lookup-table.ts";
+import { type TlsTrouble, tlsReason, tlsTrouble } from "../base/tls-trouble.ts";
 import { AnswerTooLarge, InvalidArguments, NetworkError, ProxyTrouble } from "./errors.ts";
 import { TooMuch } from "./limits.ts";
 import { type ForwardProxy, TunnelFailed } from "./proxy.ts";
@@ -23,15 +24,15 @@ const reasons = lookupTable<string>({
   UND_ERR_CONNECT_TIMEOUT: "no connection in time",
   UND_ERR_HEADERS_TIMEOUT: "no answer in time",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer was cut short",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an unknown authority",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is signed by an unknown authority",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an unknown authority",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
-  CERT_HAS_EXPIRED: "its certificate has expired",
 });
 
-/** Certificate failures a corporate proxy causes; NODE_EXTRA_CA_CERTS cures them. */
-const certificateCodes = Object.keys(reasons).filter((code) => /CERT|VERIFY|SIGNED/.test(code));
+const ofTls: Readonly<Record<TlsTrouble, string>> = {
+  "no-tls": "what listens there does not speak TLS; does its address begin with http:// instead of https://?",
+  "self-signed": "its certificate is self-signed",
+  "unknown-authority": "its certificate is signed by an unknown authority",
+  expired: "its certificate has expired",
+  "other-host": "its certificate is for another host",
+};
 
 /** No connection was made: nobody can have read the request. */
 const unconnected: ReadonlySet<string> = new Set([
@@ -42,7 +43,7 @@ const unconnected: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
-const neverSent: ReadonlySet<string> = new Set([...unconnected, ...certificateCodes]);
+const neverSent = (code: string): boolean => unconnected.has(code) || tlsTrouble(code) !== undefined;
 
 /** What to throw for what undici threw, or a limit: InvalidArguments, or a NetworkError in words. */
 export function failureOf(attempt: FailedRequest, error: unknown): Error {
@@ -62,7 +63,7 @@ export function failureOf(attempt: FailedRequest, error: unknown): Error {
   // Through a proxy only the proxy itself is connected to.
   if (proxy && unconnected.has(code)) return unreached(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
-  const mayBeDone = isSent && !repeatable && !neverSent.has(code);
+  const mayBeDone = isSent && !repeatable && !neverSent(code);
   if (code === "UND_ERR_HEADERS_OVERFLOW") {
     return tooLarge("its headers are larger than 16 KiB", false);
   }
@@ -101,12 +102,12 @@ function unreached(proxy: ForwardProxy, cause: unknown): ProxyTrouble {
 const isUnsendable = (error: unknown): error is Error =>
   (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
 
-/** Codes of TLS: something listens, and is another kind of service. */
-function ofProtocol(code: string, message: string | undefined): string {
-  if (code === "EPROTO" || code.startsWith("ERR_SSL_")) {
-    return "what listens there does not speak TLS; does its address begin with http:// instead of https://?";
-  }
-  return message || code;
+/** What TLS says of itself is several lines long. */
+function ofProtocol(code: string, error: { message?: string }): string {
+  const trouble = tlsTrouble(code);
+  if (trouble !== undefined) return ofTls[trouble];
+  if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed there: ${tlsReason(error)}`;
+  return error.message || code;
 }
 
 function reasonOf(error: unknown): { code: string; reason: string } {
@@ -115,5 +116,5 @@ function reasonOf(error: unknown): { code: string; reason: string } {
   const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";
   if (cause.name === "HTTPParserError")
     return { code: cause.code ?? "HPE", reason: "what listens there does not speak HTTP" };
-  return { code, reason: reasons[code] ?? ofProtocol(code, cause.message) };
+  return { code, reason: reasons[code] ?? ofProtocol(code, cause) };
 }

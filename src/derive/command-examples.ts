@@ -1,4 +1,5 @@
 import type { Operation, RequestBody } from "../api/operation.ts";
+import { lookupTable } from "../base/lookup-table.ts";
 import { isObject } from "../base/object.ts";
 import { placeholders } from "../base/url-template.ts";
 import type { CommandExample, FlagSpec } from "./command-spec.ts";
@@ -36,10 +37,30 @@ export function exampleOf(
   const confirmed = isByName ? ["--confirm", ...positionals.slice(0, 1)] : [];
   return {
     title: example.title,
-    argv: [...words, ...positionals, ...fromFlags(({ in: place }) => place !== "body"), ...body, ...confirmed],
+    argv: [
+      ...words,
+      ...positionals,
+      ...fromFlags(({ in: place }) => place !== "body"),
+      ...body,
+      ...confirmed,
+      ...keptIn(operation),
+    ],
     ...(piped ? { stdin: typeof example.body === "string" ? example.body : JSON.stringify(example.body) } : {}),
   };
 }
+
+/** The file that an answer of bytes goes into: on a terminal nobody can read them. */
+function keptIn({ responses }: Operation): string[] {
+  const names = Object.values(responses).flatMap((answer) =>
+    answer.kind === "bytes" ? (fileNames[answer.mediaType] ?? []) : [],
+  );
+  return names.slice(0, 1).flatMap((name) => ["--output", name]);
+}
+
+const fileNames = lookupTable<string>({
+  "application/pdf": "contract.pdf",
+  "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "contract.docx",
+});
 
 /** The file that a request names beside its bytes. */
 const fileNamedIn = (values: Readonly<Record<string, unknown>> | undefined): string =>

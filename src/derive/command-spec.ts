@@ -98,6 +98,8 @@ export interface CommandSpec extends CommandDeclaration {
   /** Where the answer is a part of a list. */
   readonly paged?: Paged;
   readonly confirm?: "yes" | "name";
+  /** The command that lists what it may refuse as unknown, where its path does not say what that is. */
+  readonly unknownIsIn?: string;
   /** What is not there is refused by 403, as what may not be done is. */
   readonly hidesMissing?: true;
   /** A hand-written command of the same words stands for it, and may build on it. */

@@ -45,6 +45,7 @@ export function commandOf(operation: Operation, resource: ResourceName): Command
     ...(cli.rows === undefined ? {} : { rows: cli.rows }),
     ...(paged ? { paged } : {}),
     ...(cli.confirm ? { confirm: cli.confirm } : {}),
+    ...(operation.unknownIsIn === undefined ? {} : { unknownIsIn: operation.unknownIsIn }),
     ...(operation.hidesMissing ? { hidesMissing: true } : {}),
     ...(isByHand ? { byHand: true } : {}),
   };

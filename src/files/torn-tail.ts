@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { counted } from "../base/counted.ts";
 import type { Disk } from "./disk.ts";
 import { freeName } from "./free-name.ts";
 
@@ -42,7 +43,7 @@ export async function keepTail(disk: Disk, path: string, length: number): Promis
 /** The same where the end is that of a write which a crash cut short. Returns a sentence that says so. */
 export async function keepTornTail(disk: Disk, path: string, length: number): Promise<string> {
   const kept = await keepTail(disk, path, length);
-  return `${path} ends with a write that a crash cut short (${kept.bytes} bytes). It is left out, and kept in ${kept.path}`;
+  return `${path} ends with a write that a crash cut short (${counted(kept.bytes, "byte")}). It is left out, and kept in ${kept.path}`;
 }
 
 /** Whether `keepTail` made this name, for a file of that name. */

@@ -26,6 +26,26 @@ describe("scripted trouble, from the command line", () => {
     const listed = await svc(["emulator", "fault", "list"]);
     assert.deepEqual(listed.out.trim().split("\n").at(-1)?.split("\t").slice(-2), ["2", "1"]);
     assert.equal((await svc(["emulator", "fault", "remove", "1"])).exit, 0);
+    await svc(
+      "emulator fault add --direction outgoing --effect delay --delay PT5M --webhook 3 --contract T-2 --count 4",
+    );
+    const { out } = await svc("emulator fault list --format csv");
+    const [names, values] = out.split("\r\n").map((line) => line.split(","));
+    const shown = Object.fromEntries(names!.map((name, i) => [name, values![i]]).filter(([, value]) => value !== ""));
+    assert.deepEqual(shown, {
+      id: "2",
+      direction: "outgoing",
+      effect: "delay",
+      webhook: "3",
+      contract: "2",
+      delay: "PT5M",
+      nth: "1",
+      count: "4",
+      chance: "1",
+      matched: "0",
+      hit: "0",
+    });
+    assert.equal((await svc(["emulator", "fault", "remove", "2"])).exit, 0);
     assert.deepEqual(await json(["emulator", "fault", "list"]), []);
   });
 

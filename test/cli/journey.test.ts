@@ -84,6 +84,22 @@ describe("the contract journey from the command line", () => {
     assert.deepEqual(await json("emulator requests --fields operation"), []);
   });
 
+  it("warns of a misspelt field, which the service passes over", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const right = ["contracts", "create", "--data", "-", "--set", "contract_name=x"];
+    assert.equal((await svc(right, { stdin: JSON.stringify(nda) })).err.includes("warning"), false);
+    const { exit, err } = await svc(["contracts", "create", "--data", "-", "--set", "contract_nme=x"], {
+      stdin: JSON.stringify(nda),
+    });
+    assert.deepEqual(
+      [exit, err.split("\n")[0]],
+      [
+        0,
+        "warning: contract_nme is no declared field of the body, and may be passed over. Did you mean contract_name?",
+      ],
+    );
+  });
+
   it("lets flags win over --set, and --set over --data", async (t) => {
     const { json, cwd } = await cliEmulator(t);
     await writeFile(

@@ -44,7 +44,26 @@ const refused: [string, string, RegExp][] = [
     /unknown option '--contract'\n {2}See svc contracts list --help/,
   ],
   ["a missing argument", "contracts status", /<composite-id> required\n {2}See svc contracts status --help/],
-  ["a superfluous argument", "contracts status T-1 T-2", /too many arguments/],
+  [
+    "a superfluous argument",
+    "contracts status T-1 T-2",
+    /^error: too many arguments: svc contracts status takes <composite-id> and options, not "T-2" as well\n/,
+  ],
+  [
+    "a day where a time is needed",
+    "emulator rewind --to 2040-01-01",
+    /^error: --to: An ISO time such as 2031-01-02T03:04:05Z is needed\n/,
+  ],
+  [
+    "a duration without its option",
+    "emulator clock advance 1h",
+    /^error: too many arguments: svc emulator clock advance takes options alone, not "1h" as well\n {2}Did you mean --by 1h\?\n/,
+  ],
+  [
+    "fields of a fault that do not go together",
+    "emulator fault add --direction outgoing --status 503",
+    /^error: --status means nothing for --direction outgoing; --effect must be given\n/,
+  ],
   ["a missing flag of the body", "intake create --title x", /--workflow-id is required \(or in --data\)/],
   [
     "a number that is none",

@@ -1,4 +1,5 @@
 import type { ContractStatus } from "../../../src/api/contract-statuses.ts";
+import { counted } from "../../../src/base/counted.ts";
 import { Html, html } from "../../http/page.ts";
 import type { ShownContract } from "./shown.ts";
 import { onceEach, type Turn } from "./turns.ts";
@@ -51,7 +52,7 @@ function inWords(turns: readonly Turn[]): Html {
   const people = onceEach(turns);
   const shown = people.slice(0, named).map((each) => name(each.name));
   const more = people.length - shown.length;
-  const all = more > 0 ? [...shown, html`${more} others`] : shown;
+  const all = more > 0 ? [...shown, html`${counted(more, "other")}`] : shown;
   return html`${listed(all, work === "sign" ? "and" : "or")} to ${work}`;
 }
 

@@ -1,11 +1,10 @@
 import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import errors from "undici/lib/core/errors.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Wall } from "../../../src/base/clock.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { atOnce } from "../../clock/runner.ts";
 import { Deadlines } from "./deadlines.ts";
+import { noAnswer, TooLate } from "./no-answer.ts";
 import { PostExchange } from "./post-exchange.ts";
 import { type Forbidden, forbiddenAddress, forbiddenUrl, type ReceiverRules } from "./receivers.ts";
 
@@ -84,7 +83,7 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
           leave();
           if ("status" in ended) resolve(ended);
           else if (ended.cause instanceof BrokenOff) reject(ended.cause);
-          else resolve({ error: described(ended.cause, options) });
+          else resolve({ error: noAnswer(ended.cause, origin, options) });
         });
         const leave = underWay.enter(exchange);
         agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
@@ -107,8 +106,6 @@ type Target =
 
 const placeOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
 
-class TooLate extends Error {}
-
 /**
  * Resolves a name, checks every address it stands for, and connects to just those: a name cannot mean something else
  * at the check than at the connection. It is not called for literal addresses, which `forbiddenUrl` checks.
@@ -129,39 +126,4 @@ function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunc
       callback(null, first?.address ?? "", first?.family ?? 0);
     });
   };
-}
-
-/** Words for the failures of a connection, by the code that Node or undici gives. */
-const words = lookupTable<readonly [code: string, message: string]>({
-  ECONNREFUSED: ["connection_refused", "The receiver refused the connection."],
-  ECONNRESET: ["connection_reset", "The receiver closed the connection before it had answered."],
-  EPIPE: ["connection_reset", "The receiver closed the connection before it had answered."],
-  UND_ERR_SOCKET: ["connection_reset", "The receiver closed the connection before it had answered."],
-  ENOTFOUND: ["name_not_found", "The receiver's name has no address."],
-  EAI_AGAIN: ["name_not_found", "The receiver's name has no address."],
-  EHOSTUNREACH: ["unreachable", "The receiver's address cannot be reached."],
-  ENETUNREACH: ["unreachable", "The receiver's address cannot be reached."],
-});
-
-function described(
-  error: unknown,
-  { responseTimeoutMs, connectTimeoutMs }: OutgoingOptions,
-): { code: string; message: string } {
-  if (error instanceof TooLate) {
-    const message = `The receiver did not answer within ${responseTimeoutMs / 1_000} s.`;
-    return { code: "response_timeout", message };
-  }
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code === "UND_ERR_CONNECT_TIMEOUT") {
-    const message = `The receiver did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
-    return { code: "connect_timeout", message };
-  }
-  const [name, message] = words[code] ?? [];
-  if (name !== undefined && message !== undefined) return { code: name, message };
-  const text = error instanceof Error ? error.message : String(error);
-  if (code === "address_not_allowed") return { code, message: text };
-  if (/CERT|TLS|SSL|SELF_SIGNED|ISSUER|UNABLE_TO/.test(code))
-    return { code: "tls_error", message: `${text} (${code})` };
-  if (error instanceof errors.HTTPParserError) return { code: "not_http", message: "The answer is not HTTP." };
-  return { code: "network_error", message: code ? `${text} (${code})` : text };
 }

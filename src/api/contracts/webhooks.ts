@@ -34,7 +34,10 @@ export const createWebhook = operation({
   request: { body: json(SubscriptionRequest) },
   responses: { 201: json(Subscription) },
   failures: ["developer-settings-required"],
-  cli: { command: "webhooks create", columns: ["id", { name: "title", cut: 2 }, "status", { name: "url", cut: 1 }] },
+  cli: {
+    command: "webhooks create",
+    columns: ["id", { name: "title", cut: 2 }, "status", { name: "url", cut: 1, omits: "start" }],
+  },
   basis: "specified",
   examples: [
     {
@@ -90,6 +93,7 @@ export const retriggerWebhooks = operation({
   request: { body: json(z.object({ contract_ids: z.array(z.int()).min(1).describe("Integer contract ids") })) },
   responses: { 200: json(z.strictObject({ message: z.string() })) },
   failures: ["nothing-to-re-trigger"],
+  unknownIsIn: "contracts list",
   cli: { command: "webhooks re-trigger" },
   basis: "public",
   examples: [{ title: "After an outage of the receiver", body: { contract_ids: [1, 2] } }],

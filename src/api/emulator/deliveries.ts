@@ -119,9 +119,10 @@ export const listDeliveries = operation({
     columns: [
       "id",
       "webhook_id",
-      { name: "activity", cut: 1 },
-      { name: "composite_id", cut: 3 },
-      "standing",
+      // Nearly all begin alike.
+      { name: "activity", cut: 1, least: 12, omits: "start" },
+      "composite_id",
+      { name: "standing", purpose: true },
       { name: "webhook_status", cut: 2 },
       "next_attempt_at",
     ],

@@ -55,7 +55,14 @@ export const listEmails = operation({
   cli: {
     command: "emulator emails",
     rows: "items",
-    columns: ["id", "sent_at", "purpose", "recipient", "contract_id", { name: "link", cut: 1 }],
+    columns: [
+      "id",
+      "sent_at",
+      "purpose",
+      { name: "recipient", cut: 2, least: 16 },
+      "contract_id",
+      { name: "link", cut: 1, least: 32, omits: "middle", purpose: true },
+    ],
   },
   basis: ours,
   examples: [{ title: "Who was asked to sign?", query: { purpose: "signing" } }],

@@ -137,7 +137,31 @@ export const Fault = z.strictObject({
   hit: z.int().describe("How many of those were hit"),
 });
 
-const columns = ["id", "direction", "service", "operation", "activity", "effect", "status", "matched", "hit"];
+/** Whom it hits, and how: of each fault most are empty, which a window has room for last. */
+const columns = [
+  "id",
+  "direction",
+  "service",
+  "operation",
+  "activity",
+  "effect",
+  "status",
+  "webhook",
+  "contract",
+  "attempt",
+  "method",
+  { name: "path", cut: 1, omits: "start" },
+  { name: "header", cut: 2 },
+  "latency_ms",
+  "reset",
+  "truncated",
+  "delay",
+  "nth",
+  "count",
+  "chance",
+  { name: "matched", purpose: true },
+  { name: "hit", purpose: true },
+] as const;
 
 export const addFault = operation({
   id: "faults.add",

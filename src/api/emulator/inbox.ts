@@ -38,7 +38,7 @@ export const listInbox = operation({
   cli: {
     command: "emulator inbox",
     rows: "items",
-    columns: ["id", "at", "method", { name: "target", cut: 1 }, "status"],
+    columns: ["id", "at", "method", { name: "target", cut: 1, least: 24, omits: "start", purpose: true }, "status"],
   },
   basis: assumed("The control plane is the emulator's own (DECISIONS.md, R38)."),
   examples: [{ title: "What reached the first cluster?", params: { id: "eu-1" } }],

@@ -48,7 +48,7 @@ export const listInvitations = operation({
   cli: {
     command: "emulator invitations",
     rows: "items",
-    columns: ["token", "kind", "state", "email", "contract_id", { name: "link", cut: 1 }],
+    columns: ["token", "kind", "state", "email", "contract_id", { name: "link", cut: 1, least: 32, omits: "middle" }],
   },
   basis: ours,
   examples: [{ title: "Who has not become a member yet?", query: { kind: "creator", state: "PENDING" } }],

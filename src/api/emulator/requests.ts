@@ -49,10 +49,10 @@ const filters = {
   operation: z.string().optional().describe("Of this operation only"),
   status: z.int().optional().describe("With this status only"),
   since: z.iso.datetime({ offset: true }).optional().describe("From this virtual time on"),
-  changes: z
+  reads: z
     .boolean()
-    .optional()
-    .describe("Of the control plane only what may change something, without what the console and others read there"),
+    .default(true)
+    .describe("With what only reads the control plane, as tools do all the time; commands leave it out unless told"),
 };
 
 const columns = [
@@ -60,9 +60,10 @@ const columns = [
   "at",
   "listener",
   "method",
-  { name: "target", cut: 1 },
-  "status",
-  { name: "operation", cut: 2 },
+  // The end of a target tells it from others.
+  { name: "target", cut: 1, least: 24, omits: "start", purpose: true },
+  { name: "status", purpose: true },
+  { name: "operation", cut: 2, least: 16 },
 ] as const;
 
 export const listRequests = operation({
@@ -82,7 +83,13 @@ export const listRequests = operation({
     }),
   },
   responses: {
-    200: json(z.strictObject({ items: z.array(LoggedRequest), total: z.int().describe("How many match in all") })),
+    200: json(
+      z.strictObject({
+        items: z.array(LoggedRequest),
+        total: z.int().describe("How many match in all"),
+        reads_left_out: z.int().describe("How many more would match with what only reads the control plane"),
+      }),
+    ),
   },
   failures: [],
   cli: { command: "emulator requests", rows: "items", columns },

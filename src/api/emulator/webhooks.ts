@@ -30,9 +30,9 @@ const columns = [
   "id",
   { name: "workspace", cut: 1 },
   { name: "title", cut: 2 },
-  "status",
+  { name: "status", purpose: true },
   "failure_count",
-  { name: "url", cut: 1 },
+  { name: "url", cut: 1, least: 24, omits: "start" },
 ] as const;
 
 export const listControlWebhooks = operation({

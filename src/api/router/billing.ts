@@ -15,6 +15,7 @@ export const receiveBillingEvent = operation({
   request: { body: json(dictionary(z.unknown())) },
   responses: { 200: passthrough() },
   failures: ["not-authenticated", "no-customer-id", "unknown-cluster", ...forwardingToOne],
+  unknownIsIn: "router clusters",
   cli: { command: "billing event" },
   basis: "specified",
   examples: [

@@ -61,6 +61,7 @@ export const deleteWorkspaceData = operation({
   },
   responses: { 200: json(z.boolean().describe("Always true")) },
   failures: ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"],
+  unknownIsIn: "router clusters",
   cli: { by: "router offboard" },
   basis: "specified",
   examples: [

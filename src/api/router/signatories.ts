@@ -27,6 +27,7 @@ export const addSignatories = operation({
   request: { body: json(z.union([z.array(NewSignatory), NewSignatory])) },
   responses: { 201: json(z.array(ContractSignatoryDomainModel)) },
   failures: ["unknown-cluster"],
+  unknownIsIn: "router clusters",
   cli: { command: "router add-signatories", columns: ["id", "cluster", "signatory_hash", "uuid"] },
   basis: assumed("The answer is specified; the body is not shown (DECISIONS.md, R33)."),
   examples: [{ title: "Add one signatory", body: [{ signatory_hash: "5d41402a", cluster: "eu-1" }] }],

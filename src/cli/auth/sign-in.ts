@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
 import { isoMillis, isoSeconds } from "../../base/clock.ts";
+import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { mayAsk } from "../context.ts";
 import { CommandFailed } from "../failure.ts";
@@ -122,7 +123,7 @@ async function announce(challenge: Challenge, { output }: Context): Promise<void
   await output.warn(["Open ", bold(verificationUri)]);
   await output.warn(["and enter the code ", bold(userCode)]);
   if (verificationUriComplete) await output.warn(`or open ${verificationUriComplete}`);
-  await output.warn(`within ${Math.round(expiresInSeconds / 60)} minutes.`);
+  await output.warn(`within ${counted(Math.round(expiresInSeconds / 60), "minute")}.`);
 }
 
 /** Opens a browser when Enter is pressed, while polling goes on: the code may be approved on a phone instead. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import { type Batch, batchesOf, type InvalidRow } from "./input/batches.ts";
@@ -108,6 +109,10 @@ const wrongRow = ({ shown }: BulkWork, { number, text, problem }: InvalidRow): E
   });
 
 const tooMany = (errors: number, limit: string): Error =>
-  new CommandFailed("partial", "too_many_errors", `${errors} rows went wrong; --max-errors ${limit} allows no more.`);
+  new CommandFailed(
+    "partial",
+    "too_many_errors",
+    `${counted(errors, "row")} went wrong; --max-errors ${limit} allows no more.`,
+  );
 
 export const resultsPath = (folder: string): string => join(folder, "results.csv");

@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { counted } from "../../base/counted.ts";
 import { isRefusal, whyOf } from "../../files/refusals.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "../failure.ts";
@@ -64,7 +65,7 @@ export async function performJob(
       throw error;
     }
     if (globals.json) {
-      const done = `${record.id} stopped after ${job?.kept.rows ?? 0} rows`;
+      const done = `${record.id} stopped after ${counted(job?.kept.rows ?? 0, "row")}`;
       throw new PartialFailure(withNext(error, record, job), [done], { next: record.resume, repeatable: true });
     }
     await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
@@ -114,7 +115,7 @@ async function announce(
     return;
   }
   const resumed = before > 0 ? `, ${before} of them done before` : "";
-  const total = record.input.rows === null ? `rows from ${source.name}` : `${record.input.rows} rows`;
+  const total = record.input.rows === null ? `rows from ${source.name}` : counted(record.input.rows, "row");
   await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
 }
 
@@ -139,7 +140,7 @@ async function concluded(
 function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
   const done = job?.kept.rows ?? 0;
   if (error instanceof InputTrouble && done > 0) {
-    const message = `${error.message.replace(/\.$/, "")}. ${done} rows before it are done.`;
+    const message = `${error.message.replace(/\.$/, "")}. ${counted(done, "row before it is", "rows before it are")} done.`;
     return new CommandFailed("partial", error.code, message, { hint: error.hint, next: resume, cause: error });
   }
   if (error instanceof CommandFailed && error.next === undefined) {
@@ -151,7 +152,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   }
   if (isRefusal(error)) {
     return new CommandFailed("failed", "job_log", `Failed to write the log of ${id}: ${whyOf(error)}.`, {
-      hint: `${done} rows are done. ${remedyOf(error)} Then resume.`,
+      hint: `Done so far: ${counted(done, "row")}. ${remedyOf(error)} Then resume.`,
       next: resume,
       cause: error,
     });

@@ -1,7 +1,7 @@
+import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { maskedBody } from "../connection/redact.ts";
 import type { Survey } from "./input/survey.ts";
-import { counted } from "./report.ts";
 import type { JobRequest } from "./request.ts";
 
 /** Counts, first rows and the shape of the calls: what a plan and a dry run tell. */

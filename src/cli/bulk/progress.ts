@@ -1,3 +1,4 @@
+import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { hasWidth } from "../output/print.ts";
 
@@ -46,7 +47,7 @@ export function progressOf({ host, globals, output }: Context, { verb, total, be
       total === undefined ? `${verb} ${short(done)}` : `${verb} ${short(done)}/${short(total)}`,
       ...(total ? [`${Math.floor((100 * done) / total)}%`] : []),
       `${short(rate)} rows/s`,
-      ...(retries > 0 ? [`${retries} ${retries === 1 ? "retry" : "retries"}`] : []),
+      ...(retries > 0 ? [counted(retries, "retry", "retries")] : []),
       ...(total && rate > 0 ? [`ETA ${duration((total - done) / rate)}`] : []),
     ];
     return parts.join(" · ");

@@ -1,3 +1,4 @@
+import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import type { Shard } from "./input/shard.ts";
@@ -43,8 +44,6 @@ export function reportOf(
 }
 
 const verbs = { map: ["Mapped", "to"], unmap: ["Removed", "from"], offboard: ["Removed", "from"] } as const;
-
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** `Mapped 3 e-mails to eu-1` */
 export function outcomeOf({ action, noun }: Pick<BulkWork, "action" | "noun">, rows: number, cluster: string): string {

@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
@@ -7,7 +8,6 @@ import type { InputSource } from "./input/source.ts";
 import { type Survey, surveyOf } from "./input/survey.ts";
 import { parseLimit } from "./limits.ts";
 import { invalidResult, resultLine, resultsHeader } from "./log/results.ts";
-import { counted } from "./report.ts";
 import type { JobRequest } from "./request.ts";
 
 /** Reads the whole input once, and refuses it before anything is sent when it is empty, or too much of it is wrong. */

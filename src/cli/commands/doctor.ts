@@ -34,7 +34,7 @@ const doctor = command({
     const rows = findings.map(({ kind: _, hint, ...rest }) => ({ ...rest, hint: hint ?? null }));
     await output.show(rows, {
       fields: ["check", "status", "detail", "hint"],
-      columns: ["check", "status", { name: "detail", cut: 1 }],
+      columns: ["check", "status", { name: "detail", cut: 1, least: 24, purpose: true }],
     });
     await advise(findings, context);
     return findings.find(({ status }) => status === "failed")?.kind;

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { counted } from "../../base/counted.ts";
 import { type Command, type Context, command } from "../command.ts";
 import { bold, cyan, dim, green, type Line, red } from "../output/styled.ts";
 import { table } from "../output/text.ts";
@@ -73,7 +74,7 @@ const shownLines = 12;
 function stepLines(number: number, { title, command, output, notes, problem }: Step): Line[] {
   const lines = (output.trim() === "" ? notes : output).trimEnd().split("\n");
   const more = lines.length - shownLines;
-  const shown = more > 0 ? [...lines.slice(0, shownLines), `… and ${more} lines more`] : lines;
+  const shown = more > 0 ? [...lines.slice(0, shownLines), `… and ${counted(more, "line")} more`] : lines;
   return [
     [bold(`${number}. ${title}`)],
     ["   ", cyan(`$ ${command}`)],

@@ -3,13 +3,18 @@ import { isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
 /** Headers whose values may be shown; all others are masked (DECISIONS.md, L15). */
 const shownHeaders: ReadonlySet<string> = new Set([
   "accept",
+  "cache-control",
+  "connection",
   "content-length",
   "content-type",
   "date",
+  "keep-alive",
   "location",
   "retry-after",
+  "transfer-encoding",
   "user-agent",
   "via",
+  "x-content-type-options",
   "x-request-id",
   "x-svc-matched",
   "x-svc-moved",

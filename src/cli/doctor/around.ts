@@ -1,5 +1,6 @@
 import { redactText } from "../../api/secrets.ts";
 import { readAccounts } from "../auth/accounts.ts";
+import { accountAddress } from "../auth/server.ts";
 import { hasExpired } from "../auth/tokens.ts";
 import type { Context } from "../command.ts";
 import { readRunFile, runFileOf, stateFile } from "../connection/run-file.ts";
@@ -19,8 +20,14 @@ async function signIns(context: Context): Promise<CheckResult> {
   try {
     const accounts = Object.entries(await readAccounts(context));
     if (accounts.length === 0) return skipped("sign-in", "Nobody is signed in");
-    const over = accounts.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
-    if (over.length === 0) return ok("sign-in", accounts.map(([address]) => address).join(", "));
+    const used = await accountAddress(undefined, context).catch(() => undefined);
+    if (used !== undefined && accounts.every(([address]) => address !== used)) {
+      const others = accounts.map(([address]) => address).join(", ");
+      return skipped("sign-in", `Nobody is signed in at ${used}; sign-ins are kept for ${others}`);
+    }
+    const counting = accounts.filter(([address]) => used === undefined || address === used);
+    const over = counting.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
+    if (over.length === 0) return ok("sign-in", counting.map(([address]) => address).join(", "));
     const names = over.map(([address]) => address).join(", ");
     return warning("sign-in", `Ended at ${names}`, "svc auth device-login");
   } catch (error) {

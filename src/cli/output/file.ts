@@ -10,6 +10,14 @@ import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { remedyOf } from "../remedies.ts";
 
+/** Refuses, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
+export function refuseBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
+  if (output !== undefined || stdout.isTTY !== true) return;
+  throw new UsageError("--output required: the answer is bytes, not text for a terminal", {
+    hint: "--output FILE keeps them; --output - writes them here all the same.",
+  });
+}
+
 /** What must not be lost by writing a file. */
 export interface Kept {
   /** What else the command line names, `-` for standard input: what is read must not be replaced by what comes of it. */

@@ -104,14 +104,17 @@ export function createOutput(host: Host, globals: Globals): Output {
     const whole = stdout.isTTY ? usualColumns : Number.POSITIVE_INFINITY;
     const window = globals.wide ? Number.POSITIVE_INFINITY : (windowOf(stdout, host.env) ?? whole);
     const declared = new Map(view.columns?.map((column) => [nameOf(column), column]));
-    const { lines, leftOut } = fittingTable(values, {
+    const { lines, leftOut, cut } = fittingTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),
       window,
       // What was asked for by name is shortened, and never left out.
       keepsAll: globals.fields !== undefined,
     });
     await printer.lines("stdout", lines, { laidOut: true, given: true });
-    if (leftOut.length > 0) await note(`Too narrow for ${leftOut.join(", ")}: --wide shows all`);
+    const lacking = [leftOut.join(", "), cut.length > 0 ? `all of ${cut.join(", ")}` : ""].filter(
+      (part) => part !== "",
+    );
+    if (lacking.length > 0) await note(`Too narrow for ${lacking.join(", and for ")}: --wide shows all`);
   }
 
   async function note(line: Line): Promise<void> {

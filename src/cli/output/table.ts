@@ -1,17 +1,24 @@
 import type { Column } from "../../api/operation.ts";
 import { paintedState, paintedStatus } from "./states.ts";
 import { bold, type Line, type Styled } from "./styled.ts";
-import { cell, cutTo, widest } from "./text.ts";
+import { cell, cutTo, type Omitted, widest } from "./text.ts";
 import { visible } from "./visible.ts";
 import { widthOf } from "./width.ts";
 
 const gap = 2;
-/** A column that is cut keeps as much, or is left out. */
+/** A column that is cut keeps as much and its title, unless it declares otherwise, or is left out. */
 const leastText = 8;
+
+const ranks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
 
 interface Laid {
   readonly name: string;
   readonly cut: number;
+  /** What it keeps where it is cut; its width where it is not. */
+  readonly least: number;
+  readonly omits: Omitted;
+  /** Those of a lower rank are left out later. */
+  readonly rank: number;
   readonly isNumber: boolean;
   readonly cells: readonly string[];
   width: number;
@@ -19,7 +26,8 @@ interface Laid {
 
 /**
  * Rows under headings that fit a window of so many columns: some are cut with `…`, by the priority that they declare,
- * then the last ones are left out. Numbers stand at the right, states in their colour. Of what is left out, the titles.
+ * and those are left out that do not fit beside what the command is run for. Numbers stand at the right, states in their
+ * colour. With the titles of what is left out, and of what is cut.
  */
 export function fittingTable(
   rows: readonly (readonly unknown[])[],
@@ -28,56 +36,104 @@ export function fittingTable(
     window,
     keepsAll,
   }: { readonly columns: readonly Column[]; readonly window: number; readonly keepsAll: boolean },
-): { readonly lines: readonly Line[]; readonly leftOut: readonly string[] } {
-  const all = columns.map((column, i) => laid(column, rows, i));
-  let shown = all;
-  if (!keepsAll) while (shown.length > 1 && leastOf(shown) > window) shown = shown.slice(0, -1);
-  for (const priority of [1, 2, 3]) shrink(shown, window, leastText, ({ cut }) => cut === priority);
+): { readonly lines: readonly Line[]; readonly leftOut: readonly string[]; readonly cut: readonly string[] } {
+  const whole = columns.map((column, i) => laid(column, rows, i, (text) => text));
+  const all = total(whole) > window ? columns.map((column, i) => laid(column, rows, i, withoutMilliseconds)) : whole;
+  const shown = keepsAll ? all : chosen(all, window);
+  const full = new Map(shown.map((column) => [column, column.width]));
+  for (const priority of [1, 2, 3])
+    shrink(
+      shown,
+      window,
+      ({ least }) => least,
+      ({ cut }) => cut === priority,
+    );
   // Nothing else helps: a line that wraps is harder to read than one that is cut.
-  shrink(shown, window, 1, () => true);
-  const titles = shown.map((column) => bold(padded(column, title(column))));
+  shrink(
+    shown,
+    window,
+    () => 1,
+    () => true,
+  );
+  const titles = shown.map((column) => bold(padded(column, title(column), "end")));
   const lines = rows.map((_, row) => shown.map((column) => painted(column, padded(column, column.cells[row]!))));
-  return { lines: [titles, ...lines].map(joined), leftOut: all.slice(shown.length).map(title) };
+  return {
+    lines: [titles, ...lines].map(joined),
+    leftOut: all.filter(({ name }) => !shown.some((column) => column.name === name)).map(title),
+    cut: shown.filter((column) => column.width < full.get(column)!).map(title),
+  };
 }
 
-function laid(column: Column, rows: readonly (readonly unknown[])[], i: number): Laid {
-  const { name, cut } = typeof column === "string" ? { name: column, cut: 0 } : column;
+function laid(
+  column: Column,
+  rows: readonly (readonly unknown[])[],
+  i: number,
+  shorter: (text: string) => string,
+): Laid {
+  const declared: Exclude<Column, string> = typeof column === "string" ? { name: column } : column;
+  const { name, cut = 0, least = leastText, omits = "end", purpose = false } = declared;
   const values = rows.map((row) => row[i]);
-  const cells = values.map((value) => visible(cell(value)));
+  const cells = values.map((value) => shorter(visible(cell(value))));
   const isNumber =
     values.some((value) => typeof value === "number") &&
     values.every((value) => typeof value === "number" || value === null || value === undefined);
-  const one = { name, cut, isNumber, cells, width: 0 };
-  return { ...one, width: widest([title(one), ...cells]) };
+  const width = widest([title({ name }), ...cells]);
+  // The first says which row it is.
+  const isEmpty = cells.every((text) => text === "");
+  const rank = ranks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
+  const kept = cut === 0 ? width : Math.min(width, Math.max(least, widthOf(title({ name }))));
+  return { name, cut, least: kept, omits, rank, isNumber, cells, width };
 }
+
+/** A moment to the second: nothing happens twice in one that a table tells apart by it. */
+const withoutMilliseconds = (text: string): string =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) ? `${text.slice(0, 19)}Z` : text;
 
 const title = ({ name }: Pick<Laid, "name">): string => name.replaceAll("_", " ").toUpperCase();
 
 const total = (columns: readonly Laid[]): number =>
   columns.reduce((sum, column) => sum + column.width, gap * (columns.length - 1));
 
-/** The width with all cut that may be. */
-const leastOf = (columns: readonly Laid[]): number =>
-  columns.reduce(
-    (sum, column) => sum + (column.cut > 0 ? Math.min(column.width, leastText) : column.width),
-    gap * (columns.length - 1),
-  );
+/**
+ * As many columns as fit, each as narrow as it may be, in the order of their ranks. What the command is run for takes the
+ * room that there is; what holds nothing takes none of what another column lacks.
+ */
+function chosen(all: readonly Laid[], window: number): readonly Laid[] {
+  const taken = new Map<string, Laid>();
+  let used = -gap;
+  let isFull = false;
+  for (const column of all.toSorted((a, b) => a.rank - b.rank)) {
+    const room = window - used - gap;
+    const isPurpose = column.rank === ranks.purpose && column.cut > 0;
+    const least = isPurpose ? Math.min(column.least, Math.max(leastText, room)) : column.least;
+    const fits = taken.size === 0 || (least <= room && !(isFull && column.rank === ranks.empty));
+    if (fits) {
+      taken.set(column.name, { ...column, least });
+      used += gap + least;
+    } else isFull = true;
+  }
+  return all.flatMap(({ name }) => taken.get(name) ?? []);
+}
 
-/** Takes from the widest of these columns, until the table fits or each is down to `least`. */
-function shrink(columns: readonly Laid[], window: number, least: number, may: (column: Laid) => boolean): void {
+/** Takes from the widest of these columns, until the table fits or each is down to what it keeps. */
+function shrink(
+  columns: readonly Laid[],
+  window: number,
+  least: (column: Laid) => number,
+  may: (column: Laid) => boolean,
+): void {
   const cuttable = columns.filter(may);
   for (let over = total(columns) - window; over > 0; over -= 1) {
-    const longest = cuttable.reduce<Laid | undefined>(
-      (a, b) => (a === undefined || b.width > a.width ? b : a),
-      undefined,
-    );
-    if (longest === undefined || longest.width <= least) return;
+    const longest = cuttable
+      .filter((column) => column.width > least(column))
+      .reduce<Laid | undefined>((a, b) => (a === undefined || b.width > a.width ? b : a), undefined);
+    if (longest === undefined) return;
     longest.width -= 1;
   }
 }
 
-function padded({ isNumber, width: columns }: Laid, text: string): string {
-  const cut = cutTo(text, columns);
+function padded({ isNumber, width: columns, omits }: Laid, text: string, omitted: Omitted = omits): string {
+  const cut = cutTo(text, columns, omitted);
   const blanks = " ".repeat(Math.max(0, columns - widthOf(cut)));
   return isNumber ? blanks + cut : cut + blanks;
 }

@@ -19,20 +19,34 @@ const ascii = /^[ -~]*$/;
 /** Made by the first text that is not ASCII: its tables take ten milliseconds to load, a third of Node's own start. */
 let graphemes: Intl.Segmenter | undefined;
 
+/** Which part of a text is missing where it is cut. */
+export type Omitted = "start" | "middle" | "end";
+
 /** The text in at most so many columns, with `…` where something is missing; no character is cut in two. */
-export function cutTo(text: string, columns: number): string {
+export function cutTo(text: string, columns: number, omitted: Omitted = "end"): string {
   if (text.length <= columns && ascii.test(text)) return text;
-  if (ascii.test(text)) return `${text.slice(0, Math.max(0, columns - 1))}…`;
-  if (widthOf(text) <= columns) return text;
-  let cut = "";
-  let used = 0;
+  if (!ascii.test(text) && widthOf(text) <= columns) return text;
+  const room = Math.max(0, columns - 1);
+  const tail = omitted === "end" ? 0 : omitted === "start" ? room : Math.floor(room / 2);
+  const characters = charactersOf(text);
+  const end = within(characters.toReversed(), tail).toReversed().join("");
+  return `${within(characters, room - tail).join("")}…${end}`;
+}
+
+function charactersOf(text: string): readonly string[] {
+  if (ascii.test(text)) return [...text];
   graphemes ??= new Intl.Segmenter();
-  for (const { segment } of graphemes.segment(text)) {
-    used += widthOf(segment);
-    if (used > columns - 1) break;
-    cut += segment;
-  }
-  return `${cut}…`;
+  return Array.from(graphemes.segment(text), ({ segment }) => segment);
+}
+
+/** The first of these that fit into so many columns. */
+function within(characters: readonly string[], columns: number): readonly string[] {
+  let used = 0;
+  const over = characters.findIndex((one) => {
+    used += widthOf(one);
+    return used > columns;
+  });
+  return over < 0 ? characters : characters.slice(0, over);
 }
 
 /** Rows under headings, for people; their first line is that of the headings. Nothing is cut: identifiers stay whole. */

@@ -99,7 +99,8 @@ function contentTypeOf(bytes: Buffer): string {
 
 /** The problems that the client found, in the words of the command line: they name flags and positionals. */
 export function usageOfProblems(spec: CommandSpec, problems: readonly ArgumentProblem[]): UsageError {
-  const lines = problems.map(({ in: place, path, message, missing }) => {
+  const lines = problems.map(({ in: place, path, message: given, missing }) => {
+    const message = given === "Invalid ISO datetime" ? "An ISO time such as 2031-01-02T03:04:05Z is needed" : given;
     const flag = spec.flags.find(({ target }) => target?.in === place && target.name === path[0]);
     const isWhole = path.length === 1 && flag !== undefined;
     if (place === "params") return `<${String(path[0]).replaceAll("_", "-")}>: ${message}`;
@@ -116,10 +117,16 @@ export function usageOfProblems(spec: CommandSpec, problems: readonly ArgumentPr
   });
 }
 
-/** Of what says that one of several fields must be given, the same with their flags; undefined of anything else. */
+const joining = [" must be given", " means nothing for ", " needs "];
+
+/** Of what says how fields go together, the same with their flags; undefined of anything else. */
 function asFlags({ flags }: CommandSpec, message: string): string | undefined {
-  const [, before, names = "", after] = /^((?:exactly )?one of )(.+)( must be given)$/.exec(message) ?? [];
-  if (before === undefined) return undefined;
-  const flagOf = (name: string) => flags.find(({ target }) => target?.name === name)?.flag;
-  return before + names.replace(/\w+/g, (name) => (flagOf(name) === undefined ? name : `--${flagOf(name)}`)) + after;
+  const end = joining.map((words) => message.indexOf(words)).find((at) => at > 0);
+  if (end === undefined) return undefined;
+  const flagOf = (name: string): string => {
+    const found = flags.find(({ target }) => target?.name === name);
+    return found === undefined ? name : `--${found.flag}`;
+  };
+  const others = message.slice(end).replace(/ (for|needs) (\w+)/, (_, word, name) => ` ${word} ${flagOf(name)}`);
+  return message.slice(0, end).replace(/\w+/g, flagOf) + others;
 }

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
+import { counted } from "../../base/counted.ts";
 import { lookupTable } from "../../base/lookup-table.ts";
 import { isRefusal, reasonOf } from "../../files/refusals.ts";
 import { UsageError } from "../failure.ts";
@@ -133,7 +134,7 @@ function put(at: unknown, path: readonly string[], value: unknown): unknown {
   if (isList) {
     const list = [...((at as unknown[] | undefined | null) ?? [])];
     if (Number(step) > list.length)
-      throw new UsageError(`--set: ${step} would leave a gap; the list has ${list.length} items`);
+      throw new UsageError(`--set: ${step} would leave a gap; the list has ${counted(list.length, "item")}`);
     list[Number(step)] = put(list[Number(step)], rest, value);
     return list;
   }

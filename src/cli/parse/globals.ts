@@ -44,7 +44,11 @@ export const globalFlags: readonly FlagSpec[] = [
   { flag: "color", type: "boolean", description: "Force or forbid colours (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },
   { flag: "quiet", short: "q", type: "switch", description: "No notes on standard error" },
   { flag: "verbose", type: "switch", description: "Name every request, its status and its retries on standard error" },
-  { flag: "debug", type: "switch", description: "Like --verbose, with headers, bodies and stacks; secrets are masked" },
+  {
+    flag: "debug",
+    type: "switch",
+    description: "Like --verbose, with headers, the bodies that are sent, and stacks; secrets are masked",
+  },
   {
     flag: "timeout",
     type: "text",

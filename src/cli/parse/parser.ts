@@ -7,7 +7,8 @@ import { begins } from "./argv.ts";
 import { globalFlags } from "./globals.ts";
 import { partlyNamed } from "./partial-name.ts";
 import { passesOn } from "./passed-on.ts";
-import { convert, InvalidValue } from "./values.ts";
+import { superfluous } from "./superfluous.ts";
+import { convert, InvalidValue, numberIn } from "./values.ts";
 
 /** What a command line means: which command, and its input with the global flags. */
 export interface Invocation<D extends CommandDeclaration> {
@@ -71,6 +72,7 @@ export class Parser<D extends CommandDeclaration> {
 
   /** What was probably meant by an option that nobody knows: the parser itself corrects mistyped names alone. */
   #explained(error: UsageError): UsageError {
+    if (error.message.startsWith("too many arguments")) return superfluous(error, this.#declared);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
     if (unknown === undefined) return error;
     const hint = this.#passesOn ? this.#hintOnOrder() : (this.#hintOnName(unknown) ?? error.hint);
@@ -159,7 +161,7 @@ function optionsOf(spec: FlagSpec): Option[] {
 /** commander catches its own kind of error alone, and names the flag. */
 function checked(text: string, spec: FlagSpec): unknown {
   try {
-    return convert(text, spec.type as ValueType, spec.choices, spec);
+    return convert(numberIn(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
   } catch (error) {
     throw error instanceof InvalidValue ? new InvalidArgumentError(error.message) : error;
   }

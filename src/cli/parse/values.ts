@@ -42,6 +42,10 @@ function within(number: number, { least, most }: Bounds): number {
   throw new InvalidValue(`A number ${range} is needed.`);
 }
 
+/** Where a contract's number is wanted, its composite id names it as well: T-12 is 12. */
+export const numberIn = (name: string, text: string, type: FlagSpec["type"]): string =>
+  (type === "integer" && /^contract(?:[_-]ids?)?$/.test(name) && /^[TH]-(\d+)$/.exec(text)?.[1]) || text;
+
 /** The value of a positional. Throws UsageError. */
 export function positionalValue(
   name: string,
@@ -50,7 +54,7 @@ export function positionalValue(
   choices: readonly string[] | undefined,
 ): unknown {
   try {
-    return convert(text, type, choices);
+    return convert(numberIn(name, text, type), type, choices);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
     throw new UsageError(`<${name.replaceAll("_", "-")}>: "${text}" is invalid. ${error.message}`);

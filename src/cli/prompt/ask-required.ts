@@ -1,7 +1,8 @@
 import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import type { Context, Input } from "../command.ts";
+import { addressProblem } from "../parse/receiver-url.ts";
 import { convert } from "../parse/values.ts";
-import { askChoice, askSecret, askText, askYesNo, type Check } from "../terminal/ask.ts";
+import { askChoice, askSecret, askSeveral, askText, askYesNo, type Check } from "../terminal/ask.ts";
 import { choicesFor } from "./choices.ts";
 import type { Missing } from "./missing.ts";
 
@@ -15,6 +16,10 @@ export async function askFor(missing: Missing, input: Input, context: Context, c
   const flags: Record<string, unknown> = { ...input.flags };
   for (const one of [...missing.flags, ...missing.body]) {
     const answer = await ask(one.target?.name ?? one.flag, one, context, command);
+    if (typeof answer === "object") {
+      flags[one.flag] = answer.map((each) => (one.type === "switch" ? each : convert(each, one.type, one.choices)));
+      continue;
+    }
     const value = typeof answer === "string" && one.type !== "switch" ? convert(answer, one.type, one.choices) : answer;
     flags[one.flag] = one.repeatable ? [value] : value;
   }
@@ -23,15 +28,24 @@ export async function askFor(missing: Missing, input: Input, context: Context, c
 
 type InputSpec = PositionalSpec | FlagSpec;
 
-async function ask(field: string, spec: InputSpec, context: Context, command: string): Promise<string | boolean> {
+async function ask(
+  field: string,
+  spec: InputSpec,
+  context: Context,
+  command: string,
+): Promise<string | boolean | readonly string[]> {
   const { host, signal } = context;
   const question = questionOf(field, spec);
   const type = spec.type ?? "text";
   if (type === "boolean" || type === "switch") return askYesNo(question, host, signal);
   const choices = await choicesFor(field, spec.choices, context, command);
-  if (choices && choices.length > 0) return askChoice(question, choices, host, signal);
+  if (choices && choices.length > 0) {
+    return "repeatable" in spec && spec.repeatable && choices.length > 1
+      ? askSeveral(question, choices, true, host, signal)
+      : askChoice(question, choices, host, signal);
+  }
   if (/secret|password/.test(field) && !/file$/.test(field)) return askSecret(question, host, signal);
-  return askText(question, host, signal, checkOf(type, spec.choices));
+  return askText(question, host, signal, checkOf(field, type, spec.choices));
 }
 
 const questionOf = (field: string, { description }: InputSpec): string => {
@@ -42,12 +56,12 @@ const questionOf = (field: string, { description }: InputSpec): string => {
 
 /** Refuses at once what the command would refuse later. */
 const checkOf =
-  (type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): Check =>
+  (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): Check =>
   (text) => {
     if (text.trim() === "") return "An answer is needed; Ctrl-C leaves.";
     try {
       convert(text, type, choices);
-      return true;
+      return (field === "url" && addressProblem(text)) || true;
     } catch (error) {
       return (error as Error).message;
     }

@@ -15,6 +15,8 @@ export interface Tree {
 
 interface Branch {
   readonly at: string;
+  /** Left out where it says no more than the line before. */
+  readonly wallAt: string | undefined;
   readonly text: Line;
   readonly id: string | undefined;
 }
@@ -27,21 +29,22 @@ export function treeLines({ nodes, planned, more }: Tree): Line[] {
     if (siblings) siblings.push(branch);
     else children.set(parent, [branch]);
   };
-  for (const node of nodes) add(node.parent, { at: node.at, text: nodeText(node), id: node.id });
+  for (const node of nodes) add(node.parent, { at: node.at, wallAt: wallOf(node), text: nodeText(node), id: node.id });
   for (const { parent, due, what, because } of planned) {
-    add(parent, { at: due, text: [dim(`planned: ${what}  ${because}`)], id: undefined });
+    add(parent, { at: due, wallAt: undefined, text: [dim(`planned: ${what}  ${because}`)], id: undefined });
   }
   const lines: Line[] = [];
+  const wall = wallTimes();
   const draw = (parent: string, indent: string) => {
     const below = children.get(parent) ?? [];
     below.forEach((branch, i) => {
       const isLast = i === below.length - 1;
-      lines.push([`${branch.at}  ${indent}${isLast ? "└─ " : "├─ "}`, ...branch.text]);
+      lines.push([`${branch.at}  ${indent}${isLast ? "└─ " : "├─ "}`, ...branch.text, ...wall(branch)]);
       if (branch.id !== undefined) draw(branch.id, `${indent}${isLast ? "   " : "│  "}`);
     });
   };
   for (const root of children.get(null) ?? []) {
-    lines.push([`${root.at}  `, ...root.text]);
+    lines.push([`${root.at}  `, ...root.text, ...wall(root)]);
     if (root.id !== undefined) draw(root.id, "");
   }
   if (more) lines.push([dim("There is more: ask for a part of it, such as delivery:3")]);
@@ -53,15 +56,28 @@ export const nodeLine = (node: TraceNode): string =>
   `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${outcomeOf(node)}  ${node.because}`;
 
 function nodeText(node: TraceNode): (string | Styled)[] {
-  const { id, what, error, outcome, because, at, wall_at } = node;
+  const { id, what, error, outcome, because } = node;
   return [
     bold(id),
     "  ",
     error === null ? what : red(what),
     ...(outcome === null ? [] : ["  ", paintedState(outcome)]),
     dim(`  ${because}`),
-    ...(wall_at === null || isNear(wall_at, at) ? [] : [dim(`  [wall ${wall_at}]`)]),
   ];
+}
+
+/** The time on the wall where it is another one. */
+const wallOf = ({ at, wall_at }: TraceNode): string | undefined =>
+  wall_at === null || isNear(wall_at, at) ? undefined : wall_at;
+
+/** Of one line after the other: the time on the wall, unless the line before had the same. */
+function wallTimes(): (branch: Branch) => (string | Styled)[] {
+  let before: string | undefined;
+  return ({ wallAt }) => {
+    const isSame = wallAt === undefined || (before !== undefined && isNear(wallAt, before));
+    if (wallAt !== undefined && !isSame) before = wallAt;
+    return isSame ? [] : [dim(`  [wall ${wallAt}]`)];
+  };
 }
 
 /** On a real clock what takes place is noted a few milliseconds after the time that it has. */

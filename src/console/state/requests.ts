@@ -21,7 +21,7 @@ const allServices = ["router", "contracts", "storage", "emulator"] as const;
 /** Reads the log, without what only reads the control plane. */
 export async function readRequests(): Promise<void> {
   const lists = await Promise.all(
-    allServices.map((service) => call("requests.list", { query: { service, limit: most, changes: true } })),
+    allServices.map((service) => call("requests.list", { query: { service, limit: most, reads: false } })),
   );
   const read = lists.flatMap(({ items }) => items).sort((a, b) => Number(b.left ?? false) - Number(a.left ?? false));
   // Of those that have the same number, the last one: all others are of a state that was left.

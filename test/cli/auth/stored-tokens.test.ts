@@ -91,11 +91,28 @@ describe("a token that is about to end", () => {
 describe("a sign-in", () => {
   it("is used at the server that issued it, and at no other", async (t) => {
     const other = await receiver(t);
-    const { svc, wall } = await signedIn(t);
+    const { svc, wall, emulator } = await signedIn(t);
     const { exit, err } = await svc(["oidc", "userinfo", "--base-url", other.url], { wall });
     assert.deepEqual([exit, other.received.length], [4, 0]);
     assert.match(err, /Sign in with svc auth device-login, or set SVC_TOKEN/);
-    assert.equal((await svc(["auth", "status", "--base-url", other.url], { wall })).exit, 4);
+    const status = await svc(["auth", "status", "--base-url", other.url], { wall });
+    assert.deepEqual(
+      [status.exit, status.err],
+      [
+        4,
+        `Nobody is signed in at ${other.url}, which is the server that is meant. Next: svc auth device-login --base-url ${other.url}\n`,
+      ],
+    );
+    const doctor = JSON.parse((await svc(["doctor", "--json", "--base-url", other.url], { wall })).out) as object[];
+    assert.deepEqual(
+      doctor.find((row) => "check" in row && row.check === "sign-in"),
+      {
+        check: "sign-in",
+        status: "skipped",
+        detail: `Nobody is signed in at ${other.url}; sign-ins are kept for ${emulator.routerUrl}`,
+        hint: null,
+      },
+    );
   });
 
   it("yields to SVC_TOKEN", async (t) => {

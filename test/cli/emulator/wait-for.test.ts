@@ -118,6 +118,13 @@ describe("svc emulator requests", () => {
     const { svc, json } = await withContract(t);
     const listed = await json<{ operation: string }[]>("emulator requests --service contracts --json=operation");
     assert.deepEqual(listed, [{ operation: "contracts.create" }]);
+    const usual = await svc("emulator requests --fields operation");
+    assert.deepEqual(
+      [usual.out, usual.err],
+      ["contracts.create\n", "1 read of the control plane left out: --reads shows them\n"],
+    );
+    const whole = await svc("emulator requests --fields operation --reads");
+    assert.deepEqual([whole.out, whole.err], ["contracts.create\nrequests.list\nrequests.list\n", ""]);
     const watching = following(svc, [
       "emulator",
       "requests",

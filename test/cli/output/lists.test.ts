@@ -64,6 +64,21 @@ it("the last line of what a service answered is ended on a terminal, and nowhere
   assert.equal((await svc("api GET /")).out, '{"database":true}');
 });
 
+it("bytes are not shown to a person: nothing is sent until it is said where they go", async (t) => {
+  const { svc, emulator: on } = await cliEmulator(t);
+  await draft(on.api);
+  const id = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
+  for (const line of ["contracts download T-1", "contracts download-docx 1", `files download ${id}`]) {
+    const { exit, out, err } = await svc(line, { tty: true });
+    assert.deepEqual(
+      [exit, out, err.split("\n")[0]],
+      [2, "", "error: --output required: the answer is bytes, not text for a terminal"],
+    );
+  }
+  assert.match((await svc("contracts download T-1")).out, /^%PDF/);
+  assert.match((await svc("contracts download T-1 --output -", { tty: true })).out, /^%PDF/);
+});
+
 it("a redirect of any request is told: it is not followed, and its answer says nothing", async (t) => {
   const { svc } = await cliEmulator(t);
   const { exit, out, err } = await svc("api GET /api/v2.1/public/contracts/T-1/status/");

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import width from "fast-string-width";
 import { cutTo } from "../../../src/cli/output/text.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { nda } from "../../support/cli/nda.ts";
 
 /** Two webhooks with a long address each, one of them with wide characters in its title. */
 async function stage(t: Parameters<typeof cliEmulator>[0]) {
@@ -35,15 +36,83 @@ describe("a window that nobody knows the width of", () => {
 });
 
 describe("a table on a terminal", () => {
+  it("shows what the command is run for before anything else, and gives free columns to what is cut", async (t) => {
+    const { svc } = await cliEmulator(t, { clock: { mode: "manual", start: "2031-01-02T03:04:05.678Z" } });
+    const webhook = [
+      "webhooks",
+      "create",
+      "--title",
+      "App",
+      "--url",
+      "http://127.0.0.1:9/contracts/events/of/every/kind",
+    ];
+    await svc([...webhook, "--only-for-activities", "CONTRACT_CREATED"]);
+    await svc("contracts create --data -", { stdin: nda });
+    const at = async (columns: number, line: string) => {
+      const { out, err } = await svc(line, { tty: true, columns, env: { NO_COLOR: "1" } });
+      return [...out.split("\n"), ...err.split("\n")].filter((text) => text !== "" && !text.startsWith("Using "));
+    };
+    assert.deepEqual(await at(80, "webhooks schedule"), [
+      "AT                    DELIVERY  REASON",
+      "2031-01-02T03:09:05Z         1  5 minutes after failed attempt 1 (connection_re…",
+      "Too narrow for WEBHOOK ID, ACTIVITY, COMPOSITE ID, ATTEMPT, and for all of",
+      "  REASON: --wide shows all",
+    ]);
+    assert.deepEqual(await at(40, "webhooks schedule"), [
+      "AT                    REASON",
+      "2031-01-02T03:09:05Z  5 minutes after f…",
+      "Too narrow for DELIVERY, WEBHOOK ID,",
+      "  ACTIVITY, COMPOSITE ID, ATTEMPT, and",
+      "  for all of REASON: --wide shows all",
+    ]);
+    assert.deepEqual(await at(80, "webhooks deliveries"), [
+      "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  OUTCOME   ANSWER",
+      " 1           1  CONTRACT_CREATED  T-1           retrying  connection_refused",
+      "Too narrow for WEBHOOK STATUS, ATTEMPTS, NEXT ATTEMPT AT: --wide shows all",
+    ]);
+    assert.deepEqual(await at(40, "emulator webhooks"), [
+      "ID  CLUSTER ID  TITLE  STATUS",
+      " 1  eu-1        App    ACTIVE",
+      "Too narrow for FAILURE COUNT, URL:",
+      "  --wide shows all",
+    ]);
+    assert.deepEqual(await at(80, "emulator requests --service contracts"), [
+      "ID  AT                    LISTENER  METHOD  TARGET                       STATUS",
+      " 1  2031-01-02T03:04:05Z  eu-1      POST    /api/v2.1/public/webhooks/      201",
+      " 2  2031-01-02T03:04:05Z  eu-1      POST    /api/v2.1/public/contracts/     201",
+      "Too narrow for OPERATION: --wide shows all",
+    ]);
+    assert.deepEqual(await at(40, "emulator requests --service contracts"), [
+      "ID  TARGET                       STATUS",
+      " 1  /api/v2.1/public/webhooks/      201",
+      " 2  /api/v2.1/public/contracts/     201",
+      "Too narrow for AT, LISTENER, METHOD,",
+      "  OPERATION: --wide shows all",
+    ]);
+    await svc("emulator webhooks disable 1");
+    assert.deepEqual(await at(80, "webhooks trigger CONTRACT_CREATED"), [
+      "DELIVERY  WEBHOOK ID  URL           ANSWER                      OUTCOME",
+      "       2           1  …/every/kind  DISABLED_BY_USER: nothing…  skipped_disabled",
+      "Too narrow for NEXT ATTEMPT AT, and for all of URL, ANSWER: --wide shows all",
+    ]);
+    assert.deepEqual(await at(40, "webhooks trigger CONTRACT_CREATED"), [
+      "DELIVERY  ANSWER        OUTCOME",
+      "       3  DISABLED_BY…  skipped_disabled",
+      "Too narrow for WEBHOOK ID, URL, NEXT",
+      "  ATTEMPT AT, and for all of ANSWER:",
+      "  --wide shows all",
+    ]);
+  });
+
   it("shows where webhooks lead before all that they are told of", async (t) => {
     const { svc } = await stage(t);
     const { out } = await svc("webhooks list", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
     assert.equal(
       out,
       [
-        "ID  WORKSPA…  TITLE                   STATUS  FAILURE COUNT  URL        ONLY FO…",
-        ' 1  Northwi…  契約の通知を受け取る係  ACTIVE              0  http://1…  ["CONTR…',
-        ' 2  Northwi…  Plain                   ACTIVE              0  http://1…  ["CONTR…',
+        "ID  TITLE                   STATUS  FAILURE COUNT  URL",
+        " 1  契約の通知を受け取る係  ACTIVE              0  …ntracts/events/of/every/kind",
+        " 2  Plain                   ACTIVE              0  http://127.0.0.1:9/x",
         "",
       ].join("\n"),
     );
@@ -57,29 +126,29 @@ describe("a table on a terminal", () => {
     assert.deepEqual(at[80], {
       exit: 0,
       out: [
-        "ID  WORKSPACE      TITLE                   STATUS  FAILURE COUNT  URL",
-        " 1  Northwind Le…  契約の通知を受け取る係  ACTIVE              0  http://127.0.…",
-        " 2  Northwind Le…  Plain                   ACTIVE              0  http://127.0.…",
+        "ID  CLUSTER ID  TITLE            STATUS  FAILURE COUNT  URL",
+        " 1  eu-1        契約の通知を受…  ACTIVE              0  …ts/events/of/every/kind",
+        " 2  eu-1        Plain            ACTIVE              0  http://127.0.0.1:9/x",
         "",
       ].join("\n"),
-      err: "",
+      err: "Too narrow for all of TITLE, URL: --wide shows all\n",
     });
     assert.deepEqual(at[60], {
       exit: 0,
       out: [
-        "ID  WORKSPA…  TITLE          STATUS  FAILURE COUNT  URL",
-        " 1  Northwi…  契約の通知を…  ACTIVE              0  http://…",
-        " 2  Northwi…  Plain          ACTIVE              0  http://…",
+        "ID  CLUSTER ID  TITLE                  STATUS  FAILURE COUNT",
+        " 1  eu-1        契約の通知を受け取る…  ACTIVE              0",
+        " 2  eu-1        Plain                  ACTIVE              0",
         "",
       ].join("\n"),
-      err: "",
+      err: "Too narrow for URL, and for all of TITLE: --wide shows all\n",
     });
     assert.equal(at[120]!.out.includes("…"), false);
     for (const [columns, { out }] of Object.entries(at)) {
       for (const line of out.split("\n")) assert.equal(width(line) <= Number(columns), true, line);
     }
     const narrow = await show(40);
-    assert.deepEqual(narrow.err, "Too narrow for FAILURE COUNT, URL:\n  --wide shows all\n");
+    assert.deepEqual(narrow.err, "Too narrow for FAILURE COUNT, URL, and\n  for all of TITLE: --wide shows all\n");
   });
 
   it("is whole under --wide and in a pipe, and keeps every column that was asked for", async (t) => {
@@ -103,5 +172,9 @@ it("a text is cut between characters, never within one", () => {
   assert.deepEqual(
     ["abcdef", "契約契約", "e\u0301e\u0301e\u0301e\u0301", "👩‍👩‍👧‍👦👩‍👩‍👧‍👦x", "abc"].map((text) => cutTo(text, 3)),
     ["ab…", "契…", "e\u0301e\u0301…", "👩‍👩‍👧‍👦…", "abc"],
+  );
+  assert.deepEqual(
+    [cutTo("abcdef", 4, "start"), cutTo("abcdefg", 4, "middle"), cutTo("契約契約", 6, "start")],
+    ["…def", "ab…g", "…契約"],
   );
 });

@@ -24,6 +24,26 @@ describe("a line of a trace", () => {
     assert.equal(printed("2031-01-02T03:04:06.000Z").includes("wall"), true);
   });
 
+  it("says it once for lines that follow each other at the same time", () => {
+    const wall_at = "2026-11-23T10:00:00.000Z";
+    const later = "2026-11-23T10:00:07.000Z";
+    const below = (id: string, wall: string) => ({ ...node, id, parent: "request:1", wall_at: wall });
+    const lines = treeLines({
+      nodes: [{ ...node, wall_at }, below("event:1", wall_at), below("event:2", later), below("event:3", later)],
+      planned: [],
+      more: false,
+    }).map((line) =>
+      [line]
+        .flat()
+        .map((part) => (typeof part === "string" ? part : part.text))
+        .join(""),
+    );
+    assert.deepEqual(
+      lines.map((line) => /\[wall (.*)\]$/.exec(line)?.[1]),
+      [wall_at, undefined, later, undefined],
+    );
+  });
+
   it("spares it where a real clock only noted it a little later", () => {
     assert.equal(printed("2031-01-02T03:04:05.999Z").includes("wall"), false);
     assert.equal(printed("2031-01-02T03:04:04.997Z").includes("wall"), false);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { nda } from "../../support/cli/nda.ts";
 
 it("what does not exist leads to the list of what does", async (t) => {
   const { svc } = await cliEmulator(t);
@@ -8,10 +9,49 @@ it("what does not exist leads to the list of what does", async (t) => {
     ["contracts status T-99", "contracts list"],
     ["contracts send T-99", "contracts list"],
     ["webhooks delete 9 --yes", "webhooks list"],
+    ["webhooks re-trigger --contract-ids 99", "contracts list"],
+    ["router add-signatories --set signatory_hash=5d --set cluster=xx-9", "router clusters"],
+    ["contracts notes show T-99", "contracts list"],
+    ["contracts key-pointers list T-99", "contracts list"],
+    ["contracts counterparties show 99", "contracts counterparties list"],
+    ["contracts templates show 999", "contracts templates list"],
   ] as const) {
     const { err } = await svc(line);
     assert.ok(err.endsWith(`  try: svc ${list}\n`), `${line}: ${err}`);
   }
+});
+
+it("a refusal for a contract's status, or for an id in a body, leads to what helps", async (t) => {
+  const { svc, json } = await cliEmulator(t);
+  await json("contracts create --data -", { stdin: nda });
+  for (const [line, next] of [
+    ["emulator sign T-1", "contracts send T-1"],
+    ["emulator sign 1", "contracts send T-1"],
+    [
+      "contracts create --contract-template-id 999 --set contract_data={} --set counter_party_details=[]",
+      "contracts templates list",
+    ],
+  ] as const) {
+    const { exit, err } = await svc(line);
+    assert.deepEqual([exit, err.endsWith(`  try: svc ${next}\n`)], [1, true], `${line}: ${err}`);
+  }
+});
+
+it("a number where a composite id is wanted is answered with the composite id", async (t) => {
+  const { svc } = await cliEmulator(t);
+  const { exit, err } = await svc("contracts status 2");
+  assert.deepEqual(
+    [exit, err],
+    [
+      5,
+      [
+        "error: The service refused (404): Not found.",
+        "  Contracts are named by their composite ids here: did you mean T-2?",
+        "  try: svc contracts list",
+        "",
+      ].join("\n"),
+    ],
+  );
 });
 
 it("what does not exist exits 5 in every command, whatever it was to be asked or told", async (t) => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -105,5 +107,13 @@ it("https to a port without TLS, and http to one with it, is said in words", asy
   const safe = (await safeService(t)).replace("https://service.example", "http://127.0.0.1");
   const other = await runCli(["router", "clusters", "--base-url", safe, "--retries", "0"]);
   assert.equal(other.exit, 75, other.err);
-  assert.match(other.err, /^error: Failed to reach /);
+  assert.match(
+    other.err,
+    /^error: Failed to reach .*\n {2}Check the address, which begins with https:\/\/ where TLS is/,
+  );
+  const cwd = await testFolder(t);
+  await writeFile(join(cwd, "saved.json"), "{}");
+  await writeFile(join(cwd, "saved.headers"), "x-svc-webhook-content-hash: 00\n");
+  const receiver = await runCli(["webhooks", "replay", "saved.json", "--to", safe], { cwd });
+  assert.match(receiver.out + receiver.err, /If it speaks TLS, use https:\/\/\./);
 });

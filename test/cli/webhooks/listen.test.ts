@@ -59,6 +59,30 @@ describe("svc webhooks listen", () => {
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
+  it("takes no more than it was to take, while the last one is still under way", async (t) => {
+    const { svc } = await withContract(t);
+    const app = await receiver(t);
+    let answer = () => {};
+    const asked = new Promise<void>((reached) =>
+      app.answer((_, response) => {
+        answer = () => void response.end();
+        reached();
+      }),
+    );
+    const argv = ["webhooks", "listen", "--activities", "CONTRACT_SIGNED", "--forward-to", app.url, "--count", "1"];
+    const listening = following(svc, [...argv, "--json"]);
+    await listening.saw('"ready"');
+    const { url } = listening.events()[1] as { url: string };
+    const post = async () => (await fetch(url, { method: "POST", body: "{}" })).status;
+    const first = post();
+    await asked;
+    assert.equal(await post(), 503);
+    answer();
+    assert.deepEqual([await first, (await listening.ended).exit, app.received.length], [200, 0, 1]);
+    assert.equal(listening.events().filter(({ type }) => type === "delivery").length, 1);
+    assert.match(listening.err(), /tells it of 1 activity\n/);
+  });
+
   it("prints the key of an emulator, names contracts as commands do, and removes what dead listeners left", async (t) => {
     const { svc, json, emulator, key } = await withContract(t);
     const alive = await receiver(t);

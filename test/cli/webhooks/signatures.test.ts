@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { standardWebhookHeaders } from "../../../src/schemes/standard-webhooks.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 // Made with OpenSSL, not with code of ours (DECISIONS.md, P19).
@@ -108,6 +108,34 @@ describe("svc webhooks verify", () => {
 });
 
 describe("svc webhooks explain", () => {
+  it("names the workspace of the running emulator whose key signed it", async (t) => {
+    const { json, svc } = await cliEmulator(t);
+    const [, other] =
+      await json<{ id: number; name: string; cluster_id: string; hmac_key: string }[]>("emulator workspaces");
+    const signed = createHmac("sha512", Buffer.from(other!.hmac_key, "base64")).update(body).digest("hex");
+    const argv = ["webhooks", "explain", "-", "--signature", signed];
+    const { exit, out } = await svc(argv, { stdin: body });
+    assert.deepEqual(
+      [exit, out],
+      [
+        1,
+        `The signature does not match, because of this:\n  - The key of workspace ${other!.id}, "${other!.name}" of ${other!.cluster_id}, signed it; svc emulator workspaces --json shows that key.\n`,
+      ],
+    );
+    const alone = await runCli(argv, { env, stdin: body, cwd: await testFolder(t) });
+    assert.match(alone.out, /Most likely another workspace's key signed it/);
+  });
+
+  for (const verb of ["verify", "explain", "verify --standard-webhooks"]) {
+    it(`${verb} says that the file of the body is missing, before it asks for anything else`, async (t) => {
+      const { exit, err } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await testFolder(t) });
+      assert.deepEqual(
+        [exit, err.split("\n")[0]],
+        [2, "error: <body>: cannot read nosuch.json: there is no such file"],
+      );
+    });
+  }
+
   const sha512 = (k: string | Buffer, text: string) => createHmac("sha512", k).update(text);
   const raw = Buffer.from(key, "base64");
   const utf8 = '{"name": "Zoë", "n": 1}\n';

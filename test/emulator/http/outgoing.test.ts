@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { lookup } from "node:dns";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer as createTls } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { createOutgoing, type OutgoingOptions, type Posted } from "../../../emulator/http/outgoing/outgoing.ts";
@@ -36,6 +38,62 @@ describe("the sender of webhooks", () => {
     const post = poster(t, { lookup: lookedUp, allow: ["service.example"] });
     const answer = await post(sink.url.replace("127.0.0.1", "service.example"));
     assert.deepEqual([answer, proxy.seen], [{ status: 200, body: Buffer.alloc(0) }, []]);
+  });
+});
+
+describe("what is said of an attempt that TLS kept from an answer", () => {
+  /** A server of TLS whose certificate signs itself. */
+  async function tlsServer(t: TestContext): Promise<string> {
+    const read = (name: string) =>
+      readFileSync(new URL(`../../../fixtures/tls/self-signed.${name}.pem`, import.meta.url));
+    const server = createTls({ key: read("key"), cert: read("cert") }, (_, response) => response.end());
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => void server.close());
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it("is which of the two speaks it, and how a certificate comes to be trusted", async (t) => {
+    const post = poster(t);
+    const [plain, safe] = [await receiver(t), await tlsServer(t)];
+    assert.deepEqual(
+      [await post(plain.url.replace("http:", "https:")), await post(`http://${safe}/`), await post(`https://${safe}/`)],
+      [
+        {
+          error: {
+            code: "tls_error",
+            message: "The receiver does not speak TLS: use http:// in the webhook's URL.",
+          },
+        },
+        {
+          error: {
+            code: "connection_reset",
+            message:
+              "The receiver closed the connection before it had answered. If it speaks TLS, use https:// in the webhook's URL.",
+          },
+        },
+        {
+          error: {
+            code: "tls_error",
+            message:
+              "The receiver's certificate is self-signed: start the emulator with NODE_EXTRA_CA_CERTS=FILE that holds it.",
+          },
+        },
+      ],
+    );
+  });
+
+  it("is one line where the receiver refuses", async (t) => {
+    // The beginning of TLS, answered with an alert: no version that both speak.
+    const alert = Buffer.from([0x15, 3, 3, 0, 2, 2, 70]);
+    const refuses = createServer((socket) => void socket.once("data", () => socket.end(alert))).listen(0, "127.0.0.1");
+    await once(refuses, "listening");
+    t.after(() => void refuses.close());
+    const answer = await poster(t)(`https://127.0.0.1:${(refuses.address() as AddressInfo).port}/`);
+    assert.match(
+      JSON.stringify(answer),
+      /^{"error":{"code":"tls_error","message":"TLS with the receiver failed: tlsv1 alert protocol version \(\w+\)"}}$/,
+    );
   });
 });
 

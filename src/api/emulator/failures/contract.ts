@@ -10,7 +10,7 @@ export const controlContractFailures = {
     basis: ours,
     code: "no_such_contract",
     says: ({ id }: { id: string }) => `No contract is called ${id}.`,
-    hint: "Name it by its number (12) or its composite id (T-12).",
+    hint: "Name it by its number (12) or its composite id (T-12); `svc emulator contracts` lists them.",
   }),
   "no-such-member": control({
     status: 404,

@@ -11,6 +11,7 @@ export const controlSignInFailures = {
     basis: ours,
     code: "no_such_user_code",
     says: ({ code }: { code: string }) => `No device waits under the user code ${code}.`,
+    hint: "List those that wait with `svc emulator devices`.",
   }),
   "user-code-expired": control({
     status: 410,

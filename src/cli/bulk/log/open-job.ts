@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { isoSeconds, type Wall } from "../../../base/clock.ts";
+import { counted } from "../../../base/counted.ts";
 import { AppendLog } from "../../../files/append-log.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../files/disk.ts";
 import { beginning } from "../../../files/log-line.ts";
@@ -136,5 +137,5 @@ async function writable(folder: string, disk: Disk, report: Options["report"]): 
 async function keptTail(disk: Disk, { path, length, damage }: LogFile): Promise<string> {
   if (!damage) return keepTornTail(disk, path, length);
   const { path: kept, bytes } = await keepTail(disk, path, length);
-  return `${path}, line ${damage.line}: ${damage.reason}. What follows (${bytes} bytes) is kept in ${kept}, and done again`;
+  return `${path}, line ${damage.line}: ${damage.reason}. What follows (${counted(bytes, "byte")}) is kept in ${kept}, and done again`;
 }

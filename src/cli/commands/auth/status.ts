@@ -1,4 +1,5 @@
 import { type Context, command } from "../../command.ts";
+import { nextLine } from "../../next.ts";
 import { checkFields } from "../../output/output.ts";
 import { tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
@@ -19,12 +20,24 @@ export const authStatus = command({
   async run(input, context) {
     const { output } = context;
     if (context.globals.fields) checkFields(context.globals.fields, fields);
-    const rows = await signIns(input.flags.issuer, context);
-    await output.show(rows, { fields, columns: ["address", "state", "expires_at", "source"], none: "Not signed in" });
-    const usable = rows.some(({ current, state }) => current && state !== "expired");
-    return usable ? undefined : "forbidden";
+    const { rows, chosen } = await signIns(input.flags.issuer, context);
+    const columns = ["address", "state", "current", "expires_at", "source"];
+    await output.show(rows, { fields, columns, none: "Not signed in" });
+    const used = rows.find(({ current }) => current);
+    if (used && used.state !== "expired") return undefined;
+    if (rows.length > 0) await output.note(lacking(used?.address, chosen, context));
+    return "forbidden";
   },
 });
+
+/** Why none of the sign-ins that are kept can be used, and what to do. */
+function lacking(ended: string | undefined, chosen: string | undefined, context: Context): string {
+  const again = nextLine(["auth", "device-login"], context);
+  if (ended !== undefined) return `The sign-in at ${ended} has expired. Next: ${again}`;
+  if (chosen !== undefined)
+    return `Nobody is signed in at ${chosen}, which is the server that is meant. Next: ${again}`;
+  return "It is not known which server is meant: name it with --issuer or --base-url, or choose a --profile";
+}
 
 async function signIns(issuer: string | undefined, context: Context) {
   const { readAccounts, tokensPath } = await import("../../auth/accounts.ts");
@@ -68,5 +81,5 @@ async function signIns(issuer: string | undefined, context: Context) {
       current: given.length === 0 && address === chosen,
     };
   });
-  return [...given, ...stored];
+  return { rows: [...given, ...stored], chosen };
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../../base/counted.ts";
 import { lookupTable } from "../../../base/lookup-table.ts";
 import { command } from "../../command.ts";
 import { inFlags } from "../../connection/start-trouble.ts";
@@ -34,7 +35,7 @@ export const emulatorRepair = command({
       return undefined;
     }
     const { rows, mappings, transactions } = repair.kept;
-    const kept = `${rows} rows, ${mappings} mappings, ${transactions} transactions of the journal`;
+    const kept = `${counted(rows, "row")}, ${counted(mappings, "mapping")}, ${counted(transactions, "transaction")} of the journal`;
     if (!repair.repaired) {
       await output.print(`Nothing is damaged: ${kept}`);
       return undefined;

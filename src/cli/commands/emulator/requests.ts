@@ -1,7 +1,10 @@
 import type { watchRequests } from "../../../api/emulator/requests.ts";
-import { command } from "../../command.ts";
+import { counted } from "../../../base/counted.ts";
+import { fieldsOf } from "../../../base/object.ts";
+import type { CommandSpec } from "../../../derive/command-spec.ts";
+import { type Context, command, type Input } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
-import { runDerived } from "../../derived.ts";
+import { call, runDerived } from "../../derived.ts";
 import { picked } from "../../parse/picked.ts";
 import { deliveryFlags, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
 
@@ -9,8 +12,9 @@ type Event = EventOf<typeof watchRequests>;
 
 export const emulatorRequests = command({
   words: ["emulator", "requests"],
-  summary: "List the requests that the emulator received, or follow them",
-  description: "The log is kept in memory and drops its oldest.",
+  summary: "List the requests that the emulator received, newest last, or follow them",
+  description:
+    "The log is kept in memory and drops its oldest. What only reads the control plane, as commands like this one do, is left out unless --reads, --service or --operation asks for it.",
   extendsDerived: true,
   readsDerived: {
     flags: [
@@ -18,7 +22,7 @@ export const emulatorRequests = command({
       { flag: "operation", type: "text" },
       { flag: "status", type: "integer" },
       { flag: "since", type: "text" },
-      { flag: "changes", type: "boolean" },
+      { flag: "reads", type: "boolean" },
       { flag: "file", type: "text" },
     ],
   },
@@ -26,15 +30,33 @@ export const emulatorRequests = command({
   flags: [followFlag],
   examples: [{ title: "As they come", argv: ["emulator", "requests", "--follow"] }],
   async run(input, context, spec) {
-    if (!input.flags.follow) return runDerived(spec!, input, context);
+    if (!input.flags.follow) return list(spec!, input, context);
     const [{ watchRequests }, { follow }] = await Promise.all([
       import("../../../api/emulator/requests.ts"),
       import("../../connection/follow.ts"),
     ]);
-    const query = picked(input.flags, ["service", "operation", "status", "since", "changes"]);
+    const query = {
+      ...withoutReads(input),
+      ...picked(input.flags, ["service", "operation", "status", "since", "reads"]),
+    };
     return follow(context, watchRequests, { query }, input.flags.file, line);
   },
 });
+
+/** Left out where nobody names what is wanted. */
+const withoutReads = ({ flags: { reads, service, operation } }: Pick<Input, "flags">): { readonly reads?: boolean } =>
+  [reads, service, operation].every((given) => given === undefined) ? { reads: false } : {};
+
+async function list(spec: CommandSpec, input: Input, context: Context): Promise<undefined> {
+  const { reads } = withoutReads(input);
+  const prepared = await call(spec, input, context, reads === undefined ? {} : { query: { reads: String(reads) } });
+  if (prepared === "dry-run") return undefined;
+  const { reads_left_out: count } = fieldsOf((await prepared.send()).value);
+  if (typeof count === "number" && count > 0) {
+    await context.output.note(`${counted(count, "read")} of the control plane left out: --reads shows them`);
+  }
+  return undefined;
+}
 
 export const emulatorDeliveries = command({
   words: ["emulator", "deliveries"],

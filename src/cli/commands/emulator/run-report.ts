@@ -1,6 +1,7 @@
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
+import { counted } from "../../../base/counted.ts";
 import { createClient } from "../../../client/client.ts";
 import type { Host } from "../../host.ts";
 import { addSummary, annotates, markdownCell, printGroup } from "../../output/github-actions.ts";
@@ -28,7 +29,7 @@ export async function reportRun(emulator: Emulator, exit: number, host: Host): P
     const requests = items.filter(({ service }) => service !== "emulator");
     const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
     const unusual = requests.filter(({ status, findings }) => status >= 400 || status === 0 || findings.length > 0);
-    const title = `svc emulator: ${requests.length} requests, ${unusual.length} refused or noted`;
+    const title = `svc emulator: ${counted(requests.length, "request")}, ${unusual.length} refused or noted`;
     await printGroup(host, title, unusual.slice(-200).map(line));
     await addSummary(
       host,
@@ -60,7 +61,7 @@ function summary(requests: readonly Logged[], outcomes: readonly string[], exit:
   const delivered = outcomes.filter((outcome) => outcome === "delivered").length;
   return [
     `### svc emulator exec: exit ${exit}\n\n`,
-    `${requests.length} requests, ${outcomes.length} webhook deliveries (${delivered} delivered)\n\n`,
+    `${counted(requests.length, "request")}, ${counted(outcomes.length, "webhook delivery", "webhook deliveries")} (${delivered} delivered)\n\n`,
     "| Operation | Requests | Refused | Findings |\n| --- | ---: | ---: | --- |\n",
     ...rows,
     "\n",

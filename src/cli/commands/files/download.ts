@@ -22,8 +22,9 @@ export const filesDownload = command({
       import("../../../api/contracts/files.ts"),
       import("../../../api/storage/objects.ts"),
     ]);
-    const { checkedOutput, writeOutput } = await import("../../output/file.ts");
+    const { checkedOutput, refuseBytesOnTerminal, writeOutput } = await import("../../output/file.ts");
     const file = input.flags.output;
+    refuseBytesOnTerminal(context.host, file);
     const toFile = file !== undefined && file !== "-";
     if (toFile) await checkedOutput(context.host, file, "--output");
     const client = await context.client("contracts");

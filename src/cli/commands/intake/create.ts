@@ -1,3 +1,4 @@
+import { counted } from "../../../base/counted.ts";
 import { fieldsOf } from "../../../base/object.ts";
 import { command, type Input } from "../../command.ts";
 import { candidates, upload, uploadedBefore } from "../../connection/uploads.ts";
@@ -40,7 +41,8 @@ export const intakeCreate = command({
     // Everything is checked before the first byte is uploaded.
     const prepared = await call(spec!, without(input, "file"), context);
     if (prepared === "dry-run") {
-      for (const { path, bytes } of files) await context.output.note(`would upload ${path} (${bytes} bytes)`);
+      for (const { path, bytes } of files)
+        await context.output.note(`would upload ${path} (${counted(bytes, "byte")})`);
       return undefined;
     }
     const uploaded = files.length > 0 ? await upload(context, files) : [];

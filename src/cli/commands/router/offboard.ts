@@ -1,3 +1,4 @@
+import { counted } from "../../../base/counted.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
 import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
@@ -66,7 +67,12 @@ export const offboard = command({
         planFile: undefined,
         planned: undefined,
         confirm: (rows) =>
-          confirmName(`Delete ${rows ?? "all"} identifiers of a workspace from ${cluster}`, cluster, given, context),
+          confirmName(
+            `Delete ${rows === undefined ? "all identifiers" : counted(rows, "identifier")} of a workspace from ${cluster}`,
+            cluster,
+            given,
+            context,
+          ),
       },
       context,
     );

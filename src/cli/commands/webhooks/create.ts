@@ -1,6 +1,9 @@
 import { fieldsOf } from "../../../base/object.ts";
+import { ServiceError } from "../../../client/errors.ts";
 import { type Context, command } from "../../command.ts";
 import { call } from "../../derived.ts";
+import { PartialFailure } from "../../failure.ts";
+import { refusedAddress } from "../../parse/receiver-url.ts";
 import { refuseRealService } from "./why.ts";
 
 export const webhooksCreate = command({
@@ -14,12 +17,22 @@ export const webhooksCreate = command({
   async run(input, context, spec) {
     const prepared = await call(spec!, input, context);
     if (prepared === "dry-run") return undefined;
-    const { id, url } = fieldsOf((await prepared.send()).value);
+    const { value } = await prepared.send().catch((error: unknown) => {
+      throw withReason(error, fieldsOf(prepared.call.args.body).url);
+    });
+    const { id, url } = fieldsOf(value);
     const why = await whyForbidden(id, url, context).catch(() => undefined);
     if (why) await context.output.warn(`warning: nothing will be sent to it: ${why}`);
     return undefined;
   },
 });
+
+/** The service has one sentence for all that may be wrong with an address. */
+function withReason(error: unknown, url: unknown): unknown {
+  const isOfUrl = error instanceof ServiceError && error.status === 400 && error.problem.message.startsWith("url: ");
+  const hint = isOfUrl && typeof url === "string" ? refusedAddress(url) : undefined;
+  return hint === undefined ? error : new PartialFailure(error, [], { hint });
+}
 
 /** Why an emulator never sends to that subscription; undefined where it does, and of a service that is none. */
 async function whyForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {

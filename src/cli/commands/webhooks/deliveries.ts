@@ -74,7 +74,7 @@ async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) 
       filterNames.length > 0
         ? nothingWith(filterNames)
         : "No deliveries; svc webhooks trigger tells subscriptions of an activity",
-    lack: isEmpty ? await unknownIn(query, { client, signal: context.signal }) : undefined,
+    lack: isEmpty && !context.globals.quiet ? await unknownIn(query, { client, signal: context.signal }) : undefined,
   });
   await noteRest(paged, "items", whole, query, context);
   return undefined;
@@ -85,7 +85,7 @@ const paged = { by: "offset", most: 500, total: "total" } as const;
 /** What svc emulator deliveries shows, and before the next attempt what came of those that were made. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(0, -1),
-  { name: "answer", cut: 2 },
+  { name: "answer", cut: 2, least: 18, purpose: true },
   "attempts",
   ...columns.slice(-1),
 ];

@@ -1,3 +1,4 @@
+import { counted } from "../../../base/counted.ts";
 import { withoutTrailing } from "../../../base/trailing.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
@@ -5,13 +6,14 @@ import { type Context, command } from "../../command.ts";
 import { InputRequired } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
 import { keyFlag, neededKey } from "./key.ts";
+import { type Signer, signerOf } from "./other-workspace.ts";
 import { signatureOf } from "./verify.ts";
 
 export const webhooksExplain = command({
   words: ["webhooks", "explain"],
   summary: "Say why the signature of a webhook does not match",
   description:
-    "Tries the usual mistakes, alone and together: JSON that was parsed and written again, a key that was not decoded, another encoding, a newline that was trimmed, another algorithm. Exits 0 when the signature matches, 1 when it does not.",
+    "Tries the usual mistakes, alone and together: JSON that was parsed and written again, a key that was not decoded, another encoding, a newline that was trimmed, another algorithm; and the keys of the other workspaces of the emulator that runs here. Exits 0 when the signature matches, 1 when it does not.",
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
   flags: [
     { flag: "signature", type: "text", placeholder: "TEXT", description: "The signature that does not match" },
@@ -30,10 +32,25 @@ export const webhooksExplain = command({
       throw new InputRequired("signature", `--signature required: the headers hold no ${contentHashHeader}`);
     const key = await neededKey(context, input);
     const body = await readInput(context.host, input.positionals.body, "<body>");
-    const diagnosis = diagnose({ key, body, signature });
+    const own = diagnose({ key, body, signature });
+    const signer = own.explained ? undefined : await signerOf({ body, signature }, context);
+    const diagnosis = signer ? signedBy(signer, own) : own;
     await report(diagnosis, { bytes: body.length, signature }, context);
     return fits(diagnosis) ? undefined : "failed";
   },
+});
+
+/** The one mistake that another emulator key explains. */
+const signedBy = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagnosis => ({
+  explained: true,
+  deviations: [
+    {
+      about: "key",
+      code: "key-of-another-workspace",
+      text: `The key of workspace ${id}, "${name}" of ${cluster_id}, signed it; svc emulator workspaces --json shows that key.`,
+    },
+  ],
+  tried,
 });
 
 const fits = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
@@ -50,7 +67,7 @@ function malformation(signature: string): string | undefined {
   if (foreign) return `"${foreign[0]}" stands at character ${foreign.index + 1}`;
   // Hexadecimal digits or base64, of any of the usual hashes.
   const lengths = [27, 28, 40, 43, 44, 64, 86, 88, 96, 128];
-  return lengths.includes(signature.length) ? undefined : `it has ${signature.length} characters`;
+  return lengths.includes(signature.length) ? undefined : `it has ${counted(signature.length, "character")}`;
 }
 
 /** The hash whose result has so many characters, in hexadecimal digits or in base64, with its padding or without. */

@@ -6,9 +6,9 @@ const columns = [
   "id",
   { name: "workspace", cut: 1 },
   { name: "title", cut: 3 },
-  "status",
+  { name: "status", purpose: true },
   "failure_count",
-  { name: "url", cut: 2 },
+  { name: "url", cut: 2, least: 24, omits: "start" },
   { name: "only_for_activities", cut: 1 },
 ] as const;
 

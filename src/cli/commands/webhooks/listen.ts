@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { activities as allActivities } from "../../../api/activities.ts";
+import { counted } from "../../../base/counted.ts";
 import { sizeText } from "../../../base/size.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
@@ -131,6 +132,8 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
     onTooLarge: (limit) => void output.warn(`A request with more than ${sizeText(limit)} was refused`),
     answer: async ({ method, path, headers: given, body }) => {
       if (method !== "POST") return { status: 405 };
+      // What comes while the last one is still under way: its sender keeps it for whoever listens next.
+      if (number >= plan.count) return { status: 503, body: "no more is taken" };
       number += 1;
       const isLast = number === plan.count;
       const mine = number;
@@ -173,7 +176,9 @@ async function subscribed(plan: Plan, { url }: Receiver, context: Context): Prom
     ? await registered(context, { url: plan.publicUrl ?? url, activities: plan.activities })
     : undefined;
   if (subscription !== undefined) {
-    await context.output.note(`Subscription ${subscription} tells it of ${plan.activities.length} activities`);
+    await context.output.note(
+      `Subscription ${subscription} tells it of ${counted(plan.activities.length, "activity", "activities")}`,
+    );
     return subscription;
   }
   const only = plan.activities.length === allActivities.length ? [] : plan.activities;

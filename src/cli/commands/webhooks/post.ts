@@ -1,3 +1,4 @@
+import { mayExpectTls } from "../../../base/tls-trouble.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import { textOf } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
@@ -45,7 +46,8 @@ export async function openPoster({ globals, host, signal, atEnd }: Context): Pro
         return { status: response.status, duration_ms: took(), body: text, content_type: type };
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
-        return { error: error.message, duration_ms: took() };
+        const hint = mayExpectTls(url, error.code) ? " If it speaks TLS, use https://." : "";
+        return { error: `${error.message}${hint}`, duration_ms: took() };
       }
     },
   };

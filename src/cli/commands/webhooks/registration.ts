@@ -1,4 +1,5 @@
 import { type Activity, activities as known } from "../../../api/activities.ts";
+import { counted } from "../../../base/counted.ts";
 import { nearest } from "../../../base/suggest.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
@@ -40,10 +41,7 @@ export async function registered(
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
   const { createWebhook, deleteWebhook } = await import("../../../api/contracts/webhooks.ts");
   const removed = await removePredecessors(context);
-  if (removed > 0)
-    await context.output.note(
-      `Removed ${removed} ${removed === 1 ? "subscription" : "subscriptions"} of listeners that are gone`,
-    );
+  if (removed > 0) await context.output.note(`Removed ${counted(removed, "subscription")} of listeners that are gone`);
   const client = await context.client("contracts", { connections: 2 });
   const { id } = await client.call(
     createWebhook,

@@ -38,13 +38,23 @@ export const webhooksSchedule = command({
     const { flags } = input;
     if (flags.rule) {
       const rows = ruleRows(startOf(flags.from, context), flags["worker-tick"] === true);
-      await context.output.show(rows, { columns: ["attempt", "at", "after", "reason"] });
+      await context.output.show(rows, {
+        columns: ["attempt", "at", "after", { name: "reason", cut: 1, least: 24, purpose: true }],
+      });
       return undefined;
     }
     if (flags.from !== undefined || flags["worker-tick"])
       throw new UsageError("--from and --worker-tick go with --rule");
     await context.output.show(await plannedRows(flags.file, context), {
-      columns: ["at", "delivery", "webhook_id", "activity", "composite_id", "attempt", "reason"],
+      columns: [
+        "at",
+        "delivery",
+        "webhook_id",
+        { name: "activity", cut: 2, least: 12, omits: "start" },
+        "composite_id",
+        "attempt",
+        { name: "reason", cut: 1, least: 46, purpose: true },
+      ],
       none: "No attempt is planned",
     });
     return undefined;

@@ -2,6 +2,7 @@ import { activities, activityGroups } from "../../../api/activities.ts";
 import type { showDelivery } from "../../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
+import type { Client } from "../../../client/client.ts";
 import { type Context, command } from "../../command.ts";
 import { CommandFailed, InputRequired, PartialFailure } from "../../failure.ts";
 import { contractFlag, editedByHand, payloadChanges, payloadFlags } from "./payload.ts";
@@ -62,10 +63,16 @@ export const webhooksTrigger = command({
         next: ["webhooks", "deliveries"],
       });
     });
-    await report(fired.composite_id, deliveries, context);
+    await report(fired.composite_id, deliveries, await urlsOf(deliveries, client, context), context);
     return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
   },
 });
+
+/** In the place of an answer, where no attempt was made. */
+function unsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
+  if (outcome === "waiting") return "waits for its first attempt";
+  return `${outcome === "skipped_not_allowed" ? "host not allowed" : status}: nothing was sent`;
+}
 
 async function listActivities({ output }: Context) {
   const rows = Object.entries(activityGroups).flatMap(([group, names]) =>
@@ -75,8 +82,20 @@ async function listActivities({ output }: Context) {
   return undefined;
 }
 
+/** Where those lead that nothing was sent to: no attempt says it. */
+async function urlsOf(deliveries: readonly WholeDelivery[], client: Client, { signal }: Context) {
+  if (deliveries.every(({ attempts }) => attempts.length > 0)) return new Map<number, string>();
+  const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
+  return new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url] as const));
+}
+
 /** What each receiver said. Nobody to be told is a failure: a trigger without an answer proves nothing. */
-async function report(contract: string, deliveries: readonly WholeDelivery[], { output }: Context): Promise<void> {
+async function report(
+  contract: string,
+  deliveries: readonly WholeDelivery[],
+  urls: ReadonlyMap<number, string>,
+  { output }: Context,
+): Promise<void> {
   const activity = deliveries[0]?.activity;
   if (activity === undefined) {
     throw new CommandFailed("failed", "nobody_subscribed", "No subscription wants this activity: nobody was told.", {
@@ -84,16 +103,16 @@ async function report(contract: string, deliveries: readonly WholeDelivery[], { 
       next: ["webhooks", "listen"],
     });
   }
-  const rows = deliveries.map(({ id, webhook_id, outcome, next_attempt_at, attempts }) => {
+  const rows = deliveries.map(({ id, webhook_id, webhook_status, outcome, next_attempt_at, attempts }) => {
     const last = attempts.at(-1);
     return {
       delivery: id,
       webhook_id,
       activity,
       contract,
-      url: last?.url ?? null,
+      url: last?.url ?? urls.get(webhook_id) ?? null,
       status: last?.status ?? null,
-      answer: last ? (last.error?.message ?? `status ${last.status}`) : outcome,
+      answer: last ? (last.error?.message ?? `status ${last.status}`) : unsent(outcome, webhook_status),
       duration_ms: last?.duration_ms ?? null,
       outcome,
       next_attempt_at,
@@ -101,6 +120,13 @@ async function report(contract: string, deliveries: readonly WholeDelivery[], { 
     };
   });
   await output.show(rows, {
-    columns: ["delivery", "webhook_id", { name: "url", cut: 1 }, "answer", "outcome", "next_attempt_at"],
+    columns: [
+      "delivery",
+      "webhook_id",
+      { name: "url", cut: 1, least: 12, omits: "start" },
+      { name: "answer", cut: 2, least: 10, purpose: true },
+      { name: "outcome", purpose: true },
+      "next_attempt_at",
+    ],
   });
 }

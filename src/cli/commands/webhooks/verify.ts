@@ -2,7 +2,7 @@ import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import { CommandFailed, InputRequired } from "../../failure.ts";
-import { openInput, readInput } from "../../parse/body.ts";
+import { existingFile, openInput, readInput } from "../../parse/body.ts";
 import { keyFlag, keyProblem, neededKey } from "./key.ts";
 import { parseHeaders, savedHeaders } from "./saved.ts";
 
@@ -102,6 +102,7 @@ async function reasonAgainst(context: Context, input: SignedInput): Promise<Reas
 async function standardReason(context: Context, input: SignedInput): Promise<Reason | undefined> {
   const { verifyStandardWebhook } = await import("../../../schemes/standard-webhooks.ts");
   const { host } = context;
+  await bodyIsThere(context, input);
   const secret = await neededKey(context, input);
   const headers = (await headersOf(context, input)) ?? {};
   const body = await readInput(host, input.positionals.body, "<body>");
@@ -115,6 +116,7 @@ async function standardReason(context: Context, input: SignedInput): Promise<Rea
 
 /** The signature of the command line, or of headers; undefined when the headers hold none. */
 export async function signatureOf(context: Context, input: HeadedInput): Promise<string | undefined> {
+  await bodyIsThere(context, input);
   const given = input.flags.signature;
   if (given !== undefined) return given;
   const headers = await headersOf(context, input);
@@ -124,6 +126,11 @@ export async function signatureOf(context: Context, input: HeadedInput): Promise
     });
   }
   return headers[contentHashHeader.toLowerCase()];
+}
+
+/** Before anything is said of its signature: its headers are looked for beside it. */
+async function bodyIsThere({ host }: Context, { positionals: { body } }: HeadedInput): Promise<void> {
+  if (body !== "-") await existingFile(host, body, "<body>");
 }
 
 async function headersOf({ host }: Context, { flags: { headers: file }, positionals }: HeadedInput) {

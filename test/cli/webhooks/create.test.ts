@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { enter, person } from "../../support/cli/person.ts";
+
+describe("svc webhooks create", () => {
+  it("says what the service's one sentence about an address means", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const hints = [];
+    for (const url of ["http://hooks.example/x", "http://localhost:99999", "localhost:3000/hooks", "ftp://x.example"]) {
+      const { exit, err } = await svc(["webhooks", "create", "--title", "t", "--url", url, ...signed]);
+      const [error, hint] = err.split("\n");
+      assert.deepEqual([exit, error], [1, "error: The service refused (400): url: Enter a valid HTTPS URL."], url);
+      hints.push(hint);
+    }
+    assert.deepEqual(hints, [
+      "  http:// is for receivers on the machine of an emulator: use https://, or start the emulator with --webhook-allow hooks.example.",
+      "  The port 99999 is too large: the last one is 65535.",
+      "  Its scheme is missing: an address begins with https://, or with http:// on this machine.",
+      "  No webhook goes by ftp://, only by https://.",
+    ]);
+  });
+
+  it("asks a person for an address until it can be one, and for any number of activities", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    const clear = "\u0015";
+    const ada = person(
+      ["Title", `Mine${enter}`],
+      ["Url", `foo${enter}`],
+      ["Its scheme is missing", `${clear}http://127.0.0.1:9/hooks${enter}`],
+      ["Only for activities", ` \u001b[B ${enter}`],
+    );
+    const { exit, err } = await svc("webhooks create", ada);
+    assert.deepEqual([exit, ada.waiting()], [0, []], stripVTControlCharacters(err));
+    const [made] = await json<{ url: string; only_for_activities: string[] }[]>("webhooks list");
+    assert.deepEqual([made!.url, made!.only_for_activities.length], ["http://127.0.0.1:9/hooks", 2]);
+  });
+});
+
+const signed = ["--only-for-activities", "CONTRACT_SIGNED"];
