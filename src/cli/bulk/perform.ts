@@ -12,7 +12,7 @@ import { resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
 import { type Progress, progressOf } from "./progress.ts";
-import { reportOf, showReport } from "./report.ts";
+import { counted, reportOf, showReport } from "./report.ts";
 import type { BulkWork } from "./work.ts";
 import { workNamed } from "./works.ts";
 
@@ -114,7 +114,7 @@ async function announce(
     return;
   }
   const resumed = before > 0 ? `, ${before} of them done before` : "";
-  const total = record.input.rows === null ? `rows from ${source.name}` : `${record.input.rows} rows`;
+  const total = record.input.rows === null ? `rows from ${source.name}` : counted(record.input.rows, "row");
   await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
 }
 
