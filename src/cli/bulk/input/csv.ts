@@ -1,4 +1,4 @@
-import { CsvError, parse } from "csv-parse";
+import { CsvError, Parser } from "csv-parse";
 import type { InputRecord, Notation } from "./records.ts";
 import { unreadable } from "./trouble.ts";
 import { utf8Trouble } from "./utf8.ts";
@@ -21,45 +21,56 @@ export async function* csvRecords(
   bytes: AsyncIterable<Uint8Array>,
   delimiter = ",",
 ): AsyncGenerator<readonly InputRecord[]> {
-  let group: InputRecord[] = [];
-  const keep = (record: unknown): null => {
-    group.push(record as InputRecord);
-    return null;
-  };
-  // Without the raw text an empty line and one that holds an empty quoted field were the same.
-  const parser = parse({ bom: true, relax_column_count: true, raw: true, delimiter, on_record: keep });
-  // Told by what is asked of it.
-  parser.on("error", () => {});
-  const parsed = (piece: Uint8Array | null) =>
-    new Promise<void>((resolve, reject) => {
-      const done = (error?: Error | null) => (error ? reject(error) : resolve());
-      if (piece) parser.write(piece, done);
-      else parser.end(done);
-    });
+  const parser = new RecordParser(delimiter);
   let trouble: { readonly cause: unknown } | undefined;
   let last: number | undefined;
   try {
     for await (const piece of bytes) {
       last = piece.at(-1);
-      await parsed(piece);
-      if (group.length > 0) yield group;
-      group = [];
+      await parser.parsed(piece);
+      if (parser.records.length > 0) yield parser.records.splice(0);
     }
-    await parsed(null);
+    await parser.parsed(null);
   } catch (cause) {
     trouble = { cause };
-    // The parser keeps the last line until it sees what follows; and what is no whole line is no row.
+    // It keeps the last line until it sees what follows; and what is no whole line is no row.
     if (!(cause instanceof CsvError)) {
-      const isTaken = await parsed(null).then(
+      const isTaken = await parser.parsed(null).then(
         () => true,
         () => false,
       );
-      if (isTaken && !lineEnds.includes(last)) group.pop();
+      if (isTaken && !lineEnds.includes(last)) parser.records.pop();
     }
   }
   // Whole rows first: which was the last tells where the trouble begins.
-  if (group.length > 0) yield group;
+  if (parser.records.length > 0) yield parser.records;
   if (trouble) throw trouble.cause;
+}
+
+/** Keeps the records itself: to be read of a stream, one by one, each would cost more than to be parsed. */
+class RecordParser extends Parser {
+  readonly records: InputRecord[] = [];
+
+  constructor(delimiter: string) {
+    // Without the raw text an empty line and one that holds an empty quoted field were the same.
+    super({ bom: true, relax_column_count: true, raw: true, delimiter });
+    // Told by `parsed`.
+    this.on("error", () => {});
+  }
+
+  override push(record: InputRecord | null): boolean {
+    if (record !== null) this.records.push(record);
+    return true;
+  }
+
+  /** Parses what has come, or the end. */
+  parsed(piece: Uint8Array | null): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const done = (error?: Error | null) => (error ? reject(error) : resolve());
+      if (piece) this.write(piece, done);
+      else this.end(done);
+    });
+  }
 }
 
 const isUnclosed = (error: unknown): boolean => error instanceof CsvError && error.code === "CSV_QUOTE_NOT_CLOSED";
