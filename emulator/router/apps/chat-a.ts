@@ -14,7 +14,8 @@ type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 
 /** What an event or a form of chat_a says, of which only this matters. */
 interface Message {
-  readonly team: string | undefined;
+  /** Its team, then its enterprise: the first that is mapped decides. */
+  readonly teams: readonly (string | undefined)[];
   /** Set when chat_a asks the URL to prove itself. */
   readonly challenge?: string;
   /** chat_a probes the certificate, unsigned. */
@@ -26,12 +27,12 @@ function messageOf(request: Pick<ReceivedRequest, "headers" | "body">): Message 
   if (form) {
     const payload = jsonObject(form.get("payload"));
     // An installation for a whole enterprise may have no team.
-    const team = textAt(payload, "team", "id") ?? textAt(payload, "enterprise", "id");
-    return { team, isSslCheck: form.get("ssl_check") === "1" };
+    const teams = [textAt(payload, "team", "id"), textAt(payload, "enterprise", "id")];
+    return { teams, isSslCheck: form.get("ssl_check") === "1" };
   }
   const event = jsonObject(request.body);
   const isChallenge = textAt(event, "type") === "url_verification";
-  return { team: textAt(event, "team_id"), ...(isChallenge && { challenge: textAt(event, "challenge") ?? "" }) };
+  return { teams: [textAt(event, "team_id")], ...(isChallenge && { challenge: textAt(event, "challenge") ?? "" }) };
 }
 
 /**
@@ -58,13 +59,16 @@ async function verify(call: ChatACall): Promise<void> {
 
 /** Hands a message of chat_a on, raw, to its team's cluster if that is among `candidates`, else to all of them. */
 async function receive(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
-  const { team, challenge, isSslCheck } = messageOf(call.request);
+  const { teams, challenge, isSslCheck } = messageOf(call.request);
   if (!isSslCheck) await verify(call);
   const others = candidates();
   if (isSslCheck) return new Passthrough(200, [], Buffer.alloc(0));
   if (challenge !== undefined) return ownAnswer({ challenge });
 
-  const owners = team === undefined ? [] : await ownersOf(call, [{ table: "chat_a_teams", key: team }]);
+  const owners = await ownersOf(
+    call,
+    teams.flatMap((key) => (key === undefined ? [] : [{ table: "chat_a_teams" as const, key }])),
+  );
   return forwardTo(
     call,
     owners.filter((owner) => others.includes(owner)),

@@ -84,11 +84,13 @@ describe("chat_a", () => {
     await world.map("teams", "us-1", ["T1", "E1"]);
     await world.router("POST", interaction, payload({ type: "block_actions", team: { id: "T1" } }));
     await world.router("POST", options, payload({ type: "block_suggestion", team: null, enterprise: { id: "E1" } }));
+    await world.router("POST", interaction, payload({ team: { id: "T9" }, enterprise: { id: "E1" } }));
     await world.router("POST", options, payload({ type: "block_suggestion", team: { id: "T9" } }));
     assert.deepEqual(world.reached(), [
       `eu POST ${options}`,
       `us POST ${interaction}`,
       `us POST ${options}`,
+      `us POST ${interaction}`,
       `us POST ${options}`,
     ]);
   });
