@@ -13,7 +13,7 @@ import { resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
 import { type Progress, progressOf } from "./progress.ts";
-import { counted, reportOf, showReport } from "./report.ts";
+import { reportOf, showReport } from "./report.ts";
 import type { BulkWork } from "./work.ts";
 import { workNamed } from "./works.ts";
 
