@@ -40,6 +40,8 @@ interface Options {
   readonly state: () => State;
   /** Runs work while no transaction and no read is open. */
   readonly alone: (work: () => void) => Promise<void>;
+  /** Told when it can be written again. */
+  readonly mended: () => void;
 }
 
 /** Transactions on their way to the disk. When it fails, those are taken back, and it is tried until it writes again. */
@@ -52,12 +54,12 @@ export class Commits {
   #mending: Promise<void> | undefined;
   readonly #closing = new AbortController();
 
-  constructor({ log, wall, state, alone }: Options) {
+  constructor({ log, wall, state, alone, mended }: Options) {
     this.#log = log;
     this.#wall = wall;
     log.onFailure(() => {
       this.#takenBack = alone(() => this.#takeBack());
-      this.#mending = this.#mend(this.#takenBack, state);
+      this.#mending = this.#mend(this.#takenBack, state, mended);
     });
   }
 
@@ -121,11 +123,11 @@ export class Commits {
     for (const tx of this.#unsure.splice(0).reverse()) tx.rollBack();
   }
 
-  async #mend(takenBack: Promise<void>, state: () => State): Promise<void> {
+  async #mend(takenBack: Promise<void>, state: () => State, mended: () => void): Promise<void> {
     await takenBack;
     const { first, last } = mendingDelaysMs;
     for (let delay: number = first; !this.#closing.signal.aborted; delay = Math.min(2 * delay, last)) {
-      if (await this.#log.mend(state())) return;
+      if (await this.#log.mend(state())) return mended();
       await this.#wall.sleep(delay, this.#closing.signal);
     }
   }
