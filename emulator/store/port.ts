@@ -29,6 +29,8 @@ export interface Rows<Row extends object, Index extends string = string> extends
   readonly name: string;
   readonly schema: z.ZodType<Row>;
   readonly key: (row: Row) => string;
+  /** The sequences that its numbers are of: after a document that somebody may have edited they go on behind them. */
+  readonly numbers?: Readonly<Record<string, (row: Row) => number | readonly number[]>>;
   readonly indexes: Readonly<Record<Index, (row: Row) => IndexValue | readonly IndexValue[] | undefined>>;
 }
 
@@ -44,6 +46,7 @@ export interface AnyRows extends Versioned {
   readonly name: string;
   readonly schema: z.ZodType<object>;
   readonly key: (row: never) => string;
+  readonly numbers?: Readonly<Record<string, (row: never) => number | readonly number[]>>;
   readonly indexes: Readonly<Record<string, (row: never) => IndexValue | readonly IndexValue[] | undefined>>;
 }
 
@@ -183,8 +186,8 @@ export interface Store {
    */
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause): Promise<T>;
   /**
-   * Calls after each commit that touched the collection, once it is durable. `changed` must not throw. Returns the
-   * function that ends it.
+   * Calls after each commit that touched the collection, once it is durable, and when the store can be written again after
+   * it could not. `changed` must not throw. Returns the function that ends it.
    */
   watch(collection: Collection, changed: () => void): () => void;
   /**

@@ -84,7 +84,7 @@ async function begun(parts: Parts, { seed, ids, wall, report }: Opening): Promis
   const known = await clustersOf(store);
   if (known.length > 0) {
     await releaseClaims(store);
-    await ids.goOn(store);
+    ids.goTo(await ids.newSequence(store));
     const named = async () => new Set([...(await namedBlobs(store)), ...(await blobsOfSnapshots(parts.snapshotStore))]);
     await collect(() => parts.collect?.(named, wall), report);
     return { ...parts, clusters: known, kept: undefined };
@@ -128,8 +128,7 @@ async function openCopy(origin: Origin, opening: Opening): Promise<State> {
     }
     await store.takeOver(copy);
   }
-  if (kept?.beside.ids) ids.goBackTo(kept.beside.ids);
-  else await ids.goOn(store);
+  ids.goTo(kept?.beside.ids ?? (await ids.newSequence(store)));
   return { ...parts, clusters, kept };
 }
 
