@@ -10,6 +10,7 @@ import { causeRows } from "../store/causes.ts";
 import { claimRunFile, type RunFile, runFilesOf } from "../store/file/run-file.ts";
 import { realState } from "../store/file/state-link.ts";
 import { explainUnusable } from "../store/file/unusable.ts";
+import { StoreFailed } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { DeliveryNews } from "../webhooks/news.ts";
 import { Closing } from "./closing.ts";
@@ -32,6 +33,8 @@ export async function start(options: EmulatorOptions, seed: Seed, origin?: Origi
     return await begin(options, seed, closing, origin);
   } catch (error) {
     await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
+    const isOfFile = !options.ephemeral && options.store === undefined && options.file !== undefined;
+    if (isOfFile && error instanceof StoreFailed) return explainUnusable(options.file, error);
     throw error;
   }
 }
