@@ -232,6 +232,8 @@ export interface Store {
   readonly history?: History | undefined;
   /** False from a failed write to disk until one succeeds again: reads go on, transactions fail. */
   readonly writable: boolean;
+  /** Looks whether what the state is kept in is still there; undefined where nobody else could take it away. */
+  readonly check?: (() => Promise<void>) | undefined;
   /** Compacts and closes. */
   close(): Promise<void>;
 }

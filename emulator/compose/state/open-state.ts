@@ -52,6 +52,8 @@ interface Opening {
   readonly ids: RenewableIds;
   readonly wall: Wall;
   readonly report: (line: string) => void;
+  /** Whether this process still has the file for itself. */
+  readonly isHeld?: (() => Promise<boolean>) | undefined;
   /** How much is kept at most of what led to the present state. */
   readonly historyBytes?: number | undefined;
   /** What is written down with each commit, for whoever goes back to it. */

@@ -46,6 +46,8 @@ function wordsFor(path: string, { holder: { pid, machine, since }, content, life
 export interface ClaimedRunFile {
   /** Adds what is known only once the state is open: where the clusters listen. */
   tell(more: Pick<RunFile, "clusters"> & Partial<Pick<RunFile, "token">>): Promise<void>;
+  /** Whether they are still held; those that somebody has removed are put back. */
+  keep(): Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -108,6 +110,10 @@ export async function claimRunFile({ paths, run, wall, probe }: Claim): Promise<
   return {
     async tell(more) {
       for (const lock of locks) await lock.tell({ ...run, ...more });
+    },
+    async keep() {
+      for (const lock of locks) if (!(await lock.keep())) return false;
+      return true;
     },
     release,
   };

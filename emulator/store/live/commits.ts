@@ -27,6 +27,8 @@ export interface CommitLog {
   onFailure(failed: () => void): void;
   /** Tries to write again after a failure. `state` is without what was lost, and nothing changes it meanwhile. */
   mend(state: State): Promise<boolean>;
+  /** Looks whether its files are still there, and fails where they are not; undefined where it has none. */
+  readonly check?: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -97,6 +99,11 @@ export class Commits {
     return this.#log.replace(state, past, moment);
   }
 
+  get check(): (() => Promise<void>) | undefined {
+    const { check } = this.#log;
+    return check && (() => check.call(this.#log));
+  }
+
   get history(): History | undefined {
     return this.#log.history;
   }
@@ -126,9 +133,12 @@ export class Commits {
   async #mend(takenBack: Promise<void>, state: () => State, mended: () => void): Promise<void> {
     await takenBack;
     const { first, last } = mendingDelaysMs;
-    for (let delay: number = first; !this.#closing.signal.aborted; delay = Math.min(2 * delay, last)) {
+    for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
+      // Also where it has begun to close meanwhile: what it holds may be nowhere else.
       if (await this.#log.mend(state())) return mended();
+      if (this.#closing.signal.aborted) return;
       await this.#wall.sleep(delay, this.#closing.signal);
+      if (this.#closing.signal.aborted) return;
     }
   }
 }

@@ -68,6 +68,10 @@ export class LiveStore implements Store {
     return this.#commits?.writable ?? true;
   }
 
+  get check(): (() => Promise<void>) | undefined {
+    return this.#commits?.check;
+  }
+
   get history(): History | undefined {
     return this.#commits?.history;
   }

@@ -3,6 +3,9 @@ import { CommandFailed, UsageError } from "../failure.ts";
 
 /** Why an emulator has ended by itself, in the words of the command line. */
 export function endedBy(error: Error): unknown {
+  if (error.name === "StoreFailed") {
+    return new CommandFailed("failed", "state_not_kept", `${error.message}.`, { cause: error });
+  }
   if (error.name !== "StateRefused") return error;
   return new CommandFailed("failed", "state_refused", error.message, { cause: error });
 }

@@ -48,9 +48,9 @@ export async function startDetached(
     child = startAgain(context, log.fd, flags.seed === "-");
     const end = await firstWord(child, context);
     signal.throwIfAborted();
-    const said = await readFile(aside);
-    await passOn(host.stderr, said);
-    if (typeof end === "number" && end !== 0 && said.byteLength === 0) throw wordless(end, path);
+    const printed = await readFile(aside);
+    await passOn(host.stderr, printed);
+    if (typeof end === "number" && end !== 0 && printed.byteLength === 0) throw wordless(end, path);
     if (typeof end === "number") return { exit: end };
     await rename(aside, path);
     child.disconnect();
