@@ -18,6 +18,7 @@ import { Following } from "./followers/following.ts";
 import { Terms } from "./followers/terms.ts";
 import { instanceAt } from "./instance-at.ts";
 import { Listeners } from "./listeners.ts";
+import { watchOpenFiles } from "./open-files.ts";
 import { type EmulatorOptions, optionsOfFork, settingsFrom } from "./options.ts";
 import { type Origin, originIn } from "./origin.ts";
 import { program } from "./program.ts";
@@ -95,6 +96,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     probe: instanceAt,
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   closing.push(() => runFile.release());
+  closing.push(watchOpenFiles(wall, log));
   closing.push(() => listeners.closeShared());
   if (listeners.isShared) closing.push(() => wall.sleep(lingerMs, hurry.signal));
 

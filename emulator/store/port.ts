@@ -266,4 +266,14 @@ export class FileRefused extends StoreFailed {}
 /** The state cannot be used as things stand on this machine: no room, no rights. The message says what to do. */
 export class StateUnusable extends Error {
   override readonly name = "StateUnusable";
+  /** Whether who wants it may not, or whether the same may work in a moment; undefined: neither. */
+  readonly trouble: "forbidden" | "temporary" | undefined;
+
+  constructor(
+    message: string,
+    options: { readonly cause?: unknown; readonly trouble?: StateUnusable["trouble"] } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.trouble = options.trouble;
+  }
 }

@@ -10,8 +10,12 @@ export function endedBy(error: Error): unknown {
   return new CommandFailed("failed", "state_refused", error.message, { cause: error });
 }
 
-/** What an emulator fails with at its start. `repairable`: of a state that is refused. */
-type StartTrouble = NodeJS.ErrnoException & { readonly repairable?: boolean; readonly port?: number };
+/** What an emulator fails with at its start. `repairable`: of a state that is refused; `trouble`: of one that is not usable. */
+type StartTrouble = NodeJS.ErrnoException & {
+  readonly repairable?: boolean;
+  readonly trouble?: "forbidden" | "temporary" | undefined;
+  readonly port?: number;
+};
 
 /** Why an emulator did not start, in the words of the command line. */
 export function notStarted(error: StartTrouble, { file, store, host, port }: EmulatorOptions): unknown {
@@ -25,7 +29,7 @@ export function notStarted(error: StartTrouble, { file, store, host, port }: Emu
   if (error.name === "NoLockFile")
     return new CommandFailed("failed", "not_a_run_file", error.message, { cause: error });
   if (error.name === "StateUnusable") {
-    return new CommandFailed("failed", "state_unusable", error.message, { cause: error });
+    return new CommandFailed(error.trouble ?? "failed", "state_unusable", error.message, { cause: error });
   }
   if (error.name === "StateRefused") {
     return new CommandFailed("failed", "state_refused", error.message, {
