@@ -1,7 +1,17 @@
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Wall } from "../base/clock.ts";
-import { type Holder, heldHere, type Life, type LockFile, lifeOf, newHolder, readLock, socketName } from "./holder.ts";
+import {
+  type Holder,
+  heldHere,
+  type Life,
+  type LockFile,
+  lifeOf,
+  NoLockFile,
+  newHolder,
+  readLock,
+  socketName,
+} from "./holder.ts";
 import { knock, type LifeSocket, openLifeSocket } from "./life-socket.ts";
 import { createWhole, isTemporaryName, writeWhole } from "./whole-file.ts";
 
@@ -121,9 +131,12 @@ function lockOf(file: string, own: Holder, socket: LifeSocket | undefined, given
       if (await isOurs()) await writeWhole(file, textOf(own, content), { durable: false });
     },
     async keep() {
-      if (await isOurs()) return true;
-      // What has its name and is no lock is nobody's.
-      if (await readLock(file).catch(() => "another")) return false;
+      // What cannot be looked at may be ours; what has its name and is no lock is not.
+      const found = await readLock(file).catch((error) => {
+        if (error instanceof NoLockFile) return null;
+        throw error;
+      });
+      if (found !== undefined) return found?.holder.id === own.id;
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
       return createWhole(file, textOf(own, told), { durable: false });
     },

@@ -1,4 +1,5 @@
 import type { Wall } from "../../../src/base/clock.ts";
+import { regularly } from "../../../src/base/regularly.ts";
 import type { Store } from "../../store/port.ts";
 
 const everyMs = 2_000;
@@ -9,19 +10,6 @@ const everyMs = 2_000;
  */
 export function watchFiles(store: Store, wall: Wall): () => Promise<void> {
   if (store.check === undefined) return async () => {};
-  const ended = new AbortController();
-  async function watch(): Promise<void> {
-    // What cannot be looked at may be there.
-    const look = () => store.check!().catch(() => {});
-    await look();
-    while (!ended.signal.aborted) {
-      await wall.sleep(everyMs, ended.signal);
-      await look();
-    }
-  }
-  const watching = watch();
-  return () => {
-    ended.abort();
-    return watching;
-  };
+  // What cannot be looked at may be there.
+  return regularly(wall, everyMs, () => store.check!().catch(() => {}));
 }

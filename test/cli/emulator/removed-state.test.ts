@@ -39,10 +39,12 @@ describe("an emulator whose folder is removed under it", () => {
   });
 
   it("puts it back at its end, too", async (t) => {
-    const { cwd, run } = await started(t);
+    const { cwd, emulator, run } = await started(t);
     await run("emulator tokens create before --role read");
+    const ended = once(emulator.child, "exit");
     await rm(join(cwd, ".svc"), { recursive: true });
     const stopped = await run("emulator stop");
+    await ended;
     assert.deepEqual([stopped.exit, stopped.err], [0, "Stopped\n"]);
     assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\n");
   });
@@ -63,7 +65,9 @@ describe("an emulator whose state is replaced by another file", () => {
 
     await rename(file, join(cwd, "foreign.json"));
     while ((await run("emulator tokens create after --role read")).exit !== 0);
+    const ended = once(emulator.child, "exit");
     assert.equal((await run("emulator stop")).exit, 0);
+    await ended;
     assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nafter\n");
   });
 
@@ -73,9 +77,10 @@ describe("an emulator whose state is replaced by another file", () => {
     await copyFile(file, `${file}.copy`);
     await rename(`${file}.copy`, file);
     await emulator.saw("is another file");
+    const ended = once(emulator.child, "exit");
     const stopped = await run("emulator stop");
     assert.match(stopped.err, /^warning: it could not write its state: what the file of it lacks is kept nowhere\n/);
-    assert.equal(await once(emulator.child, "exit").then(([code]) => code), 1);
+    assert.equal((await ended)[0], 1);
     assert.match(emulator.err(), /What it did not hold is kept nowhere/);
   });
 });
