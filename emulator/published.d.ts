@@ -46,7 +46,7 @@ export interface Advanced {
   readonly next_due: number | null;
   readonly pending: number;
   readonly status: "done" | "stopped";
-  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing" | "state_replaced";
+  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing" | "state_replaced" | "store_failed";
 }
 
 /** Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall milliseconds. */

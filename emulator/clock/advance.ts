@@ -1,6 +1,6 @@
 import type { Wall } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
-import { StateReplaced, type Store } from "../store/port.ts";
+import { StateReplaced, type Store, StoreFailed } from "../store/port.ts";
 import type { Dispatcher, FinishedEntry } from "./dispatcher.ts";
 import { type Entry, endOf, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -21,7 +21,7 @@ export interface Advanced {
   readonly pending: number;
   readonly status: "done" | "stopped";
   /** Why it stopped before it got there; always between two times, never with a half-run entry. */
-  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing" | "state_replaced";
+  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing" | "state_replaced" | "store_failed";
 }
 
 /** The target does not lie ahead of the present virtual time: it never goes backwards. */
@@ -95,6 +95,8 @@ export async function advance(parts: Parts, from: number, target: Target, cause?
     return await (stopped.aborted && !closing.aborted ? stop("state_replaced") : summary(parts, from, ran));
   } catch (error) {
     if (error instanceof StateReplaced) return await stop("state_replaced");
+    // What is durable of the way has happened: a refusal would say that nothing has.
+    if (error instanceof StoreFailed && clock.now() > from) return await stop("store_failed");
     throw error;
   } finally {
     dispatcher.onFinished = undefined;

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
-import type { Store } from "../store/port.ts";
+import { FileRefused, type Store, StoreFailed } from "../store/port.ts";
 import { Admission } from "./admission.ts";
 import { causeOf, timerCause } from "./causes.ts";
 import { Committer } from "./committer.ts";
@@ -180,7 +180,8 @@ export class Dispatcher {
   }
 
   #pump(): void {
-    const stopped = this.#stop.signal.aborted;
+    // While nothing can be committed, nothing is begun: the store tells when it can.
+    const stopped = this.#stop.signal.aborted || !this.#options.store.writable;
     while (!stopped && this.#slots.areLeft) {
       const next = this.#ready.take(this.#slots);
       if (next === undefined) break;
@@ -282,8 +283,13 @@ export class Dispatcher {
   }
 
   #inTrouble(run: StartedRun, error: unknown): void {
-    this.#failed.add(run.entry.id);
-    if (!this.#stop.signal.aborted) this.#options.onTrouble(run.entry, error);
+    // It is no trouble of the entry's: it begins again as soon as the store can be written again.
+    const isOfStore = error instanceof StoreFailed && !(error instanceof FileRefused);
+    if (isOfStore) this.#taken.delete(run.entry.id);
+    else {
+      this.#failed.add(run.entry.id);
+      if (!this.#stop.signal.aborted) this.#options.onTrouble(run.entry, error);
+    }
     this.#tell(run, "error");
     this.#leave([run]);
     this.#slots.end(1);

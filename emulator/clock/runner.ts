@@ -1,7 +1,7 @@
 import type { Wall } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
 import { causeRows, type MakeCauseRow } from "../store/causes.ts";
-import { StateReplaced, type Store } from "../store/port.ts";
+import { StateReplaced, type Store, StoreFailed } from "../store/port.ts";
 import { type Advanced, advance, type Caps, firstAfter, queueOf, type Target } from "./advance.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import type { JobHandlers } from "./job-handler.ts";
@@ -188,8 +188,9 @@ export class Runner {
       this.#changed = false;
       this.#dispatcher.wake();
       const next = clock.mode === "manual" || this.#advancing ? undefined : await firstAfter(store, clock.now());
-      if (next && clock.mode === "auto") await this.#leap();
-      else await this.#rest(next && clock.wallUntil(next.due));
+      if (next && clock.mode === "auto") {
+        if (await this.#leap()) await this.#rest(undefined);
+      } else await this.#rest(next && clock.wallUntil(next.due));
     }
   }
 
@@ -209,16 +210,20 @@ export class Runner {
     this.#wakeUp = undefined;
   }
 
-  /** Mode auto: to the next due entry, once nothing runs. */
-  async #leap(): Promise<void> {
+  /** Mode auto: to the next due entry, once nothing runs. Says whether the disk refused that. */
+  async #leap(): Promise<boolean> {
     const { store, clock } = this.#options;
+    let refused = false;
     const dispatcher = this.#dispatcher;
     await dispatcher.idle();
     // Looked up again: what ran until now may have put something earlier into the queue.
     const next = await firstAfter(store, clock.now());
-    if (!next || clock.mode !== "auto" || this.#advancing || dispatcher.stopped.aborted) return;
+    if (!next || clock.mode !== "auto" || this.#advancing || dispatcher.stopped.aborted) return false;
     await clock.jump(next.due).catch((error) => {
-      if (!(error instanceof StateReplaced)) throw error;
+      // The store tells when it can be written again, which rings.
+      if (!(error instanceof StateReplaced || error instanceof StoreFailed)) throw error;
+      refused = error instanceof StoreFailed;
     });
+    return refused;
   }
 }

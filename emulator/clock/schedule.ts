@@ -22,6 +22,7 @@ export const schedule = rows<Entry, "turn" | "endable" | "asked_by">({
   name: "schedule",
   schema: Entry,
   key: (entry) => String(entry.id),
+  numbers: { schedule: (entry) => entry.id },
   version: 3,
   migrate: [({ lane, ...entry }) => ({ ...entry, concurrency_key: lane }), (entry) => ({ ...entry, cause: null })],
   indexes: {

@@ -33,7 +33,15 @@ interface Opening extends ClockSettings {
   readonly keptAt?: number | undefined;
 }
 
-/** Virtual time. It never goes backwards; only `takeOver` may set it back, with the whole state. */
+/** A change of the clock that is on its way to the disk, and what was before it. */
+interface Unsure {
+  before: { readonly state: ClockState; readonly latest: number };
+}
+
+/**
+ * Virtual time. It never goes backwards, but with the state: `takeOver` sets it back, and a change that the disk refuses is
+ * taken back as all of its transaction is.
+ */
 export class VirtualClock implements Clock {
   readonly #store: Store;
   readonly #wall: Wall;
@@ -44,6 +52,8 @@ export class VirtualClock implements Clock {
   #movedBy: Cause | undefined;
   #latest: number;
   #written: Promise<unknown> = Promise.resolve();
+  /** Oldest first. */
+  readonly #unsure: Unsure[] = [];
 
   private constructor(store: Store, wall: Wall, state: ClockState) {
     this.#store = store;
@@ -96,13 +106,13 @@ export class VirtualClock implements Clock {
     for (const changed of this.#watchers) changed();
   }
 
-  /** Moves time to `ms` at once, never back. Resolves once that is durable. */
-  jump(ms: number, cause?: Cause): Promise<void> {
+  /** Moves time to `ms` at once, never back. Resolves once that is durable, and only then it is told. */
+  async jump(ms: number, cause?: Cause): Promise<void> {
     const from = this.now();
     const to = Math.max(ms, from);
     this.#movedBy = cause;
+    await this.#write(this.#at(to), cause);
     this.#tellMove(from, to);
-    return this.#write(this.#at(to), cause);
   }
 
   /** Why it is as late as it is, while time is being moved; undefined where it passes by itself. */
@@ -156,6 +166,7 @@ export class VirtualClock implements Clock {
     this.#latest = state.manual_now;
     this.#movedBy = undefined;
     this.#written = Promise.resolve();
+    this.#unsure.length = 0;
     this.#tellMove(from, this.now());
     for (const changed of this.#watchers) changed();
   }
@@ -179,11 +190,36 @@ export class VirtualClock implements Clock {
   }
 
   #write(state: ClockState, cause?: Cause): Promise<void> {
+    const unsure: Unsure = { before: { state: this.#state, latest: this.#latest } };
+    this.#unsure.push(unsure);
     this.#state = state;
     this.#latest = state.manual_now;
-    const written = this.#store.transaction("clock", (tx) => tx.put(clockState, state), cause);
+    const written = this.#store
+      .transaction("clock", (tx) => tx.put(clockState, state), cause)
+      .then(
+        () => void this.#unsure.splice(0, this.#unsure.indexOf(unsure) + 1),
+        (refused) => {
+          this.#takeBack(unsure);
+          throw refused;
+        },
+      );
     this.#written = written.catch(() => {});
     return written;
+  }
+
+  /** What came after it stands as it is, unless it is taken back, too. */
+  #takeBack(unsure: Unsure): void {
+    const at = this.#unsure.indexOf(unsure);
+    // Another state has taken the place of the one that it was of.
+    if (at === -1) return;
+    this.#unsure.splice(at, 1);
+    const next = this.#unsure[at];
+    if (next) {
+      next.before = unsure.before;
+      return;
+    }
+    this.#state = unsure.before.state;
+    this.#latest = unsure.before.latest;
   }
 }
 

@@ -4,12 +4,14 @@ import { randomIds } from "../../src/base/ids.ts";
 import { fingerprintOfMachine } from "../../src/files/machine.ts";
 import { Counters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
+import { watchOpenFiles } from "../http/open-files.ts";
 import { RequestLinks } from "../http/outgoing/links.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
 import { causeRows } from "../store/causes.ts";
 import { claimRunFile, type RunFile, runFilesOf } from "../store/file/run-file.ts";
 import { realState } from "../store/file/state-link.ts";
 import { explainUnusable } from "../store/file/unusable.ts";
+import { StoreFailed } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { DeliveryNews } from "../webhooks/news.ts";
 import { Closing } from "./closing.ts";
@@ -32,6 +34,8 @@ export async function start(options: EmulatorOptions, seed: Seed, origin?: Origi
     return await begin(options, seed, closing, origin);
   } catch (error) {
     await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
+    const isOfFile = !options.ephemeral && options.store === undefined && options.file !== undefined;
+    if (isOfFile && error instanceof StoreFailed) return explainUnusable(options.file, error);
     throw error;
   }
 }
@@ -92,6 +96,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     probe: instanceAt,
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   closing.push(() => runFile.release());
+  closing.push(watchOpenFiles(wall, log));
   closing.push(() => listeners.closeShared());
   if (listeners.isShared) closing.push(() => wall.sleep(lingerMs, hurry.signal));
 

@@ -1,4 +1,4 @@
-import type { Variables } from "../../src/base/otel-settings.ts";
+import type { Variables } from "../../src/base/tracing/otel-settings.ts";
 import type { ClockMode } from "../clock/virtual-clock.ts";
 import { defaultSettings, type Settings } from "../world/settings.ts";
 import { InvalidOptions } from "./invalid-options.ts";

@@ -1,6 +1,6 @@
 import { emulatorResource } from "../../src/api/trace-span.ts";
 import type { Wall } from "../../src/base/clock.ts";
-import { otelSettings } from "../../src/base/otel-settings.ts";
+import { otelSettings } from "../../src/base/tracing/otel-settings.ts";
 import { createCollector } from "../http/outgoing/collector.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Store } from "../store/port.ts";

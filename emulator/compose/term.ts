@@ -41,6 +41,7 @@ import { seededBeginning } from "./state/beginning.ts";
 import { collections } from "./state/collections.ts";
 import { type InDatabase, openState } from "./state/open-state.ts";
 import { staleTime } from "./state/stale-time.ts";
+import { watchFiles } from "./state/watched-files.ts";
 
 /** How a term begins. */
 export interface Beginning {
@@ -103,11 +104,13 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
     wall,
     report: log,
     origin,
+    isHeld: () => runFile.keep(),
     historyBytes: options.historyBytes,
     moment: () => ({ at: now?.(), ids: ids.place() }),
   });
   const { store, blobs, snapshotStore, kept, leadership, settled } = state;
   closing.push(() => store.close());
+  closing.push(watchFiles(store, wall));
   const token = leadership?.token ?? beginning.token;
   if (origin) await store.transaction("tokens.drop", dropTokens);
   const tokens = new ControlTokens(store, wall);

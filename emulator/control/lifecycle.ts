@@ -11,7 +11,8 @@ export const lifecycleHandlers = {
 
   "emulator.live": (_, { instance, request }) => ({
     ...instance.readiness(),
-    ...(isFromHere(request) && { process: instance.process }),
+    // A proxy may hand on without a word of it.
+    ...(instance.readiness().public_url === undefined && isFromHere(request) && { process: instance.process }),
   }),
 
   "emulator.kept": (_, { requestLog, inboxes, feed, spans }) => ({

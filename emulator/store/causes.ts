@@ -1,5 +1,5 @@
 import type { Wall } from "../../src/base/clock.ts";
-import { type TraceContext, traceIds } from "../../src/base/trace-context.ts";
+import { type TraceContext, traceIds } from "../../src/base/tracing/trace-context.ts";
 import { CauseRow } from "./cause.ts";
 import { longestKeptMs } from "./newest.ts";
 import { rows, type Store, type Transaction } from "./port.ts";

@@ -29,6 +29,8 @@ export interface Rows<Row extends object, Index extends string = string> extends
   readonly name: string;
   readonly schema: z.ZodType<Row>;
   readonly key: (row: Row) => string;
+  /** The sequences that its numbers are of: after a document that somebody may have edited they go on behind them. */
+  readonly numbers?: Readonly<Record<string, (row: Row) => number | readonly number[]>>;
   readonly indexes: Readonly<Record<Index, (row: Row) => IndexValue | readonly IndexValue[] | undefined>>;
 }
 
@@ -44,6 +46,7 @@ export interface AnyRows extends Versioned {
   readonly name: string;
   readonly schema: z.ZodType<object>;
   readonly key: (row: never) => string;
+  readonly numbers?: Readonly<Record<string, (row: never) => number | readonly number[]>>;
   readonly indexes: Readonly<Record<string, (row: never) => IndexValue | readonly IndexValue[] | undefined>>;
 }
 
@@ -185,8 +188,8 @@ export interface Store {
    */
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause): Promise<T>;
   /**
-   * Calls after each commit that touched the collection, once it is durable. `changed` must not throw. Returns the
-   * function that ends it.
+   * Calls after each commit that touched the collection, once it is durable, and when the store can be written again after
+   * it could not. `changed` must not throw. Returns the function that ends it.
    */
   watch(collection: Collection, changed: () => void): () => void;
   /**
@@ -231,6 +234,8 @@ export interface Store {
   readonly history?: History | undefined;
   /** False from a failed write to disk until one succeeds again: reads go on, transactions fail. */
   readonly writable: boolean;
+  /** Looks whether what the state is kept in is still there; undefined where nobody else could take it away. */
+  readonly check?: (() => Promise<void>) | undefined;
   /** Compacts and closes. */
   close(): Promise<void>;
 }
@@ -263,4 +268,14 @@ export class FileRefused extends StoreFailed {}
 /** The state cannot be used as things stand on this machine: no room, no rights. The message says what to do. */
 export class StateUnusable extends Error {
   override readonly name = "StateUnusable";
+  /** Whether who wants it may not, or whether the same may work in a moment; undefined: neither. */
+  readonly trouble: "forbidden" | "temporary" | undefined;
+
+  constructor(
+    message: string,
+    options: { readonly cause?: unknown; readonly trouble?: StateUnusable["trouble"] } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.trouble = options.trouble;
+  }
 }

@@ -1,7 +1,7 @@
 import { spanOf } from "../../src/api/trace-span.ts";
 import type { Wall } from "../../src/base/clock.ts";
 import { counted } from "../../src/base/counted.ts";
-import { type Attributes, otlpDocument } from "../../src/base/otlp.ts";
+import { type Attributes, otlpDocument } from "../../src/base/tracing/otlp.ts";
 import { svcVersion } from "../../src/base/version.ts";
 import type { Collector, Exported } from "../http/outgoing/collector.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";

@@ -1,5 +1,5 @@
 import { scheduledOf } from "../../src/api/webhook-story/attempts.ts";
-import { spanId } from "../../src/base/trace-context.ts";
+import { spanId } from "../../src/base/tracing/trace-context.ts";
 import type { Entry } from "../clock/schedule.ts";
 import { shownReceiver } from "../http/request-log/shown-target.ts";
 import type { CauseRow } from "../store/cause.ts";

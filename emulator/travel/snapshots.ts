@@ -5,7 +5,7 @@ import type { Entry } from "../clock/schedule.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
-import { causes } from "../store/causes.ts";
+import { causes, lastNumberIn } from "../store/causes.ts";
 import { sealed } from "../store/file/sealed.ts";
 import { type Collection, type LoadedState, type Rows, StateRefused, type Store } from "../store/port.ts";
 import { type SnapshotStore, type StoredSnapshot, sameName } from "../store/snapshot-store.ts";
@@ -195,6 +195,16 @@ export class Snapshots {
     return this.#goTo(next, kept.beside, !(await this.#isSame(next, kept.beside)));
   }
 
+  /** Puts a state that was exported in the place of the present one, which is kept first, and has no history. */
+  replace(next: Store): Promise<Restored> {
+    return this.#inTurn(async () => {
+      const { faults, requestLog } = this.#world;
+      const requests = Math.max(requestLog.lastNumber, await lastNumberIn(next));
+      const beside = { faults: faults.kept(), ids: null, requests };
+      return this.#goTo(next, beside, !(await this.#isSame(next, beside)));
+    });
+  }
+
   /**
    * Goes back on the way that led to the present state, which is kept. Scripted faults stay as they are. Fails with
    * NoHistory, with NotBehind, and with BeyondHistory, and then nothing is changed.
@@ -235,7 +245,8 @@ export class Snapshots {
 
   /** Puts a state in the place of the present one, which is kept, unless only time is another: ten stay, none for nothing. */
   async #goTo(next: Store, beside: Head["beside"], isKept = true): Promise<Restored> {
-    const { store, snapshotStore, faults, ids, requestLog, report } = this.#world;
+    const { snapshotStore, faults, ids, requestLog, report } = this.#world;
+    const place = beside.ids ?? (await ids.newSequence(next));
     const names = (await snapshotStore.list()).map(({ name }) => name);
     const keptAs = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
     const dropped = await takeOver(this.#world, next, {
@@ -244,23 +255,25 @@ export class Snapshots {
         head: () => this.#head(keptAs),
       }),
       past: beside.place ?? undefined,
-      stood: { ids: beside.ids ?? undefined },
+      stood: { ids: place },
       restored() {
         faults.takeOver(beside.faults);
-        if (beside.ids) ids.goBackTo(beside.ids);
+        ids.goTo(place);
         requestLog.goBackTo(beside.requests);
       },
     }).catch(async (cause) => {
       if (isKept) await snapshotStore.remove(keptAs).catch(() => {});
       throw cause;
     });
-    if (!beside.ids) await ids.goOn(store);
     for (const { kind, ref } of dropped) {
       report(`${kind} ${ref} was under way when another state was put in: its outcome is of the state that was left`);
     }
     if (!isKept) return { keptAs: undefined, dropped };
     const befores = names.filter((name) => beforeName.test(name));
-    for (const old of befores.slice(0, Math.max(0, befores.length + 1 - beforesKept))) await snapshotStore.remove(old);
+    for (const old of befores.slice(0, Math.max(0, befores.length + 1 - beforesKept))) {
+      // The state is put in: what cannot be removed goes the next time.
+      await snapshotStore.remove(old).catch(() => {});
+    }
     return { keptAs, dropped };
   }
 

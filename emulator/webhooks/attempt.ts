@@ -1,5 +1,5 @@
 import type { Wall } from "../../src/base/clock.ts";
-import { spanId, writeTraceparent } from "../../src/base/trace-context.ts";
+import { spanId, writeTraceparent } from "../../src/base/tracing/trace-context.ts";
 import { standardWebhookHeaders } from "../../src/schemes/standard-webhooks.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";

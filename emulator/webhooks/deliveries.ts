@@ -25,6 +25,7 @@ export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_
   name: "webhook_events",
   schema: WebhookEvent,
   key: (row) => String(row.id),
+  numbers: { webhook_event: (row) => row.id },
   version: 2,
   migrate: [(row) => ({ ...row, cause: null })],
   indexes: {
@@ -74,6 +75,7 @@ export const deliveries = rows<Delivery, "webhook" | "contract" | "outcome" | "e
   name: "webhook_deliveries",
   schema: Delivery,
   key: (row) => String(row.id),
+  numbers: { delivery: (row) => row.id },
   version: 2,
   migrate: [(row) => ({ ...row, put_off: null })],
   indexes: {

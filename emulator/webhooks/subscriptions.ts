@@ -35,6 +35,7 @@ export const subscriptions = rows<Subscription, "workspace" | "wants">({
   version: 2,
   migrate: [(row) => ({ ...row, disabled: null })],
   key: (row) => String(row.id),
+  numbers: { webhook: (row) => row.id },
   indexes: {
     workspace: (row) => row.workspace_id,
     wants: (row) => row.only_for_activities.map((activity) => wants(row.workspace_id, activity)),

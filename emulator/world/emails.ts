@@ -31,6 +31,7 @@ export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purp
   name: "emails",
   schema: Email,
   key: (row) => String(row.id),
+  numbers: { email: (row) => row.id },
   indexes: {
     recipient: (row) => addressKey(row.recipient),
     contract: (row) => row.contract_id ?? undefined,

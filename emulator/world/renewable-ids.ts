@@ -7,14 +7,14 @@ export interface RenewableIds extends Ids {
   /** From the seed: at the first start and at every reset. */
   restart(): void;
   /**
-   * Over a state that was there before, after a restart or an import: a sequence of its own, so that no id in the
-   * state is drawn a second time. Its number is kept in the state.
+   * Over a state that was there before, after a restart or an import: the beginning of a sequence of its own, so that no id
+   * in the state is drawn a second time. Its number is kept in the state. Nothing is drawn of it before `goTo`.
    */
-  goOn(store: Store): Promise<void>;
+  newSequence(store: Store): Promise<IdPlace | undefined>;
   /** Where the sequence stands; undefined where ids are random. */
   place(): IdPlace | undefined;
-  /** Draws again what came after that place: for a state that was kept there. */
-  goBackTo(place: IdPlace): void;
+  /** Draws what comes after that place, also again: for a state that was kept there. */
+  goTo(place: IdPlace | undefined): void;
 }
 
 /** The number of a sequence, 0 for that of the first start, and how far it was drawn. */
@@ -24,12 +24,13 @@ export type IdPlace = z.infer<typeof IdPlace>;
 /** `seed`: what the sequence follows from, with --deterministic; undefined: ids are random. */
 export function renewableIds(seed: string | undefined): RenewableIds {
   if (seed === undefined) {
-    return { ...randomIds(), restart() {}, async goOn() {}, place: () => undefined, goBackTo() {} };
+    return { ...randomIds(), restart() {}, newSequence: async () => undefined, place: () => undefined, goTo() {} };
   }
   const begin = (sequence: number, drawn = 0) => seededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
   let sequence = 0;
   let ids = begin(0);
-  const goTo = (place: IdPlace) => {
+  const goTo = (place: IdPlace | undefined) => {
+    if (place === undefined) return;
     sequence = place.sequence;
     ids = begin(place.sequence, place.drawn);
   };
@@ -39,10 +40,11 @@ export function renewableIds(seed: string | undefined): RenewableIds {
     token: (count) => ids.token(count),
     pick: (alphabet, length) => ids.pick(alphabet, length),
     restart: () => goTo({ sequence: 0, drawn: 0 }),
-    async goOn(store) {
-      goTo({ sequence: await store.transaction("go on with ids", (tx) => tx.next("id_sequence")), drawn: 0 });
-    },
+    newSequence: async (store) => ({
+      sequence: await store.transaction("go on with ids", (tx) => tx.next("id_sequence")),
+      drawn: 0,
+    }),
     place: () => ({ sequence, drawn: ids.position() }),
-    goBackTo: goTo,
+    goTo,
   };
 }

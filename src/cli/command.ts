@@ -114,7 +114,7 @@ export interface Context {
   readonly argv: readonly string[];
   readonly globals: Globals;
   readonly output: Output;
-  /** Aborted by Ctrl-C, SIGTERM, or a reader that went away. */
+  /** Aborted by Ctrl-C, SIGTERM, SIGHUP, or a reader that went away. */
   readonly signal: AbortSignal;
   /** Aborted a little later, for what is to be finished first: whatever goes on then is killed in a moment. */
   readonly cut: AbortSignal;
@@ -134,4 +134,6 @@ export interface Context {
   atForcedEnd(last: () => void): void;
   /** A run that serves others is given longer to end once it is stopped, milliseconds. */
   allowToEnd(ms: number): void;
+  /** Does the work, which waits for a program that is told of signals, and for as long as that takes to end. */
+  outlast<T>(work: () => Promise<T>): Promise<T>;
 }

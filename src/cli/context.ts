@@ -72,6 +72,7 @@ export function createContext(
     lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.lend(work) : work()),
     atForcedEnd: (last) => stopping.atForcedEnd(last),
     allowToEnd: (ms) => stopping.allow(ms),
+    outlast: (work) => stopping.outlast(work),
     async close() {
       for (const close of closers.splice(0)) await close();
     },

@@ -42,7 +42,7 @@ export interface PreparedCall<Value = unknown> {
 /** What a hand-written command changes about the call of its operation. */
 export interface CallChanges {
   /** Beside what flags say of the query; they win. */
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | boolean>>;
   /** Adds what depends on all of the request, once it was checked: the headers of a signature. */
   readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
   /** Beside those of the target. */

@@ -14,6 +14,7 @@ import {
 import { isRefusal, whyOf } from "../files/refusals.ts";
 import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "./failure.ts";
 import { commandLine } from "./help/examples.ts";
+import type { SignalName } from "./host.ts";
 import { remedyOf } from "./remedies.ts";
 
 /** What each exit code means (DECISIONS.md, L10). */
@@ -34,6 +35,7 @@ export const exitCodes = [
     meaning:
       "temporary: network trouble, 429 or 5xx after all retries, or a wait that ran out; run it again, as retryable says under --json",
   },
+  { code: 129, meaning: "the terminal went away (SIGHUP)" },
   { code: 130, meaning: "interrupted (Ctrl-C)" },
   { code: 143, meaning: "terminated" },
 ] as const;
@@ -48,7 +50,7 @@ export const exitCodeOf: Readonly<Record<FailureKind, number>> = {
   temporary: 75,
 };
 
-export const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+export const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<SignalName, number>;
 
 /** A failure in words: what failed, why, and what to do next. */
 export interface Explanation {
@@ -146,7 +148,7 @@ export function explain(error: unknown): Explanation {
 }
 
 /** Somebody stopped it; said in words only where something was done before. */
-export const interruption = ({ done, hint, next }: PartialFailure, name: keyof typeof signalCodes): Explanation => ({
+export const interruption = ({ done, hint, next }: PartialFailure, name: SignalName): Explanation => ({
   code: "interrupted",
   message: "Interrupted.",
   details: done,

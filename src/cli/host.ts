@@ -13,6 +13,9 @@ export interface Starter {
 /** By this variable a process knows that it is `svc` that waits for it: it holds the pid of its parent. */
 export const starterVariable = "SVC_STARTED_BY";
 
+/** What ends a run: Ctrl-C, a supervisor, or a terminal that went away. */
+export type SignalName = "SIGINT" | "SIGTERM" | "SIGHUP";
+
 /** What the world outside gives to one run of the command line. `bin/svc.js` builds it from `process`; tests from memory. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -30,9 +33,9 @@ export interface Host {
   /** Whether child processes may write to the streams of this very process. */
   readonly inherits: boolean;
   /** Listens for signals until the returned function is called. */
-  onSignal(listener: (name: "SIGINT" | "SIGTERM") => void): () => void;
+  onSignal(listener: (name: SignalName) => void): () => void;
   /** Does it after so many milliseconds, if the process is still there then; keeps nothing alive. */
   deadline(ms: number, act: () => void): void;
   /** Ends the process at once, whatever runs in it; with the code of the run, where that has ended, else the signal's. */
-  end(name: "SIGINT" | "SIGTERM"): void;
+  end(name: SignalName): void;
 }

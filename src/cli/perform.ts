@@ -1,4 +1,4 @@
-import { namesCollector } from "../base/otel-settings.ts";
+import { namesCollector } from "../base/tracing/otel-settings.ts";
 import { NetworkError, ServiceError } from "../client/errors.ts";
 import type { CommandDeclaration } from "../derive/command-spec.ts";
 import type { Command, Context, Input } from "./command.ts";

@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
+import { isatty } from "node:tty";
 import { systemWall } from "../base/clock.ts";
 import { deadline } from "../base/deadline.ts";
 import { signalCodes } from "./exit.ts";
-import { type Host, type Starter, starterVariable } from "./host.ts";
+import { type Host, type SignalName, type Starter, starterVariable } from "./host.ts";
 import { flushed } from "./output/write.ts";
 
 /** For what a pipe has not taken yet; a reader that does not read cannot hold up the end. */
@@ -15,9 +17,23 @@ const isHeldByThreads = (): boolean =>
   process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 
 /** Shells tell the same code of a process that a signal ended. */
-function dieOf(name: "SIGINT" | "SIGTERM"): void {
+function dieOf(name: SignalName): void {
   process.removeAllListeners(name);
   process.kill(process.pid, name);
+}
+
+/**
+ * Whether whoever started this process had it ignore that its terminal goes away, as nohup does: to listen would undo that.
+ * Where the system does not say, the streams tell: nohup leaves none of them on a terminal.
+ */
+function ignoresHangUp(): boolean {
+  try {
+    const [, ignored] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
+    if (ignored !== undefined) return BigInt(`0x${ignored}`) % 2n === 1n;
+  } catch {
+    // Not on this system.
+  }
+  return ![0, 1, 2].some((fd) => isatty(fd));
 }
 
 /** Programs of others have channels to their children too, and children inherit variables. */
@@ -49,13 +65,10 @@ export const processHost = (version: string): Host => ({
   starter: starter(),
   inherits: true,
   onSignal(listener) {
-    const onInt = () => listener("SIGINT");
-    const onTerm = () => listener("SIGTERM");
-    process.on("SIGINT", onInt);
-    process.on("SIGTERM", onTerm);
+    const names: readonly SignalName[] = ["SIGINT", "SIGTERM", ...(ignoresHangUp() ? [] : (["SIGHUP"] as const))];
+    for (const name of names) process.on(name, listener);
     return () => {
-      process.off("SIGINT", onInt);
-      process.off("SIGTERM", onTerm);
+      for (const name of names) process.off(name, listener);
     };
   },
   deadline,

@@ -1,17 +1,15 @@
-import type { signalCodes } from "./exit.ts";
-import type { Host } from "./host.ts";
+import type { Host, SignalName } from "./host.ts";
 
 /** What has to be finished after Ctrl-C has so long, of the second in which everything ends. */
 const usualGraceMs = 700;
 /** So long after that the process ends, whatever still runs in it. What is left of the second is for what is printed last. */
 const lastMs = 240;
 
-export type SignalName = keyof typeof signalCodes;
-
 /**
  * How a run is stopped, the only place that knows: at a signal `signal` is aborted, which ends all that waits; what has
  * to be finished (calls of a job, a token that rotates, a subscription, an emulator) goes on until `cut` is; a moment
- * later, or at the second signal, the process ends with the signal's code.
+ * later, or at the second signal, the process ends with the signal's code. While somebody else's program runs, which was
+ * told to end, that moment does not begin.
  */
 export class Stopping {
   readonly #host: Host;
@@ -20,6 +18,8 @@ export class Stopping {
   readonly #ended = new AbortController();
   readonly #lastActs: (() => void)[] = [];
   #isLent = false;
+  /** While a program is waited for: what is to be done once it has ended. */
+  #waiting: (() => void)[] | undefined;
   #graceMs = usualGraceMs;
   #name: SignalName | undefined;
 
@@ -49,13 +49,13 @@ export class Stopping {
     }
     this.#name = name;
     this.stop(name);
-    this.#host.deadline(this.#graceMs + lastMs, () => this.#force(name));
+    this.#count(() => this.#host.deadline(this.#graceMs + lastMs, () => this.#force(name)));
   }
 
   /** Without a signal: nobody reads what is printed. */
   stop(reason?: SignalName): void {
     if (this.signal.aborted) return;
-    void this.#cutLater();
+    this.#count(() => void this.#cutLater());
     this.#stop.abort(reason);
   }
 
@@ -72,6 +72,23 @@ export class Stopping {
     } finally {
       this.#isLent = false;
     }
+  }
+
+  /** Waits for a program that is told of signals: how long it takes to end is its own affair. A second signal ends it. */
+  async outlast<T>(work: () => Promise<T>): Promise<T> {
+    this.#waiting = [];
+    try {
+      return await work();
+    } finally {
+      const begun = this.#waiting;
+      this.#waiting = undefined;
+      for (const begin of begun) begin();
+    }
+  }
+
+  #count(begin: () => void): void {
+    if (this.#waiting) this.#waiting.push(begin);
+    else begin();
   }
 
   /** What a forced end leaves nobody else to do. */

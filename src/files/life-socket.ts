@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, open, rm } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, open, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { basename, dirname } from "node:path";
 
@@ -32,6 +32,8 @@ export async function openLifeSocket(path: string): Promise<LifeSocket | undefin
     await address.done();
     return undefined;
   }
+  // Who knocks is its owner, whatever the umask allows others.
+  await chmod(path, 0o600).catch(() => {});
   server.on("error", () => {}); // What it says of a single connection is of no interest.
   server.unref();
   return {

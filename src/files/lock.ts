@@ -1,8 +1,19 @@
 import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Wall } from "../base/clock.ts";
-import { type Holder, heldHere, type Life, type LockFile, lifeOf, newHolder, readLock, socketName } from "./holder.ts";
+import {
+  type Holder,
+  heldHere,
+  type Life,
+  type LockFile,
+  lifeOf,
+  NoLockFile,
+  newHolder,
+  readLock,
+  socketName,
+} from "./holder.ts";
 import { knock, type LifeSocket, openLifeSocket } from "./life-socket.ts";
+import { makeFolder } from "./make-folder.ts";
 import { createWhole, isTemporaryName, writeWhole } from "./whole-file.ts";
 
 export interface LockOptions {
@@ -25,6 +36,8 @@ export interface LockOptions {
 export interface Lock {
   /** Changes what the file tells besides who holds it. */
   tell(content: object): Promise<void>;
+  /** Whether it is still held: a file that somebody has removed is put back, unless somebody else holds it by now. */
+  keep(): Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -50,7 +63,7 @@ export async function takeLock(file: string, options: LockOptions): Promise<Lock
   heldHere.add(own.id);
   try {
     const held = await take(file, own, options);
-    if (!held) return lockOf(file, own, socket);
+    if (!held) return lockOf(file, own, socket, options.content);
     await letGo(own, socket);
     return held;
   } catch (error) {
@@ -110,11 +123,23 @@ async function take(file: string, own: Holder, options: LockOptions): Promise<He
   }
 }
 
-function lockOf(file: string, own: Holder, socket: LifeSocket | undefined): Lock {
+function lockOf(file: string, own: Holder, socket: LifeSocket | undefined, given?: object): Lock {
+  let told = given;
   const isOurs = async () => (await readLock(file).catch(() => undefined))?.holder.id === own.id;
   return {
     async tell(content) {
+      told = content;
       if (await isOurs()) await writeWhole(file, textOf(own, content), { durable: false });
+    },
+    async keep() {
+      // What cannot be looked at may be ours; what has its name and is no lock is not.
+      const found = await readLock(file).catch((error) => {
+        if (error instanceof NoLockFile) return null;
+        throw error;
+      });
+      if (found !== undefined) return found?.holder.id === own.id;
+      await makeFolder(dirname(file));
+      return createWhole(file, textOf(own, told), { durable: false });
     },
     async release() {
       if (await isOurs()) await rm(file, { force: true });

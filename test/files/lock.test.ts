@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -36,6 +36,35 @@ describe("the lock of a process", () => {
     await Promise.all(heirs.map((heir) => heir.kill()));
     assert.equal(await attempt(file), "held");
     assert.deepEqual(await readdir(folder), []);
+  });
+
+  it("has a socket that its owner alone can use, whatever the umask", async (t) => {
+    const folder = await testFolder(t);
+    const before = process.umask(0);
+    t.after(() => process.umask(before));
+    const taken = await takeLock(join(folder, "lock"), { wall });
+    if (isHeld(taken)) return assert.fail("somebody else has it");
+    const modes = await Promise.all((await readdir(folder)).map(async (name) => (await stat(join(folder, name))).mode));
+    assert.deepEqual(new Set(modes.map((mode) => mode & 0o777)), new Set([0o600]));
+    await taken.release();
+  });
+
+  it("is put back where somebody has removed it, and not over anything else", async (t) => {
+    const file = join(await testFolder(t), "folder", "lock");
+    await mkdir(join(file, ".."));
+    const taken = await takeLock(file, { wall, content: { tells: 1 } });
+    if (isHeld(taken)) return assert.fail("somebody else has it");
+    assert.equal(await taken.keep(), true);
+    const before = await readFile(file, "utf8");
+    await rm(join(file, ".."), { recursive: true });
+    assert.deepEqual([await taken.keep(), await readFile(file, "utf8")], [true, before]);
+    await writeFile(file, "mine");
+    assert.deepEqual([await taken.keep(), await readFile(file, "utf8")], [false, "mine"]);
+    await rm(file);
+    await mkdir(file);
+    assert.equal(await taken.keep(), false);
+    await rm(file, { recursive: true });
+    await taken.release();
   });
 
   it("stays its own while it is stopped", async (t) => {

@@ -22,6 +22,7 @@ export const comments = rows<Comment, "contract">({
   name: "comments",
   schema: Comment,
   key: (row) => String(row.id),
+  numbers: { comment: (row) => row.id },
   indexes: { contract: (row) => row.contract_id },
 });
 

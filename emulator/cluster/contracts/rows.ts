@@ -172,6 +172,13 @@ export const contracts = rows<
   migrate: [({ timers: _, ...row }) => row],
   schema: Contract,
   key: (row) => String(row.id),
+  numbers: {
+    contract: (row) => row.id,
+    signatory: (row) => row.signatories.map(({ id }) => id),
+    approval: (row) => row.approvals.map(({ id }) => id),
+    contract_version: (row) => row.versions.map(({ id }) => id),
+    supporting_document: (row) => row.supporting_documents.map(({ id }) => id),
+  },
   indexes: {
     /** In reverse: the newest first. */
     number: (row) => listed(row, sortable(row.id)),

@@ -57,6 +57,11 @@ export const counterparties = rows<Counterparty, "workspace" | "name">({
   name: "counterparties",
   schema: Counterparty,
   key: (row) => String(row.id),
+  numbers: {
+    counterparty: (row) => row.id,
+    counterparty_contact: (row) => row.contacts.map(({ id }) => id),
+    counterparty_address: (row) => row.addresses.map(({ id }) => id),
+  },
   indexes: {
     workspace: (row) => row.workspace_id,
     /** `<workspace id> <name in lower case>` */

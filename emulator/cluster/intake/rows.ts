@@ -40,6 +40,7 @@ export const intakes = rows<Intake, "workspace">({
   name: "intakes",
   schema: Intake,
   key: (row) => String(row.id),
+  numbers: { intake: (row) => row.id },
   indexes: { workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined) },
 });
 

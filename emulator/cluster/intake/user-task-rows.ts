@@ -27,6 +27,7 @@ export const userTasks = rows<UserTask, "intake">({
   name: "user_tasks",
   schema: UserTask,
   key: (row) => String(row.id),
+  numbers: { user_task: (row) => row.id },
   indexes: { intake: (row) => row.intake_ids },
 });
 

@@ -30,6 +30,7 @@ export const keyPointers = rows<KeyPointer, "contract">({
   name: "key_pointers",
   schema: KeyPointer,
   key: (row) => String(row.id),
+  numbers: { key_pointer: (row) => row.id },
   indexes: { contract: (row) => row.contract_id },
 });
 

@@ -52,6 +52,8 @@ interface Opening {
   readonly ids: RenewableIds;
   readonly wall: Wall;
   readonly report: (line: string) => void;
+  /** Whether this process still has the file for itself. */
+  readonly isHeld?: (() => Promise<boolean>) | undefined;
   /** How much is kept at most of what led to the present state. */
   readonly historyBytes?: number | undefined;
   /** What is written down with each commit, for whoever goes back to it. */
@@ -84,7 +86,7 @@ async function begun(parts: Parts, { seed, ids, wall, report }: Opening): Promis
   const known = await clustersOf(store);
   if (known.length > 0) {
     await releaseClaims(store);
-    await ids.goOn(store);
+    ids.goTo(await ids.newSequence(store));
     const named = async () => new Set([...(await namedBlobs(store)), ...(await blobsOfSnapshots(parts.snapshotStore))]);
     await collect(() => parts.collect?.(named, wall), report);
     return { ...parts, clusters: known, kept: undefined };
@@ -128,8 +130,7 @@ async function openCopy(origin: Origin, opening: Opening): Promise<State> {
     }
     await store.takeOver(copy);
   }
-  if (kept?.beside.ids) ids.goBackTo(kept.beside.ids);
-  else await ids.goOn(store);
+  ids.goTo(kept?.beside.ids ?? (await ids.newSequence(store)));
   return { ...parts, clusters, kept };
 }
 

@@ -1,6 +1,6 @@
+import { isoMillis } from "../../../src/base/clock.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { JsonPieces } from "../../http/reply.ts";
-import { lastNumberIn } from "../../store/causes.ts";
 import { format } from "../../store/file/format.ts";
 import { StateRefused } from "../../store/port.ts";
 import { takeOver } from "../../travel/take-over.ts";
@@ -11,7 +11,7 @@ import type { ControlHandlers } from "../world.ts";
 export const stateHandlers = {
   "state.export": (_, { store }) => new JsonPieces(store.export()),
 
-  "state.import": async ({ body }, { store, blobs, clusters, ids, runner, tokens, requestLog, fail }) => {
+  "state.import": async ({ body }, { store, blobs, clusters, clock, snapshots, fail }) => {
     const here = clusters.map((cluster) => cluster.id);
     const there = clusterIdsOf(body);
     if (there && there.join() !== here.join())
@@ -27,20 +27,24 @@ export const stateHandlers = {
       if (error instanceof StateRefused) fail("invalid-state", { reason: error.message });
       throw error;
     }
-    await takeOver({ store, clusters, runner, tokens }, next);
-    requestLog.goOnAfter(await lastNumberIn(store));
-    await ids.goOn(store);
-    return undefined;
+    const { keptAs } = await snapshots.replace(next);
+    return { now: isoMillis(clock.now()), kept_as: keptAs ?? null };
   },
 
   "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
+    const drawn = ids.place();
     const next = store.beside();
     await next.transaction("state.reset", await instance.beginning());
     const restored = () => {
       faults.clear();
       requestLog.goBackTo(0);
     };
-    await takeOver({ store, clusters, runner, tokens }, next, { restored, stood: { ids: ids.place() } });
+    await takeOver({ store, clusters, runner, tokens }, next, { restored, stood: { ids: ids.place() } }).catch(
+      (cause) => {
+        ids.goTo(drawn);
+        throw cause;
+      },
+    );
     for (const inbox of inboxes.values()) inbox.clear();
     return undefined;
   },

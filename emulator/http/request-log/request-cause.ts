@@ -1,4 +1,4 @@
-import { readTraceparent } from "../../../src/base/trace-context.ts";
+import { readTraceparent } from "../../../src/base/tracing/trace-context.ts";
 import type { Happened } from "../../store/causes.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { shownTarget } from "./shown-target.ts";

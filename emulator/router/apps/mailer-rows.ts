@@ -15,6 +15,7 @@ export const blackholeMails = rows<BlackholeMail>({
   name: "blackhole_mails",
   schema: BlackholeMail,
   key: (row) => String(row.id),
+  numbers: { blackhole_mail: (row) => row.id },
   indexes: {},
 });
 

@@ -40,6 +40,7 @@ export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
   migrate: [(row) => ({ ...row, answers: null }), (row) => row],
   schema: TrialSignup,
   key: (row) => String(row.id),
+  numbers: { trial_signup: (row) => row.id },
   indexes: {
     token: (row) => row.token,
     email: (row) => addressKey(row.email),

@@ -1,5 +1,6 @@
 import { svcVersion } from "../../../src/base/version.ts";
 import { type Contents, sliceRows } from "../live/contents.ts";
+import type { RowTable } from "../live/row-table.ts";
 import { SchemaMismatch } from "../live/schema-mismatch.ts";
 import { State } from "../live/state.ts";
 import { Upgrade, type Versions, versionsOf } from "../live/versions.ts";
@@ -78,7 +79,17 @@ export function stateFrom(document: unknown, collections: readonly Collection[])
       addMapping(state, name, key, cluster);
     }
   }
+  for (const table of state.rows.values()) goOnBehind(state, table);
   return state;
+}
+
+/** Whoever has edited the document may have forgotten its sequences: the next number would be that of another row. */
+function goOnBehind({ sequences }: State, table: RowTable): void {
+  for (const [sequence, numbersIn] of Object.entries(table.declaration.numbers ?? {})) {
+    let last = sequences.get(sequence) ?? 0;
+    for (const row of table.list({})) last = Math.max(last, ...[numbersIn(row as never)].flat());
+    if (last > 0) sequences.set(sequence, last);
+  }
 }
 
 /** The member "collections" of a head. Fails with StateRefused. */

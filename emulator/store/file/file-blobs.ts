@@ -33,6 +33,10 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
   }
   return {
     async put(bytes, maxBytes) {
+      // Somebody may have removed it since.
+      await makeFolderDurably(disk, folder).catch((cause) => {
+        throw failure(cause);
+      });
       const { pieces, measured } = measuring(bytes, maxBytes);
       const aside = await writeAside(join(folder, unfinished), pieces, { disk, failure });
       const blob = measured();

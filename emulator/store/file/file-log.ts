@@ -1,7 +1,9 @@
+import { dirname } from "node:path";
 import { Low } from "lowdb";
 import type { Wall } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import type { Disk, DiskFile } from "../../../src/files/disk.ts";
+import { makeFolderDurably } from "../../../src/files/folder.ts";
 import type { Position } from "../../../src/files/log-line.ts";
 import { whyRefused } from "../../../src/files/refusals.ts";
 import type { Moment } from "../history.ts";
@@ -17,6 +19,7 @@ import { fileSegments } from "./history/file-segments.ts";
 import type { HistoryFiles } from "./history/history-files.ts";
 import { KeptHistory } from "./history/kept-history.ts";
 import { createJournal, journalPath } from "./journal/journal-file.ts";
+import { OwnFiles } from "./own-files.ts";
 import { tryWriting } from "./trial-write.ts";
 
 interface Options {
@@ -39,6 +42,8 @@ interface Options {
   /** What each line says beside its changes. */
   readonly moment: () => Moment;
   readonly wall: Wall;
+  /** Whether this process still has the state for itself. */
+  readonly isHeld: () => Promise<boolean>;
   /** The journal is compacted when it is longer than this and than the base. */
   readonly compactAfterBytes: number;
   /** Told when a compaction fails, when nothing can be written any more, and when it can again. */
@@ -71,6 +76,9 @@ export class FileLog implements CommitLog {
   /** Whoever changes which base counts: one at a time. */
   readonly #renaming = new Turns();
   #failed: () => void = () => {};
+  readonly #own = new OwnFiles();
+  /** Set while its files are gone, or others have their names. */
+  #isDisturbed = false;
 
   constructor(options: Options & { readonly emptyLength: number }) {
     this.#options = options;
@@ -151,6 +159,20 @@ export class FileLog implements CommitLog {
     }
   }
 
+  /** Fails where somebody has removed or replaced a file of the state: what is written there would be in none, or in theirs. */
+  async check(): Promise<void> {
+    if (this.failure) return;
+    const leave = await this.#renaming.enter();
+    try {
+      const disturbance = await this.#disturbance();
+      if (disturbance === undefined) return;
+      this.#isDisturbed = true;
+      this.#journal.fail(disturbance.reason, undefined);
+    } finally {
+      leave();
+    }
+  }
+
   /**
    * Makes the log write again after a failure; `state` is what was committed durably, and does not change meanwhile.
    * Where only a write failed, the journal goes on behind its last durable line. Else a new base takes the place of
@@ -158,8 +180,15 @@ export class FileLog implements CommitLog {
    */
   async mend(state: State): Promise<boolean> {
     await this.#compaction.ended();
+    const isAnew = this.#isDisturbed;
     try {
-      if (this.#journal.intact) {
+      if (isAnew) {
+        if ((await this.#disturbance())?.isGone === false) return false;
+        await makeFolderDurably(this.#options.disk, dirname(this.#options.path));
+        await this.#options.files.clear();
+        await this.#writeAnew(state);
+        this.#isDisturbed = false;
+      } else if (this.#journal.intact) {
         await tryWriting(this.#options.disk, this.#options.path);
         await this.#journal.resume();
       } else {
@@ -168,7 +197,8 @@ export class FileLog implements CommitLog {
     } catch {
       return false;
     }
-    this.#options.report(`${this.#options.path} can be written again`);
+    const { path, report } = this.#options;
+    report(isAnew ? `${path} ${writtenAnew}` : `${path} can be written again`);
     return true;
   }
 
@@ -177,6 +207,7 @@ export class FileLog implements CommitLog {
     await this.#journal.flushed().catch(() => {});
     if (!this.failure && !this.#clean) await this.#compaction.run();
     await this.#journal.close();
+    if (this.#isDisturbed) throw new StoreFailed(`${this.failure?.message}. What it did not hold is kept nowhere`);
     if (this.failure || !this.#clean) return;
     const { disk, path } = this.#options;
     try {
@@ -190,6 +221,19 @@ export class FileLog implements CommitLog {
   /** Whether the base holds everything. */
   get #clean(): boolean {
     return this.#behind.length === 0 && this.#journal.length <= this.#emptyLength;
+  }
+
+  async #disturbance(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
+    const { path, isHeld } = this.#options;
+    if (!(await isHeld())) return { reason: `Another emulator has taken the state ${path}`, isGone: false };
+    const journals = [...this.#behind, this.#generation].map((one) => [`journal.${one}`, journalPath(path, one)]);
+    const found = await this.#own.look({ [`base.${this.#baseGeneration}`]: path, ...Object.fromEntries(journals) });
+    if (!found) return undefined;
+    const { isGone } = found;
+    const reason = isGone
+      ? "was removed"
+      : "is another file than this emulator wrote: move it away, and it is put back";
+    return { reason: `${found.path} ${reason}`, isGone };
   }
 
   /** Writes a base while transactions go on. */
@@ -227,7 +271,8 @@ export class FileLog implements CommitLog {
   /** A whole new base, and a journal that follows it. */
   async #writeAnew(state: State): Promise<void> {
     const leave = await this.#renaming.enter();
-    const adapter = this.#baseFile();
+    // What a name leads to that nobody of us has written is not kept.
+    const adapter = this.#baseFile(this.#isDisturbed ? { durable: async () => {} } : {});
     try {
       const next = await this.#nextGeneration();
       try {
@@ -287,5 +332,8 @@ export class FileLog implements CommitLog {
     await files.trim();
   }
 }
+
+const writtenAnew =
+  "was removed, and is written anew with all that the emulator has in memory; snapshots, uploads and history that lay beside it are gone";
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

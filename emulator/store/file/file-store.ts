@@ -30,6 +30,8 @@ export interface FileStoreOptions {
   readonly historyBytes?: number | undefined;
   /** What is written down with each commit. */
   readonly moment?: () => Moment;
+  /** Whether this process still has the state for itself; left out: it has. */
+  readonly isHeld?: (() => Promise<boolean>) | undefined;
   /** Told what a person should know: what was left out at the start, a disk that takes nothing, and that it does again. */
   readonly report?: (message: string) => void;
 }
@@ -71,6 +73,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
     files,
     moment,
     wall,
+    isHeld: options.isHeld ?? (async () => true),
     compactAfterBytes: options.compactAfterBytes ?? compactAfterBytes,
     report,
   });

@@ -53,6 +53,8 @@ function stateBeside(path: string): string {
 export interface ClaimedRunFile {
   /** Adds what is known only once the state is open: where the clusters listen. */
   tell(more: Pick<RunFile, "clusters"> & Partial<Pick<RunFile, "token">>): Promise<void>;
+  /** Whether they are still held; those that somebody has removed are put back. */
+  keep(): Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -115,6 +117,10 @@ export async function claimRunFile({ paths, run, wall, probe }: Claim): Promise<
   return {
     async tell(more) {
       for (const lock of locks) await lock.tell({ ...run, ...more });
+    },
+    async keep() {
+      for (const lock of locks) if (!(await lock.keep())) return false;
+      return true;
     },
     release,
   };

@@ -1,6 +1,6 @@
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { isRefusal, openFilesRemedies, reasonOf } from "../../../src/files/refusals.ts";
-import { StateUnusable } from "../port.ts";
+import { StateUnusable, StoreFailed } from "../port.ts";
 
 const room = "Make room, or name a file on another disk with the option file.";
 const mayNot =
@@ -20,11 +20,12 @@ const remedies = lookupTable<string>({
   EIO: "Check the disk, or name a file on another one with the option file.",
 });
 
-/** Throws an error of the file system at a start as StateUnusable; any other as it is. */
-export function explainUnusable(path: string, cause: unknown): never {
+/** Throws an error of the file system at a start, or what the store made of one, as StateUnusable; any other as it is. */
+export function explainUnusable(path: string, error: unknown): never {
+  const cause = error instanceof StoreFailed ? (error.cause ?? error) : error;
   const { code = "", path: at } = cause as NodeJS.ErrnoException;
   const remedy = remedies[code];
-  if (remedy === undefined) throw cause;
+  if (remedy === undefined) throw error;
   // Its folder cannot be made, for something of that name is there.
   const why = isRefusal(cause) ? reasonOf(cause) : "what should be its folder is a file";
   const where = at === undefined || at === path ? "" : ` (${code} at ${at})`;

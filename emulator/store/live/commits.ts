@@ -27,6 +27,8 @@ export interface CommitLog {
   onFailure(failed: () => void): void;
   /** Tries to write again after a failure. `state` is without what was lost, and nothing changes it meanwhile. */
   mend(state: State): Promise<boolean>;
+  /** Looks whether its files are still there, and fails where they are not; undefined where it has none. */
+  readonly check?: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,6 +42,8 @@ interface Options {
   readonly state: () => State;
   /** Runs work while no transaction and no read is open. */
   readonly alone: (work: () => void) => Promise<void>;
+  /** Told when it can be written again. */
+  readonly mended: () => void;
 }
 
 /** Transactions on their way to the disk. When it fails, those are taken back, and it is tried until it writes again. */
@@ -52,12 +56,12 @@ export class Commits {
   #mending: Promise<void> | undefined;
   readonly #closing = new AbortController();
 
-  constructor({ log, wall, state, alone }: Options) {
+  constructor({ log, wall, state, alone, mended }: Options) {
     this.#log = log;
     this.#wall = wall;
     log.onFailure(() => {
       this.#takenBack = alone(() => this.#takeBack());
-      this.#mending = this.#mend(this.#takenBack, state);
+      this.#mending = this.#mend(this.#takenBack, state, mended);
     });
   }
 
@@ -95,6 +99,11 @@ export class Commits {
     return this.#log.replace(state, past, moment);
   }
 
+  get check(): (() => Promise<void>) | undefined {
+    const { check } = this.#log;
+    return check && (() => check.call(this.#log));
+  }
+
   get history(): History | undefined {
     return this.#log.history;
   }
@@ -121,12 +130,15 @@ export class Commits {
     for (const tx of this.#unsure.splice(0).reverse()) tx.rollBack();
   }
 
-  async #mend(takenBack: Promise<void>, state: () => State): Promise<void> {
+  async #mend(takenBack: Promise<void>, state: () => State, mended: () => void): Promise<void> {
     await takenBack;
     const { first, last } = mendingDelaysMs;
-    for (let delay: number = first; !this.#closing.signal.aborted; delay = Math.min(2 * delay, last)) {
-      if (await this.#log.mend(state())) return;
+    for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
+      // Also where it has begun to close meanwhile: what it holds may be nowhere else.
+      if (await this.#log.mend(state())) return mended();
+      if (this.#closing.signal.aborted) return;
       await this.#wall.sleep(delay, this.#closing.signal);
+      if (this.#closing.signal.aborted) return;
     }
   }
 }

@@ -58,12 +58,18 @@ export class LiveStore implements Store {
     this.#state = state;
     this.#wall = wall;
     const alone = (work: () => void) => this.alone(work);
-    this.#commits = log && new Commits({ log, wall, state: () => this.#state, alone });
+    // Whoever was refused, or waits for a change, looks again.
+    const mended = () => this.#tell(() => true);
+    this.#commits = log && new Commits({ log, wall, state: () => this.#state, alone, mended });
     this.#watchdog = new Watchdog(wall, transactionLimitMs);
   }
 
   get writable(): boolean {
     return this.#commits?.writable ?? true;
+  }
+
+  get check(): (() => Promise<void>) | undefined {
+    return this.#commits?.check;
   }
 
   get history(): History | undefined {

@@ -50,7 +50,7 @@ const Advanced = z.strictObject({
   ...Queue,
   status: z.enum(["done", "stopped"]),
   reason: z
-    .enum(["too_many_entries", "too_much_wall_time", "closing", "state_replaced"])
+    .enum(["too_many_entries", "too_much_wall_time", "closing", "state_replaced", "store_failed"])
     .optional()
     .describe("Why it stopped on the way; the same call again goes on"),
 });

@@ -99,7 +99,10 @@ export async function isItself({ routerUrl, instanceId, pid }: RunningEmulator):
   try {
     const { status, value } = await asking(routerUrl, undefined, (client) => client.send(CheckedCall.of(ready), once));
     if (fieldsOf(value).instance_id !== instanceId) return false;
-    if (status === 503) throw silent("is still starting");
+    // It says why where it serves and cannot write: reads are answered then, and the others in its own words.
+    if (status === 503 && fieldsOf(value).why === undefined) {
+      throw silent(fieldsOf(value).role === "follower" ? "waits for one that leads its store" : "is still starting");
+    }
     return true;
   } catch (error) {
     if (error instanceof CommandFailed) throw error;

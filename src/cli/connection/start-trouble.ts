@@ -7,12 +7,19 @@ export const inFlags = ({ message }: Error): string =>
 
 /** Why an emulator has ended by itself, in the words of the command line. */
 export function endedBy(error: Error): unknown {
+  if (error.name === "StoreFailed") {
+    return new CommandFailed("failed", "state_not_kept", `${error.message}.`, { cause: error });
+  }
   if (error.name !== "StateRefused") return error;
   return new CommandFailed("failed", "state_refused", inFlags(error), { cause: error });
 }
 
-/** What an emulator fails with at its start. `repairable`: of a state that is refused. */
-type StartTrouble = NodeJS.ErrnoException & { readonly repairable?: boolean; readonly port?: number };
+/** What an emulator fails with at its start. `repairable`: of a state that is refused; `trouble`: of one that is not usable. */
+type StartTrouble = NodeJS.ErrnoException & {
+  readonly repairable?: boolean;
+  readonly trouble?: "forbidden" | "temporary" | undefined;
+  readonly port?: number;
+};
 
 /** Why an emulator did not start, in the words of the command line. */
 export function notStarted(error: StartTrouble, { file, store, host, port }: EmulatorOptions): unknown {
@@ -30,7 +37,7 @@ export function notStarted(error: StartTrouble, { file, store, host, port }: Emu
   if (error.name === "NoLockFile")
     return new CommandFailed("failed", "not_a_run_file", error.message, { cause: error });
   if (error.name === "StateUnusable") {
-    return new CommandFailed("failed", "state_unusable", inFlags(error), { cause: error });
+    return new CommandFailed(error.trouble ?? "failed", "state_unusable", inFlags(error), { cause: error });
   }
   if (error.name === "StateRefused") {
     return new CommandFailed("failed", "state_refused", inFlags(error), {

@@ -14,9 +14,14 @@ export class KeptCode {
   readonly #folder: string | undefined;
   readonly #scripts = new Map<string, Script>();
 
-  /** `bundle` names the texts of all scripts: V8 itself compares no more of them than their length. */
-  constructor(bundle: string) {
-    this.#folder = process.env.NODE_DISABLE_COMPILE_CACHE ? undefined : ownFolder(bundle);
+  /**
+   * `bundle` names the texts of all scripts: V8 itself compares no more of them than their length. `installation`: the folder
+   * that they lie in, which what is compiled names, too, as stacks show.
+   */
+  constructor(bundle: string, installation: string) {
+    this.#folder = process.env.NODE_DISABLE_COMPILE_CACHE
+      ? undefined
+      : ownFolder(`${bundle}-${shortened(installation)}`);
   }
 
   /** For the script of that name; V8 looks whether it was compiled by its own version with the same flags. */
@@ -50,6 +55,13 @@ export class KeptCode {
       // No room, or no right to write: the next process compiles again.
     }
   }
+}
+
+/** A text in a few letters (FNV-1a): to load a library that hashes would take longer than to compile much of it. */
+function shortened(text: string): string {
+  let sum = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) sum = Math.imul(sum ^ byte, 0x01000193);
+  return (sum >>> 0).toString(36);
 }
 
 /** One for each version of V8; undefined where others could write to it, and so have us run whatever they like. */

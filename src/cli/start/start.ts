@@ -15,7 +15,7 @@ const modules = new Map<string, { readonly exports: object }>();
 
 /** The command line, with what V8 compiles of it kept for the next process. */
 export function commandLine(): typeof import("../entry.ts") {
-  const kept = new KeptCode(SVC_BUNDLE_ID);
+  const kept = new KeptCode(SVC_BUNDLE_ID, __dirname);
   const main = load(SVC_MAIN_CHUNK, kept);
   // Not where the process is ended: whoever does that is in a hurry.
   process.once("beforeExit", () => kept.keep());

@@ -1,5 +1,5 @@
-import { namesCollector, type Variables } from "../../base/otel-settings.ts";
-import { readTraceparent } from "../../base/trace-context.ts";
+import { namesCollector, type Variables } from "../../base/tracing/otel-settings.ts";
+import { readTraceparent } from "../../base/tracing/trace-context.ts";
 
 /** Tells a program in whose trace it runs (OpenTelemetry: "Environment Variables as Context Propagation Carriers"). */
 export const traceparentVariable = "TRACEPARENT";

@@ -1,6 +1,6 @@
-import { type OtelSettings, otelSettings } from "../../base/otel-settings.ts";
-import { otlpDocument } from "../../base/otlp.ts";
-import { newSpan, readTraceparent, type TraceContext, writeTraceparent } from "../../base/trace-context.ts";
+import { type OtelSettings, otelSettings } from "../../base/tracing/otel-settings.ts";
+import { otlpDocument } from "../../base/tracing/otlp.ts";
+import { newSpan, readTraceparent, type TraceContext, writeTraceparent } from "../../base/tracing/trace-context.ts";
 import { svcVersion } from "../../base/version.ts";
 import { explain } from "../exit.ts";
 import type { Host } from "../host.ts";

@@ -28,6 +28,21 @@ describe("an exported state that is given to --file", () => {
   });
 });
 
+describe("a document that is no exported state", () => {
+  it("is refused by an import with what it lacks", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "wrong.json"), '{"a": 1}');
+    assert.deepEqual(await runCli("emulator state import --data wrong.json --emulator --yes", { cwd }), {
+      exit: 1,
+      out: "",
+      err:
+        "error: The service refused (400): This is not a state that this emulator can take: The document has no " +
+        '"svc_state", so it is not an exported state\n' +
+        "  Take one from `svc emulator state export` of the same version.\n",
+    });
+  });
+});
+
 describe("a snapshot that is given to --file", () => {
   it("is refused with what it is and how to begin with it, and stays as it is", async (t) => {
     const cwd = await testFolder(t);

@@ -37,7 +37,7 @@ describe("svc emulator start --store", () => {
         '2 error: --schema takes small letters, digits and underscores, not "Mine".',
         "2 error: --schema is that of a --store: name one, too.",
         `2 error: SVC_STORE: ${form}.`,
-        "1 error: The store postgres://a@127.0.0.1:9/db (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port.",
+        "75 error: The store postgres://a@127.0.0.1:9/db (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port.",
       ],
     );
   });

@@ -8,6 +8,8 @@ import { finished } from "node:stream/promises";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { signalCodes } from "../../../src/cli/exit.ts";
+import type { SignalName } from "../../../src/cli/host.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { type SvcProcess, startMs, svcProcess } from "../../support/cli/process-of-svc.ts";
 import { emulator } from "../../support/emulator.ts";
@@ -22,10 +24,10 @@ const graceMs = 1_000;
  */
 async function ends(
   run: SvcProcess,
-  { name = "SIGINT", within = 0 }: { name?: "SIGINT" | "SIGTERM"; within?: number } = {},
+  { name = "SIGINT", within = 0 }: { name?: SignalName; within?: number } = {},
 ): Promise<void> {
   const [{ exit, afterMs }, oneStart] = await Promise.all([run.stopped(name), startMs()]);
-  assert.equal(exit, name === "SIGINT" ? 130 : 143, run.err());
+  assert.equal(exit, signalCodes[name], run.err());
   const allowed = within + 10 * oneStart;
   assert.ok(afterMs < allowed, `took ${Math.round(afterMs)} ms, of ${Math.round(allowed)}`);
 }
@@ -44,8 +46,14 @@ async function withEmulator(t: TestContext) {
   return { world, cwd, env: environmentOf(world, host) };
 }
 
+/** Hears each signal, and ends by none. */
 const deaf =
-  "process.on('SIGINT', () => {}); process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('deaf');";
+  "for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => console.log('heard ' + name));" +
+  "setInterval(() => {}, 1000); console.log('deaf');";
+
+const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+const noNohup = process.platform === "linux" ? false : "whether a signal is ignored stands in /proc";
 
 describe("a process of svc ends soon after Ctrl-C", () => {
   it("while a service hangs", async (t) => {
@@ -75,39 +83,55 @@ describe("a process of svc ends soon after Ctrl-C", () => {
     await ends(run, { within: graceMs });
   });
 
-  it("while a child of emulator exec ignores both signals: the child is killed", async (t) => {
-    for (const name of ["SIGINT", "SIGTERM"] as const) {
+  it("at the second signal, where a child of emulator exec ignores them: the child is killed", async (t) => {
+    for (const name of signalNames) {
       const cwd = await testFolder(t);
       const run = await svcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", deaf], { cwd });
       await run.saw("deaf");
+      run.child.kill(name);
+      await run.saw(`heard ${name}`);
       await ends(run, { name, within: graceMs });
       // It writes to the same pipe, which ends with the last who could; its id may be there for a while yet.
       await finished(run.child.stdout!);
     }
   });
 
-  it("at once at the second Ctrl-C, whatever the first has left to do", async (t) => {
-    const cwd = await testFolder(t);
+  it("not at emulator exec, whose child is told of the signal and may take longer, with its exit code", async (t) => {
     const program =
-      "process.on('SIGINT', () => console.log('heard')); setInterval(() => {}, 1000); console.log('deaf');";
-    const run = await svcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", program], { cwd });
-    await run.saw("deaf");
-    run.child.kill("SIGINT");
-    await run.saw("heard");
-    await ends(run);
+      "for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => setTimeout(() => {" +
+      "console.log('tidied after ' + name); process.exit(7) }, 1_500)); setInterval(() => {}, 1000); console.log('up')";
+    for (const name of signalNames) {
+      const run = await svcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", program], {
+        cwd: await testFolder(t),
+      });
+      await run.saw("up");
+      const { exit } = await run.stopped(name);
+      await finished(run.child.stdout!);
+      assert.deepEqual([exit, run.out()], [7, `up\ntidied after ${name}\n`]);
+    }
+  });
+
+  it("not by a terminal that goes away, where it was started to outlive that", { skip: noNohup }, async (t) => {
+    const cwd = await testFolder(t);
+    const run = await svcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd, within: ["nohup"] });
+    await run.saw('"ready"');
+    run.child.kill("SIGHUP");
+    await ends(run, { name: "SIGTERM", within: graceMs });
   });
 
   it("at emulator start, and the state is closed cleanly", async (t) => {
-    const cwd = await testFolder(t);
-    const run = await svcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd });
-    await run.saw('"ready"');
-    await ends(run);
-    assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [
-      ".gitignore",
-      "emulator.json",
-      "emulator.json.history",
-      "files",
-    ]);
+    for (const name of signalNames) {
+      const cwd = await testFolder(t);
+      const run = await svcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd });
+      await run.saw('"ready"');
+      await ends(run, { name });
+      assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [
+        ".gitignore",
+        "emulator.json",
+        "emulator.json.history",
+        "files",
+      ]);
+    }
   });
 
   it("at webhooks listen, and the subscription is gone", async (t) => {

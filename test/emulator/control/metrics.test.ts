@@ -104,4 +104,10 @@ describe("GET /_emulator/live", () => {
       body: { instance_id: world.instanceId },
     });
   });
+
+  it("tells no pid where it is known to stand behind a proxy, which may hand on without a word of it", async (t) => {
+    const world = await emulator(t, { publicUrl: "https://svc.example" });
+    const { body } = await world.router("GET", "/_emulator/live");
+    assert.deepEqual(body, { instance_id: world.instanceId, public_url: "https://svc.example" });
+  });
 });

@@ -268,7 +268,7 @@ describe("named tokens and other states", () => {
     const after = [401, 200, "kept admin"];
     assert.deepEqual(seen, {
       reset: [204, ...after],
-      import: [204, ...after],
+      import: [200, ...after],
       restore: [200, ...after],
       rewind: [200, ...after],
     });

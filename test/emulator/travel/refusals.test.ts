@@ -15,7 +15,12 @@ const refusal = (status: number, code: string, message: string, hint?: string) =
   body: { error: { code, message, ...(hint !== undefined && { hint }) } },
 });
 const unusable = (name: string, reason: string) =>
-  refusal(409, "unusable_snapshot", `The snapshot ${name} cannot be used, and nothing was changed: ${reason}.`);
+  refusal(
+    409,
+    "unusable_snapshot",
+    `The snapshot ${name} cannot be used, and nothing was changed: ${reason}.`,
+    `\`svc emulator snapshot list\` shows the others and where their files are; \`svc emulator snapshot remove ${name}\` takes this one away.`,
+  );
 
 /** Which line it is depends on what the demo seed holds. */
 async function anyLine(answer: Promise<Answer>): Promise<Answer> {

@@ -67,6 +67,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   "emulator complete-review": [paper],
   "emulator decline": sent,
   "emulator deliveries": told,
+  "emulator deliveries resend": [...told, "webhooks trigger CONTRACT_SIGNED"],
   "emulator device approve": [deviceCode],
   "emulator device deny": [deviceCode],
   "emulator fault remove": ["emulator fault add --direction outgoing --effect duplicate"],

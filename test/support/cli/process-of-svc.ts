@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import type { TestContext } from "node:test";
+import type { SignalName } from "../../../src/cli/host.ts";
 import { shippedSvc } from "../shipped.ts";
 
 /** `svc` in a process of its own, as it ships: what `npm run build` made. */
@@ -12,7 +13,7 @@ export interface SvcProcess {
   /** Resolves once standard output or standard error holds the text; rejects when it ends before. */
   saw(text: string): Promise<void>;
   /** Its exit code as shells tell it, and how long after the signal it was gone, in milliseconds. */
-  stopped(name: "SIGINT" | "SIGTERM"): Promise<{ exit: number; afterMs: number }>;
+  stopped(name: SignalName): Promise<{ exit: number; afterMs: number }>;
 }
 
 /** How long the same program takes to start and to end by itself, at this very moment, in milliseconds. */
@@ -27,9 +28,15 @@ export async function startMs(): Promise<number> {
 export async function svcProcess(
   t: Pick<TestContext, "after">,
   argv: readonly string[],
-  options: { readonly cwd: string; readonly env?: Readonly<Record<string, string | undefined>> },
+  options: {
+    readonly cwd: string;
+    readonly env?: Readonly<Record<string, string | undefined>>;
+    /** A program that becomes it. */
+    readonly within?: readonly string[];
+  },
 ): Promise<SvcProcess> {
-  const child = spawn(process.execPath, [shippedSvc(), ...argv], {
+  const [program, ...first] = [...(options.within ?? []), process.execPath, shippedSvc()];
+  const child = spawn(program!, [...first, ...argv], {
     cwd: options.cwd,
     // Its standard input stays open: nobody types anything.
     stdio: ["pipe", "pipe", "pipe"],

@@ -86,6 +86,11 @@ export class HistoryFiles {
     });
   }
 
+  /** Nothing of it leads to the present state any more. */
+  async clear(): Promise<void> {
+    for (const name of [...this.#sizes.keys()]) await this.#remove(name);
+  }
+
   /** Takes a journal that the state's file holds, or removes it. */
   async keepJournal(generation: number): Promise<void> {
     const { disk, path } = this.#options;

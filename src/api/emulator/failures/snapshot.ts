@@ -71,5 +71,7 @@ export const snapshotFailures = {
     code: "unusable_snapshot",
     says: ({ name, reason }: { name: string; reason: string }) =>
       `The snapshot ${name} cannot be used, and nothing was changed: ${reason}.`,
+    hint: ({ name }) =>
+      `\`svc emulator snapshot list\` shows the others and where their files are; \`svc emulator snapshot remove ${name}\` takes this one away.`,
   }),
 };

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { assumed } from "../../basis.ts";
 import { empty, json, jsonInPieces, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
+import { timestamp } from "../../timestamp.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
@@ -121,19 +122,29 @@ export const exportState = operation({
   examples: [{ title: "Keep a state for later" }],
 });
 
+/** Whether it is a state, and of which format, its reader says: a field of it is nothing that anybody gives by itself. */
+const Document = z.looseObject({});
+
+const Imported = z.strictObject({
+  now: timestamp.describe("Virtual time from which it goes on"),
+  kept_as: z.string().nullable().describe("The snapshot that holds the state which was left; null: it was the same"),
+});
+
 export const importState = operation({
   id: "state.import",
   service: emulator,
   summary: "Replace the whole state by an exported one",
-  description: "As it was exported, up to 500 MiB.",
+  description:
+    "As it was exported, up to 500 MiB. The present state is kept first, as before-1, before-2 and so on, the newest ten: " +
+    "svc emulator snapshot restore before-1 goes back to it. History begins anew.",
   method: "PUT",
   path: "/_emulator/state",
   auth: "control-token",
   role: "admin",
-  request: { body: json(State, { maxBytes: maxStateBytes }) },
-  responses: { 204: empty() },
+  request: { body: json(Document, { maxBytes: maxStateBytes }) },
+  responses: { 200: json(Imported) },
   failures: ["invalid-state", "foreign-clusters"],
-  cli: { command: "emulator state import", confirm: "yes" },
+  cli: { command: "emulator state import", columns: ["now", "kept_as"], confirm: "yes" },
   basis: ours,
   examples: [],
 });

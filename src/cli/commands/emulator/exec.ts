@@ -16,7 +16,7 @@ export const emulatorExec = command({
   words: ["emulator", "exec"],
   summary: "Run a command against an emulator of its own",
   description:
-    "Starts an emulator on free ports, sets SVC_BASE_URL, SVC_CLIENT_ID and the other SVC_ variables, runs the command without a shell, ends everything, and exits with the command's code. Nothing is kept unless --file is given.",
+    "Starts an emulator on free ports, sets SVC_BASE_URL, SVC_CLIENT_ID and the other SVC_ variables, runs the command without a shell, ends everything, and exits with the command's code. SIGINT, SIGTERM and SIGHUP go on to the command, which may take its time to end; a second one kills it. Nothing is kept unless --file is given.",
   passthrough: true,
   positionals: [
     {
@@ -42,7 +42,7 @@ export const emulatorExec = command({
     const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { toldAt: options.file });
     const { host } = context;
     await maskSecrets(host, secretsOf(emulator));
-    const run = () => runChild(program, args, environmentOf(emulator, host), context);
+    const run = () => context.outlast(() => runChild(program, args, environmentOf(emulator, host), context));
     const code = await inGroup(host, [program, ...args].join(" "), run);
     // A report that fails must not hide how the command ended.
     await reportRun(emulator, code, host).catch((error: Error) => context.output.warn(`no report: ${error.message}`));
@@ -59,14 +59,14 @@ export function environmentOf(emulator: EmulatorAccess, host: Host): Record<stri
 }
 
 /**
- * Runs to the end and resolves with the exit code; 128 + n when a signal ended it. Signals to us are passed on; a child
- * that they do not end is killed.
+ * Runs to the end and resolves with the exit code; 128 + n when a signal ended it. A signal to us is passed on, and the child
+ * waited for; the second one kills it.
  */
 async function runChild(
   program: string,
   args: readonly string[],
   env: Record<string, string>,
-  { host, output, signal, cut, atForcedEnd }: Context,
+  { host, output, signal, atForcedEnd }: Context,
 ): Promise<number> {
   const stdio = host.inherits ? "inherit" : "pipe";
   const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
@@ -74,19 +74,16 @@ async function runChild(
   const pass = () => {
     // A terminal has sent Ctrl-C to the child as well; twice would force it.
     if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
-    child.kill(signal.reason === "SIGTERM" ? "SIGTERM" : "SIGINT");
+    child.kill(signal.reason ?? "SIGINT");
   };
   const kill = () => child.kill("SIGKILL");
   signal.addEventListener("abort", pass, { once: true });
-  cut.addEventListener("abort", kill, { once: true });
   atForcedEnd(kill);
   try {
     return await new Promise<number>((resolve, reject) => {
       child.once("error", (error: NodeJS.ErrnoException) => reject(cannotRun(program, error)));
       child.once("close", (code, name) => {
-        // How a child ends that we had to kill says nothing.
-        if (cut.aborted) reject(cut.reason);
-        else resolve(code ?? 128 + (name ? constants.signals[name] : 0));
+        resolve(code ?? 128 + (name ? constants.signals[name] : 0));
       });
     }).catch((error: unknown) => {
       if (error instanceof CannotRun) return reportCannotRun(error, output);
@@ -94,7 +91,6 @@ async function runChild(
     });
   } finally {
     signal.removeEventListener("abort", pass);
-    cut.removeEventListener("abort", kill);
   }
 }
 

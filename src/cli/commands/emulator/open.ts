@@ -23,7 +23,7 @@ export async function openEmulator(
   const { output, host } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
     const open = `listening on ${options.host}: others can reach this emulator`;
-    if (log) log(open);
+    if (log) log(`warning: ${open}`);
     else await output.warn(`warning: ${open}`);
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");

@@ -44,12 +44,14 @@ export const emulatorRequests = command({
 });
 
 /** Left out where nobody names what is wanted. */
-const withoutReads = ({ flags: { reads, service, operation } }: Pick<Input, "flags">): { readonly reads?: boolean } =>
-  [reads, service, operation].every((given) => given === undefined) ? { reads: false } : {};
+const withoutReads = ({
+  flags: { reads, service, operation, id },
+}: Pick<Input, "flags">): { readonly reads?: boolean } =>
+  [reads, service, operation, id].every((given) => given === undefined) ? { reads: false } : {};
 
 async function list(spec: CommandSpec, input: Input, context: Context): Promise<undefined> {
   const { reads } = withoutReads(input);
-  const prepared = await call(spec, input, context, reads === undefined ? {} : { query: { reads: String(reads) } });
+  const prepared = await call(spec, input, context, reads === undefined ? {} : { query: { reads } });
   if (prepared === "dry-run") return undefined;
   const { reads_left_out: count } = fieldsOf((await prepared.send()).value);
   if (typeof count === "number" && count > 0) {

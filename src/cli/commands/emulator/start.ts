@@ -1,12 +1,13 @@
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
-import { systemWall } from "../../../base/clock.ts";
+import { isoMillis, systemWall } from "../../../base/clock.ts";
 import { type Context, command } from "../../command.ts";
 import { secretsOf } from "../../connection/emulator-variables.ts";
 import { runFileOf, stateFile } from "../../connection/run-file.ts";
 import { endedBy } from "../../connection/start-trouble.ts";
 import { defaultPort, noteStateAbove } from "../../connection/state-folder.ts";
 import { storeOf } from "../../connection/store-url.ts";
+import type { Host } from "../../host.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 import { usualColumns } from "../../terminal/wide.ts";
 import { openEmulator } from "./open.ts";
@@ -14,6 +15,7 @@ import { emulatorFlags, emulatorOptions, keepsNothing } from "./options.ts";
 import { bannerOf, type FollowedLeader, followingStarted, leadsAgain, readyEvent } from "./start/banner.ts";
 import { type Started, showStarted, startDetached } from "./start/detach.ts";
 import { type JsonLog, jsonLog } from "./start/json-log.ts";
+import { isFile, lastingOutput } from "./start/lasting-log.ts";
 import { readyFileAt } from "./start/ready-file.ts";
 
 export const emulatorStart = command({
@@ -83,7 +85,7 @@ export const emulatorStart = command({
     { title: "In the background, until svc emulator stop", argv: ["emulator", "start", "--detach"] },
   ],
   async run(input, context) {
-    const { host, output, signal, cut } = context;
+    const { host, signal, cut } = context;
     const inDatabase = storeOf(input.flags, host);
     const ephemeral = inDatabase === undefined && keepsNothing(input.flags);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
@@ -93,7 +95,9 @@ export const emulatorStart = command({
     const given = { ...(await emulatorOptions(input, host)), ...(graceMs !== undefined && { graceMs }) };
     const options = { ...given, ...inDatabase, ephemeral, signal };
     if (graceMs !== undefined) context.allowToEnd(graceMs);
-    const log = input.flags.log === "json" ? jsonLog(context, systemWall) : undefined;
+    const lasting = lastingOutput(context, input.flags.log === "json");
+    const { output } = lasting;
+    const log = input.flags.log === "json" ? jsonLog(lasting, systemWall) : undefined;
     const state = stateFile(host, options.file ?? undefined);
     const file = options.ephemeral || inDatabase ? undefined : state;
     // Nothing else leads to one in a database, or to one in memory that has no terminal: it tells of itself where its
@@ -115,7 +119,7 @@ export const emulatorStart = command({
     const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, ...shared }, context, {
       readyFile: readyFile?.path,
       toldAt,
-      log: log && ((line) => void log.message("warn", line)),
+      log: (line) => void (log ? log.message("warn", line) : output.warn(stamped(line, host))),
     });
     const ready = readyEvent(emulator, host);
     if (readyFile) {
@@ -126,7 +130,7 @@ export const emulatorStart = command({
     await tell(started);
     leading = () => void tell({ ...started, banner: leadsAgain }).catch(() => {});
     await log?.lifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
-    const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, context);
+    const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, lasting);
 
     await Promise.race([emulator.closed, aborted(signal)]).catch((error) => {
       throw endedBy(error);
@@ -160,6 +164,10 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
     for (const event of events) await output.document(event);
   });
 }
+
+/** In a file the time is asked for later. Activities have that of the emulator, trouble that of the machine. */
+const stamped = (line: string, { stderr, wall }: Host): string =>
+  isFile(stderr) ? `${isoMillis(wall.now())} (wall)  ${line}` : line;
 
 const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
   emulator.watch(async (events) => {

@@ -30,9 +30,9 @@ export const emulatorStop = command({
     const { signal } = context;
     const stopped = await client
       .call(ready, {}, { signal })
-      .then(async ({ instance_id }) => {
+      .then(async ({ instance_id, why }) => {
         await client.call(stop, {}, { signal });
-        return instance_id;
+        return { instance: instance_id, couldWrite: why === undefined };
       })
       .catch((error: unknown) => {
         if (!isGone(error)) throw error;
@@ -52,8 +52,11 @@ export const emulatorStop = command({
         // Cut off while it ends: nothing listens there a moment later.
         (error: unknown) => !isGone(error),
       );
-      return isUp || (await hasState(context.host, file, stopped)) ? undefined : true;
+      return isUp || (await hasState(context.host, file, stopped.instance)) ? undefined : true;
     });
+    if (!stopped.couldWrite) {
+      await context.output.warn("warning: it could not write its state: what the file of it lacks is kept nowhere");
+    }
     if (context.output.format === "table") await context.output.note("Stopped");
     else await context.output.show({ stopped: true });
     return undefined;

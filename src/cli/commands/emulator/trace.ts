@@ -1,5 +1,5 @@
 import type { watchTrace } from "../../../api/emulator/traces.ts";
-import { otlpDocument } from "../../../base/otlp.ts";
+import { otlpDocument } from "../../../base/tracing/otlp.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Context, command } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";

@@ -17,7 +17,8 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
         await store.close();
         return "opened";
       },
-      ({ name, message }: Error) => `${name}: ${message.replaceAll(server().folder, "FOLDER")}`,
+      ({ name, message, trouble = "" }: Error & { trouble?: string }) =>
+        `${name}: ${message.replaceAll(server().folder, "FOLDER")}${trouble && ` ${trouble}`}`,
     );
     assert.deepEqual(await tables(), before);
     return told;
@@ -39,15 +40,15 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     const cases: readonly (readonly [url: string, told: string])[] = [
       [
         careful,
-        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.',
+        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',
       ],
       [
         careful.replace("careful@", "careful:wr0ng@"),
-        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.',
+        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',
       ],
       [
         at.url({ user: "nobody9" }),
-        'The store postgres://nobody9@/postgres?host=FOLDER (schema svc) cannot be used: the server does not let this user in (role "nobody9" does not exist). Nothing was written. Name another user, or let it in (pg_hba.conf).',
+        'The store postgres://nobody9@/postgres?host=FOLDER (schema svc) cannot be used: the server does not let this user in (role "nobody9" does not exist). Nothing was written. Name another user, or let it in (pg_hba.conf). forbidden',
       ],
       [
         at.url({ database: "missing" }),
@@ -55,7 +56,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
       ],
       [
         at.url({ user: "guest" }),
-        "The store postgres://guest@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION ….",
+        "The store postgres://guest@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",
       ],
       [
         at.url({ database: "latin" }),
@@ -63,7 +64,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
       ],
       [
         "postgres://svc@/postgres?host=/nowhere",
-        "The store postgres://svc@/postgres?host=/nowhere (schema svc) cannot be used: there is no such socket. Nothing was written. Start PostgreSQL, or name the folder of its socket with host=.",
+        "The store postgres://svc@/postgres?host=/nowhere (schema svc) cannot be used: there is no such socket. Nothing was written. Start PostgreSQL, or name the folder of its socket with host=. temporary",
       ],
       [
         `${server().url()}&sslmode=require`,
@@ -71,13 +72,13 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
       ],
       [
         "postgres://svc@127.0.0.1:9/postgres",
-        "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port.",
+        "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port. temporary",
       ],
     ];
     for (const [url, told] of cases) assert.equal(await refused(url, "svc"), `StateUnusable: ${told}`);
     assert.equal(
       await refused(careful.replace("careful@", "careful:right@"), "svc"),
-      "StateUnusable: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION ….",
+      "StateUnusable: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",
     );
   });
 
@@ -123,6 +124,17 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
       await server().sql((sql) => sql.unsafe(`update ${schema}.${table} set ${column} = replace(${column}, 'e', 'i')`));
       assert.match(await refused(server().url(), schema), /^StateRefused: .*Nothing was changed/);
     }
+  });
+
+  it("is refused where the schema, or its tables, are hidden from this user", async () => {
+    const schema = server().freshSchema();
+    await (await openStore({ url: server().url(), schema })).store.close();
+    await server().sql((sql) => sql.unsafe("create role visitor login"));
+    const at = `The store postgres://visitor@/postgres?host=FOLDER (schema ${schema}) cannot be used`;
+    assert.equal(
+      await refused(server().url({ user: "visitor" }), schema),
+      `StateUnusable: ${at}: what it is kept in is hidden from this user (relation "svc_store" does not exist). Nothing was written. Give it rights on the schema and its tables (GRANT USAGE ON SCHEMA …), or name another one with --schema. forbidden`,
+    );
   });
 
   it("may be in a schema that somebody made for it", async () => {

@@ -49,7 +49,9 @@ export async function startDetached(
     child = startAgain(context, log.fd, flags.seed === "-");
     const end = await firstWord(child, context);
     signal.throwIfAborted();
-    await passOn(host.stderr, await readFile(aside));
+    const printed = await readFile(aside);
+    await passOn(host.stderr, printed);
+    if (typeof end === "number" && end !== 0 && printed.byteLength === 0) throw wordless(end, path);
     if (typeof end === "number") return { exit: end };
     await rename(aside, path);
     child.disconnect();
@@ -77,17 +79,40 @@ const besideState =
   "It lies beside the state: name one elsewhere with --file, or leave --detach out and keep nothing with --ephemeral.";
 const besideNothing = "It lies in .svc of this folder: start it in another one, or leave --detach out.";
 
-/** Begins the log under the name that it has until the emulator is up. Makes the folder, or says why there is none. */
+const wordless = (exit: number, path: string): CommandFailed =>
+  new CommandFailed("failed", "not_started", `The emulator ended before it was up (exit ${exit}), without a word.`, {
+    hint: `Is there room on the disk of ${path}? Without --detach it says here what is wrong.`,
+  });
+
+/** What it takes at least to say why something does not work. */
+const bytesToTry = 64 * 1024;
+
+/**
+ * Begins the log under the name that it has until the emulator is up. Makes the folder, or says why there is none, or that
+ * nothing can be said in it.
+ */
 async function logAt(path: string, aside: string, ephemeral: boolean): Promise<FileHandle> {
+  let log: FileHandle | undefined;
   try {
     await makeFolder(dirname(path));
-    return await open(aside, "wx", 0o600);
+    log = await open(aside, "wx", 0o600);
+    await log.write(Buffer.alloc(bytesToTry), 0, bytesToTry, 0);
+    await log.truncate(0);
+    return log;
   } catch (cause) {
+    await log?.close();
+    await rm(aside, { force: true }).catch(() => {});
     if (!isRefusal(cause)) throw cause;
     const message = `Failed to write the log ${path}: ${whyOf(cause)}.`;
-    throw new CommandFailed("failed", "unwritable", message, { hint: ephemeral ? besideNothing : besideState, cause });
+    const hint = isRoomLacking(cause) ? "Make room there. " : "";
+    throw new CommandFailed("failed", "unwritable", message, {
+      hint: hint + (ephemeral ? besideNothing : besideState),
+      cause,
+    });
   }
 }
+
+const isRoomLacking = ({ code }: NodeJS.ErrnoException): boolean => code === "ENOSPC" || code === "EDQUOT";
 
 /** Secrets come to the process as they came to this one, by the environment. */
 function startAgain({ host, argv }: Context, log: number, isPiped: boolean): ChildProcess {

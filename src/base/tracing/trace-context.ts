@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { hash } from "./hmac.ts";
+import { hash } from "../hmac.ts";
 
 /** Where a call comes from, as the header `traceparent` tells it (W3C Trace Context). */
 export interface TraceContext {

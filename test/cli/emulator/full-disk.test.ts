@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, it, type TestContext } from "node:test";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { smallDisk } from "../../support/files/small-disk.ts";
+import { shippedSvc } from "../../support/shipped.ts";
+
+/** Runs the shipped `svc` to its end. */
+async function svc(cwd: string, ...argv: readonly string[]) {
+  const child = spawn(process.execPath, [shippedSvc(), ...argv], { cwd, env: { PATH: process.env.PATH } });
+  const [out, err, [exit]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { exit: exit as number, out, err };
+}
+
+async function diskOf(t: TestContext) {
+  const cwd = await smallDisk(t);
+  if (cwd === undefined) return undefined;
+  const filler = join(cwd, "filler");
+  return {
+    cwd,
+    fill: () => writeFile(filler, Buffer.alloc(2_000_000)).catch(() => {}),
+    makeRoom: () => rm(filler),
+    run: (line: string) => runCli(line, { cwd }),
+  };
+}
+
+describe("svc emulator start --detach whose disk fills up", () => {
+  it("goes on: reads are answered, changes are refused, and the log says what it lacks", async (t) => {
+    const disk = await diskOf(t);
+    if (disk === undefined) return t.skip("no small disk can be mounted here");
+    const { cwd, run } = disk;
+    const started = await svc(cwd, "emulator", "start", "--detach", "--port", "0", "--clock", "manual", "--json");
+    assert.equal(started.exit, 0, started.err);
+    const { pid } = JSON.parse(started.out) as { pid: number };
+    t.after(() => {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // It has ended.
+      }
+    });
+
+    await disk.fill();
+    while ((await run("emulator clock advance --by PT1H")).exit !== 75);
+    // More than the last page of the log has room for.
+    for (let i = 0; i < 60; i += 1) assert.equal((await run("emulator clock advance --by PT1H")).exit, 75);
+    const templates = await run("contracts templates list --json=id --quiet");
+    assert.deepEqual([templates.exit, templates.err], [0, ""]);
+    assert.equal((await run("emulator env")).exit, 0);
+
+    await disk.makeRoom();
+    while ((await run("emulator clock advance --by PT1H")).exit !== 0);
+    const log = await readFile(join(cwd, ".svc/emulator.json.log"), "utf8");
+    const told = log.split("\n").filter((line) => line.includes("(wall)"));
+    assert.match(told.join("\n"), /\(wall\) {2}\d+ lines of this log are missing: the disk took none for a while/);
+    assert.match(told.join("\n"), /\(wall\) {2}.*emulator\.json can be written again/);
+    assert.equal((await run("emulator stop")).exit, 0);
+  });
+
+  it("does not begin on a full disk, and says what to do, in the background and in the foreground", async (t) => {
+    const disk = await diskOf(t);
+    if (disk === undefined) return t.skip("no small disk can be mounted here");
+    const { cwd } = disk;
+    await disk.fill();
+    assert.deepEqual(await svc(cwd, "emulator", "start", "--detach", "--port", "0"), {
+      exit: 1,
+      out: "",
+      err:
+        `error: Failed to write the log ${cwd}/.svc/emulator.json.log: no space is left on the disk (ENOSPC).\n` +
+        "  Make room there. It lies beside the state: name one elsewhere with --file, or leave --detach out and keep nothing with --ephemeral.\n",
+    });
+    assert.deepEqual(await svc(cwd, "emulator", "start", "--port", "0"), {
+      exit: 1,
+      out: "",
+      err:
+        `error: The state ${cwd}/.svc/emulator.json cannot be opened: no space is left on the disk. ` +
+        "Make room, or name a file on another disk with --file.\n",
+    });
+  });
+});

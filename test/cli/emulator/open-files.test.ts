@@ -1,0 +1,28 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { svcProcess } from "../../support/cli/process-of-svc.ts";
+
+const skip = process.platform === "linux" ? false : "its limit is set by a program of Linux";
+
+describe("an emulator that may open no more files", () => {
+  it("says so, and what helps: connections end without a word from Node", { skip }, async (t) => {
+    const cwd = await testFolder(t);
+    const argv = ["emulator", "start", "--port", "0", "--ready-file", "ready"];
+    const emulator = await svcProcess(t, argv, { cwd, within: ["prlimit", "--nofile=64"] });
+    await emulator.saw("Ctrl-C stops it");
+    const { router_url } = JSON.parse(await readFile(join(cwd, "ready"), "utf8")) as { router_url: string };
+    const { hostname, port } = new URL(router_url);
+    for (let i = 0; i < 80; i += 1) {
+      const socket = connect(Number(port), hostname);
+      socket.on("error", () => {});
+      t.after(() => socket.destroy());
+      await Promise.race([once(socket, "connect"), once(socket, "close")]);
+    }
+    await emulator.saw("too many files and connections are open (EMFILE): requests that come now get no answer.");
+    await emulator.saw("Raise the limit (ulimit -n), or close what holds them open.");
+  });
+});

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { copyFile, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { svcProcess } from "../../support/cli/process-of-svc.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+/** An emulator in a process of its own, and commands that find it by its address alone. */
+async function started(t: TestContext) {
+  const cwd = await testFolder(t);
+  const emulator = await svcProcess(t, ["emulator", "start", "--port", "0", "--json", "--ready-file", "ready"], {
+    cwd,
+  });
+  await emulator.saw('"event":"ready"');
+  const { router_url } = JSON.parse(await readFile(join(cwd, "ready"), "utf8"));
+  const { token } = JSON.parse(await readFile(join(cwd, ".svc/emulator.json.run"), "utf8"));
+  const env = { SVC_EMULATOR_URL: router_url, SVC_EMULATOR_TOKEN: token };
+  return { cwd, emulator, run: (line: string) => runCli(line, { cwd, env }) };
+}
+
+/** The clusters' data is not needed: what a row of the state tells is enough. */
+const names = async (run: (line: string) => ReturnType<typeof runCli>) =>
+  (await run("emulator tokens list --format tsv --fields name")).out;
+
+describe("an emulator whose folder is removed under it", () => {
+  it("puts all of it back, says so, and keeps what was done meanwhile", async (t) => {
+    const { cwd, emulator, run } = await started(t);
+    await run("emulator tokens create before --role read");
+    await rm(join(cwd, ".svc"), { recursive: true });
+    await run("emulator tokens create meanwhile --role read");
+    await emulator.saw("was removed, and is written anew with all that the emulator has in memory");
+    while ((await run("emulator tokens create after --role read")).exit !== 0);
+
+    emulator.child.kill("SIGKILL");
+    await once(emulator.child, "exit");
+    assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nmeanwhile\nafter\n");
+  });
+
+  it("puts it back at its end, too", async (t) => {
+    const { cwd, emulator, run } = await started(t);
+    await run("emulator tokens create before --role read");
+    const ended = once(emulator.child, "exit");
+    await rm(join(cwd, ".svc"), { recursive: true });
+    const stopped = await run("emulator stop");
+    await ended;
+    assert.deepEqual([stopped.exit, stopped.err], [0, "Stopped\n"]);
+    assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\n");
+  });
+});
+
+describe("an emulator whose state is replaced by another file", () => {
+  it("refuses changes, leaves that file alone, and goes on when it is moved away", async (t) => {
+    const { cwd, emulator, run } = await started(t);
+    const file = join(cwd, ".svc/emulator.json");
+    await run("emulator tokens create before --role read");
+    await copyFile(file, `${file}.copy`);
+    await rename(`${file}.copy`, file);
+    await emulator.saw("is another file than this emulator wrote: move it away, and it is put back");
+    const foreign = await readFile(file, "utf8");
+    const refused = await run("emulator tokens create meanwhile --role read");
+    assert.deepEqual([refused.exit, /cannot write its state/.test(refused.err)], [75, true]);
+    assert.equal(await readFile(file, "utf8"), foreign);
+
+    await rename(file, join(cwd, "foreign.json"));
+    while ((await run("emulator tokens create after --role read")).exit !== 0);
+    const ended = once(emulator.child, "exit");
+    assert.equal((await run("emulator stop")).exit, 0);
+    await ended;
+    assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nafter\n");
+  });
+
+  it("says at its end what is kept nowhere", async (t) => {
+    const { cwd, emulator, run } = await started(t);
+    const file = join(cwd, ".svc/emulator.json");
+    await copyFile(file, `${file}.copy`);
+    await rename(`${file}.copy`, file);
+    await emulator.saw("is another file");
+    const ended = once(emulator.child, "exit");
+    const stopped = await run("emulator stop");
+    assert.match(stopped.err, /^warning: it could not write its state: what the file of it lacks is kept nowhere\n/);
+    assert.equal((await ended)[0], 1);
+    assert.match(emulator.err(), /What it did not hold is kept nowhere/);
+  });
+});

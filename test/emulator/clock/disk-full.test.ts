@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { collections } from "../../../emulator/compose/state/collections.ts";
+import { openFileStore } from "../../../emulator/store/file/file-store.ts";
+import { draft } from "../../support/contracts.ts";
+import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { smallDisk } from "../../support/files/small-disk.ts";
+import { receiver } from "../../support/receiver.ts";
+import { begin, minutes, stage } from "../../support/stage.ts";
+import { gatedDisk, temporaryFolder } from "../../support/store.ts";
+import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
+import { subscribed } from "../travel/travel.ts";
+
+/** An emulator whose disk can be filled, and emptied again. */
+async function onDisk(t: TestContext) {
+  const folder = await smallDisk(t);
+  if (folder === undefined) return undefined;
+  const on = await emulator(t, { file: join(folder, "emulator.json") });
+  const filler = join(folder, "other");
+  return {
+    on,
+    fill: () => writeFile(filler, Buffer.alloc(2_000_000)).catch(() => {}),
+    async makeRoom(): Promise<void> {
+      await rm(filler);
+      while ((await on.ask("GET", "ready")).status !== 200);
+    },
+    /** What somebody finds who starts again after a kill at this very moment. */
+    async afterKill(): Promise<TestEmulator> {
+      const copy = await temporaryFolder(t);
+      execFileSync("cp", ["-r", `${folder}/.`, copy]);
+      await rm(join(copy, "emulator.json.run"));
+      return emulator(t, { file: join(copy, "emulator.json"), clock: {} });
+    },
+  };
+}
+
+const refused = {
+  status: 503,
+  body: {
+    error: {
+      code: "store_failed",
+      message: "The emulator cannot write its state.",
+      hint: "See `svc emulator status`; changes fail until it can write again, which it tries by itself.",
+    },
+  },
+};
+
+/** The last page of a file has room for some lines. */
+async function until503(ask: () => ReturnType<TestEmulator["ask"]>): Promise<void> {
+  while ((await ask()).status !== 503);
+}
+
+const clockOf = async ({ ask }: TestEmulator) => (await ask("GET", "clock")).body;
+
+describe("while the disk is full", () => {
+  it("an advance that is refused moves nothing, now and after a kill", async (t) => {
+    const disk = await onDisk(t);
+    if (disk === undefined) return t.skip("no small disk can be mounted here");
+    const { on } = disk;
+    const advance = () => on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    await disk.fill();
+    await until503(advance);
+    const before = await clockOf(on);
+    for (let i = 0; i < 3; i += 1) assert.deepEqual(plain(await advance()), refused);
+    const set = { body: { mode: "real", speed: 60 } };
+    assert.deepEqual(plain(await on.ask("PUT", "clock", set)), refused);
+    assert.deepEqual(await clockOf(on), before);
+
+    await disk.makeRoom();
+    assert.deepEqual(await clockOf(on), before);
+    assert.deepEqual(await clockOf(await disk.afterKill()), before);
+    assert.equal((await advance()).status, 200);
+    assert.deepEqual(await clockOf(await disk.afterKill()), await clockOf(on));
+  });
+
+  it("a delivery whose outcome could not be kept is made again when there is room, and time leaps on", async (t) => {
+    const disk = await onDisk(t);
+    if (disk === undefined) return t.skip("no small disk can be mounted here");
+    const { on } = disk;
+    const hook = await receiver(t);
+    await subscribed(on, hook.url);
+    const got = async (count: number) => {
+      while (hook.received.length < count) await on.ask("GET", "ready");
+    };
+    assert.equal((await on.ask("PUT", "clock", { body: { mode: "auto" } })).status, 200);
+    let isFull = false;
+    hook.answer(async (_, response) => {
+      await disk.fill();
+      await until503(() => on.ask("PUT", "clock", { body: { speed: 2 } }));
+      response.writeHead(500).end();
+      isFull = true;
+    });
+    await draft(on.api);
+    while (!isFull) await on.ask("GET", "ready");
+    hook.answer((_, response) => {
+      hook.answer(200);
+      response.writeHead(500).end();
+    });
+    await disk.makeRoom();
+    await got(3);
+    while ((await outcomes(on))[0]?.outcome === "pending");
+    assert.deepEqual(await outcomes(on), [{ outcome: "delivered", attempts: [500, 200] }]);
+  });
+
+  it("time that was about to leap to what is due waits, and leaps when there is room", async (t) => {
+    const wall = new StandingWall();
+    let room = Number.POSITIVE_INFINITY;
+    const disk = gatedDisk((call) => {
+      if (call === "write") room -= 1;
+      return call === "write" && room < 0 ? 0 : undefined;
+    });
+    const path = join(await temporaryFolder(t), "emulator.json");
+    const store = await openFileStore({ path, collections, wall, disk });
+    const { add, seen, clock } = await stage(t, {}, { store, wall, clock: { mode: "auto" } });
+    room = 1;
+    await add([minutes(5), "a"]);
+    while (store.writable) await idle();
+    await idle();
+    assert.deepEqual([seen, clock.now()], [[], begin]);
+
+    room = Number.POSITIVE_INFINITY;
+    while (seen.length === 0) {
+      await idle();
+      await wall.pass(10_000);
+    }
+    assert.deepEqual(seen, ["+5 a"]);
+  });
+});
+
+interface Delivery {
+  readonly outcome: string;
+  readonly attempts: readonly { readonly status: number }[];
+}
+
+const outcomes = async ({ ask }: TestEmulator) =>
+  ((await ask("GET", "deliveries")).body as { items: Delivery[] }).items.map(({ outcome, attempts }) => ({
+    outcome,
+    attempts: attempts.map(({ status }) => status),
+  }));
