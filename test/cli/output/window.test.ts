@@ -24,12 +24,12 @@ async function stage(t: Parameters<typeof cliEmulator>[0]) {
 describe("a window that nobody knows the width of", () => {
   it("is as wide as COLUMNS says, on a terminal and in a pipe; a terminal that knows better comes first", async (t) => {
     const { show, svc } = await stage(t);
-    const known = await show(60);
-    assert.deepEqual(await show(0, "", { COLUMNS: "60" }), known);
-    assert.deepEqual(await show(60, "", { COLUMNS: "200" }), known);
-    assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: "60" } }), known);
+    const known = await show(64);
+    assert.deepEqual(await show(0, "", { COLUMNS: "64" }), known);
+    assert.deepEqual(await show(64, "", { COLUMNS: "200" }), known);
+    assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: "64" } }), known);
     const whole = await svc("emulator webhooks --format table");
-    for (const odd of ["0", "wide", "-60"]) {
+    for (const odd of ["0", "wide", "-64"]) {
       assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: odd } }), whole, odd);
     }
   });
@@ -66,13 +66,13 @@ describe("a table on a terminal", () => {
       "  for all of REASON: --wide shows all",
     ]);
     assert.deepEqual(await at(80, "webhooks deliveries"), [
-      "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  OUTCOME   ANSWER",
+      "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  STANDING  ANSWER",
       " 1           1  CONTRACT_CREATED  T-1           retrying  connection_refused",
       "Too narrow for WEBHOOK STATUS, ATTEMPTS, NEXT ATTEMPT AT: --wide shows all",
     ]);
     assert.deepEqual(await at(40, "emulator webhooks"), [
-      "ID  CLUSTER ID  TITLE  STATUS",
-      " 1  eu-1        App    ACTIVE",
+      "ID  WORKSPACE        TITLE  STATUS",
+      " 1  Northwind Legal  App    ACTIVE",
       "Too narrow for FAILURE COUNT, URL:",
       "  --wide shows all",
     ]);
@@ -110,9 +110,9 @@ describe("a table on a terminal", () => {
     assert.equal(
       out,
       [
-        "ID  TITLE                   STATUS  FAILURE COUNT  URL",
-        " 1  契約の通知を受け取る係  ACTIVE              0  …ntracts/events/of/every/kind",
-        " 2  Plain                   ACTIVE              0  http://127.0.0.1:9/x",
+        "ID  WORKSPACE  TITLE             STATUS  FAILURE COUNT  URL",
+        " 1  Northwin…  契約の通知を受…   ACTIVE              0  …ts/events/of/every/kind",
+        " 2  Northwin…  Plain             ACTIVE              0  http://127.0.0.1:9/x",
         "",
       ].join("\n"),
     );
@@ -126,29 +126,29 @@ describe("a table on a terminal", () => {
     assert.deepEqual(at[80], {
       exit: 0,
       out: [
-        "ID  CLUSTER ID  TITLE            STATUS  FAILURE COUNT  URL",
-        " 1  eu-1        契約の通知を受…  ACTIVE              0  …ts/events/of/every/kind",
-        " 2  eu-1        Plain            ACTIVE              0  http://127.0.0.1:9/x",
+        "ID  WORKSPACE  TITLE             STATUS  FAILURE COUNT  URL",
+        " 1  Northwin…  契約の通知を受…   ACTIVE              0  …ts/events/of/every/kind",
+        " 2  Northwin…  Plain             ACTIVE              0  http://127.0.0.1:9/x",
         "",
       ].join("\n"),
-      err: "Too narrow for all of TITLE, URL: --wide shows all\n",
+      err: "Too narrow for all of WORKSPACE, TITLE, URL: --wide shows all\n",
     });
     assert.deepEqual(at[60], {
       exit: 0,
       out: [
-        "ID  CLUSTER ID  TITLE                  STATUS  FAILURE COUNT",
-        " 1  eu-1        契約の通知を受け取る…  ACTIVE              0",
-        " 2  eu-1        Plain                  ACTIVE              0",
+        "ID  WORKSPACE  TITLE                   STATUS  FAILURE COUNT",
+        " 1  Northwin…  契約の通知を受け取る係  ACTIVE              0",
+        " 2  Northwin…  Plain                   ACTIVE              0",
         "",
       ].join("\n"),
-      err: "Too narrow for URL, and for all of TITLE: --wide shows all\n",
+      err: "Too narrow for URL, and for all of WORKSPACE: --wide shows\n  all\n",
     });
     assert.equal(at[120]!.out.includes("…"), false);
     for (const [columns, { out }] of Object.entries(at)) {
       for (const line of out.split("\n")) assert.equal(width(line) <= Number(columns), true, line);
     }
     const narrow = await show(40);
-    assert.deepEqual(narrow.err, "Too narrow for FAILURE COUNT, URL, and\n  for all of TITLE: --wide shows all\n");
+    assert.deepEqual(narrow.err, "Too narrow for FAILURE COUNT, URL, and\n  for all of WORKSPACE, TITLE: --wide\n  shows all\n");
   });
 
   it("is whole under --wide and in a pipe, and keeps every column that was asked for", async (t) => {

@@ -268,7 +268,7 @@ const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonl
   "nobody was invited with this token": [5, ["emulator invitations accept"]],
   "in memory nothing is kept of what was": [1, ["emulator rewind"]],
   "the page names other files": [5, ["emulator console asset"]],
-  "no database listens there": [1, ["emulator start --store"]],
+  "no database listens there": [75, ["emulator start --store"]],
   "no console made this code": [4, ["emulator console session"]],
   "no machine is called so": [1, ["emulator start --store"]],
   "nobody is signed in": [4, ["auth status", "auth token", "auth refresh", "oidc userinfo"]],
