@@ -1,6 +1,6 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { succeeded } from "../../src/api/webhook-story/attempts.ts";
-import { deliveryStanding } from "../../src/api/webhook-story/standing.ts";
+import { succeeded } from "../../src/api/webhook-health/attempts.ts";
+import { deliveryStanding } from "../../src/api/webhook-health/standing.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { compositeIds } from "../cluster/contracts/rows.ts";

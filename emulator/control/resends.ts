@@ -1,6 +1,6 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { succeeded } from "../../src/api/webhook-story/attempts.ts";
-import { isUnsent } from "../../src/api/webhook-story/standing.ts";
+import { succeeded } from "../../src/api/webhook-health/attempts.ts";
+import { isUnsent } from "../../src/api/webhook-health/standing.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type Logged, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";

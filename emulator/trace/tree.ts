@@ -1,4 +1,4 @@
-import { scheduledOf } from "../../src/api/webhook-story/attempts.ts";
+import { scheduledOf } from "../../src/api/webhook-health/attempts.ts";
 import { spanId } from "../../src/base/tracing/trace-context.ts";
 import type { Entry } from "../clock/schedule.ts";
 import { shownReceiver } from "../http/request-log/shown-target.ts";

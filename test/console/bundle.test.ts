@@ -21,7 +21,7 @@ describe("the bundle of the console", () => {
     // Every other value of src/api is a declared table: operations are named by type alone.
     assert.deepEqual(
       Object.keys(inputs)
-        .filter((path) => path.startsWith("src/api/") && !path.startsWith("src/api/webhook-story/"))
+        .filter((path) => path.startsWith("src/api/") && !path.startsWith("src/api/webhook-health/"))
         .sort(),
       ["src/api/contracts/lifecycle.ts", "src/api/webhook-retries.ts"],
     );

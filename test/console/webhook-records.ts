@@ -1,5 +1,5 @@
-import type { Delivery } from "../../src/api/webhook-story/attempts.ts";
-import type { Webhook } from "../../src/api/webhook-story/story.ts";
+import type { Delivery } from "../../src/api/webhook-health/attempts.ts";
+import type { Webhook } from "../../src/api/webhook-health/health.ts";
 
 export const begin = Date.parse("2031-01-02T03:04:05Z");
 const minute = 60_000;

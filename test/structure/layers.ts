@@ -82,7 +82,7 @@ export const layers: readonly Layer[] = [
       "src/schemes",
       "src/api/contracts/lifecycle.ts",
       "src/api/webhook-retries.ts",
-      "src/api/webhook-story",
+      "src/api/webhook-health",
     ],
     typesOf: ["src/api", "src/derive/console-operations.ts"],
     inBrowser: true,

@@ -1,4 +1,4 @@
-import { isUsedUp } from "../../api/webhook-story/faults.ts";
+import { isUsedUp } from "../../api/webhook-health/faults.ts";
 import type { Context } from "../command.ts";
 import { type CheckResult, warning } from "./check.ts";
 

@@ -1,7 +1,7 @@
 import type { showTrace } from "../../api/emulator/traces.ts";
 import type { ResultOf } from "../../api/operation.ts";
-import { type Delivery, scheduledOf, succeeded, turnName } from "../../api/webhook-story/attempts.ts";
-import { inOrder, type Made, type Story, type Webhook } from "../../api/webhook-story/story.ts";
+import { type Delivery, scheduledOf, succeeded, turnName } from "../../api/webhook-health/attempts.ts";
+import { type Health, inOrder, type Made, type Webhook } from "../../api/webhook-health/health.ts";
 import { paintedState, paintedStatus } from "../output/states.ts";
 import { bold, dim, type Line, red } from "../output/styled.ts";
 
@@ -20,13 +20,13 @@ export type Gone = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DE
 /** What is read of a webhook; without a trace it is not told what led to its attempts. */
 export interface Read {
   readonly webhook: Webhook | Gone;
-  readonly story: Story;
+  readonly health: Health;
   readonly deliveries: readonly Delivery[];
   readonly trace?: Trace | undefined;
 }
 
 /** All that is said of a webhook, for programs: times are virtual, and what is not known is null. */
-export function findings({ webhook, story, deliveries, trace }: Read) {
+export function findings({ webhook, health, deliveries, trace }: Read) {
   const attempts = attemptsOf(deliveries, trace);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
   const ended = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
@@ -34,16 +34,16 @@ export function findings({ webhook, story, deliveries, trace }: Read) {
   const { disabled_at = null, disabled_by = null, forbidden = null } = "title" in webhook ? webhook : {};
   return {
     webhook: "title" in webhook ? subscribed(webhook) : webhook,
-    state: story.state.words,
-    failing: story.failing,
+    state: health.state.words,
+    failing: health.failing,
     disabled: disabled_at === null ? null : { at: disabled_at, by: disabled_by },
-    since: story.since,
+    since: health.since,
     because_of: trace ? causesOf(attempts.slice(attempts.findLastIndex(({ ok }) => ok) + 1), trace) : null,
-    last_delivered_at: story.deliveredAt,
-    last_error: story.trouble,
-    last_answer: story.answer,
-    why: story.why,
-    short: story.short,
+    last_delivered_at: health.deliveredAt,
+    last_error: health.trouble,
+    last_answer: health.answer,
+    why: health.why,
+    short: health.short,
     skipped: skipped.length,
     skipped_deliveries: skipped,
     cut_short_deliveries: ended.filter(({ attempts: made }) => scheduledOf(made).length > 0).map(unsent),
@@ -51,13 +51,13 @@ export function findings({ webhook, story, deliveries, trace }: Read) {
       .filter(({ attempts: made }) => made.length > 0 && scheduledOf(made).length === 0)
       .map(unsent),
     given_up_deliveries: deliveries.filter(({ outcome }) => outcome === "failed").map(unsent),
-    unsent_deliveries: story.unsent.map(({ id }) => id),
+    unsent_deliveries: health.unsent.map(({ id }) => id),
     not_allowed: forbidden !== null,
     why_not_allowed: forbidden,
     next_attempt_at: next,
     next_because:
       trace?.planned.find(({ due, parent }) => due === next && parent.startsWith("delivery:"))?.because ?? null,
-    steps: story.steps.map(({ words, command = null }) => ({ words, command })),
+    steps: health.steps.map(({ words, command = null }) => ({ words, command })),
     attempts,
   };
 }
@@ -86,7 +86,7 @@ const unsent = ({ id, activity, composite_id, created_at, outcome, attempts }: D
 export const worstFirst = (all: readonly Read[]): Read[] =>
   all.toSorted((a, b) => badness(b) - badness(a) || failures(b) - failures(a) || a.webhook.id - b.webhook.id);
 
-function badness({ webhook, story: { failing, since } }: Read): number {
+function badness({ webhook, health: { failing, since } }: Read): number {
   if (webhook.status === "DISABLED_BY_ERROR") return 5;
   if (webhook.status === "DELETED") return 1;
   if (webhook.forbidden !== null) return 4;

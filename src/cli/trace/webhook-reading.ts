@@ -1,7 +1,7 @@
 import type { listDeliveries } from "../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../api/operation.ts";
-import type { Delivery } from "../../api/webhook-story/attempts.ts";
-import { deletedStory, type Webhook, webhookStory } from "../../api/webhook-story/story.ts";
+import type { Delivery } from "../../api/webhook-health/attempts.ts";
+import { deletedHealth, type Webhook, webhookHealth } from "../../api/webhook-health/health.ts";
 import type { Client } from "../../client/client.ts";
 import type { Gone, Read } from "./failing-webhook.ts";
 
@@ -12,8 +12,8 @@ type Page = ResultOf<typeof listDeliveries>;
 const page = 500;
 const most = 10_000;
 
-/** The stories of webhooks, in as few requests as that takes. */
-export async function readStories(webhooks: readonly Webhook[], asking: Asking): Promise<Read[]> {
+/** The health of webhooks, in as few requests as that takes. */
+export async function readHealth(webhooks: readonly Webhook[], asking: Asking): Promise<Read[]> {
   const { client, signal } = asking;
   const [{ listFaults }, { deliveries, isWhole }] = await Promise.all([
     import("../../api/emulator/faults.ts"),
@@ -25,14 +25,14 @@ export async function readStories(webhooks: readonly Webhook[], asking: Asking):
   for (const webhook of webhooks) {
     // What is older than all that was looked at is of the few that were told nothing since.
     const known = own.get(webhook.id) ?? (isWhole ? [] : (await firstPage(webhook.id, asking)).items);
-    read.push({ webhook, deliveries: known, story: webhookStory(webhook, { deliveries: known, faults, at }) });
+    read.push({ webhook, deliveries: known, health: webhookHealth(webhook, { deliveries: known, faults, at }) });
   }
-  if (read.every(({ story, deliveries: known }) => !story.untouched || known.length > 0)) return read;
+  if (read.every(({ health, deliveries: known }) => !health.untouched || known.length > 0)) return read;
   const { listActivities } = await import("../../api/emulator/activities.ts");
   const happened = await client.call(listActivities, {}, { signal });
   return read.map((one) => {
-    if (!one.story.untouched || one.webhook.status === "DELETED") return one;
-    return { ...one, story: webhookStory(one.webhook, { deliveries: one.deliveries, faults, happened, at }) };
+    if (!one.health.untouched || one.webhook.status === "DELETED") return one;
+    return { ...one, health: webhookHealth(one.webhook, { deliveries: one.deliveries, faults, happened, at }) };
   });
 }
 
@@ -53,7 +53,7 @@ export async function readGone(id: number, asking: Asking): Promise<Read | undef
   const [first] = deliveries;
   if (!first) return undefined;
   const webhook: Gone = { id, workspace_id: first.workspace_id, status: "DELETED" };
-  return { webhook, deliveries, story: deletedStory(deliveries) };
+  return { webhook, deliveries, health: deletedHealth(deliveries) };
 }
 
 /** With why each attempt was made, and what led to it; of the newest deliveries. */

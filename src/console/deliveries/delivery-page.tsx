@@ -1,4 +1,4 @@
-import { scheduledOf, sentOtherwise, turnName, turnOf } from "../../api/webhook-story/attempts.ts";
+import { scheduledOf, sentOtherwise, turnName, turnOf } from "../../api/webhook-health/attempts.ts";
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 import { Problem } from "../api/problem.ts";
@@ -14,7 +14,7 @@ import { toneOfStatus } from "../parts/tone.ts";
 import { isToBeSkipped, webhookOf } from "../state/deliveries.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { href, withTrace } from "../state/route.ts";
-import { stories } from "../state/stories.ts";
+import { healthByWebhook } from "../state/webhook-health.ts";
 import { answerOf, explain, resent, stepsFor } from "./explain.ts";
 import { SignatureCheck } from "./signature-check.tsx";
 import { standingOf } from "./standing.ts";
@@ -73,7 +73,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
             It answered: <Name>{answer}</Name>
           </p>
         )}
-        <Steps steps={stepsFor(delivery, stories.value.get(delivery.webhook_id))} />
+        <Steps steps={stepsFor(delivery, healthByWebhook.value.get(delivery.webhook_id))} />
       </div>
       <Attempts {...delivery} />
       <h2>What is sent</h2>

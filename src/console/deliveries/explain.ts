@@ -1,4 +1,3 @@
-import { retryDelaysMs } from "../../api/webhook-retries.ts";
 import {
   type Attempt,
   capital,
@@ -8,9 +7,10 @@ import {
   troubleOf,
   turnName,
   turnOf,
-} from "../../api/webhook-story/attempts.ts";
-import { causeOf, type Step } from "../../api/webhook-story/causes.ts";
-import type { Story, Webhook } from "../../api/webhook-story/story.ts";
+} from "../../api/webhook-health/attempts.ts";
+import { causeOf, type Step } from "../../api/webhook-health/causes.ts";
+import type { Health, Webhook } from "../../api/webhook-health/health.ts";
+import { retryDelaysMs } from "../../api/webhook-retries.ts";
 import { counted, lengthOf, timeOf, wordsOf } from "../format.ts";
 import type { Outcome } from "../state/act.ts";
 
@@ -96,8 +96,8 @@ const putOff = ({ put_off: by }: Delivery): string =>
   by === null ? "" : `, for a scripted fault put it off (${by.effect})`;
 
 /** What to do about a delivery that has not arrived: what acts on its webhook, then what its own last attempt says. */
-export function stepsFor({ outcome, attempts }: Delivery, story: Story | undefined): readonly Step[] {
-  const steps = story?.steps.filter(({ kind }) => kind === "fault" || kind === "allow") ?? [];
+export function stepsFor({ outcome, attempts }: Delivery, health: Health | undefined): readonly Step[] {
+  const steps = health?.steps.filter(({ kind }) => kind === "fault" || kind === "allow") ?? [];
   const last = attempts.at(-1);
   const isOver = outcome === "delivered" || steps.some(({ kind }) => kind === "allow");
   return isOver || !last || succeeded(last) ? steps : [...steps, ...causeOf(last).steps];

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { type Attempt, sentOtherwise, wasSentSo } from "../../api/webhook-story/attempts.ts";
+import { type Attempt, sentOtherwise, wasSentSo } from "../../api/webhook-health/attempts.ts";
 import { call } from "../api/call.ts";
 import { counted } from "../format.ts";
 import { State } from "../parts/state.tsx";

@@ -1,4 +1,4 @@
-import { deliveryStanding } from "../../api/webhook-story/standing.ts";
+import { deliveryStanding } from "../../api/webhook-health/standing.ts";
 import { type Tone, toneOf } from "../parts/tone.ts";
 import { type Delivery, isToBeSkipped, statusNow } from "../state/deliveries.ts";
 

@@ -2,8 +2,8 @@ import { setClock } from "../state/clock.ts";
 import { type Delivery, deliveries, takeDeliveries } from "../state/deliveries.ts";
 import { readAll } from "../state/read-all.ts";
 import { takeRequests } from "../state/requests.ts";
-import { faults } from "../state/stories.ts";
 import { touch } from "../state/topics.ts";
+import { faults } from "../state/webhook-health.ts";
 import type { EmulatorEvent } from "./stream.ts";
 
 /** Changes what is shown by what went on. */

@@ -1,4 +1,4 @@
-import type { Step } from "../../api/webhook-story/causes.ts";
+import type { Step } from "../../api/webhook-health/causes.ts";
 
 /** What somebody may do, a line each, with the command where one does it. */
 export const Steps = ({ steps }: { readonly steps: readonly Step[] }) => (

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { isUnsent, isToBeSkipped as willBeSkipped } from "../../api/webhook-story/standing.ts";
+import { isUnsent, isToBeSkipped as willBeSkipped } from "../../api/webhook-health/standing.ts";
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 

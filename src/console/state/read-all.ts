@@ -2,8 +2,8 @@ import { readClock } from "./clock.ts";
 import { readDeliveries, readWebhooks } from "./deliveries.ts";
 import { readRequests } from "./requests.ts";
 import { readStanding } from "./standing.ts";
-import { readFaults } from "./stories.ts";
 import { touchAll, versionOf } from "./topics.ts";
+import { readFaults } from "./webhook-health.ts";
 
 const quietly = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
 

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { succeeded } from "../../api/webhook-story/attempts.ts";
-import type { Story, Webhook } from "../../api/webhook-story/story.ts";
+import { succeeded } from "../../api/webhook-health/attempts.ts";
+import type { Health, Webhook } from "../../api/webhook-health/health.ts";
 import { resent as outcomeOf, stepsWithoutButtons } from "../deliveries/explain.ts";
 import { counted } from "../format.ts";
 import { Action } from "../parts/action.tsx";
@@ -11,7 +11,7 @@ import { Steps } from "../parts/steps.tsx";
 import type { Outcome } from "../state/act.ts";
 import { newestFirst, planned } from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";
-import { deliveriesTo, stories, storiesOfDeleted } from "../state/stories.ts";
+import { deliveriesTo, healthByWebhook, healthOfDeleted } from "../state/webhook-health.ts";
 
 /** So many have a card at first. */
 const shownAtFirst = 6;
@@ -26,16 +26,16 @@ export function Attention({
 }) {
   const areAllShown = useSignal(false);
   const failing = webhooks.flatMap((webhook) => {
-    const story = stories.value.get(webhook.id);
-    return story && asksFor(story) ? [{ webhook, story }] : [];
+    const health = healthByWebhook.value.get(webhook.id);
+    return health && asksFor(health) ? [{ webhook, health }] : [];
   });
   if (failing.length === 0) return <Calm only={only} />;
   const shown = areAllShown.value ? failing : failing.slice(0, shownAtFirst);
   return (
     <ul class="attention">
-      {shown.map(({ webhook, story }) => (
+      {shown.map(({ webhook, health }) => (
         <li key={webhook.id}>
-          <Card webhook={webhook} story={story} />
+          <Card webhook={webhook} health={health} />
         </li>
       ))}
       {failing.length > shown.length && (
@@ -50,12 +50,12 @@ export function Attention({
 }
 
 /** One that nothing was sent to yet says so in its track. */
-const asksFor = ({ failing, untouched, unsent }: Story): boolean => (failing && !untouched) || unsent.length > 0;
+const asksFor = ({ failing, untouched, unsent }: Health): boolean => (failing && !untouched) || unsent.length > 0;
 
 /** Nothing fails of what is there; what was deleted may have left something behind. */
 function Calm({ only }: { readonly only: string | undefined }) {
   if (newestFirst.value.length === 0) return null;
-  const left = [...storiesOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
+  const left = [...healthOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
   const lost = left.reduce((sum, [, { unsent }]) => sum + unsent.length, 0);
   if (lost > 0) {
     const to = left.filter(([, { unsent }]) => unsent.length > 0);
@@ -81,13 +81,13 @@ function Calm({ only }: { readonly only: string | undefined }) {
   );
 }
 
-function Card({ webhook, story }: { readonly webhook: Webhook; readonly story: Story }) {
+function Card({ webhook, health }: { readonly webhook: Webhook; readonly health: Health }) {
   const { id, title, url, status, workspace, forbidden } = webhook;
   const missing = deliveriesTo(id).filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting");
   const tried = missing.find(({ attempts }) => attempts.length > 0 && !succeeded(attempts.at(-1)!));
-  const first = story.failed?.delivery ?? tried ?? missing[0];
+  const first = health.failed?.delivery ?? tried ?? missing[0];
   const isDisabled = status !== "ACTIVE";
-  const { tone, words } = story.state.tone === "good" ? { tone: "warn" as const, words: "missed some" } : story.state;
+  const { tone, words } = health.state.tone === "good" ? { tone: "warn" as const, words: "missed some" } : health.state;
   return (
     <section class={`verdict ${tone}`} aria-label={title}>
       <div class="words">
@@ -101,13 +101,13 @@ function Card({ webhook, story }: { readonly webhook: Webhook; readonly story: S
             of <Name>{workspace}</Name>
           </span>
         </p>
-        <p>{[story.trouble, ...story.why].filter((sentence) => sentence !== null).join(" ")}</p>
-        {story.answer !== null && (
+        <p>{[health.trouble, ...health.why].filter((sentence) => sentence !== null).join(" ")}</p>
+        {health.answer !== null && (
           <p class="break">
-            It answered: <Name>{story.answer}</Name>
+            It answered: <Name>{health.answer}</Name>
           </p>
         )}
-        <Steps steps={stepsWithoutButtons(story.steps)} />
+        <Steps steps={stepsWithoutButtons(health.steps)} />
       </div>
       <div class="actions">
         {first && (
@@ -126,7 +126,7 @@ function Card({ webhook, story }: { readonly webhook: Webhook; readonly story: S
             Enable
           </Action>
         )}
-        {forbidden === null && <SendAgain id={id} story={story} isDisabled={isDisabled} />}
+        {forbidden === null && <SendAgain id={id} health={health} isDisabled={isDisabled} />}
         {missing.length > 1 && (
           <a href={hrefOfPart("deliveries", { webhook: String(id), show: "not-arrived" })}>
             {counted(missing.length, "delivery", "deliveries")} not arrived
@@ -140,14 +140,14 @@ function Card({ webhook, story }: { readonly webhook: Webhook; readonly story: S
 /** What does not come by itself, oldest first, as `svc emulator webhooks resend` sends it; else the one that failed last. */
 function SendAgain({
   id,
-  story,
+  health,
   isDisabled,
 }: {
   readonly id: number;
-  readonly story: Story;
+  readonly health: Health;
   readonly isDisabled: boolean;
 }) {
-  const { unsent, failed } = story;
+  const { unsent, failed } = health;
   const kind = isDisabled ? {} : { kind: "primary" as const };
   const one = unsent.length === 1 ? unsent[0] : unsent.length === 0 ? failed?.delivery : undefined;
   if (one) {

@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Happened } from "../../api/webhook-story/nothing-sent.ts";
+import type { Happened } from "../../api/webhook-health/nothing-sent.ts";
 import { call } from "../api/call.ts";
 import { dateOf, timeOf } from "../format.ts";
 import { Command } from "../parts/command-popover.tsx";
@@ -9,7 +9,7 @@ import { Newest } from "../parts/newest.tsx";
 import { nowSeconds } from "../state/clock.ts";
 import { newestFirst, total, webhooks } from "../state/deliveries.ts";
 import { useLoaded } from "../state/loaded.ts";
-import { stories } from "../state/stories.ts";
+import { healthByWebhook } from "../state/webhook-health.ts";
 import { Attention } from "./attention.tsx";
 import { between } from "./axis.ts";
 import { TrackRow } from "./track-row.tsx";
@@ -29,7 +29,7 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
     return timelineOf(wanted, hooks.value, nowSeconds.value);
   });
   // Why nothing was sent to one can be said where it is known what happened.
-  const isAsked = hooks.value.some(({ id }) => stories.value.get(id)?.untouched);
+  const isAsked = hooks.value.some(({ id }) => healthByWebhook.value.get(id)?.untouched);
   const happened = useLoaded(String(isAsked), ["contracts"], async () =>
     isAsked ? call("activities.list") : undefined,
   );

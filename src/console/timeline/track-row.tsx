@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { type Happened, nothingSent } from "../../api/webhook-health/nothing-sent.ts";
 import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
-import { type Happened, nothingSent } from "../../api/webhook-story/nothing-sent.ts";
 import { isoSeconds } from "../../base/clock.ts";
 import { counted, timeOf } from "../format.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -10,7 +10,7 @@ import { isolated } from "../parts/names.ts";
 import { State } from "../parts/state.tsx";
 import type { Webhook } from "../state/deliveries.ts";
 import { go, href, hrefOfPart, withTrace } from "../state/route.ts";
-import { stories } from "../state/stories.ts";
+import { healthByWebhook } from "../state/webhook-health.ts";
 import { destination } from "./arrows.ts";
 import type { Mark, Track } from "./tracks.ts";
 
@@ -100,7 +100,7 @@ export function TrackRow({
 
 function Standing({ webhook }: { readonly webhook: Webhook }) {
   const { status, failure_count: failures } = webhook;
-  const { tone, words } = stories.value.get(webhook.id)?.state ?? { tone: "none", words: "…" };
+  const { tone, words } = healthByWebhook.value.get(webhook.id)?.state ?? { tone: "none", words: "…" };
   return (
     <>
       <State tone={tone}>{words}</State>

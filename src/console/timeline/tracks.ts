@@ -1,5 +1,5 @@
+import { scheduledOf, succeeded, turnOf } from "../../api/webhook-health/attempts.ts";
 import { failuresUntilDisabled, retryDelaysMs } from "../../api/webhook-retries.ts";
-import { scheduledOf, succeeded, turnOf } from "../../api/webhook-story/attempts.ts";
 import { nameOf } from "../deliveries/explain.ts";
 import { lengthOf } from "../format.ts";
 import type { Tone } from "../parts/tone.ts";

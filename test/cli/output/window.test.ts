@@ -148,7 +148,10 @@ describe("a table on a terminal", () => {
       for (const line of out.split("\n")) assert.equal(width(line) <= Number(columns), true, line);
     }
     const narrow = await show(40);
-    assert.deepEqual(narrow.err, "Too narrow for FAILURE COUNT, URL, and\n  for all of WORKSPACE, TITLE: --wide\n  shows all\n");
+    assert.deepEqual(
+      narrow.err,
+      "Too narrow for FAILURE COUNT, URL, and\n  for all of WORKSPACE, TITLE: --wide\n  shows all\n",
+    );
   });
 
   it("is whole under --wide and in a pipe, and keeps every column that was asked for", async (t) => {

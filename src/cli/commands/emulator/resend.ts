@@ -1,7 +1,7 @@
 import type { resendDelivery } from "../../../api/emulator/deliveries.ts";
 import type { resendToWebhook } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { succeeded } from "../../../api/webhook-story/attempts.ts";
+import { succeeded } from "../../../api/webhook-health/attempts.ts";
 import { readable } from "../../../client/response.ts";
 import { type Context, command, type Input } from "../../command.ts";
 import { call, type PreparedCall } from "../../derived.ts";

@@ -1,4 +1,4 @@
-import type { Webhook } from "../../../api/webhook-story/story.ts";
+import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { nearest } from "../../../base/suggest.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Context } from "../../command.ts";

@@ -1,8 +1,8 @@
 import type { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
+import { scheduledOf } from "../../../api/webhook-health/attempts.ts";
 import { failuresUntilDisabled, nextAttemptAt, retryDelaysMs } from "../../../api/webhook-retries.ts";
-import { scheduledOf } from "../../../api/webhook-story/attempts.ts";
 import { type Context, command } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 

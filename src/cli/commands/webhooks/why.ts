@@ -1,5 +1,5 @@
 import type { Column } from "../../../api/operation.ts";
-import type { Webhook } from "../../../api/webhook-story/story.ts";
+import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { type Context, command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
 import { emulatorOfEnvironment, serviceSettings } from "../../settings.ts";
@@ -38,31 +38,31 @@ export const webhooksWhy = command({
     const all = worstFirst(await chosen(positionals.webhook, asking));
     const isTable = output.format === "table";
     if (isTable && all.length > 1) await printTable(all, context);
-    const inFull = all.length === 1 ? all : all.filter(({ story }) => story.failing).slice(0, mostInFull);
+    const inFull = all.length === 1 ? all : all.filter(({ health }) => health.failing).slice(0, mostInFull);
     const told = isTable ? inFull : all.slice(0, mostTold);
     for (const read of told) {
       const found = findings(inFull.includes(read) ? await withTrace(read, asking) : read);
       await output.event(found, ...(all.length === 1 ? [] : [""]), ...findingLines(found));
     }
     await noteRest(all, told.length, context);
-    return all.some(({ story }) => story.failing) ? "failed" : undefined;
+    return all.some(({ health }) => health.failing) ? "failed" : undefined;
   },
 });
 
 /** The webhooks that are meant: by the argument, else all. */
 async function chosen(asked: string | undefined, asking: Asking): Promise<readonly Read[]> {
-  const [{ listControlWebhooks }, { readGone, readStories }] = await Promise.all([
+  const [{ listControlWebhooks }, { readGone, readHealth }] = await Promise.all([
     import("../../../api/emulator/webhooks.ts"),
     import("../../trace/webhook-reading.ts"),
   ]);
   const { client, signal } = asking;
   const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
   if (asked === undefined) {
-    if (all.length > 0) return readStories(all, asking);
+    if (all.length > 0) return readHealth(all, asking);
     throw new CommandFailed("not-found", "no_webhook", "There are no webhooks.", { next: ["webhooks", "listen"] });
   }
   const named = await namedWebhooks(asked, all, asking);
-  if (named) return readStories(named, asking);
+  if (named) return readHealth(named, asking);
   const gone = await readGone(Number(asked), asking);
   if (gone) return [gone];
   throw missing(`There is no webhook ${asked}, and no delivery of one.`, undefined);
@@ -88,16 +88,16 @@ async function printTable(all: readonly Read[], { output, host, globals }: Conte
   if (all.length > mostTold) await output.note(`${all.length - mostTold} more: svc webhooks list`);
 }
 
-const rowOf = ({ webhook, story }: Read) => [
+const rowOf = ({ webhook, health }: Read) => [
   webhook.status === "DELETED" ? String(webhook.id) : `${webhook.id} ${webhook.title}`,
   webhook.status === "DELETED" ? String(webhook.workspace_id) : `${webhook.workspace_id} ${webhook.workspace}`,
-  story.state.words,
-  story.since?.slice(0, 16).replace("T", " ") ?? null,
-  story.short,
+  health.state.words,
+  health.since?.slice(0, 16).replace("T", " ") ?? null,
+  health.short,
 ];
 
 async function noteRest(all: readonly Read[], told: number, { output }: Context): Promise<void> {
-  const failing = all.filter(({ story }) => story.failing).length;
+  const failing = all.filter(({ health }) => health.failing).length;
   if (output.format === "table" && failing > told && told > 0)
     await output.note(`${failing - told} more that fail, each in full: svc webhooks why ID`);
 }

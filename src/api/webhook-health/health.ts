@@ -1,3 +1,4 @@
+import { counted } from "../../base/counted.ts";
 import { hostIn } from "../../base/host-name.ts";
 import type { listControlWebhooks } from "../emulator/webhooks.ts";
 import type { ResultOf } from "../operation.ts";
@@ -10,7 +11,7 @@ import { isUnsent } from "./standing.ts";
 
 export type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
-/** What a story is made of. */
+/** What is known of a webhook. */
 export interface Facts {
   /** Of this webhook, in any order. */
   readonly deliveries: readonly Delivery[];
@@ -28,7 +29,7 @@ export interface Made {
 }
 
 /** What the deliveries of a webhook say of it: the command line and the console tell this, and nothing else. */
-export interface Story {
+export interface Health {
   /** In a word or two. */
   readonly state: { readonly tone: "good" | "warn" | "bad" | "none"; readonly words: string };
   /** Something is wrong: svc webhooks why exits 1. */
@@ -54,7 +55,7 @@ export interface Story {
   readonly unsent: readonly Delivery[];
 }
 
-export function webhookStory(webhook: Webhook, facts: Facts): Story {
+export function webhookHealth(webhook: Webhook, facts: Facts): Health {
   const { deliveries, at } = facts;
   const { first, last, deliveredAt } = failedIn(deliveries);
   const unsent = deliveries
@@ -91,7 +92,7 @@ export function webhookStory(webhook: Webhook, facts: Facts): Story {
 }
 
 /** Of one that is gone: what its deliveries came to. */
-export function deletedStory(deliveries: readonly Delivery[]): Story {
+export function deletedHealth(deliveries: readonly Delivery[]): Health {
   const { first, last, deliveredAt } = failedIn(deliveries);
   const unsent = deliveries.filter(isUnsent).toSorted((a, b) => byText(a.created_at, b.created_at) || a.id - b.id);
   const arrived = deliveries.filter(({ outcome }) => outcome === "delivered").length;
@@ -141,7 +142,7 @@ function failedIn(deliveries: readonly Delivery[]) {
 export const inOrder = (a: Made, b: Made): number =>
   byText(a.attempt.at, b.attempt.at) || a.delivery.id - b.delivery.id || a.attempt.number - b.attempt.number;
 
-function stateOf({ status, forbidden, failure_count: failures }: Webhook, last: Made | undefined): Story["state"] {
+function stateOf({ status, forbidden, failure_count: failures }: Webhook, last: Made | undefined): Health["state"] {
   if (status === "DISABLED_BY_USER") return { tone: "warn", words: "disabled by a person" };
   if (status !== "ACTIVE") return { tone: "bad", words: "disabled" };
   if (forbidden !== null) return { tone: "bad", words: "address not allowed" };
@@ -174,8 +175,6 @@ const ordinal = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth
 
 export const lostSentence = (count: number): string =>
   `${counted(count, "delivery has", "deliveries have")} not arrived and ${count === 1 ? "is" : "are"} not tried again.`;
-
-const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
 
 function shortOf({ status, forbidden }: Webhook, last: Made | undefined, unsent: number, untouched: boolean): string {
   if (status === "ACTIVE" && forbidden !== null) return `${unsent} not sent`;

@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals";
-import type { Delivery } from "../../api/webhook-story/attempts.ts";
-import type { Fault } from "../../api/webhook-story/faults.ts";
-import { deletedStory, type Story, webhookStory } from "../../api/webhook-story/story.ts";
+import type { Delivery } from "../../api/webhook-health/attempts.ts";
+import type { Fault } from "../../api/webhook-health/faults.ts";
+import { deletedHealth, type Health, webhookHealth } from "../../api/webhook-health/health.ts";
 import { call } from "../api/call.ts";
 import { timeOf } from "../format.ts";
 import { deliveries, webhooks } from "./deliveries.ts";
@@ -28,18 +28,18 @@ export const deliveriesTo = (id: number): readonly Delivery[] =>
   (byWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
 
 /** What is told of each webhook, by its id; `svc webhooks why` tells the same. */
-export const stories = computed<ReadonlyMap<number, Story>>(
+export const healthByWebhook = computed<ReadonlyMap<number, Health>>(
   () =>
     new Map(
       (webhooks.value ?? []).map((webhook) => {
         const facts = { deliveries: byWebhook.value.get(webhook.id) ?? [], faults: faults.value, at: timeOf };
-        return [webhook.id, webhookStory(webhook, facts)];
+        return [webhook.id, webhookHealth(webhook, facts)];
       }),
     ),
 );
 
 /** The same of those that were deleted, of which deliveries are kept. */
-export const storiesOfDeleted = computed<ReadonlyMap<number, Story>>(() => {
+export const healthOfDeleted = computed<ReadonlyMap<number, Health>>(() => {
   const there = new Set((webhooks.value ?? []).map(({ id }) => id));
-  return new Map([...byWebhook.value].flatMap(([id, own]) => (there.has(id) ? [] : [[id, deletedStory(own)]])));
+  return new Map([...byWebhook.value].flatMap(([id, own]) => (there.has(id) ? [] : [[id, deletedHealth(own)]])));
 });

@@ -6,19 +6,19 @@ import {
   sentOtherwise,
   troubleOf,
   turnName,
-} from "../../src/api/webhook-story/attempts.ts";
-import { causeOf } from "../../src/api/webhook-story/causes.ts";
-import type { Fault } from "../../src/api/webhook-story/faults.ts";
-import { nothingSent } from "../../src/api/webhook-story/nothing-sent.ts";
-import { deliveryStanding } from "../../src/api/webhook-story/standing.ts";
-import { deletedStory, type Webhook, webhookStory } from "../../src/api/webhook-story/story.ts";
+} from "../../src/api/webhook-health/attempts.ts";
+import { causeOf } from "../../src/api/webhook-health/causes.ts";
+import type { Fault } from "../../src/api/webhook-health/faults.ts";
+import { deletedHealth, type Webhook, webhookHealth } from "../../src/api/webhook-health/health.ts";
+import { nothingSent } from "../../src/api/webhook-health/nothing-sent.ts";
+import { deliveryStanding } from "../../src/api/webhook-health/standing.ts";
 import { delivery, iso, webhook } from "../console/webhook-records.ts";
 
 const sixTimes = [0, 5, 15, 35, 75, 155];
 const at = (time: string) => time.slice(11, 19);
 
 const tell = (one: Webhook, deliveries: readonly Delivery[], faults: readonly Fault[] = []) => {
-  const { state, failing, trouble, why, steps, unsent } = webhookStory(one, { deliveries, faults, at });
+  const { state, failing, trouble, why, steps, unsent } = webhookHealth(one, { deliveries, faults, at });
   return {
     state: state.words,
     failing,
@@ -127,7 +127,7 @@ describe("what is told of a webhook", () => {
   });
 
   it("of one that was deleted is what its deliveries came to", () => {
-    const { state, failing, why, steps } = deletedStory([
+    const { state, failing, why, steps } = deletedHealth([
       delivery(1, [0], { outcome: "delivered" }),
       delivery(2, [0], { webhook_status: "DELETED", next_attempt_at: iso(5) }),
     ]);
