@@ -139,6 +139,10 @@ describe("a device that polls", () => {
         body: why,
       });
     }
+    // What nobody knows is ignored, however often it comes (RFC 6749, 3.1).
+    const unknown = "client_id=demo-cli&campaign=a&campaign=b";
+    const begun = await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: unknown, headers: form });
+    assert.equal(begun.status, 200);
   });
 
   it("of a confidential client leaves a finding, unless it proves itself", async (t) => {
