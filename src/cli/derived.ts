@@ -15,7 +15,7 @@ import { nothingFound } from "./nothing-found.ts";
 import { checkFields } from "./output/output.ts";
 import { allParts, firstPart, noteRest, pastEnd } from "./pages.ts";
 import { argumentsOf, usageOfProblems } from "./parse/arguments.ts";
-import { unknownFields } from "./parse/unknown-fields.ts";
+import { misspeltFields } from "./parse/misspelt-fields.ts";
 import { confirmName, confirmYes } from "./prompt/confirm.ts";
 import { withSpinner } from "./terminal/spinner.ts";
 
@@ -75,7 +75,7 @@ export async function call<Value = unknown>(
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
   const declared = operation.request.body;
   if (declared && "schema" in declared && (input.flags.set ?? input.flags.data) !== undefined) {
-    for (const line of unknownFields(declared.schema, given.body)) await context.output.warn(`warning: ${line}`);
+    for (const line of misspeltFields(declared.schema, given.body)) await context.output.warn(`warning: ${line}`);
   }
   const asked = checked(spec, operation, { ...given, query: { ...query, ...given.query } });
   const whole = spec.paged

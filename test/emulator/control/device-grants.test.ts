@@ -94,7 +94,11 @@ describe("approving a device on the control plane", () => {
     const wrong = (code: string, body: object) => () => approve(world, code, { status: "AUTHORIZED", ...body });
     await assertRefused(world, wrong("BBBB-BBBB", {}), {
       status: 404,
-      body: refused("no_such_user_code", "No device waits under the user code BBBB-BBBB."),
+      body: refused(
+        "no_such_user_code",
+        "No device waits under the user code BBBB-BBBB.",
+        "List those that wait with `svc emulator devices`.",
+      ),
     });
     await assertRefused(world, wrong(user_code, { cluster_id: "ap-9" }), {
       status: 404,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdir, rm } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -262,9 +262,10 @@ describe("storage.put", () => {
     const on = await emulator(t, { file: join(folder, "emulator.json") });
     const { file_id, upload_url } = await initialized(on);
     await rm(join(folder, "files"), { recursive: true });
+    await writeFile(join(folder, "files"), "of somebody else");
     assert.deepEqual(await error(await put(upload_url, "hello")), answered(503, documents["storage-store-failed"]));
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
-    await mkdir(join(folder, "files"));
+    await rm(join(folder, "files"));
     assert.equal((await put(upload_url, "hello")).status, 200);
   });
 

@@ -26,7 +26,7 @@ const noSuchContract = (id: string) => ({
     error: {
       code: "no_such_contract",
       message: `No contract is called ${id}.`,
-      hint: "Name it by its number (12) or its composite id (T-12).",
+      hint: "Name it by its number (12) or its composite id (T-12); `svc emulator contracts` lists them.",
     },
   },
 });

@@ -3,19 +3,17 @@ import { isObject } from "../../base/object.ts";
 import { nearest } from "../../base/suggest.ts";
 
 /**
- * Of a body that a person wrote: its fields that the declaration does not know, in sentences. Services pass over such
- * fields without a word, so a misspelt one is lost.
+ * Of a body that a person wrote: its fields that are misspelt, in sentences. Services pass over what they do not know
+ * without a word, so such a field is lost. What is like no name that is declared is meant so, as in the events of apps.
  */
-export function unknownFields(schema: z.ZodType | undefined, body: unknown): string[] {
+export function misspeltFields(schema: z.ZodType | undefined, body: unknown): string[] {
   const known = schema && fieldsOf(schema);
   if (known === undefined || !isObject(body)) return [];
-  return Object.keys(body)
-    .filter((name) => !known.includes(name))
-    .map((name) => {
-      const near = nearest(name, known);
-      const hint = near === undefined ? "" : ` Did you mean ${near}?`;
-      return `${name} is no declared field of the body, and may be passed over.${hint}`;
-    });
+  return Object.keys(body).flatMap((name) => {
+    const near = known.includes(name) ? undefined : nearest(name, known);
+    if (near === undefined) return [];
+    return [`${name} is no declared field of the body, and may be passed over. Did you mean ${near}?`];
+  });
 }
 
 /** The fields of an object that knows them all; undefined of everything else. */
