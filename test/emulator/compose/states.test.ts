@@ -10,6 +10,7 @@ import { startEmulator } from "../../../emulator/index.ts";
 import { isBlobName } from "../../../emulator/store/file/file-blobs.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { systemWall } from "../../../src/base/clock.ts";
+import { counted } from "../../../src/base/counted.ts";
 import { sender } from "../../support/emulator.ts";
 import { assertGolden } from "../../support/golden.ts";
 import { contentOf, temporaryFolder } from "../../support/store.ts";
@@ -156,7 +157,7 @@ describe("a journal of the first format", () => {
     for (const end of [last + 1, last + 9, last + 20, whole.byteLength - 1]) {
       const { content, reports } = await openedAt(end);
       assert.deepEqual(content, before.content, `cut at byte ${end}`);
-      assert.match(reports.join(), new RegExp(`cut short \\(${end - last} bytes\\)`));
+      assert.match(reports.join(), new RegExp(`cut short \\(${counted(end - last, "byte")}\\)`));
     }
   });
 });
