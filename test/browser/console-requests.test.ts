@@ -47,6 +47,9 @@ describe("the requests that the console shows", { skip }, () => {
     await link.waitFor();
     assert.equal(await page.getByText(/^The newest/).count(), 0, "nothing is missing");
     await link.click();
+    // The list has the same text, until the page of the request takes its place.
+    await page.waitForURL(/#\/requests\/2$/);
+    await link.waitFor({ state: "detached" });
     await page.getByText("GET /router/v1/clusters", { exact: true }).waitFor();
   });
 

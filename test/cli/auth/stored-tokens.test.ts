@@ -14,7 +14,9 @@ const hours = (count: number) => count * 3_600_000;
 /** A machine on which somebody signed in at the emulator; its wall and the emulator's clock agree. */
 async function signedIn(t: TestContext) {
   const world = await cliEmulator(t);
-  const wall = movedWall((ms) => world.emulator.clock.advance({ by: ms }));
+  // Several commands sleep at once, and time is moved by one at a time.
+  let moved: Promise<unknown> = Promise.resolve();
+  const wall = movedWall((ms) => (moved = moved.then(() => world.emulator.clock.advance({ by: ms }))));
   const email = "ada@northwind.example";
   const tokens = await signIn(world.emulator, email);
   const folder = inFolderOf(world.cwd);
