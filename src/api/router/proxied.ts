@@ -68,20 +68,13 @@ export const showUserInvite = operation({
   examples: [{ title: "Show a user's invite", params: { token: "creator-northwind" } }],
 });
 
-const atProvider = z.object({
-  provider: z
-    .string()
-    .optional()
-    .describe("ProviderA, ProviderB or ProviderC; left out: ProviderA (DECISIONS.md, R25)"),
-});
-
 export const startOAuthLogin = operation({
   ...proxied,
   id: "proxied.oauth-login",
   summary: "Begin a login by OAuth",
   method: "GET",
   path: "/api/v1/svc_auth/oauth/login",
-  request: { query: atProvider },
+  request: {},
   cli: { command: "auth oauth-login" },
   examples: [{ title: "Where does the person sign in?" }],
 });
@@ -103,7 +96,7 @@ export const startOAuthSignup = operation({
   summary: "Begin a signup by OAuth",
   method: "GET",
   path: "/api/v1/svc_auth/oauth/signup",
-  request: { query: atProvider },
+  request: {},
   cli: { command: "auth oauth-signup" },
   examples: [{ title: "Where does the person sign up?" }],
 });
