@@ -103,8 +103,8 @@ export const sendContract = operation({
   service: contracts,
   summary: "Send a contract to its counterparties",
   description:
-    "The boundary between a draft and signature: the signatories are asked to sign. No e-mail is written: its text and " +
-    "attachments are checked and go nowhere.",
+    "The boundary between a draft and signature: the signatories are asked to sign. An emulator sends no e-mail: svc emulator " +
+    "emails lists each, with its link; the text and the attachments that are given are checked and go nowhere.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/send_to_counterparties",
   auth: "api-key",
