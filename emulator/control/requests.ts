@@ -21,7 +21,7 @@ interface Filters {
 export const requestHandlers = {
   "requests.list": ({ query }, { requestLog }) => {
     const matching = requestLog.list().filter(filterOf({ ...query, reads: true }));
-    const listed = matching.filter(filterOf(query));
+    const listed = query.reads ? matching : matching.filter((entry) => !isOwnRead(entry));
     return {
       items: listed.slice(-query.limit).map(requestRecord),
       total: listed.length,

@@ -98,7 +98,8 @@ async function runningHere(host: Host): Promise<EmulatorHere | undefined> {
  */
 async function emulatorSettings(found: EmulatorHere, host: Host): Promise<ServiceSettings> {
   const origin = `the emulator that runs on ${relative(host.cwd, found.state)}`;
-  const own = <T>(value: T): SettingValue<T> => ({ value, origin });
+  const own = (value: string): SettingValue => ({ value, origin });
+  const known = (value: string | undefined) => (value === undefined ? undefined : own(value));
   const { keyOfEnvironment } = await import("./connection/key-of-environment.ts");
   const { access: here, key, unused } = await keyOfEnvironment(found, host);
   const first = mainCluster(here);
@@ -106,18 +107,14 @@ async function emulatorSettings(found: EmulatorHere, host: Host): Promise<Servic
     chosenBy: origin,
     router: own(here.routerUrl),
     contracts: own(first?.url ?? here.routerUrl),
-    clientId: key ? variable(host, "SVC_CLIENT_ID") : first?.clientId === undefined ? undefined : own(first.clientId),
-    clientSecret: key
-      ? variable(host, "SVC_CLIENT_SECRET")
-      : first?.clientSecret === undefined
-        ? undefined
-        : own(first.clientSecret),
+    clientId: key ? variable(host, "SVC_CLIENT_ID") : known(first?.clientId),
+    clientSecret: key ? variable(host, "SVC_CLIENT_SECRET") : known(first?.clientSecret),
     clusterKeys: Object.fromEntries(here.clusters.map(({ id, clusterKey }) => [id, own(clusterKey)])),
     clusterKey: undefined,
     basicAuth: undefined,
     token: undefined,
     // A key of the environment is meant for deliveries, wherever they come from: it is sent nowhere.
-    hmacKey: webhookKeySetting(host) ?? (first?.hmacKey === undefined ? undefined : own(first.hmacKey)),
+    hmacKey: webhookKeySetting(host) ?? known(first?.hmacKey),
     controlToken: own(here.token),
     isEmulatorHere: true,
     unused,

@@ -58,9 +58,7 @@ export interface Health {
 export function webhookHealth(webhook: Webhook, facts: Facts): Health {
   const { deliveries, at } = facts;
   const { first, last, deliveredAt } = failedIn(deliveries);
-  const unsent = deliveries
-    .filter((one) => isUnsent({ ...one, webhook_status: webhook.status }))
-    .toSorted((a, b) => byText(a.created_at, b.created_at) || a.id - b.id);
+  const unsent = deliveries.filter((one) => isUnsent({ ...one, webhook_status: webhook.status })).toSorted(oldestFirst);
   const { status, forbidden } = webhook;
   const untouched =
     status === "ACTIVE" && forbidden === null && deliveries.every(({ outcome }) => outcome === "waiting");
@@ -94,7 +92,7 @@ export function webhookHealth(webhook: Webhook, facts: Facts): Health {
 /** Of one that is gone: what its deliveries came to. */
 export function deletedHealth(deliveries: readonly Delivery[]): Health {
   const { first, last, deliveredAt } = failedIn(deliveries);
-  const unsent = deliveries.filter(isUnsent).toSorted((a, b) => byText(a.created_at, b.created_at) || a.id - b.id);
+  const unsent = deliveries.filter(isUnsent).toSorted(oldestFirst);
   const arrived = deliveries.filter(({ outcome }) => outcome === "delivered").length;
   return {
     state: { tone: "none", words: "deleted" },
@@ -115,6 +113,8 @@ export function deletedHealth(deliveries: readonly Delivery[]): Health {
     unsent,
   };
 }
+
+const oldestFirst = (a: Delivery, b: Delivery): number => byText(a.created_at, b.created_at) || a.id - b.id;
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 

@@ -1,7 +1,7 @@
 import type { Context, Target } from "../command.ts";
 import { accessTo, type EmulatorAccess } from "./emulator-access.ts";
 import { mainCluster } from "./emulator-variables.ts";
-import { keyOfEnvironment, noteOfUnused } from "./key-of-environment.ts";
+import { keyOfEnvironment, noteUnused } from "./key-of-environment.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 import { notStarted } from "./start-trouble.ts";
 import { makeStateFolder, noteStateAbove } from "./state-folder.ts";
@@ -36,8 +36,7 @@ async function emulatorTarget(
   { host, output }: Pick<Context, "host" | "output">,
 ): Promise<Target> {
   const { access, key, unused } = await keyOfEnvironment(emulator, host);
-  const note = noteOfUnused(unused);
-  if (note) await output.note(note);
+  await noteUnused(unused, output);
   const { routerUrl, clusters, token } = access;
   const first = mainCluster(access);
   return {

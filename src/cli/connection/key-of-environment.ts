@@ -1,4 +1,5 @@
 import type { Host } from "../host.ts";
+import type { Output } from "../output/output.ts";
 import type { EmulatorAccess } from "./emulator-access.ts";
 
 /** Variables whose credentials are for a service. */
@@ -38,6 +39,8 @@ export async function keyOfEnvironment<Access extends EmulatorAccess>(
   return { access: asWorkspace(access, workspace), key: { clientId, clientSecret }, unused };
 }
 
-/** Says which credentials of the environment are not used; undefined where there are none. */
-export const noteOfUnused = (unused: readonly string[]): string | undefined =>
-  unused.length === 0 ? undefined : `Not used, for it does not know them: ${unused.join(", ")} (svc help addresses)`;
+/** Says which credentials of the environment are not used, where there are any. */
+export async function noteUnused(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
+  if (unused.length === 0) return;
+  await output.note(`Not used, for it does not know them: ${unused.join(", ")} (svc help addresses)`);
+}

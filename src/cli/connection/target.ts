@@ -7,7 +7,7 @@ import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { controlTokenSetting, emulatorSetting, serviceSettings } from "../settings.ts";
-import { noteOfUnused } from "./key-of-environment.ts";
+import { noteUnused } from "./key-of-environment.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 import { nearestState, noteStateAbove } from "./state-folder.ts";
 
@@ -21,8 +21,7 @@ export async function serviceTarget(globals: Globals, host: Host, output: Output
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
     const other = current === undefined ? "" : `, not profile ${current}; --profile ${current} chooses that`;
     await output.note(`Using ${found.chosenBy} (${found.router?.value})${other}`);
-    const unused = noteOfUnused(found.unused);
-    if (unused) await output.note(unused);
+    await noteUnused(found.unused, output);
   }
   if (found.chosenBy === undefined) {
     const state = nearestState(host.cwd);
