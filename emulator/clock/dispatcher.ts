@@ -55,8 +55,8 @@ const listedAtOnce = 1_000;
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #admission: Admission;
-  /** Ids of entries that are ready, waiting for capacity, under way, or failed. */
-  readonly #taken = new Set<number>();
+  /** Entries that are ready, waiting for capacity, under way, or failed, by their ids. */
+  readonly #taken = new Map<number, Entry>();
   readonly #stop = new AbortController();
   readonly #idleWaiters: (() => void)[] = [];
   readonly #awaited = new Map<number, (outcome: string) => void>();
@@ -68,6 +68,10 @@ export class Dispatcher {
   /** Those that are just being listed and begin as soon as they are. */
   readonly #ahead = new Set<number>();
   #mayHaveMore = true;
+  /** The last list was of what stands behind a long backlog alone. */
+  #isPartial = false;
+  /** Something was listed that is due again and whose last run has not quite ended. */
+  #isDueAgain = false;
   #woken = false;
   #listing = false;
   /** Turn of the last entry taken from the queue. */
@@ -97,6 +101,10 @@ export class Dispatcher {
   /** The queue or the time has changed. It is looked at once for all changes of one turn of the event loop. */
   wake(): void {
     this.#mayHaveMore = true;
+    this.#pumpSoon();
+  }
+
+  #pumpSoon(): void {
     if (this.#woken) return;
     this.#woken = true;
     setImmediate(() => {
@@ -146,7 +154,7 @@ export class Dispatcher {
       if (!this.#slots.isHeldBy(entry)) this.#ahead.add(entry.id);
       return;
     }
-    this.#taken.add(entry.id);
+    this.#taken.set(entry.id, entry);
     this.#begin(entry);
   }
 
@@ -189,6 +197,7 @@ export class Dispatcher {
     }
     // Without slots only what came last is looked at: somebody may be there who has nothing under way.
     const looks = this.#slots.areLeft || this.#options.atOnce > 1;
+    if (this.#isPartial && this.#isShort) this.#mayHaveMore = true;
     if (!stopped && this.#mayHaveMore && looks) return void this.#list();
     if (this.#slots.areInUse || this.#listing) return;
     if (stopped || this.#taken.size === this.#failed.size) for (const resolve of this.#idleWaiters.splice(0)) resolve();
@@ -198,12 +207,18 @@ export class Dispatcher {
     return this.#admission.ownerOf(key) ?? "";
   }
 
+  /** Whether the backlog is so short that all that is due can be listed. */
+  get #isShort(): boolean {
+    return this.#slots.areLeft && this.#taken.size < listedAtOnce;
+  }
+
   async #list(): Promise<void> {
     if (this.#listing) return;
     this.#listing = true;
     this.#mayHaveMore = false;
     // With a long backlog only what comes behind it is listed; what was put before it is found when it has shrunk.
-    const short = this.#slots.areLeft && this.#taken.size < listedAtOnce;
+    const short = this.#isShort;
+    this.#isPartial = !short;
     const limit = listedAtOnce + (short ? this.#taken.size : 0);
     const fresh: Entry[] = [];
     let owners: ReadonlyMap<string, string> = new Map();
@@ -213,8 +228,13 @@ export class Dispatcher {
         const slice = { by: "turn", to: endOf(clock.now()), limit } as const;
         const found = await view.list(schedule, short ? slice : { ...slice, from: this.#reached });
         // Still inside, so that no entry can leave the queue between being listed and being taken.
-        for (const entry of found) if (!this.#taken.has(entry.id)) fresh.push(entry);
-        for (const entry of fresh) this.#taken.add(entry.id);
+        for (const entry of found) {
+          const taken = this.#taken.get(entry.id);
+          if (taken === undefined) fresh.push(entry);
+          // Rows are handed out by reference: another one was put in its place.
+          else if (taken !== entry) this.#isDueAgain = true;
+        }
+        for (const entry of fresh) this.#taken.set(entry.id, entry);
         if (found.length === limit) this.#mayHaveMore = true;
         if (atOnce > 1) owners = await this.#admission.ownersOf(view, fresh);
       });
@@ -279,7 +299,9 @@ export class Dispatcher {
       this.#tell(run, outcomes[i]!);
     }
     this.#slots.end(batch.length);
-    this.wake();
+    if (this.#isDueAgain) this.#mayHaveMore = true;
+    this.#isDueAgain = false;
+    this.#pumpSoon();
   }
 
   #inTrouble(run: StartedRun, error: unknown): void {

@@ -67,7 +67,9 @@ export class Runner {
     const { store, clock } = options;
     this.#dispatcher = this.#newDispatcher();
     this.#unwatch = [
-      store.watch(schedule, () => {
+      store.watch(schedule, (onlyDeleted) => {
+        // Each outcome takes an entry out: nothing comes due by that.
+        if (onlyDeleted) return;
         this.#dispatcher.wake();
         // Nobody waits for the time to come: no reason to look what comes next.
         if (clock.mode !== "manual" && !this.#advancing) this.#ring();

@@ -21,7 +21,7 @@ export type Entry = z.infer<typeof Entry>;
 export const schedule = rows<Entry, "turn" | "endable" | "asked_by">({
   name: "schedule",
   schema: Entry,
-  key: (entry) => String(entry.id),
+  key: (entry) => entry.id,
   numbers: { schedule: (entry) => entry.id },
   version: 3,
   migrate: [({ lane, ...entry }) => ({ ...entry, concurrency_key: lane }), (entry) => ({ ...entry, cause: null })],
@@ -75,4 +75,4 @@ export async function endContractEntries(tx: Transaction, contractId: number): P
 }
 
 /** Takes an entry out of the queue: in the transaction that records its outcome. */
-export const dequeue = (tx: Transaction, entry: Entry): void => tx.delete(schedule, String(entry.id));
+export const dequeue = (tx: Transaction, entry: Entry): void => tx.delete(schedule, entry.id);

@@ -34,9 +34,9 @@ export const deliveryHandlers = {
 
   "deliveries.resend": async ({ params: { id } }, { store, clock, runner, fail }) => {
     const made = await store.transaction("deliveries.resend", async (tx) => {
-      const delivery = (await tx.get(deliveries, String(id))) ?? fail("no-such-delivery", { id });
+      const delivery = (await tx.get(deliveries, id)) ?? fail("no-such-delivery", { id });
       const { webhook_id } = delivery;
-      if (!(await tx.get(subscriptions, String(webhook_id)))) fail("subscription-deleted", { webhook_id });
+      if (!(await tx.get(subscriptions, webhook_id))) fail("subscription-deleted", { webhook_id });
       return { outcome: runner.outcomeOf(resend(tx, delivery, clock.now()).id) };
     });
     await made.outcome;
@@ -100,8 +100,8 @@ async function wholeDelivery(store: Store, id: number, fail: Fail<"no-such-deliv
 }
 
 async function headersOf(view: View, { webhook_id, workspace_id }: Delivery, body: string) {
-  const subscription = await view.get(subscriptions, String(webhook_id));
-  const workspace = await view.get(workspaces, String(workspace_id));
+  const subscription = await view.get(subscriptions, webhook_id);
+  const workspace = await view.get(workspaces, workspace_id);
   const own = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
   return {
     ...Object.fromEntries(own),
@@ -112,7 +112,7 @@ async function headersOf(view: View, { webhook_id, workspace_id }: Delivery, bod
 
 /** With what decides about the attempt that is planned: the state of the subscription (DECISIONS.md, C18). */
 export async function deliveryRecords(view: View, rows: readonly Delivery[]) {
-  const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => String(webhook_id));
+  const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => webhook_id);
   const composites = await compositeIds(view, rows);
   return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...row }, i) => {
     const webhook_status = receivers[i]?.status ?? ("DELETED" as const);

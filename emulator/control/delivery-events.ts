@@ -52,7 +52,7 @@ class News {
   async since(view: View, now: number): Promise<readonly DeliveryEvent[]> {
     const events: DeliveryEvent[] = [];
     for (const attempt of await this.#newAttempts(view)) {
-      const delivery = await view.get(deliveries, String(attempt.delivery_id));
+      const delivery = await view.get(deliveries, attempt.delivery_id);
       if (delivery) events.push({ delivery, attempt, at: attempt.at });
     }
     for (const delivery of await this.#newSkips(view, now)) events.push({ delivery, attempt: undefined, at: now });

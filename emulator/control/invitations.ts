@@ -28,7 +28,7 @@ export const invitationHandlers = {
       }
       const { email, contract_id, state } = invitation;
       if (contract_id !== null) {
-        const contract = await tx.get(contracts, String(contract_id));
+        const contract = await tx.get(contracts, contract_id);
         return fail("invitation-to-contract", { email, contract: contract ? compositeId(contract) : `${contract_id}` });
       }
       if (state !== "PENDING") return fail("invitation-over", { email });
@@ -88,7 +88,7 @@ async function linkOf(
   row: AnyInvitation,
   { settings, clusters }: Pick<ControlWorld, "settings" | "clusters">,
 ) {
-  const contract = row.contract_id === null ? undefined : await view.get(contracts, String(row.contract_id));
+  const contract = row.contract_id === null ? undefined : await view.get(contracts, row.contract_id);
   if (contract?.deleted_at === null && row.email !== null) {
     const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
     return `${url}${await personPath(view, contract, row.email)}`;

@@ -16,7 +16,7 @@ type World = Pick<ControlWorld, "store" | "clock" | "runner" | "wall"> & { reado
 /** Oldest first, one after another: whoever is not there for one is spared the others. */
 export async function resendAll(id: number, { store, clock, runner, wall, fail }: World) {
   const unsent = await store.read(async (view) => {
-    const webhook = (await view.get(subscriptions, String(id))) ?? fail("no-such-webhook", { id });
+    const webhook = (await view.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
     const all = await view.list(deliveries, { by: "webhook", equals: id });
     return all.filter((row) => isUnsent({ ...row, webhook_status: webhook.status })).sort(oldestFirst);
   });
@@ -26,7 +26,7 @@ export async function resendAll(id: number, { store, clock, runner, wall, fail }
   for (const { id: number } of unsent.slice(0, mostAtOnce)) {
     if (wall.now() - begun > longestMs) break;
     const asked = await store.transaction("emulator-webhooks.resend", async (tx) => {
-      const delivery = await tx.get(deliveries, String(number));
+      const delivery = await tx.get(deliveries, number);
       return delivery && { outcome: runner.outcomeOf(resend(tx, delivery, clock.now()).id) };
     });
     await asked?.outcome;

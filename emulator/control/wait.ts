@@ -124,7 +124,7 @@ async function deliveriesReached(view: View, awaited: ContractNamed): Promise<Fo
 }
 
 async function statusReached(view: View, contractId: number, wanted: Status): Promise<Found> {
-  const row = await view.get(contracts, String(contractId));
+  const row = await view.get(contracts, contractId);
   // Deleted while it was waited for: it has no status any more.
   if (!row || row.deleted_at !== null) return { reached: false };
   const contract = { contract_id: row.id, composite_id: compositeId(row), contract_status: row.status as Status };

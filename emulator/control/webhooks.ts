@@ -13,7 +13,7 @@ export const controlWebhookHandlers = {
   "emulator-webhooks.list": (_, { store, settings }) =>
     store.read(async (view) => {
       const rows = await view.list(subscriptions);
-      const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => String(workspace_id));
+      const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
       return rows.map((one, i) => webhookRecord(one, owners[i], settings));
     }),
 
@@ -34,7 +34,7 @@ interface Call {
 const switched = ({ store, clock, settings, fail }: Call, id: number, on: boolean) =>
   store.transaction(on ? "emulator-webhooks.enable" : "emulator-webhooks.disable", async (tx) => {
     const row = (await switchSubscription(tx, id, on, clock.now())) ?? fail("no-such-webhook", { id });
-    return webhookRecord(row, await tx.get(workspaces, String(row.workspace_id)), settings);
+    return webhookRecord(row, await tx.get(workspaces, row.workspace_id), settings);
   });
 
 function webhookRecord(

@@ -31,7 +31,7 @@ export class CausedStore implements Store {
     return this.#store.transaction(name, work, cause);
   }
 
-  watch(collection: Collection, changed: () => void): () => void {
+  watch(collection: Collection, changed: (onlyDeleted: boolean) => void): () => void {
     return this.#store.watch(collection, changed);
   }
 

@@ -31,7 +31,7 @@ export class FollowedStore implements Store {
 
   async durable(): Promise<void> {}
 
-  watch(collection: Collection, changed: () => void): () => void {
+  watch(collection: Collection, changed: (onlyDeleted: boolean) => void): () => void {
     return this.#copy.watch(collection, changed);
   }
 

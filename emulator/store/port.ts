@@ -6,6 +6,13 @@ import type { Commit, Moment, Reach } from "./history.ts";
 /** What an index may order by; the values of one index are of one type. */
 export type IndexValue = string | number;
 
+/** What names a row in its collection: the number of those that are numbered, else a text. */
+export type RowKey = string | number;
+type KeyOf<Row> = Row extends { readonly id: number } ? number : string;
+
+/** The key of a numbered row that a text names; NaN, which no row has, where it is not written as numbers are. */
+export const rowNumber = (text: string): number => (String(Number(text)) === text ? Number(text) : Number.NaN);
+
 /** Makes a row of one version of its collection a row of the next. Pure: it may run again after a crash. */
 export type Migration = (row: Readonly<Record<string, unknown>>) => object;
 
@@ -24,11 +31,12 @@ interface Versioned {
  * primary key's order of insertion; a row for which an index returns undefined is not in that index, and an
  * array places it there under each of its values.
  */
-export interface Rows<Row extends object, Index extends string = string> extends Versioned {
+export interface Rows<Row extends object, Index extends string = string, Key extends RowKey = RowKey>
+  extends Versioned {
   readonly kind: "rows";
   readonly name: string;
   readonly schema: z.ZodType<Row>;
-  readonly key: (row: Row) => string;
+  readonly key: (row: Row) => Key;
   /** The sequences that its numbers are of: after a document that somebody may have edited they go on behind them. */
   readonly numbers?: Readonly<Record<string, (row: Row) => number | readonly number[]>>;
   readonly indexes: Readonly<Record<Index, (row: Row) => IndexValue | readonly IndexValue[] | undefined>>;
@@ -45,16 +53,16 @@ export interface AnyRows extends Versioned {
   readonly kind: "rows";
   readonly name: string;
   readonly schema: z.ZodType<object>;
-  readonly key: (row: never) => string;
+  readonly key: (row: never) => RowKey;
   readonly numbers?: Readonly<Record<string, (row: never) => number | readonly number[]>>;
   readonly indexes: Readonly<Record<string, (row: never) => IndexValue | readonly IndexValue[] | undefined>>;
 }
 
 export type Collection = AnyRows | Mapping;
 
-export const rows = <Row extends object, Index extends string = never>(
-  declaration: Omit<Rows<Row, Index>, "kind">,
-): Rows<Row, Index> => ({ kind: "rows", ...declaration });
+export const rows = <Row extends object, Index extends string = never, Key extends RowKey = KeyOf<Row>>(
+  declaration: Omit<Rows<Row, Index, Key>, "kind">,
+): Rows<Row, Index, Key> => ({ kind: "rows", ...declaration });
 
 export const mapping = (name: string): Mapping => ({ kind: "mapping", name });
 
@@ -73,12 +81,15 @@ export interface Slice<Index extends string> {
 
 /** A consistent picture of the state: no transaction writes while it is open. */
 export interface View {
-  get<Row extends object>(from: Rows<Row>, key: string): Promise<Row | undefined>;
+  get<Row extends object, Key extends RowKey>(
+    from: Rows<Row, string, Key>,
+    key: NoInfer<Key>,
+  ): Promise<Row | undefined>;
   /** The rows that many things refer to, each in the place of its thing; without a key, or a row, undefined. */
-  getAll<Row extends object, Thing>(
-    from: Rows<Row>,
+  getAll<Row extends object, Key extends RowKey, Thing>(
+    from: Rows<Row, string, Key>,
     things: readonly Thing[],
-    keyOf: (thing: Thing) => string | undefined,
+    keyOf: (thing: Thing) => NoInfer<Key> | undefined,
   ): Promise<readonly (Row | undefined)[]>;
   list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<readonly Row[]>;
   /** The number of rows, or of those in the slice (its offset and limit aside). */
@@ -91,11 +102,11 @@ export interface View {
 
 export interface Transaction extends View {
   /** As `get`, at once, as writes are: for what is done to thousands of rows, where a promise for each is felt. */
-  getSync<Row extends object>(from: Rows<Row>, key: string): Row | undefined;
+  getSync<Row extends object, Key extends RowKey>(from: Rows<Row, string, Key>, key: NoInfer<Key>): Row | undefined;
   /** Adds a row or replaces the one with the same key. The row is frozen. */
   put<Row extends object>(into: Rows<Row>, row: NoInfer<Row>): void;
   /** Does nothing when there is no such row. */
-  delete<Row extends object>(from: Rows<Row>, key: string): void;
+  delete<Row extends object, Key extends RowKey>(from: Rows<Row, string, Key>, key: NoInfer<Key>): void;
   /** Maps identifiers to a cluster; the last writer wins. Says how many belonged to another cluster before. */
   map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number };
   /** Removes those identifiers that belong to the cluster. Says how many. */
@@ -189,9 +200,10 @@ export interface Store {
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause): Promise<T>;
   /**
    * Calls after each commit that touched the collection, once it is durable, and when the store can be written again after
-   * it could not. `changed` must not throw. Returns the function that ends it.
+   * it could not. `onlyDeleted`: nothing was done to it but that rows were deleted. `changed` must not throw. Returns the
+   * function that ends it.
    */
-  watch(collection: Collection, changed: () => void): () => void;
+  watch(collection: Collection, changed: (onlyDeleted: boolean) => void): () => void;
   /**
    * Calls after each commit that touched one of the collections, once it is durable, with what it did to their rows, in
    * order; with undefined when another state took the place of this one. `changed` must not throw. Returns the function

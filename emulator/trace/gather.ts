@@ -2,7 +2,7 @@ import { contractKey, type Entry, schedule } from "../clock/schedule.ts";
 import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
-import type { Rows, Slice, View } from "../store/port.ts";
+import { type Rows, rowNumber, type Slice, type View } from "../store/port.ts";
 import {
   type Attempt,
   attemptKeys,
@@ -80,9 +80,9 @@ class Gathering {
       case "trace":
         return this.#trace(ref.id);
       case "event":
-        return this.#event(await view.get(webhookEvents, String(ref.id)));
+        return this.#event(await view.get(webhookEvents, ref.id));
       case "delivery":
-        return this.#delivery(await view.get(deliveries, String(ref.id)));
+        return this.#delivery(await view.get(deliveries, ref.id));
       case "webhook": {
         const newest = await view.list(deliveries, {
           by: "webhook",
@@ -103,9 +103,9 @@ class Gathering {
     const key = name.slice(name.indexOf(":") + 1);
     switch (name.slice(0, name.indexOf(":"))) {
       case "event":
-        return this.#above(await view.get(webhookEvents, key));
+        return this.#above(await view.get(webhookEvents, rowNumber(key)));
       case "delivery":
-        return this.#told(await view.get(deliveries, key));
+        return this.#told(await view.get(deliveries, rowNumber(key)));
       case "attempt": {
         const row = await view.get(attempts, key.replace(".", "/"));
         return row && this.#attempt(row);
@@ -119,7 +119,7 @@ class Gathering {
     if (this.#size === 0) return undefined;
     const view = this.#view;
     const told = [...this.#deliveries.values()];
-    const receivers = await view.getAll(subscriptions, told, ({ webhook_id }) => String(webhook_id));
+    const receivers = await view.getAll(subscriptions, told, ({ webhook_id }) => webhook_id);
     const events = [...this.#events.values()];
     const made = new Map<number, readonly Attempt[]>();
     for (const row of told) {
@@ -169,7 +169,7 @@ class Gathering {
   }
 
   async #contract(id: number, composite: string): Promise<void> {
-    const contract = await this.#view.get(contracts, String(id));
+    const contract = await this.#view.get(contracts, id);
     if (!contract || compositeId(contract) !== composite) return;
     await this.#each(await this.#some(webhookEvents, { by: "contract", equals: id }), (row) => this.#event(row));
     // Not all that changes a contract is an activity of it.
@@ -224,7 +224,7 @@ class Gathering {
     if (!row || this.#deliveries.has(row.id)) return;
     this.#deliveries.set(row.id, row);
     await this.#ledTo(row.put_off?.cause ?? null);
-    await this.#above(await this.#view.get(webhookEvents, String(row.event_id)));
+    await this.#above(await this.#view.get(webhookEvents, row.event_id));
   }
 
   /** With what it is an attempt of, of which the other attempts are left out. */
@@ -234,7 +234,7 @@ class Gathering {
     await this.#ledTo(row.cause);
     await this.#ledTo(row.fault?.cause ?? null);
     if (this.#deliveries.has(row.delivery_id)) return;
-    await this.#told(await this.#view.get(deliveries, String(row.delivery_id)));
+    await this.#told(await this.#view.get(deliveries, row.delivery_id));
   }
 
   /** An event without all that followed from it. */

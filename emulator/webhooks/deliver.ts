@@ -57,11 +57,11 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
 
   /** What changed while an entry waited decides (DECISIONS.md, C18). */
   async function sendables(view: View, entries: readonly Entry[], resend: boolean) {
-    const waiting = await view.getAll(schedule, entries, ({ id }) => String(id));
-    const rows = await view.getAll(deliveries, entries, ({ ref }) => ref);
-    const events = await view.getAll(webhookEvents, rows, (row) => row && String(row.event_id));
-    const receivers = await view.getAll(subscriptions, rows, (row) => row && String(row.webhook_id));
-    const owners = await view.getAll(workspaces, rows, (row) => row && String(row.workspace_id));
+    const waiting = await view.getAll(schedule, entries, ({ id }) => id);
+    const rows = await view.getAll(deliveries, entries, ({ ref }) => Number(ref));
+    const events = await view.getAll(webhookEvents, rows, (row) => row?.event_id);
+    const receivers = await view.getAll(subscriptions, rows, (row) => row?.webhook_id);
+    const owners = await view.getAll(workspaces, rows, (row) => row?.workspace_id);
     const traces = settings.traceWebhooks ? await tracesOf(view, entries, events, resend) : [];
     return entries.map((entry, i): Sendable | Skip | "gone" => {
       const [delivery, event, subscription, workspace] = [rows[i], events[i], receivers[i], owners[i]];
@@ -100,11 +100,11 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
 
   /** Awaits nothing where nothing interfered: every delivery passes here. */
   function recordNow(tx: Transaction, { entry, result, resend, interference }: EndedRun): Promise<string> | string {
-    const delivery = tx.getSync(deliveries, entry.ref);
+    const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return forget(tx, entry);
     if ("skip" in result) return skip(tx, { entry, delivery, outcome: result.skip, now: clock.now(), resend, news });
     const { workerTick } = settings;
-    const subscription = tx.getSync(subscriptions, String(delivery.webhook_id));
+    const subscription = tx.getSync(subscriptions, delivery.webhook_id);
     const made = { entry, delivery, subscription, attempted: result, resend, interference, workerTick, news };
     // What scripted the trouble is kept with what came of it.
     if (interference)
@@ -134,7 +134,7 @@ interface Skip {
 
 /** The delivery or the entry was taken away while it was on its way. */
 function forget(tx: Transaction, entry: Entry): string {
-  const waiting = tx.getSync(schedule, String(entry.id));
+  const waiting = tx.getSync(schedule, entry.id);
   if (waiting?.due === entry.due) dequeue(tx, entry);
   return "gone";
 }
@@ -180,4 +180,4 @@ async function workspacesOf(view: View, keys: readonly string[]): Promise<readon
   return found.map((subscription) => subscription && `workspace ${subscription.workspace_id}`);
 }
 
-const idOf = (key: string): string => key.slice(key.indexOf(":") + 1);
+const idOf = (key: string): number => Number(key.slice(key.indexOf(":") + 1));

@@ -24,7 +24,7 @@ export type WebhookEvent = z.infer<typeof WebhookEvent>;
 export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_until" | "cause">({
   name: "webhook_events",
   schema: WebhookEvent,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: { webhook_event: (row) => row.id },
   version: 2,
   migrate: [(row) => ({ ...row, cause: null })],
@@ -74,7 +74,7 @@ export type Delivery = z.infer<typeof Delivery>;
 export const deliveries = rows<Delivery, "webhook" | "contract" | "outcome" | "event" | "keep_until">({
   name: "webhook_deliveries",
   schema: Delivery,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: { delivery: (row) => row.id },
   version: 2,
   migrate: [(row) => ({ ...row, put_off: null })],

@@ -54,9 +54,9 @@ export async function showDelivery(
   view: View,
   id: number,
 ): Promise<(Logged & { readonly requestBody: string }) | undefined> {
-  const delivery = await view.get(deliveries, String(id));
+  const delivery = await view.get(deliveries, id);
   if (!delivery) return undefined;
-  const event = await view.get(webhookEvents, String(delivery.event_id));
+  const event = await view.get(webhookEvents, delivery.event_id);
   const [logged] = await withAttempts(view, [delivery]);
   return logged && { ...logged, requestBody: event?.body ?? "" };
 }

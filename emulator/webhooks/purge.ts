@@ -12,12 +12,12 @@ export async function purge(tx: Transaction, now: number, limit = 50): Promise<n
   for (const delivery of over) {
     const { id, event_id } = delivery;
     for (const key of attemptKeys(delivery)) tx.delete(attempts, key);
-    tx.delete(deliveries, String(id));
+    tx.delete(deliveries, id);
     const others = await tx.count(deliveries, { by: "event", equals: event_id });
-    if (others === 0) tx.delete(webhookEvents, String(event_id));
+    if (others === 0) tx.delete(webhookEvents, event_id);
   }
   const unheard = await tx.list(webhookEvents, { by: "keep_until", to: now, limit });
-  for (const { id } of unheard) tx.delete(webhookEvents, String(id));
+  for (const { id } of unheard) tx.delete(webhookEvents, id);
   const emails = await purgeEmails(tx, now, limit);
   return over.length + unheard.length + emails + (await purgeCauses(tx, now, limit));
 }

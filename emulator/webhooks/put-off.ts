@@ -14,8 +14,8 @@ export async function putOff(
   by: Interference,
   now: number,
 ): Promise<string> {
-  const waiting = await tx.get(schedule, String(entry.id));
-  const delivery = await tx.get(deliveries, entry.ref);
+  const waiting = await tx.get(schedule, entry.id);
+  const delivery = await tx.get(deliveries, Number(entry.ref));
   if (waiting?.due !== entry.due || !delivery) return "gone";
   const next = behindNext ? await nextOfKey(tx, entry, now + byMs) : undefined;
   const due = next ? next.due + behindMs : now + byMs;

@@ -114,6 +114,6 @@ export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend
 
 /** The success of a resend ends the delivery: what the schedule still had in mind for it is called off. */
 export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
-  const waiting = tx.getSync(schedule, String(entry_id));
+  const waiting = tx.getSync(schedule, entry_id);
   if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);
 }

@@ -34,7 +34,7 @@ export const subscriptions = rows<Subscription, "workspace" | "wants">({
   schema: Subscription,
   version: 2,
   migrate: [(row) => ({ ...row, disabled: null })],
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: { webhook: (row) => row.id },
   indexes: {
     workspace: (row) => row.workspace_id,
@@ -59,7 +59,7 @@ export async function switchSubscription(
   on: boolean,
   at: number,
 ): Promise<Subscription | undefined> {
-  const row = await tx.get(subscriptions, String(id));
+  const row = await tx.get(subscriptions, id);
   if (!row || (!on && row.status === "DISABLED_BY_USER")) return row;
   const changed: Subscription = on
     ? { ...row, status: "ACTIVE", failure_count: 0, disabled: null }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/mailer-events.ts";
 import { addressKey } from "../../src/schemes/email-hash.ts";
 import { longestKeptMs, mostOfStrangers } from "../store/newest.ts";
-import { rows, type Slice, type Transaction, type View } from "../store/port.ts";
+import { rowNumber, rows, type Slice, type Transaction, type View } from "../store/port.ts";
 import type { Settings } from "./settings.ts";
 
 /** An e-mail that the platform would send, with what its provider has reported of it (DECISIONS.md, R27). */
@@ -30,7 +30,7 @@ export type EmailEvent = Email["events"][number];
 export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purpose" | "sent">({
   name: "emails",
   schema: Email,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: { email: (row) => row.id },
   indexes: {
     recipient: (row) => addressKey(row.recipient),
@@ -75,7 +75,7 @@ export async function keepNewestTrials(tx: Transaction): Promise<void> {
   const trials = { by: "purpose", equals: "trial" } as const;
   const limit = (await tx.count(emails, trials)) - mostOfStrangers;
   if (limit <= 0) return;
-  for (const { id } of await tx.list(emails, { ...trials, limit })) tx.delete(emails, String(id));
+  for (const { id } of await tx.list(emails, { ...trials, limit })) tx.delete(emails, id);
 }
 
 /** Writes down what the provider reports of an e-mail. */
@@ -86,7 +86,7 @@ export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): v
 /** Drops e-mails whose time is over, at most `limit`: 90 virtual days, as other records (DECISIONS.md, C21). */
 export async function purgeEmails(tx: Transaction, now: number, limit = 50): Promise<number> {
   const over = await tx.list(emails, { by: "sent", to: now - longestKeptMs, limit });
-  for (const { id } of over) tx.delete(emails, String(id));
+  for (const { id } of over) tx.delete(emails, id);
   return over.length;
 }
 
@@ -110,7 +110,7 @@ export async function emailNamed(view: View, named: EmailNamed): Promise<Email |
     (recipient === undefined || addressKey(row.recipient) === addressKey(recipient)) &&
     (purpose === undefined || row.purpose === purpose);
   if (email_id !== undefined) {
-    const row = await view.get(emails, email_id);
+    const row = await view.get(emails, rowNumber(email_id));
     return row && fits(row) ? row : undefined;
   }
   if (recipient === undefined) return undefined;

@@ -133,7 +133,7 @@ export const Workflow = z.strictObject({
 });
 export type Workflow = z.infer<typeof Workflow>;
 
-const id = (row: { readonly id: number }): string => String(row.id);
+const id = (row: { readonly id: number }): number => row.id;
 const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row.workspace_id };
 
 export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({

@@ -13,7 +13,7 @@ export type Person = z.infer<typeof Person>;
 export const people = rows<Person, "age" | "tag">({
   name: "people",
   schema: Person,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   indexes: { age: (row) => row.age, tag: (row) => row.tags },
 });
 export const owners = mapping("owners");

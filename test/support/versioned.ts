@@ -5,7 +5,7 @@ import { type Migration, mapping, rows } from "../../emulator/store/port.ts";
 export const members = rows<{ id: number; name: string }>({
   name: "members",
   schema: z.strictObject({ id: z.int(), name: z.string() }),
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   indexes: {},
 });
 export const named: Migration = ({ name, ...rest }) => ({ ...rest, first_name: String(name).split(" ")[0] });
@@ -15,7 +15,7 @@ export const second = rows<{ id: number; first_name: string }>({
   version: 2,
   migrate: [named],
   schema: z.strictObject({ id: z.int(), first_name: z.string() }),
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   indexes: {},
 });
 export const third = rows<{ id: number; first_name: string; grade: number }, "grade">({
@@ -23,7 +23,7 @@ export const third = rows<{ id: number; first_name: string; grade: number }, "gr
   version: 3,
   migrate: [named, graded],
   schema: z.strictObject({ id: z.int(), first_name: z.string(), grade: z.int() }),
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   indexes: { grade: (row) => row.grade },
 });
 /** The same as the third, by somebody who forgot the migration. */

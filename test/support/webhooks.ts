@@ -99,7 +99,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
       }));
     },
     subscription: async (id) => {
-      const row = await store.read((view) => view.get(subscriptions, String(id)));
+      const row = await store.read((view) => view.get(subscriptions, id));
       return row && { status: row.status, failure_count: row.failure_count };
     },
   };

@@ -60,13 +60,14 @@ async function problemsOf(view: View, { workspace }: Member, items: Items): Prom
   const problems = new Problems();
   for (const [index, item] of items.entries()) {
     const [first, second] = namings.filter((name) => item[name] !== undefined);
+    const { user_id, role_id } = item;
     if (first === undefined) problems.add(["items", index, "user_id"], "Field required");
     else if (second !== undefined)
       problems.add(["items", index, second], `Only one of ${namings.join(", ")} can be given`);
-    else if (first === "user_id" && !(await activeUser(view, workspace, String(item.user_id)))) {
-      problems.add(["items", index, "user_id"], noSuchRow(item.user_id));
-    } else if (first === "role_id" && (await view.get(roles, String(item.role_id)))?.workspace_id !== workspace.id) {
-      problems.add(["items", index, "role_id"], noSuchRow(item.role_id));
+    else if (user_id !== undefined && !(await activeUser(view, workspace, user_id))) {
+      problems.add(["items", index, "user_id"], noSuchRow(user_id));
+    } else if (role_id !== undefined && (await view.get(roles, role_id))?.workspace_id !== workspace.id) {
+      problems.add(["items", index, "role_id"], noSuchRow(role_id));
     }
   }
   return problems.found;

@@ -21,7 +21,7 @@ type Comment = z.infer<typeof Comment>;
 export const comments = rows<Comment, "contract">({
   name: "comments",
   schema: Comment,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: { comment: (row) => row.id },
   indexes: { contract: (row) => row.contract_id },
 });

@@ -20,7 +20,7 @@ export const contractDetailHandlers = {
       if (row.status === "EXECUTED") return fail("contract-data-executed");
       const editable = row.status === "DRAFT" || row.status === "REDLINING";
       if (row.kind !== "TEMPLATE_CONTRACT" || !editable) return fail("contract-data-closed");
-      const template = await tx.get(templates, String(row.template_id));
+      const template = row.template_id === null ? undefined : await tx.get(templates, row.template_id);
       const problems = problemsOf(template?.attributes ?? [], body.data, { partial: true });
       if (problems) return fail("invalid-fields", { data: problems });
 
@@ -52,7 +52,7 @@ export const contractDetailHandlers = {
   "contract-details.business-user": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("contract-details.business-user", async (tx) => {
       const row = await requireContractNumber(tx, caller, params.contract_id, () => fail("contract-not-found"));
-      const user = await activeUser(tx, caller.workspace, String(body.user_id));
+      const user = await activeUser(tx, caller.workspace, body.user_id);
       if (!user) return fail("invalid-fields", { user_id: [noSuchRow(body.user_id)] });
       changed(tx, row, clock.now(), { business_user_id: user.id });
       return { user_id: user.id, contract_id: row.id, type: "BUSINESS" as const };
@@ -95,7 +95,7 @@ async function descends(view: View, row: Contract, ancestorId: number): Promise<
     for (const { contract_id } of next.parents) {
       if (seen.has(contract_id)) continue;
       seen.add(contract_id);
-      const parent = await view.get(contracts, String(contract_id));
+      const parent = await view.get(contracts, contract_id);
       if (parent) waiting.push(parent);
     }
   }

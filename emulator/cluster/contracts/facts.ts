@@ -7,8 +7,8 @@ import { type Contract, referenceId } from "./rows.ts";
 
 /** What webhook payloads say of a contract, as it stands in `row` (DECISIONS.md, F21). */
 export async function contractFacts(view: View, row: Contract): Promise<ContractFacts> {
-  const type = await view.get(contractTypes, String(row.contract_type_id));
-  const entity = row.entity_id === null ? undefined : await view.get(entities, String(row.entity_id));
+  const type = await view.get(contractTypes, row.contract_type_id);
+  const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
   const typeName = type?.name ?? "";
   return {
     contract_id: row.id,
@@ -46,6 +46,6 @@ export async function contractFacts(view: View, row: Contract): Promise<Contract
 
 /** Name and address of a user, as payloads name people. */
 export async function personOf(view: View, userId: number): Promise<Person> {
-  const user = await view.get(users, String(userId));
+  const user = await view.get(users, userId);
   return user ? { name: user.name, email: user.email } : { name: "" };
 }

@@ -15,7 +15,7 @@ export const intakeFormHandlers = {
   "intake-form.update": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("intake-form.update", async (tx) => {
       const row = await requireContract(tx, caller, params.composite_id, fail);
-      const type = await tx.get(contractTypes, String(row.contract_type_id));
+      const type = await tx.get(contractTypes, row.contract_type_id);
       requireOpen(row, type, fail);
       const problems = problemsOf(type?.intake_form ?? [], body, { partial: true });
       if (problems) return fail("invalid-fields", problems);

@@ -42,7 +42,7 @@ export async function numberedContract(
 }
 
 async function recordOf(view: View, { cluster }: Where, row: Contract) {
-  const type = await view.get(contractTypes, String(row.contract_type_id));
+  const type = await view.get(contractTypes, row.contract_type_id);
   return {
     id: compositeId(row),
     created: isoSeconds(row.created_at),

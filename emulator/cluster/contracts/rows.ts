@@ -171,7 +171,7 @@ export const contracts = rows<
   // Which entries of the schedule are the contract's, the schedule knows itself.
   migrate: [({ timers: _, ...row }) => row],
   schema: Contract,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: {
     contract: (row) => row.id,
     signatory: (row) => row.signatories.map(({ id }) => id),
@@ -213,7 +213,7 @@ export async function compositeIds(
   view: View,
   things: readonly { readonly contract_id: number | null }[],
 ): Promise<readonly (string | undefined)[]> {
-  const found = await view.getAll(contracts, things, ({ contract_id: id }) => (id === null ? undefined : String(id)));
+  const found = await view.getAll(contracts, things, ({ contract_id: id }) => id ?? undefined);
   return found.map((row) => row && compositeId(row));
 }
 
@@ -230,7 +230,7 @@ export async function requireContract(
   fail: Fail<"not-found">,
 ): Promise<Contract> {
   const number = /^[TH]-(\d+)$/.exec(composite)?.[1];
-  const row = number === undefined ? undefined : await visible(view, caller, number);
+  const row = number === undefined ? undefined : await visible(view, caller, Number(number));
   return row && compositeId(row) === composite ? row : fail("not-found");
 }
 
@@ -241,10 +241,10 @@ export async function requireContractNumber(
   id: number,
   fail: Fail<"not-found">,
 ): Promise<Contract> {
-  return (await visible(view, caller, String(id))) ?? fail("not-found");
+  return (await visible(view, caller, id)) ?? fail("not-found");
 }
 
-async function visible(view: View, { workspace }: Member, key: string): Promise<Contract | undefined> {
-  const row = await view.get(contracts, key);
+async function visible(view: View, { workspace }: Member, id: number): Promise<Contract | undefined> {
+  const row = await view.get(contracts, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }

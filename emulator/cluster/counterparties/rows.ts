@@ -56,7 +56,7 @@ export const nameKey = (workspaceId: number, name: string): string => `${workspa
 export const counterparties = rows<Counterparty, "workspace" | "name">({
   name: "counterparties",
   schema: Counterparty,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: {
     counterparty: (row) => row.id,
     counterparty_contact: (row) => row.contacts.map(({ id }) => id),
@@ -76,6 +76,6 @@ export async function requireCounterparty(
   { counter_party_id }: { readonly counter_party_id: number },
   fail: Fail<"not-found">,
 ): Promise<Counterparty> {
-  const row = await view.get(counterparties, String(counter_party_id));
+  const row = await view.get(counterparties, counter_party_id);
   return row?.workspace_id === workspace.id ? row : fail("not-found");
 }

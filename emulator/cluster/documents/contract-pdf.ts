@@ -64,8 +64,8 @@ export async function bytesOf(blobs: Blobs, document: Document): Promise<Buffer 
 
 /** What the document of a template contract says. */
 async function sheetOf(view: View, row: Contract): Promise<Sheet> {
-  const template = row.template_id === null ? undefined : await view.get(templates, String(row.template_id));
-  const entity = row.entity_id === null ? undefined : await view.get(entities, String(row.entity_id));
+  const template = row.template_id === null ? undefined : await view.get(templates, row.template_id);
+  const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
   const parties = [entity?.name, ...row.counterparties.map((party) => party.name)].filter((name) => name !== undefined);
   return {
     title: row.name,

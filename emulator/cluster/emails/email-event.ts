@@ -30,7 +30,7 @@ export async function tellEmailEvent(
   recordEvent(tx, email, { ...event, at });
   const { workspace_id, contract_id, purpose } = email;
   if (workspace_id === null) return;
-  const row = contract_id === null ? undefined : await tx.get(contracts, String(contract_id));
+  const row = contract_id === null ? undefined : await tx.get(contracts, contract_id);
   if (contract_id !== null && (!row || row.deleted_at !== null)) return;
   const told = { workspace_id, at, performed_by: SYSTEM, contract: row && (await contractFacts(tx, row)) };
   const data = emailEventData(email, at);

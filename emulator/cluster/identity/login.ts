@@ -17,7 +17,7 @@ export async function howToLogIn(
   if (!request.success) return json(400, { detail: "This is no request with an email" });
   const found = await store.read(async (view) => {
     const user = await userOfEmail(view, cluster.id, request.data.email);
-    return user && { user, workspace: await view.get(workspaces, String(user.workspace_id)) };
+    return user && { user, workspace: await view.get(workspaces, user.workspace_id) };
   });
   if (!found) return json(404, { detail: "No account with this e-mail" });
   const { user, workspace } = found;

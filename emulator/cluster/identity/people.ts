@@ -12,7 +12,7 @@ export async function userOfEmail(view: View, clusterId: string, email: string):
 
 /** The user with that number, if they are still active at the cluster. */
 export async function userOfId(view: View, clusterId: string, id: number): Promise<User | undefined> {
-  const user = await view.get(users, String(id));
+  const user = await view.get(users, id);
   return user?.is_active && (await isOf(view, clusterId, user)) ? user : undefined;
 }
 
@@ -23,5 +23,5 @@ export async function firstUser(view: View, clusterId: string): Promise<User | u
 }
 
 async function isOf(view: View, clusterId: string, user: User): Promise<boolean> {
-  return (await view.get(workspaces, String(user.workspace_id)))?.cluster_id === clusterId;
+  return (await view.get(workspaces, user.workspace_id))?.cluster_id === clusterId;
 }

@@ -33,5 +33,5 @@ export async function accountFor(
   const founding = { name: `Workspace of ${owner.name}`, industry: null, use_case: null, owner };
   const { acting_user_id } = await addWorkspace(tx, world, founding);
   report(tx, "report-member", acting_user_id, at);
-  return tx.get(users, String(acting_user_id));
+  return tx.get(users, acting_user_id);
 }

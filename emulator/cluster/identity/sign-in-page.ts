@@ -59,7 +59,7 @@ async function peopleOf(view: View): Promise<Person[]> {
 
 /** An active user of an emulated cluster: a real back end knows nothing of ours. */
 async function personOf(view: View, { is_active, name, email, workspace_id }: User): Promise<Person | undefined> {
-  const workspace = is_active ? await view.get(workspaces, String(workspace_id)) : undefined;
+  const workspace = is_active ? await view.get(workspaces, workspace_id) : undefined;
   const cluster = workspace && (await view.get(clusterRows, workspace.cluster_id));
   if (cluster?.external_url !== null) return undefined;
   return { name, email, workspace: workspace!.name, cluster_id: cluster.id };

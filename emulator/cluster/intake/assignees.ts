@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Assignee } from "../../../src/api/contracts/intake.ts";
 import type { Fail } from "../../../src/api/failures.ts";
-import type { View } from "../../store/port.ts";
+import { rowNumber, type View } from "../../store/port.ts";
 import type { Workspace } from "../../world/workspaces.ts";
 import { activeUser, noSuchRow } from "../workspace/people.ts";
 import type { Intake } from "./rows.ts";
@@ -13,7 +13,9 @@ export async function requireAssignees(
   given: readonly z.infer<typeof Assignee>[] | null | undefined,
   fail: Fail<"invalid-fields">,
 ): Promise<Intake["assignees"]> {
-  const found = await Promise.all((given ?? []).map(({ entity_id }) => activeUser(view, workspace, entity_id)));
+  const found = await Promise.all(
+    (given ?? []).map(({ entity_id }) => activeUser(view, workspace, rowNumber(entity_id))),
+  );
   const unknown = found.flatMap((user, index) =>
     user ? [] : [[index, { entity_id: [noSuchRow(given![index]!.entity_id)] }]],
   );

@@ -16,7 +16,7 @@ export const intakeHandlers = {
     store.transaction("intake.create", async (tx) => {
       const { workspace } = caller;
       const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
-      const workflow = await tx.get(workflows, String(body.workflow_id));
+      const workflow = await tx.get(workflows, body.workflow_id);
       // An unknown workflow is told like an unpublished one, so that nobody learns of other workspaces' rows.
       if (!workflow?.frozen_version || workflow.workspace_id !== workspace.id) return fail("unpublished-workflow");
       if (workflow.type !== "INTAKE_WORKFLOW") return fail("not-an-intake-workflow");

@@ -39,14 +39,14 @@ export type Intake = z.infer<typeof Intake>;
 export const intakes = rows<Intake, "workspace">({
   name: "intakes",
   schema: Intake,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: { intake: (row) => row.id },
   indexes: { workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined) },
 });
 
 /** The intake of an id; undefined for an unknown, deleted or foreign one. */
 export async function ownIntake(view: View, workspace: Workspace, id: number): Promise<Intake | undefined> {
-  const row = await view.get(intakes, String(id));
+  const row = await view.get(intakes, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }
 
@@ -55,7 +55,7 @@ export const intakeReference = ({ id }: Pick<Intake, "id">): string => `I-${Stri
 
 /** An intake as the list shows it. */
 export async function intakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
-  const workflow = await view.get(workflows, String(row.workflow_id));
+  const workflow = await view.get(workflows, row.workflow_id);
   if (!workflow) throw new Error(`Intake ${row.id} is of workflow ${row.workflow_id}, which does not exist`);
   return {
     id: row.id,

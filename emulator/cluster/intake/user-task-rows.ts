@@ -26,7 +26,7 @@ export type UserTask = z.infer<typeof UserTask>;
 export const userTasks = rows<UserTask, "intake">({
   name: "user_tasks",
   schema: UserTask,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: { user_task: (row) => row.id },
   indexes: { intake: (row) => row.intake_ids },
 });

@@ -57,8 +57,8 @@ async function invitationOf(view: View, clusterId: string, token: string): Promi
 
 async function shown(view: View, invitation: AnyInvitation) {
   const { workspace_id, contract_id } = invitation;
-  const workspace = await view.get(workspaces, String(workspace_id));
-  const contract = contract_id === null ? undefined : await view.get(contracts, String(contract_id));
+  const workspace = await view.get(workspaces, workspace_id);
+  const contract = contract_id === null ? undefined : await view.get(contracts, contract_id);
   return {
     ...sharedFields(invitation),
     workspace: { id: workspace_id, name: workspace?.name },

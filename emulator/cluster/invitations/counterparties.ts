@@ -22,7 +22,7 @@ export async function inviteCounterparties(
   const tokens = new Map<string, string>();
   let isNew = false;
   if (people.length === 0) return { tokens, isNew };
-  const workspace = await tx.get(workspaces, String(workspace_id));
+  const workspace = await tx.get(workspaces, workspace_id);
   for (const { email, name } of people) {
     // The same person is invited to the same contract by the same token, which nobody else can make.
     const mark = hmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${addressKey(email)}`);

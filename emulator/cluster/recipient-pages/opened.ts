@@ -31,7 +31,7 @@ export interface Link {
 
 /** What a link opens (DECISIONS.md, C25). */
 export async function opened(view: View, { cluster, composite, query }: Link): Promise<Opened | Unopened> {
-  const contract = await view.get(contracts, composite.slice(2));
+  const contract = await view.get(contracts, Number(composite.slice(2)));
   const isHere = contract?.cluster_id === cluster && contract.deleted_at === null;
   if (!contract || !isHere || compositeId(contract) !== composite) return "no-contract";
   const email = query.get("person");

@@ -29,8 +29,8 @@ export interface ShownToPerson {
 }
 
 export async function shownContract(view: View, { contract, person }: Opened): Promise<ShownContract> {
-  const entity = contract.entity_id === null ? undefined : await view.get(entities, String(contract.entity_id));
-  const owner = await view.get(users, String(contract.business_user_id));
+  const entity = contract.entity_id === null ? undefined : await view.get(entities, contract.entity_id);
+  const owner = await view.get(users, contract.business_user_id);
   const path = `${contractPath(contract)}/document`;
   const newest = contract.versions.at(-1)?.content_type ?? (contract.template_id === null ? undefined : pdfType);
   return {

@@ -75,7 +75,7 @@ export async function membersNamed(
 ): Promise<readonly User[]> {
   const isOne = (user: User | undefined): user is User =>
     user?.is_active === true && user.workspace_id === workspace_id;
-  if (userId !== null) return [await view.get(users, String(userId))].filter(isOne);
+  if (userId !== null) return [await view.get(users, userId)].filter(isOne);
   if (roleId === null) return [];
   const members = await view.list(users, { by: "workspace", equals: workspace_id });
   return members.filter((user) => isOne(user) && user.roles.includes(roleId));

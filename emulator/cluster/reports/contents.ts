@@ -32,7 +32,7 @@ const creatorTokensMapped = tokens("POST", "creator");
 const creatorTokensEnded = tokens("DELETE", "creator");
 
 /** What each kind of report says, as it is true now; undefined where there is nothing to say. */
-export const contents: Readonly<Record<ReportKind, (view: View, id: string) => Promise<Report | undefined>>> = {
+export const contents: Readonly<Record<ReportKind, (view: View, id: number) => Promise<Report | undefined>>> = {
   /** Who signs a contract, and who is invited to it: one job, since both come true when it is sent (DECISIONS.md, R33). */
   "report-signatories": async (view, id) => {
     const contract = await view.get(contracts, id);
@@ -47,7 +47,7 @@ export const contents: Readonly<Record<ReportKind, (view: View, id: string) => P
 
   /** The invitations to a contract are mapped while they are open (DECISIONS.md, R34). */
   "report-invitations": async (view, id) => {
-    const { cluster_id, open, over } = await tokensOf(view, { by: "contract", equals: Number(id) });
+    const { cluster_id, open, over } = await tokensOf(view, { by: "contract", equals: id });
     if (cluster_id === undefined) return undefined;
     return { cluster_id, content: (_, tell) => tell([tokensMapped, open], [tokensEnded, over]) };
   },
@@ -58,7 +58,7 @@ export const contents: Readonly<Record<ReportKind, (view: View, id: string) => P
    */
   "report-member": async (view, id) => {
     const user = await view.get(users, id);
-    const workspace = user && (await view.get(workspaces, String(user.workspace_id)));
+    const workspace = user && (await view.get(workspaces, user.workspace_id));
     if (!workspace) return undefined;
     const { cluster_id, client_id, acting_user_id } = workspace;
     const hash = emailHash(user.email);

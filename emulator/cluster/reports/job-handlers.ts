@@ -40,7 +40,7 @@ export function reportJobHandlers(world: ReportWorld): JobHandlers {
     prepare: (view, entries) =>
       Promise.all(
         entries.map(async (entry) => {
-          const { cluster_id, content } = (await contents[kind](view, partsOf(entry.ref).id)) ?? {};
+          const { cluster_id, content } = (await contents[kind](view, Number(partsOf(entry.ref).id))) ?? {};
           const key = cluster_id === undefined ? undefined : await keyOf(view, cluster_id);
           return async (signal) => {
             const nothing = cluster_id === undefined || content === undefined || key === undefined;
@@ -61,12 +61,12 @@ async function keyOf(view: View, clusterId: string): Promise<string | undefined>
 }
 
 async function end(tx: Transaction, entry: Entry, outcome: string): Promise<string> {
-  if ((await tx.get(schedule, String(entry.id)))?.ref === entry.ref) dequeue(tx, entry);
+  if ((await tx.get(schedule, entry.id))?.ref === entry.ref) dequeue(tx, entry);
   return outcome;
 }
 
 async function again(tx: Transaction, entry: Entry, { clock, giveUp }: ReportWorld): Promise<string> {
-  const waiting = await tx.get(schedule, String(entry.id));
+  const waiting = await tx.get(schedule, entry.id);
   if (waiting?.ref !== entry.ref) return "gone";
   const { id, failures } = partsOf(entry.ref);
   const minutes = backOffMinutes[failures];

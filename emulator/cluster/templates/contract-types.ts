@@ -39,6 +39,6 @@ async function requireContractType(
   id: number,
   fail: Fail<"not-found">,
 ): Promise<ContractType> {
-  const row = await view.get(contractTypes, String(id));
+  const row = await view.get(contractTypes, id);
   return row?.workspace_id === workspace.id ? row : fail("not-found");
 }

@@ -29,7 +29,7 @@ type KeyPointer = z.infer<typeof KeyPointer>;
 export const keyPointers = rows<KeyPointer, "contract">({
   name: "key_pointers",
   schema: KeyPointer,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: { key_pointer: (row) => row.id },
   indexes: { contract: (row) => row.contract_id },
 });
@@ -37,7 +37,7 @@ export const keyPointers = rows<KeyPointer, "contract">({
 export const keyPointerHandlers = {
   "key-pointers.definitions": ({ query }, { store, caller, fail }) =>
     store.read(async (view) => {
-      const type = await view.get(contractTypes, String(query.contract_type_id));
+      const type = await view.get(contractTypes, query.contract_type_id);
       if (type?.workspace_id !== caller.workspace.id) {
         return fail("invalid-fields", { contract_type_id: [noSuchRow(query.contract_type_id)] });
       }
@@ -109,7 +109,7 @@ export const keyPointerHandlers = {
 const ofContract = (view: View, { id }: Contract) => view.list(keyPointers, { by: "contract", equals: id });
 
 async function typeOf(view: View, contract: Contract): Promise<ContractType> {
-  const type = await view.get(contractTypes, String(contract.contract_type_id));
+  const type = await view.get(contractTypes, contract.contract_type_id);
   if (!type) throw new Error(`Contract ${contract.id} is of type ${contract.contract_type_id}, which does not exist`);
   return type;
 }

@@ -38,7 +38,7 @@ async function requireTemplate(
   { template_id }: { readonly template_id: number },
   fail: Fail<"not-found">,
 ): Promise<Template> {
-  const row = await view.get(templates, String(template_id));
+  const row = await view.get(templates, template_id);
   return row?.workspace_id === workspace.id ? row : fail("not-found");
 }
 

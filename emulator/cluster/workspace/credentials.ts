@@ -48,7 +48,7 @@ async function activeMember(view: View, workspace: Workspace, email: string): Pr
 }
 
 async function actingUser(view: View, workspace: Workspace): Promise<User> {
-  const user = await view.get(users, String(workspace.acting_user_id));
+  const user = await view.get(users, workspace.acting_user_id);
   if (!user) throw new Error(`Workspace ${workspace.id} acts as user ${workspace.acting_user_id}, who does not exist`);
   return user;
 }

@@ -3,11 +3,11 @@ import type { Rows, Transaction } from "../../store/port.ts";
 /** The next number that no row has: those of the seed are its own choice. */
 export async function freeId<Row extends object>(
   tx: Transaction,
-  collection: Rows<Row>,
+  collection: Rows<Row, string, number>,
   sequence: string,
 ): Promise<number> {
   for (;;) {
     const id = tx.next(sequence);
-    if (!(await tx.get(collection, String(id)))) return id;
+    if (!(await tx.get(collection, id))) return id;
   }
 }

@@ -24,7 +24,7 @@ export async function ownContractType(
   id: number | string,
   problems: Problems,
 ): Promise<ContractType | undefined> {
-  const type = await view.get(contractTypes, String(Number(id)));
+  const type = await view.get(contractTypes, Number(id));
   if (type?.workspace_id === workspace.id) return type;
   problems.add(["contract_type_id"], noSuchRow(id));
   return undefined;
@@ -32,7 +32,7 @@ export async function ownContractType(
 
 /** A template that the workspace can use; undefined when it is unknown, foreign or archived. */
 export async function ownTemplate(view: View, workspace: Workspace, id: number): Promise<Template | undefined> {
-  const template = await view.get(templates, String(id));
+  const template = await view.get(templates, id);
   return template?.workspace_id === workspace.id && !template.archived ? template : undefined;
 }
 
@@ -43,7 +43,7 @@ export async function ownEntity(
   field: string,
   problems: Problems,
 ): Promise<Entity | undefined> {
-  const entity = await view.get(entities, String(Number(id)));
+  const entity = await view.get(entities, Number(id));
   if (entity?.workspace_id === workspace.id) return entity;
   problems.add([field], noSuchRow(id));
   return undefined;

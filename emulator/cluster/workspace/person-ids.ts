@@ -12,7 +12,7 @@ const Outsider = z.strictObject({
   email: z.string(),
 });
 
-export const outsiders = rows<z.infer<typeof Outsider>>({
+export const outsiders = rows<z.infer<typeof Outsider>, never, string>({
   name: "outsiders",
   schema: Outsider,
   key: (row) => outsiderKey(row.workspace_id, row.email),

@@ -47,7 +47,7 @@ const firstVersion = (workflowId: number): number => workflowId * 10;
 
 async function idsFor<Row extends { readonly id: number }>(
   tx: Transaction,
-  collection: Rows<Row>,
+  collection: Rows<Row, string, number>,
   sequence: string,
   of: readonly Row[],
 ): Promise<ReadonlyMap<number, number>> {

@@ -33,7 +33,7 @@ export async function createTrialWorkspace(
   const created = await store.transaction("create a trial workspace", async (tx) => {
     const known = await tx.get(trialWorkspaces, request.data.signup_token);
     const workspace = known
-      ? await tx.get(workspaces, String(known.workspace_id))
+      ? await tx.get(workspaces, known.workspace_id)
       : await addTrialWorkspace(tx, world, request.data);
     if (!workspace) throw new Error(`The workspace of signup ${request.data.email} is gone`);
     const invited = await tx.list(invitations, { by: "open", equals: workspace.id });

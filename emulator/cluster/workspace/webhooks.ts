@@ -46,10 +46,10 @@ export const webhookHandlers = {
   "webhooks.delete": ({ params }, { store, caller, fail }) => {
     requireDeveloperSettings(caller, fail);
     return store.transaction("webhooks.delete", async (tx) => {
-      const row = await tx.get(subscriptions, String(params.webhook_id));
+      const row = await tx.get(subscriptions, params.webhook_id);
       if (row?.workspace_id !== caller.workspace.id) return fail("webhook-not-found");
       // Deliveries that wait end as skipped_deleted when their turn comes (DECISIONS.md, C18).
-      tx.delete(subscriptions, String(row.id));
+      tx.delete(subscriptions, row.id);
       return reply(204, undefined);
     });
   },

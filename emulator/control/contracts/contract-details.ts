@@ -25,7 +25,7 @@ export const contractDetailHandlers = {
   "emulator-contracts.show": ({ params }, { store, clusters, fail }) =>
     store.read(async (view) => {
       const row = await namedContract(view, params.id, fail);
-      const entity = row.entity_id === null ? undefined : await view.get(entities, String(row.entity_id));
+      const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
       const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
       const people = await participantsOf(view, row);
       return {
@@ -87,8 +87,8 @@ const accessRecords = async (view: View, row: Contract) =>
 
 /** A user, or a role, by its id. */
 async function named(view: View, userId: number | null, roleId: number | null) {
-  const user = userId === null ? undefined : await view.get(users, String(userId));
-  const role = roleId === null ? undefined : await view.get(roles, String(roleId));
+  const user = userId === null ? undefined : await view.get(users, userId);
+  const role = roleId === null ? undefined : await view.get(roles, roleId);
   return {
     user: user ? { id: user.id, name: user.name, email: user.email } : null,
     role: role ? { id: role.id, name: role.name } : null,

@@ -23,8 +23,8 @@ export async function exampleContract(
   fail: Fail<"no-contract-yet">,
 ): Promise<Contract> {
   const template = await templateFor(tx, activity);
-  const workspace = template && (await tx.get(workspaces, String(template.workspace_id)));
-  const user = workspace && (await tx.get(users, String(workspace.acting_user_id)));
+  const workspace = template && (await tx.get(workspaces, template.workspace_id));
+  const user = workspace && (await tx.get(users, workspace.acting_user_id));
   if (!template || !workspace || !user) return fail("no-contract-yet");
   const body = {
     contract_template_id: template.id,

@@ -17,7 +17,7 @@ export const happenedHandlers = {
         else groups.set(key, [event]);
       }
       const all = [...groups.values()];
-      const owners = await view.getAll(workspaces, all, ([first]) => String(first!.workspace_id));
+      const owners = await view.getAll(workspaces, all, ([first]) => first!.workspace_id);
       return all.map((group, i) => ({
         workspace_id: group[0]!.workspace_id,
         workspace: owners[i]?.name ?? "",

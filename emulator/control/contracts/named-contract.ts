@@ -9,7 +9,7 @@ import { users } from "../../world/workspaces.ts";
 /** The contract of a number or of a composite id, whichever workspace it belongs to (DECISIONS.md, C12). */
 export async function namedContract(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
   const number = /^(?:[TH]-)?([1-9]\d*)$/.exec(id)?.[1];
-  const row = number === undefined ? undefined : await view.get(contracts, number);
+  const row = number === undefined ? undefined : await view.get(contracts, Number(number));
   const named = row && (id === number || id === compositeId(row));
   return named && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
@@ -21,7 +21,7 @@ export async function personNamed(
   email: string | undefined,
 ): Promise<Person & { readonly userId?: number }> {
   if (email === undefined) {
-    const owner = await view.get(users, String(contract.business_user_id));
+    const owner = await view.get(users, contract.business_user_id);
     return owner ? { name: owner.name, email: owner.email } : { name: "" };
   }
   const member = await memberNamed(view, contract.workspace_id, email);

@@ -103,7 +103,7 @@ async function asked(
 ): Promise<User> {
   const member =
     email === undefined
-      ? await view.get(users, String(contract.business_user_id))
+      ? await view.get(users, contract.business_user_id)
       : await memberNamed(view, contract.workspace_id, email);
   return member?.is_active ? member : fail("no-such-member", { email: email ?? "" });
 }

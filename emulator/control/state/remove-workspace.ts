@@ -67,7 +67,7 @@ export async function removeWorkspace(
   check: (workspace: world.Workspace | undefined, isLast: boolean) => world.Workspace,
 ): Promise<Removed> {
   const removed = await store.transaction("emulator.remove-workspace", async (tx) => {
-    const found = await tx.get(world.workspaces, String(id));
+    const found = await tx.get(world.workspaces, id);
     const others = found && (await tx.count(world.workspaces, { by: "cluster", equals: found.cluster_id })) - 1;
     const workspace = check(found, others === 0);
     await unmap(tx, workspace);
@@ -80,7 +80,7 @@ export async function removeWorkspace(
     for (const field of ["contract_id", "user_id", "workspace_id"] as const) {
       for (const one of rowsOfWorkspace[field]) await drop(tx, one, field, ids[field]);
     }
-    tx.delete(world.workspaces, String(id));
+    tx.delete(world.workspaces, id);
     return { workspace, contracts: own.length, webhooks };
   });
   return { ...removed, deliveries: await dropLog(store, id) };
@@ -118,8 +118,8 @@ async function dropLog(store: Store, id: number): Promise<number> {
   let count = 0;
   for (;;) {
     const [sent, told] = await store.read(async (view) => [
-      (await view.list(deliveries)).flatMap((row) => (row.workspace_id === id ? String(row.id) : [])),
-      (await view.list(webhookEvents)).flatMap((row) => (row.workspace_id === id ? String(row.id) : [])),
+      (await view.list(deliveries)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
+      (await view.list(webhookEvents)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
     ]);
     if (sent.length + told.length === 0) return count;
     await inBatches(store, sent, async (tx, key) => {
@@ -136,8 +136,8 @@ async function dropLog(store: Store, id: number): Promise<number> {
 
 async function inBatches(
   store: Store,
-  keys: readonly string[],
-  work: (tx: Transaction, key: string) => Promise<void> | void,
+  keys: readonly number[],
+  work: (tx: Transaction, key: number) => Promise<void> | void,
 ): Promise<void> {
   for (let from = 0; from < keys.length; from += atOnce) {
     await store.transaction("emulator.remove-workspace", async (tx) => {

@@ -14,7 +14,7 @@ type BlackholeMail = z.infer<typeof BlackholeMail>;
 export const blackholeMails = rows<BlackholeMail>({
   name: "blackhole_mails",
   schema: BlackholeMail,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: { blackhole_mail: (row) => row.id },
   indexes: {},
 });
@@ -34,7 +34,7 @@ export async function keepMail(tx: Transaction, mail: Omit<BlackholeMail, "id">)
   let bytes = kept.reduce((sum, each) => sum + weight(each), 0);
   for (const oldest of kept) {
     if (count === 1 || (count <= blackholeLimits.count && bytes <= blackholeLimits.bytes)) break;
-    tx.delete(blackholeMails, String(oldest.id));
+    tx.delete(blackholeMails, oldest.id);
     count -= 1;
     bytes -= weight(oldest);
   }

@@ -10,7 +10,7 @@ export const SignatoryMapping = z.strictObject({
 });
 export type SignatoryMapping = z.infer<typeof SignatoryMapping>;
 
-export const signatories = rows<SignatoryMapping, "hash">({
+export const signatories = rows<SignatoryMapping, "hash", string>({
   name: "signatories",
   schema: SignatoryMapping,
   // The same hash and cluster again is the same row. A line break cannot stand in a cluster id.

@@ -69,7 +69,7 @@ const endClaim = (
   answers: TrialAnswers | null = null,
 ): Promise<boolean> =>
   store.transaction("trial.complete: end of the claim", async (tx) => {
-    const signup = await tx.get(trialSignups, String(id));
+    const signup = await tx.get(trialSignups, id);
     if (!signup?.claimed) return true;
     const workspace = await workspaceOf(tx);
     tx.put(trialSignups, { ...signup, claimed: false, workspace, answers: workspace && answers });

@@ -39,7 +39,7 @@ export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
   version: 3,
   migrate: [(row) => ({ ...row, answers: null }), (row) => row],
   schema: TrialSignup,
-  key: (row) => String(row.id),
+  key: (row) => row.id,
   numbers: { trial_signup: (row) => row.id },
   indexes: {
     token: (row) => row.token,

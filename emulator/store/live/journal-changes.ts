@@ -51,11 +51,11 @@ class Deletes implements Run {
 
   constructor([, collection, key]: Delete) {
     this.#collection = collection;
-    this.#keys = [key];
+    this.#keys = [String(key)];
   }
 
   take([kind, , key]: Put | Delete): boolean {
-    if (kind === "delete") this.#keys.push(key);
+    if (kind === "delete") this.#keys.push(String(key));
     return kind === "delete";
   }
 

@@ -50,7 +50,7 @@ export class LiveStore implements Store {
   #epoch = 0;
   /** Whose work is being called, until its first await: an AsyncLocalStorage, which sees further, slows every await. */
   #calling: LiveView | undefined;
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Map<string, Set<(onlyDeleted: boolean) => void>>();
   readonly #rowWatchers = new Set<RowWatcher>();
   #closed: Promise<void> | undefined;
 
@@ -59,7 +59,7 @@ export class LiveStore implements Store {
     this.#wall = wall;
     const alone = (work: () => void) => this.alone(work);
     // Whoever was refused, or waits for a change, looks again.
-    const mended = () => this.#tell(() => true);
+    const mended = () => this.#tell();
     this.#commits = log && new Commits({ log, wall, state: () => this.#state, alone, mended });
     this.#watchdog = new Watchdog(wall, transactionLimitMs);
   }
@@ -114,7 +114,7 @@ export class LiveStore implements Store {
       this.#gate.leaveAlone();
     }
     if (durable) await durable;
-    this.#tell((collection) => tx.touches(collection));
+    this.#tell(tx);
     for (const { collections, changed } of this.#rowWatchers) {
       const changes = tx.rowsIn(collections);
       if (changes.length > 0) changed(changes);
@@ -127,14 +127,14 @@ export class LiveStore implements Store {
     await this.#commits?.flushed();
   }
 
-  watch(collection: Collection, changed: () => void): () => void {
+  watch(collection: Collection, changed: (onlyDeleted: boolean) => void): () => void {
     let watchers = this.#watchers.get(collection.name);
     if (watchers === undefined) {
       watchers = new Set();
       this.#watchers.set(collection.name, watchers);
     }
     // A wrapper of its own, so that the same function may watch twice and end once.
-    const watcher = () => changed();
+    const watcher = (onlyDeleted: boolean) => changed(onlyDeleted);
     watchers.add(watcher);
     return () => void watchers.delete(watcher);
   }
@@ -304,13 +304,16 @@ export class LiveStore implements Store {
     } finally {
       this.#gate.leaveAlone();
     }
-    this.#tell(() => true);
+    this.#tell();
     for (const { changed } of this.#rowWatchers) changed(undefined);
   }
 
-  #tell(hasChanged: (collection: string) => boolean): void {
+  /** Without a transaction everything may have changed. */
+  #tell(tx?: LiveTransaction): void {
     for (const [collection, watchers] of this.#watchers) {
-      if (hasChanged(collection)) for (const changed of watchers) changed();
+      if (tx && !tx.touches(collection)) continue;
+      const onlyDeleted = tx?.onlyDeletesFrom(collection) ?? false;
+      for (const changed of watchers) changed(onlyDeleted);
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Cause, CauseRow } from "../cause.ts";
 import { causes, droppedCauses, mostCauses } from "../causes.ts";
-import type { AnyRows, Collection, Mapping, RowChange, Rows, Transaction } from "../port.ts";
+import type { AnyRows, Collection, Mapping, RowChange, RowKey, Rows, Transaction } from "../port.ts";
 import { LiveView } from "./live-view.ts";
 import type { Owners } from "./mapping-table.ts";
 import type { StoredRow } from "./row-table.ts";
@@ -32,7 +32,7 @@ export class LiveTransaction extends LiveView implements Transaction {
     return this.#cause;
   }
 
-  getSync<Row extends object>(from: Rows<Row>, key: string): Row | undefined {
+  getSync<Row extends object>(from: Rows<Row>, key: RowKey): Row | undefined {
     return this.state.tableOf(from as AnyRows).get(key) as Row | undefined;
   }
 
@@ -59,7 +59,7 @@ export class LiveTransaction extends LiveView implements Transaction {
     this.#did(["put", into.name, row], before);
   }
 
-  delete<Row extends object>(from: Rows<Row>, key: string): void {
+  delete<Row extends object>(from: Rows<Row>, key: RowKey): void {
     const entry = this.state.tableOf(from as AnyRows).delete(key);
     if (entry) this.#did(["delete", from.name, key], entry);
   }
@@ -104,6 +104,11 @@ export class LiveTransaction extends LiveView implements Transaction {
 
   touches(collection: Collection["name"]): boolean {
     return this.#changes.some(([, changed]) => changed === collection);
+  }
+
+  /** Whether it does nothing else to a collection than to delete rows. */
+  onlyDeletesFrom(collection: Collection["name"]): boolean {
+    return this.#changes.every(([kind, changed]) => kind === "delete" || changed !== collection);
   }
 
   /** What it did to the rows of these collections, in order. */

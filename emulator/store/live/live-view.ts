@@ -1,5 +1,5 @@
 import { EmulatorBug } from "../../../src/base/bug.ts";
-import type { AnyRows, Mapping, Rows, Slice, View } from "../port.ts";
+import type { AnyRows, Mapping, RowKey, Rows, Slice, View } from "../port.ts";
 import type { State } from "./state.ts";
 
 /** Reads the state in memory for as long as its `read` or `transaction` is open. */
@@ -11,14 +11,14 @@ export class LiveView implements View {
     this.#state = state;
   }
 
-  get<Row extends object>(from: Rows<Row>, key: string): Promise<Row | undefined> {
+  get<Row extends object>(from: Rows<Row>, key: RowKey): Promise<Row | undefined> {
     return Promise.resolve(this.state.tableOf(from as AnyRows).get(key) as Row | undefined);
   }
 
   getAll<Row extends object, Thing>(
     from: Rows<Row>,
     things: readonly Thing[],
-    keyOf: (thing: Thing) => string | undefined,
+    keyOf: (thing: Thing) => RowKey | undefined,
   ): Promise<(Row | undefined)[]> {
     const table = this.state.tableOf(from as AnyRows);
     const rowOf = (thing: Thing) => {

@@ -1,5 +1,5 @@
 import { EmulatorBug } from "../../../src/base/bug.ts";
-import type { AnyRows, IndexValue, Slice } from "../port.ts";
+import type { AnyRows, IndexValue, RowKey, Slice } from "../port.ts";
 import { freezerOf } from "./frozen-rows.ts";
 import { SortedList } from "./sorted-list.ts";
 
@@ -20,17 +20,17 @@ type Placed = IndexValue | readonly IndexValue[] | undefined;
 /** The rows of one collection in memory, with their order of insertion and their secondary indexes. */
 export class RowTable {
   readonly declaration: AnyRows;
-  readonly #keyOf: (row: object) => string;
+  readonly #keyOf: (row: object) => RowKey;
   /** Made for the first row: most collections of an emulator stay empty. */
   #freeze: ((row: object) => void) | undefined;
-  readonly #entries = new Map<string, StoredRow>();
+  readonly #entries = new Map<RowKey, StoredRow>();
   readonly #insertion = new SortedList<StoredRow>();
   readonly #indexes: readonly Index[];
   #nextOrdinal = 1;
 
   constructor(declaration: AnyRows) {
     this.declaration = declaration;
-    this.#keyOf = declaration.key as (row: object) => string;
+    this.#keyOf = declaration.key as (row: object) => RowKey;
     this.#indexes = Object.entries(declaration.indexes).map(([name, placed]) => ({
       name,
       placed: placed as Index["placed"],
@@ -47,12 +47,12 @@ export class RowTable {
     return this.#nextOrdinal - 1;
   }
 
-  get(key: string): object | undefined {
+  get(key: RowKey): object | undefined {
     return this.#entries.get(key)?.row;
   }
 
   /** Adds or replaces, and freezes. Returns the row that was there before. */
-  put(row: object): { readonly key: string; readonly before: object | undefined } {
+  put(row: object): { readonly key: RowKey; readonly before: object | undefined } {
     this.#freeze ??= freezerOf(this.declaration.schema);
     this.#freeze(row);
     const key = this.#keyOf(row);
@@ -75,7 +75,7 @@ export class RowTable {
   }
 
   /** Returns the entry that was there, for `restore`. */
-  delete(key: string): StoredRow | undefined {
+  delete(key: RowKey): StoredRow | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
@@ -84,13 +84,19 @@ export class RowTable {
     return entry;
   }
 
+  /** The same by the text of a key, as a journal writes it. */
+  deleteNamed(text: string): void {
+    const [any] = this.#entries.keys();
+    this.delete(typeof any === "number" ? Number(text) : text);
+  }
+
   /** Takes out the row of that key, as if it had not been put. */
   remove(row: object): void {
     this.delete(this.#keyOf(row));
   }
 
   /** Puts an entry at its own place in the order of insertion. Its key must be free. */
-  restore(key: string, entry: StoredRow): void {
+  restore(key: RowKey, entry: StoredRow): void {
     this.#entries.set(key, entry);
     this.#insertion.insert(entry.ordinal, entry);
     for (const { placed, list } of this.#indexes) putIn(list, placed(entry.row), entry);

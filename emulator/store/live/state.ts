@@ -1,5 +1,5 @@
 import { EmulatorBug } from "../../../src/base/bug.ts";
-import type { AnyRows, Collection, Mapping } from "../port.ts";
+import type { AnyRows, Collection, Mapping, RowKey } from "../port.ts";
 import { MappingTable } from "./mapping-table.ts";
 import { RowTable } from "./row-table.ts";
 import { checkMigrations } from "./versions.ts";
@@ -10,7 +10,7 @@ import { checkMigrations } from "./versions.ts";
  */
 export type Change =
   | readonly ["put", collection: string, row: object]
-  | readonly ["delete", collection: string, key: string]
+  | readonly ["delete", collection: string, key: RowKey]
   | readonly ["map", collection: string, cluster: string, identifiers: readonly string[]]
   | readonly ["unmap", collection: string, cluster: string, identifiers: readonly string[]]
   | readonly ["next", sequence: string, last: number];
@@ -48,7 +48,7 @@ export class State {
         (this.rows.get(change[1]) ?? undeclared(change[1])).put(change[2]);
         return;
       case "delete":
-        (this.rows.get(change[1]) ?? undeclared(change[1])).delete(change[2]);
+        (this.rows.get(change[1]) ?? undeclared(change[1])).deleteNamed(String(change[2]));
         return;
       case "map":
         (this.mappings.get(change[1]) ?? undeclared(change[1])).map(change[2], change[3]);

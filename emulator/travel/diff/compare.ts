@@ -65,7 +65,7 @@ export async function compare(before: Store, after: Store, collections: readonly
 }
 
 function rowChanges(collection: AnyRows, there: PassingContents, here: PassingContents): RowChange[] {
-  const keyOf = collection.key as unknown as (row: Row) => string;
+  const keyOf = (row: Row) => String(collection.key(row as never));
   const left = new Map([...rowsOf(there, collection)].map((row) => [keyOf(row), row]));
   const changes: RowChange[] = [];
   for (const after of rowsOf(here, collection)) {

@@ -18,7 +18,7 @@ const days = (count: number): number => minutes(count * 24 * 60);
 /** Resends a delivery and waits for what comes of it. */
 async function again({ store, clock, runner }: Post, id: number): Promise<string> {
   const { outcome } = await store.transaction("again", async (tx) => {
-    const delivery = await tx.get(deliveries, String(id));
+    const delivery = await tx.get(deliveries, id);
     return { outcome: runner.outcomeOf(resend(tx, delivery!, clock.now()).id) };
   });
   return outcome;
@@ -86,7 +86,7 @@ describe("sending again", () => {
     await office.happen("CONTRACT_CREATED");
     await office.runner.idle();
     await office.store.transaction("on", async (tx) => {
-      const row = await tx.get(subscriptions, String(id));
+      const row = await tx.get(subscriptions, id);
       tx.put(subscriptions, { ...row!, status: "ACTIVE", failure_count: 5 });
     });
     assert.equal(await again(office, 1), "skipped_disabled");
@@ -99,7 +99,7 @@ describe("sending again", () => {
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.idle();
-    await office.store.transaction("delete", (tx) => tx.delete(subscriptions, String(id)));
+    await office.store.transaction("delete", (tx) => tx.delete(subscriptions, id));
     assert.equal(await again(office, 1), "skipped_deleted");
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
   });
@@ -201,7 +201,7 @@ describe("the log of deliveries", () => {
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.idle();
-    await office.store.transaction("delete", (tx) => tx.delete(subscriptions, String(id)));
+    await office.store.transaction("delete", (tx) => tx.delete(subscriptions, id));
     await office.runner.advance({ untilIdle: true });
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "skipped_deleted", attempts: ["+0 500"] }]);
   });

@@ -35,7 +35,7 @@ describe("an attempt that is on its way", () => {
     const reached = sink.next();
     await office.happen("CONTRACT_CREATED");
     await reached;
-    await office.store.transaction("drop", (tx) => tx.delete(deliveries, "1"));
+    await office.store.transaction("drop", (tx) => tx.delete(deliveries, 1));
     sink.held[0]!(500);
     await office.runner.idle();
     assert.deepEqual([await office.story(), await queued(office)], [[], []]);
@@ -50,7 +50,7 @@ describe("an attempt that is on its way", () => {
     await office.happen("CONTRACT_CREATED");
     await reached;
     await office.store.transaction("another", async (tx) => {
-      tx.delete(deliveries, "1");
+      tx.delete(deliveries, 1);
       const [entry] = await tx.list(schedule);
       enqueue(tx, { ...entry!, due: begin + minutes(7) });
     });
@@ -68,7 +68,7 @@ describe("an attempt that is on its way", () => {
     await first;
     const second = sink.next();
     const { again } = await office.store.transaction("again", async (tx) => {
-      const entry = resend(tx, (await tx.get(deliveries, "1"))!, office.clock.now());
+      const entry = resend(tx, (await tx.get(deliveries, 1))!, office.clock.now());
       return { again: office.runner.outcomeOf(entry.id) };
     });
     await second;
@@ -96,7 +96,7 @@ describe("an attempt that waits for capacity", () => {
 
   it("is not made when its entry was taken away meanwhile", async (t) => {
     const { office, sink, id } = await waiting(t);
-    await office.store.transaction("take away", (tx) => tx.delete(schedule, "2"));
+    await office.store.transaction("take away", (tx) => tx.delete(schedule, 2));
     sink.held[0]!(200);
     await office.runner.idle();
     assert.deepEqual(await office.story(), [
@@ -108,7 +108,7 @@ describe("an attempt that waits for capacity", () => {
 
   it("is not made when its delivery was dropped meanwhile, and its entry goes, too", async (t) => {
     const { office, sink, id } = await waiting(t);
-    await office.store.transaction("drop", (tx) => tx.delete(deliveries, "2"));
+    await office.store.transaction("drop", (tx) => tx.delete(deliveries, 2));
     sink.held[0]!(200);
     await office.runner.idle();
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
@@ -118,7 +118,7 @@ describe("an attempt that waits for capacity", () => {
   it("is made at its new time, and once, when it was moved meanwhile", async (t) => {
     const { office, sink, id } = await waiting(t);
     await office.store.transaction("move", async (tx) => {
-      const entry = await tx.get(schedule, "2");
+      const entry = await tx.get(schedule, 2);
       enqueue(tx, { ...entry!, due: begin + minutes(9) });
     });
     sink.held[0]!(200);

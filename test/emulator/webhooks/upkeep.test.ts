@@ -57,7 +57,7 @@ describe("what is over", () => {
     await office.runner.idle();
     // One delivery of the first event lasts longer than its sisters.
     await office.store.transaction("keep", async (tx) => {
-      const kept = await tx.get(deliveries, "2");
+      const kept = await tx.get(deliveries, 2);
       tx.put(deliveries, { ...kept!, keep_until: kept!.keep_until! + 1 });
     });
     const now = office.clock.now() + days(30);

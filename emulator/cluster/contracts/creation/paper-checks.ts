@@ -78,7 +78,7 @@ async function reviewerOf(
   if (given?.org_user_email != null && !user) {
     problems.add(["reviewer", "org_user_email"], noSuchUser(given.org_user_email));
   }
-  const role = given?.role_id == null ? undefined : await view.get(roles, String(given.role_id));
+  const role = given?.role_id == null ? undefined : await view.get(roles, given.role_id);
   if (given?.role_id != null && role?.workspace_id !== workspace.id) {
     problems.add(["reviewer", "role_id"], noSuchRow(given.role_id));
   }

@@ -62,9 +62,9 @@ async function requireApprovers(
     if (user === undefined && role === undefined) problems.push([index, { approver_user_id: ["Field required"] }]);
     else if (user !== undefined && role !== undefined) {
       problems.push([index, { approver_role_id: ["Only one of approver_user_id and approver_role_id can be given"] }]);
-    } else if (user !== undefined && !(await activeUser(view, workspace, String(user)))) {
+    } else if (user !== undefined && !(await activeUser(view, workspace, user))) {
       problems.push([index, { approver_user_id: [noSuchRow(user)] }]);
-    } else if (role !== undefined && (await view.get(roles, String(role)))?.workspace_id !== workspace.id) {
+    } else if (role !== undefined && (await view.get(roles, role))?.workspace_id !== workspace.id) {
       problems.push([index, { approver_role_id: [noSuchRow(role)] }]);
     }
   }

@@ -99,10 +99,10 @@ async function assigneeProblems(view: View, workspace: Workspace, { assignee_use
     return { assignee_role_id: ["Only one of assignee_user_id and assignee_role_id may be given"] };
   }
   if (assignee_user_id !== undefined) {
-    const user = await view.get(users, String(assignee_user_id));
+    const user = await view.get(users, assignee_user_id);
     const fits = user?.workspace_id === workspace.id && user.is_active;
     return fits ? undefined : { assignee_user_id: [noSuchRow(assignee_user_id)] };
   }
-  const role = await view.get(roles, String(assignee_role_id));
+  const role = assignee_role_id === undefined ? undefined : await view.get(roles, assignee_role_id);
   return role?.workspace_id === workspace.id ? undefined : { assignee_role_id: [noSuchRow(assignee_role_id)] };
 }

@@ -28,12 +28,12 @@ export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
     prepare: async (_, entries) =>
       entries.map((entry) =>
         commitOnly(async (tx) => {
-          const waiting = await tx.get(schedule, String(entry.id));
+          const waiting = await tx.get(schedule, entry.id);
           // Ended when the contract left its state, while the entry was already on its way.
           if (waiting?.ref !== entry.ref) return "ended";
           dequeue(tx, entry);
           const [id = "", ...rest] = entry.ref.split(" ");
-          const contract = await tx.get(contracts, id);
+          const contract = await tx.get(contracts, Number(id));
           return contract ? job(tx, contract, rest) : "ended";
         }),
       ),
@@ -41,7 +41,7 @@ export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
 
   return {
     "email-delivery": handlerFor("the provider of e-mails reports a delivery", async (tx, _, [emailId = ""]) => {
-      const email = await tx.get(emails, emailId);
+      const email = await tx.get(emails, Number(emailId));
       if (!email || isSettled(email)) return "reported-before";
       await tellEmailEvent(tx, clock, email, { type: "Delivery", detail: null });
       return "told";

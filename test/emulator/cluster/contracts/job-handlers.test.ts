@@ -20,8 +20,8 @@ async function waiting() {
   const store = openMemoryStore({ collections, wall: systemWall });
   const entry = await store.transaction("prepare", async (tx): Promise<Entry> => {
     applySeed(tx, parseSeed(namedSeeds.demo), seededIds("test"));
-    const workspace = (await tx.get(workspaces, "1"))!;
-    const user = (await tx.get(users, "11"))!;
+    const workspace = (await tx.get(workspaces, 1))!;
+    const user = (await tx.get(users, 11))!;
     const given = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
     const contract = newContract(tx, { workspace, user }, at, given);
     const ref = `${contract.id} SIGNING_EMAIL_DELIVERED jo@acme.example`;
@@ -37,7 +37,7 @@ async function waiting() {
     return store.transaction("record", await work!(new AbortController().signal));
   };
   const leave = () => store.transaction("leave", (tx) => endContractEntries(tx, 1));
-  const row = () => store.read((view) => view.get(contracts, "1"));
+  const row = () => store.read((view) => view.get(contracts, 1));
   return { run, told, queued, leave, row };
 }
 

@@ -10,7 +10,7 @@ const put = (id: number) => (tx: Transaction) => {
   tx.next("numbers");
 };
 const drop = (id: number) => (tx: Transaction) => {
-  tx.delete(people, String(id));
+  tx.delete(people, id);
   tx.unmap(owners, "eu-1", [`b${id}`]);
 };
 const reset = (tx: Transaction) => tx.put(people, person(500));

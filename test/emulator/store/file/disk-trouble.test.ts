@@ -141,7 +141,7 @@ describe("a disk that fails", () => {
     );
     held = undefined;
     const third = await open(folder);
-    assert.equal(await third.read((view) => view.get(people, "1")), undefined);
+    assert.equal(await third.read((view) => view.get(people, 1)), undefined);
     await third.close();
   });
 

@@ -23,7 +23,7 @@ async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string
     tx.next("numbers");
   });
   await store.transaction("change", (tx) => {
-    tx.delete(people, "2");
+    tx.delete(people, 2);
     tx.put(people, person(1, { name: "other" }));
     tx.map(owners, "us-1", ["b"]);
     tx.unmap(owners, "eu-1", ["a"]);
@@ -114,8 +114,8 @@ describe("a state file", () => {
       tx.put(people, { ...person(14), age: undefined });
       tx.put(people, { ...person(15), age: undefined });
       tx.put(people, person(16, { age: 2 }));
-      tx.delete(people, "11");
-      tx.delete(people, "3");
+      tx.delete(people, 11);
+      tx.delete(people, 3);
       tx.unmap(owners, "eu-1", ["c"]);
       tx.put(people, person(11, { age: 3 }));
       tx.put(people, person(12));
@@ -154,7 +154,7 @@ describe("a state file", () => {
     const busy = (i: number) =>
       store.transaction("busy", (tx) => {
         tx.put(people, person(100 + ((i * 7) % 90), { age: i, name: "n".repeat(i) }));
-        if (i % 3 === 0) tx.delete(people, String(100 + (i % 90)));
+        if (i % 3 === 0) tx.delete(people, 100 + (i % 90));
         tx.map(owners, i % 2 ? "eu-1" : "us-1", [`k${i % 50}`]);
         if (i % 4 === 0) tx.unmap(owners, "us-1", [`k${i % 50}`]);
       });
@@ -175,7 +175,7 @@ describe("a torn last line", () => {
     const before = await contentOf(store);
     const journal = join(folder, "emulator.json.journal.1");
     const start = (await stat(journal)).size;
-    await store.transaction("last", (tx) => tx.delete(people, "3"));
+    await store.transaction("last", (tx) => tx.delete(people, 3));
     const whole = await readFile(journal);
     for (let end = start; end < whole.byteLength; end += 1) {
       const copy = await copyOf(t, folder);

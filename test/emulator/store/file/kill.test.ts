@@ -28,7 +28,7 @@ describe("kill -9 under write load", () => {
         const found = await Promise.all(
           acknowledged.map(async (id) => ({
             id,
-            whole: (await view.get(people, String(id))) && (await view.lookup(owners, `b${id}`)),
+            whole: (await view.get(people, id)) && (await view.lookup(owners, `b${id}`)),
           })),
         );
         return found.filter(({ whole }) => !whole).map(({ id }) => id);

@@ -27,7 +27,7 @@ async function old(t: TestContext, how: "closed" | "killed"): Promise<string> {
   await store.transaction("more", (tx) => {
     tx.put(members, { id: 3, name: "Cy Young" });
     tx.put(members, { id: 1, name: "Ada Lovelace" });
-    tx.delete(members, "2");
+    tx.delete(members, 2);
   });
   if (how === "killed") {
     const copy = await copied(t, folder);
@@ -80,7 +80,7 @@ describe("a state of an older version", () => {
     const folder = await old(t, "killed");
     await (await open(folder, second)).close();
     const store = await open(folder, third);
-    assert.deepEqual(await store.read((view) => view.get(third, "3")), { id: 3, first_name: "Cy", grade: 1 });
+    assert.deepEqual(await store.read((view) => view.get(third, 3)), { id: 3, first_name: "Cy", grade: 1 });
     await store.close();
   });
 });

@@ -117,7 +117,7 @@ describe("a commit", () => {
       tx.map(owners, "eu-1", ["a", "b"]);
       tx.map(owners, "us-1", []);
       tx.unmap(owners, "us-1", ["a", "c"]);
-      tx.delete(people, "7");
+      tx.delete(people, 7);
     });
     assert.deepEqual([log.appended.length, told], [1, []]);
   });
@@ -148,7 +148,7 @@ describe("a log that fails", () => {
     const waiting = [
       put(1, "another name"),
       put(2),
-      store.transaction("delete", (tx) => tx.delete(people, "1")),
+      store.transaction("delete", (tx) => tx.delete(people, 1)),
       put(1, "a third name"),
     ].map(watched);
     await idle();

@@ -42,7 +42,7 @@ export function durableSuite(open: Open): void {
       });
       await assert.rejects(failing, { message: "no" });
       await store.transaction("three", (tx) => tx.map(owners, "eu-1", ["b"]));
-      await store.transaction("four", (tx) => tx.delete(people, "1"));
+      await store.transaction("four", (tx) => tx.delete(people, 1));
       await store.reset("five", () => {});
       end();
       await store.transaction("six", (tx) => tx.put(people, person(3)));

@@ -22,7 +22,7 @@ const change =
   (round: number) =>
   (tx: Transaction): void => {
     const each = (step: number) => Array.from({ length: 40 }, (_, i) => (i * 293 + step * 31 + round * 7) % many);
-    for (const id of each(1)) tx.delete(people, String(id));
+    for (const id of each(1)) tx.delete(people, id);
     for (const id of each(2)) tx.put(people, person(id, { name: `of round ${round}` }));
     tx.unmap(
       owners,

@@ -40,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 function writeToStore(tx: Transaction, change: Write): void {
   if ("put" in change) tx.put(people, rowOf(change));
-  else if ("delete" in change) tx.delete(people, String(change.delete));
+  else if ("delete" in change) tx.delete(people, change.delete);
   else if ("map" in change) tx.map(owners, change.to, change.map);
   else if ("unmap" in change) tx.unmap(owners, change.of, change.unmap);
   else tx.next("numbers");

@@ -19,7 +19,7 @@ export function transactionsSuite(open: Open): void {
       });
       const before = await contentOf(store);
       const failing = store.transaction("fail", async (tx) => {
-        tx.delete(people, "2");
+        tx.delete(people, 2);
         tx.put(people, person(2, { age: 7 }));
         tx.put(people, person(1, { name: "other" }));
         tx.put(people, person(4));
@@ -41,9 +41,9 @@ export function transactionsSuite(open: Open): void {
       await store.transaction("seed", (tx) => [1, 2].forEach((id) => void tx.put(people, person(id))));
       const found = await store.transaction("change", (tx) => {
         tx.put(people, person(1, { name: "other" }));
-        tx.delete(people, "2");
+        tx.delete(people, 2);
         tx.put(people, person(3));
-        return ["1", "2", "3"].map((key) => tx.getSync(people, key));
+        return [1, 2, 3].map((key) => tx.getSync(people, key));
       });
       assert.deepEqual(found, [person(1, { name: "other" }), undefined, person(3)]);
     });

@@ -75,7 +75,7 @@ export function wholeStateSuite(open: Open): void {
       const { head, store: next } = await store.load(wholeLines(sealed(store.export(() => ({ told: { by: "me" } })))));
       assert.deepEqual(head.told, { by: "me" });
       await next.transaction("amend", (tx) => tx.put(people, person(2)));
-      await store.transaction("change", (tx) => tx.delete(people, "1"));
+      await store.transaction("change", (tx) => tx.delete(people, 1));
       const waited: Promise<unknown>[] = [];
       await store.takeOver(next, {
         keep: async (present) => {
