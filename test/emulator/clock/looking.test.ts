@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
+import { Runner } from "../../../emulator/clock/runner.ts";
+import { dequeue, type Entry, enqueue } from "../../../emulator/clock/schedule.ts";
+import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
-import type { Store, View } from "../../../emulator/store/port.ts";
+import type { Store, Transaction, View } from "../../../emulator/store/port.ts";
 import { systemWall } from "../../../src/base/clock.ts";
-import { stage } from "../../support/stage.ts";
+import { begin, minutes, stage } from "../../support/stage.ts";
+import { idle } from "../../support/walls/standing-wall.ts";
 
 /** A store that notes by which index its rows are listed. */
 function watched(store: Store, listed: unknown[]): Store {
@@ -28,6 +32,50 @@ function watched(store: Store, listed: unknown[]): Store {
   });
 }
 
+/** Nobody gets past it before it is open. */
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** A clock and a runner, ten minutes after the beginning; each entry waits for `mayEnd`, then its outcome is `commit`. */
+async function running(
+  t: TestContext,
+  store: Store,
+  {
+    mayEnd = Promise.resolve(),
+    commit = dequeue,
+  }: { mayEnd?: Promise<void>; commit?: (tx: Transaction, entry: Entry) => void },
+) {
+  const clock = await VirtualClock.open(store, systemWall, { mode: "manual", now: begin + minutes(10) });
+  const seen: string[] = [];
+  const runner = Runner.start({
+    ...{ store, clock, wall: systemWall },
+    handlers: {
+      play: {
+        prepare: async (_, entries) =>
+          entries.map((entry) => async () => {
+            seen.push(entry.ref);
+            await mayEnd;
+            return (tx) => {
+              commit(tx, entry);
+              return "done";
+            };
+          }),
+      },
+    },
+  });
+  t.after(() => runner.close());
+  const add = (...entries: readonly (readonly [after: number, name: string])[]) =>
+    store.transaction("add", (tx) => {
+      for (const [after, ref] of entries) enqueue(tx, { due: begin + after, kind: "play", concurrency_key: ref, ref });
+    });
+  return { seen, add };
+}
+
 describe("the queue", () => {
   it("is looked at once for all that changes in one turn of the event loop", async (t) => {
     const listed: unknown[] = [];
@@ -44,5 +92,46 @@ describe("the queue", () => {
     );
     // When they came; nothing comes due by what was recorded of them.
     assert.deepEqual(listed, ["turn"]);
+  });
+
+  it("is looked at again for what is due again before its last run has quite ended", async (t) => {
+    const inner = openMemoryStore({ collections, wall: systemWall });
+    const { opened, open } = gate();
+    const store = new Proxy(inner, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target);
+        if (name !== "transaction") return typeof value === "function" ? value.bind(target) : value;
+        return async (...given: Parameters<Store["transaction"]>) => {
+          const result = await inner.transaction(...given);
+          // All are told of it; only the runner, which asked for it, is not yet.
+          if (given[0] === "schedule.record") await opened;
+          return result;
+        };
+      },
+    });
+    const { seen, add } = await running(t, store, {
+      commit: (tx, entry) => (entry.due === begin ? enqueue(tx, { ...entry, due: begin + 1 }) : dequeue(tx, entry)),
+    });
+    await add([0, "a"]);
+    await idle();
+    open();
+    // Not by waiting for the runner to be idle: whoever asks for that makes it look.
+    await idle();
+    assert.deepEqual(seen, ["a", "a"]);
+  });
+
+  it("finds, when a long backlog has shrunk, what was put in front of it", async (t) => {
+    const { opened, open } = gate();
+    const store = openMemoryStore({ collections, wall: systemWall });
+    const { seen, add } = await running(t, store, { mayEnd: opened });
+    const backlog = Array.from({ length: 1_500 }, (_, i) => `n${i}`);
+    await add(...backlog.map((name) => [minutes(5), name] as const));
+    await idle();
+    await add([0, "in front"]);
+    await idle();
+    assert.equal(seen.length < backlog.length, true);
+    open();
+    for (let turns = 0; turns < 500 && seen.length <= backlog.length; turns += 1) await idle();
+    assert.deepEqual([...seen].sort(), [...backlog, "in front"].sort());
   });
 });
