@@ -186,11 +186,11 @@ describe("intake.create", () => {
       { assignees: { 0: { entity_id: ["Field required"] } } },
     ],
     [
-      "an assignee of another workspace, or one who was deactivated",
+      "an assignee of another workspace, one who was deactivated, and one whose number is written as none is",
       {
         title: "Help",
         workflow_id: 201,
-        assignees: ["21", "13", "11"].map((entity_id) => ({
+        assignees: ["21", "13", "11", "011"].map((entity_id) => ({
           entity_id,
           entity_type: "ORG_USER",
           assignee_type: "ASSIGNED_TO",
@@ -200,6 +200,7 @@ describe("intake.create", () => {
         assignees: {
           0: { entity_id: ['Invalid pk "21" - object does not exist.'] },
           1: { entity_id: ['Invalid pk "13" - object does not exist.'] },
+          3: { entity_id: ['Invalid pk "011" - object does not exist.'] },
         },
       },
     ],
