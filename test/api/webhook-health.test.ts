@@ -140,6 +140,8 @@ describe("what is told of a webhook", () => {
         [],
       ],
     );
+    const whole = deletedHealth([delivery(1, [0], { outcome: "delivered" })]);
+    assert.deepEqual([whole.failing, whole.why], [false, ["It was deleted. Of 1 delivery that is kept 1 arrived."]]);
   });
 });
 

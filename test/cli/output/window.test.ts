@@ -89,6 +89,11 @@ describe("a table on a terminal", () => {
       "Too narrow for AT, LISTENER, METHOD,",
       "  OPERATION: --wide shows all",
     ]);
+    assert.deepEqual((await at(24, "emulator requests --service contracts")).slice(0, 3), [
+      "ID  TARGET",
+      " 1  ….1/public/webhooks/",
+      " 2  …1/public/contracts/",
+    ]);
     await svc("emulator webhooks disable 1");
     assert.deepEqual(await at(80, "webhooks trigger CONTRACT_CREATED"), [
       "DELIVERY  WEBHOOK ID  URL           ANSWER                      OUTCOME",
