@@ -205,6 +205,24 @@ describe("the console, as somebody uses it", { skip }, () => {
     assert.equal(await bar(), height);
   });
 
+  it("has that panel listen and hold the keyboard before it is drawn, as slow machines draw late", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    await openConsole(page, world);
+    await page.getByRole("button", { name: "To …", exact: true }).waitFor();
+    const told = await page.evaluate(`(async () => {
+      const rendered = async () => { for (let i = 0; i < 5; i += 1) await null; };
+      const panel = () => document.querySelector("form.panel");
+      [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "To …").click();
+      await rendered();
+      const held = panel()?.contains(document.activeElement);
+      document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+      await rendered();
+      return [held, panel() === null, document.activeElement.textContent];
+    })()`);
+    assert.deepEqual(told, [true, true, "To …"]);
+  });
+
   it("has an address for everything, and goes back and forward", async (t) => {
     const page = await tab(t);
     const { world } = await everything(t);
