@@ -65,15 +65,19 @@ async function run(argv: readonly string[], host: Host, stopping: Stopping): Pro
     return await perform(chosen, argv, host, stopping, (inner, how = {}) => captured(main, inner, host, how));
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw error.withHint((await hintOnCommand(error, words)) ?? `See ${parser.helpLine(words)}.`);
+    throw error.withHint((await hintOnName(error, words)) ?? `See ${parser.helpLine(words)}.`);
   }
 }
 
-/** Where a command is that this part of the tree does not know. */
-async function hintOnCommand({ message }: UsageError, words: readonly string[]): Promise<string | undefined> {
-  const [, unknown] = /^unknown command '(.*)'/.exec(message) ?? [];
-  if (unknown === undefined) return undefined;
-  const [{ namedElsewhere }, names] = await Promise.all([import("./parse/named-elsewhere.ts"), groupNames()]);
+/** Where a command or an option is that this part of the tree does not know. */
+async function hintOnName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
+  const [, kind, unknown = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
+  if (kind === undefined || hint !== undefined) return undefined;
+  const [{ namedElsewhere, optionElsewhere }, names] = await Promise.all([
+    import("./parse/named-elsewhere.ts"),
+    groupNames(),
+  ]);
+  if (kind === "option") return optionElsewhere(unknown, (await Promise.all(names.map(declarationsOf))).flat());
   const commands = (await Promise.all(names.map(commandWordsOf))).flat();
   return namedElsewhere(words.slice(words.indexOf(unknown)), commands);
 }

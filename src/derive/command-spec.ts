@@ -11,6 +11,8 @@ export interface PositionalSpec {
   readonly variadic?: boolean;
   readonly type?: ValueType;
   readonly choices?: readonly string[];
+  /** What completion offers where the command itself checks the word: in any case. */
+  readonly offered?: readonly string[];
 }
 
 /** How the text of a flag becomes a value. `scalar`: an integer where it looks like one, else text. */
@@ -32,6 +34,8 @@ export interface FlagSpec {
   readonly isBase64?: boolean;
   readonly required?: boolean;
   readonly choices?: readonly string[];
+  /** What completion offers where the command itself checks the word: in any case, or several. */
+  readonly offered?: readonly string[];
   /** The least and the most that a number may be. */
   readonly least?: number;
   readonly most?: number;

@@ -41,6 +41,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await openConsole(page, world);
     await page.getByText("when you move time").waitFor();
     await page.getByText("The receiver answered 503. 1 attempt failed; the sixth disables it.").waitFor();
+    await page.getByRole("link", { name: /^Timeline.*1 webhook needs attention$/ }).waitFor();
     await press(page, "Until idle");
     await page.getByText("6 attempts in a row failed, so it is disabled and what comes due is skipped").waitFor();
     await page.getByText("Nothing waits").waitFor();
@@ -70,6 +71,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await press(page, "Send delivery 1 again");
     await outcome(page, "Sent again: 200");
     await page.getByText("Everything arrived").waitFor();
+    await page.getByRole("link", { name: "Timeline", exact: true }).waitFor();
     assert.equal(hooks.received.length, 8);
     assert.deepEqual(page.complaints, []);
   });
@@ -95,7 +97,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await tabTo(page, "button", "Next");
     await page.keyboard.press("Enter");
     await outcome(page, "it is 03:0");
-    await tabTo(page, "link", "Timeline");
+    await tabTo(page, "link", /^Timeline.*1 webhook needs attention$/);
     await page.keyboard.press("Enter");
     await page.getByRole("toolbar", { name: "Attempts of Hooks" }).waitFor();
     await tabTo(page, "button", "Delivery 1: attempt 1 of 6, at once, 503");
@@ -203,6 +205,24 @@ describe("the console, as somebody uses it", { skip }, () => {
     assert.equal(await bar(), height);
   });
 
+  it("has that panel listen and hold the keyboard before it is drawn, as slow machines draw late", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    await openConsole(page, world);
+    await page.getByRole("button", { name: "To …", exact: true }).waitFor();
+    const told = await page.evaluate(`(async () => {
+      const rendered = async () => { for (let i = 0; i < 5; i += 1) await null; };
+      const panel = () => document.querySelector("form.panel");
+      [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "To …").click();
+      await rendered();
+      const held = panel()?.contains(document.activeElement);
+      document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+      await rendered();
+      return [held, panel() === null, document.activeElement.textContent];
+    })()`);
+    assert.deepEqual(told, [true, true, "To …"]);
+  });
+
   it("has an address for everything, and goes back and forward", async (t) => {
     const page = await tab(t);
     const { world } = await everything(t);
@@ -235,6 +255,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.getByRole("link", { name: "3 deliveries not arrived" }).click();
     await page.getByText("Only those to Hooks.").waitFor();
     await seen(page, () => rows.count(), 3, "not arrived");
+    assert.equal(await rows.getByTitle(/^to Hooks · T-\d$/).count(), 3);
     assert.equal(page.url(), viewOf(world, "#/deliveries?webhook=1&show=not-arrived"));
     await page.getByRole("link", { name: "Still to come" }).click();
     await page.waitForURL(viewOf(world, "#/deliveries?webhook=1&show=still-to-come"));

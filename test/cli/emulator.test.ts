@@ -183,6 +183,15 @@ describe("svc emulator exec", () => {
       [127, "error: Cannot run no-such-program: there is no such program\n"],
     );
     assert.equal((await runCli("emulator exec", { cwd })).exit, 2);
+    const quoted = await runCli(["emulator", "exec", "--", "npx svc contracts list"], { cwd });
+    assert.deepEqual(
+      [quoted.exit, quoted.err],
+      [
+        127,
+        "error: Cannot run npx svc contracts list: there is no such program\n" +
+          "  No shell takes it apart: give its words one by one, or run sh -c 'npx svc contracts list'.\n",
+      ],
+    );
   });
 
   for (const own of ["", "--clock manual ", "--json ", "--file exec ", "--port=0 "]) {

@@ -193,4 +193,19 @@ describe("the contract journey from the command line", () => {
     });
     assert.equal(JSON.parse(posted.out).client_name, "x");
   });
+
+  it("says of a path of no operation that the router has forwarded it, in a pipe too and not with --quiet", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const told = async (argv: string, tty = false) => {
+      const { exit, err } = await svc(`api ${argv}`, { tty });
+      return [exit, err];
+    };
+    const note = (what: string) => `No operation is ${what}: the router has forwarded it to the clusters\n`;
+    assert.deepEqual(await told("GET /nope?a=1"), [0, note("GET /nope")]);
+    assert.deepEqual(await told("GET /nope", true), [0, note("GET /nope")]);
+    assert.deepEqual(await told("POST /router/v1/clusters/"), [0, note("POST /router/v1/clusters/")]);
+    assert.deepEqual(await told("GET /nope --quiet"), [0, ""]);
+    assert.deepEqual(await told("GET /router/v1/clusters/"), [0, ""]);
+    assert.deepEqual(await told("GET /_emulator/clock"), [0, ""]);
+  });
 });

@@ -137,6 +137,15 @@ describe("a wrong command line", () => {
     }
   });
 
+  it("says which commands take an option that was given to another one", async () => {
+    const told = async (line: string) => (await runCli(line)).err.split("\n").slice(0, 2);
+    const error = "error: unknown option '--webhook-allow'";
+    const hint = "  --webhook-allow is an option of svc emulator start and svc emulator exec.";
+    assert.deepEqual(await told("webhooks create --webhook-allow localhost"), [error, hint]);
+    assert.deepEqual(await told("emulator status --webhook-allow localhost"), [error, hint]);
+    assert.deepEqual((await told("emulator status --nowhere"))[1], "  See svc emulator status --help.");
+  });
+
   it("is one line of JSON on standard error under --json", async () => {
     const { exit, out, err } = await runCli(["contracts", "status", "--json"]);
     assert.deepEqual(

@@ -85,12 +85,16 @@ async function finish(begun: BegunSignIn, context: Context, waits: boolean): Pro
   const poll = () =>
     oauthPost(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
   const answer = waits
-    ? await withSpinner(context, "Waiting for approval", () =>
-        pollForTokens(begun, poll, host, signal, {
-          onSlowDown: (seconds) => void output.note(`Asked to wait longer: polling every ${seconds} s`),
-          onTrouble: (reason, seconds) =>
-            void output.note(`No usable answer (${reason}); trying again in ${seconds} s`),
-        }),
+    ? await withSpinner(
+        context,
+        "Waiting for approval",
+        () =>
+          pollForTokens(begun, poll, host, signal, {
+            onSlowDown: (seconds) => void output.note(`Asked to wait longer: polling every ${seconds} s`),
+            onTrouble: (reason, seconds) =>
+              void output.note(`No usable answer (${reason}); trying again in ${seconds} s`),
+          }),
+        { tellsTime: true },
       )
     : await pollOnce(poll);
   if (answer === undefined) return undefined;

@@ -91,6 +91,10 @@ const api = command({
       const { location } = response.headers;
       if (response.status >= 300 && location !== undefined)
         await context.output.note(`${response.status}, to ${shownHeader("location", location)}`);
+      if (service === "router" && (await isCaught(request.method, path)))
+        await context.output.note(
+          `No operation is ${request.method} ${shownPath(request)}: the router has forwarded it to the clusters`,
+        );
       return undefined;
     }
     const text = await textOf(response.body);
@@ -119,6 +123,23 @@ function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["au
   if (path.startsWith("/_emulator/")) return { service: "emulator", auth: "control-token" };
   return { service: "router", auth: "cluster-key" };
 }
+
+/** Whether nothing but the router's catch-all takes it. */
+async function isCaught(method: string, path: string): Promise<boolean> {
+  const [{ resources }, { operationAt }, { forwardAnything }] = await Promise.all([
+    import("../../api/resources.ts"),
+    import("../../api/operation-at.ts"),
+    import("../../api/router/catch-all.ts"),
+  ]);
+  const own = Object.entries(resources).filter(([name]) => name.startsWith(`${forwardAnything.service.name}/`));
+  const modules: readonly object[] = await Promise.all(own.map(([, load]) => load()));
+  const declared = modules.flatMap((module) => Object.values(module)).filter(isOperation);
+  const others = declared.filter(({ id }) => id !== forwardAnything.id);
+  return operationAt(others, method, path.split("?", 1)[0]!) === undefined;
+}
+
+const isOperation = (value: unknown): value is Operation =>
+  typeof value === "object" && value !== null && "responses" in value && "path" in value;
 
 async function bodyOf(input: InputOf<typeof flags>, { host }: Context): Promise<Uint8Array | undefined> {
   const data = input.flags.data;

@@ -63,7 +63,7 @@ async function candidatesFor(before: readonly string[], typed: string, tree: Tre
   if (typed.startsWith("-")) return flagOrValue(typed, command, before, tree);
   const next = nextWords(declarations, bare);
   if (next.length > 0) return only(next);
-  return command ? positional(command, bare.length - command.words.length, tree) : only([]);
+  return command ? positional(command, bare.length - command.words.length, typed, tree) : only([]);
 }
 
 /** The words that are neither flags nor values of flags. */
@@ -134,7 +134,8 @@ async function flagOrValue(
 }
 
 async function valuesOf(spec: FlagSpec, typed: string, command: Described | undefined, tree: Tree): Promise<Answer> {
-  if (spec.choices) return only(names(spec.choices));
+  const offered = offeredBy(spec, typed);
+  if (offered) return offered;
   if (spec.flag === "profile") return only(names(await tree.profiles()));
   if (spec.flag === "from" && isPath(spec.placeholder ?? "")) {
     const candidates = names(await tree.snapshots());
@@ -142,6 +143,13 @@ async function valuesOf(spec: FlagSpec, typed: string, command: Described | unde
   }
   if (spec.flag === "fields") return fieldsOf(typed, command);
   return isPath(spec.placeholder ?? "") ? files : only([]);
+}
+
+/** A declared list of words, in the case that is typed where it may be any. */
+function offeredBy({ choices, offered }: Pick<FlagSpec, "choices" | "offered">, typed: string): Answer | undefined {
+  const isLower = choices === undefined && /[a-z]/.test(typed);
+  const words = choices ?? offered?.map((word) => (isLower ? word.toLowerCase() : word));
+  return words && only(names(words));
 }
 
 /** Fields of the answer, after those that stand there already: `id,st`. */
@@ -153,11 +161,12 @@ function fieldsOf(typed: string, command: Described | undefined): Answer {
   return { candidates: names(values), directive: directives.noFiles | directives.noSpace };
 }
 
-async function positional(command: Described, index: number, tree: Tree): Promise<Answer> {
+async function positional(command: Described, index: number, typed: string, tree: Tree): Promise<Answer> {
   const { positionals } = command;
   const spec = positionals[index] ?? (positionals.at(-1)?.variadic ? positionals.at(-1) : undefined);
   if (!spec) return only([]);
-  if (spec.choices) return only(names(spec.choices));
+  const offered = offeredBy(spec, typed);
+  if (offered) return offered;
   if (spec.name === "profile") return only(names(await tree.profiles()));
   if (namesSnapshot(command, index)) return only(names(await tree.snapshots()));
   return isPath(spec.name) ? files : only([]);

@@ -4,7 +4,8 @@ import { join, resolve } from "node:path";
 import { realTarget } from "../../files/real-path.ts";
 import { CommandFailed } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { stateFile } from "./run-file.ts";
+import { emulatorOfEnvironment } from "../settings.ts";
+import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 
 /** Where the snapshots of a state lie, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
 const folderOf = async (state: string): Promise<string> => `${await realTarget(state).catch(() => state)}.snapshots`;
@@ -19,14 +20,17 @@ export async function snapshotNames(host: Host): Promise<readonly string[]> {
 }
 
 /**
- * The file that is meant: that of the snapshot of this name, of the state that this folder has; else the one at this path.
- * Fails where there is neither.
+ * The file that is meant: that of the snapshot of this name, of the state that this folder has; else the one at this path;
+ * else that of the snapshot which the emulator in reach has, wherever its state is. Fails where there is none of these.
  */
 export async function keptStateFile(named: string, host: Host): Promise<string> {
   const names = await snapshotNames(host);
   if (names.includes(named)) return join(await folderOf(stateFile(host, undefined)), `${named}.json`);
   const path = resolve(host.cwd, named);
   if (existsSync(path)) return path;
+  const running = await snapshotOfRunning(named, host);
+  if (running?.file) return running.file;
+  if (running) throw outOfReach(named, running.url);
   const known = names.length > 0 ? `there are: ${names.join(", ")}` : "the state of this folder has none";
   throw new CommandFailed(
     "not-found",
@@ -39,3 +43,40 @@ export async function keptStateFile(named: string, host: Host): Promise<string> 
     },
   );
 }
+
+interface RunningSnapshot {
+  /** The emulator that has it. */
+  readonly url: string;
+  /** Undefined: it lies in a database, in memory or on another machine. */
+  readonly file: string | undefined;
+}
+
+/** What the emulator that the environment names, or that tells of itself in this folder, has under this name. */
+async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnapshot | undefined> {
+  const access = await import("./emulator-access.ts");
+  const told = emulatorOfEnvironment(host);
+  const here = told ? undefined : await readRunFile(await runFileOf(stateFile(host, undefined)));
+  const isHere = here !== undefined && access.isOnThisMachine(here.routerUrl);
+  const [url, token] = told ? [told.url.value, told.token?.value] : isHere ? [here.routerUrl, here.token] : [];
+  if (url === undefined || (isHere && !(await access.isItself(here)))) return undefined;
+  const { listSnapshots } = await import("../../api/emulator/state/snapshots.ts");
+  // One that does not answer, or refuses the token, has nothing to begin from.
+  const listed = await access.asking(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
+  const found = listed.find(({ name }) => name === named);
+  const file = found?.file ?? undefined;
+  const isReadable = file !== undefined && access.isOnThisMachine(url) && existsSync(file);
+  return found && { url, file: isReadable ? file : undefined };
+}
+
+const outOfReach = (name: string, url: string): CommandFailed =>
+  new CommandFailed(
+    "not-found",
+    "no_such_snapshot",
+    `The snapshot ${name} is one of the emulator at ${url}, which does not keep it in a file of this machine: --from reads files alone.`,
+    {
+      hint:
+        `Go back to it there and write the state to a file: \`svc emulator snapshot restore ${name}\`, ` +
+        `\`svc emulator state export --output ${name}.json\`, then --from ${name}.json. ` +
+        "What was there before is kept as before-1, before-2, …, and restored in the same way.",
+    },
+  );

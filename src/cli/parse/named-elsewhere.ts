@@ -1,3 +1,5 @@
+import type { CommandDeclaration } from "../../derive/command-spec.ts";
+
 const most = 3;
 
 /**
@@ -18,4 +20,14 @@ export function namedElsewhere(
   const longest = Math.max(...found.map(({ alike }) => alike));
   const names = new Set(found.filter(({ alike }) => alike === longest).map(({ name }) => name));
   return names.size === 0 || names.size > most ? undefined : `Did you mean ${[...names].join(" or ")}?`;
+}
+
+/** Which commands take an option that this one does not. Undefined where none does, or too many. */
+export function optionElsewhere(
+  unknown: string,
+  commands: readonly Pick<CommandDeclaration, "words" | "flags">[],
+): string | undefined {
+  const found = commands.filter(({ flags }) => flags.some(({ flag }) => flag === unknown));
+  if (found.length === 0 || found.length > most) return undefined;
+  return `--${unknown} is an option of ${found.map(({ words }) => `svc ${words.join(" ")}`).join(" and ")}.`;
 }

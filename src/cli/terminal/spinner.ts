@@ -8,21 +8,26 @@ const patienceMs = 300;
 export const mayAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
   hasWidth(stderr) && "cursorTo" in stderr && !env.CI && env.TERM !== "dumb" && !globals.quiet && !globals.verbose;
 
-/** Does the work; after 300 ms something turns on standard error until it is done. The line is cleared again. */
+/**
+ * Does the work; after 300 ms something turns on standard error until it is done. The line is cleared again.
+ * `tellsTime`: it says how long that takes already.
+ */
 export async function withSpinner<T>(
   context: Pick<Context, "host" | "globals" | "signal">,
   text: string,
   work: () => Promise<T>,
+  { tellsTime = false } = {},
 ): Promise<T> {
   if (!mayAnimate(context)) return work();
   const { host, signal } = context;
+  const began = host.wall.now();
   const done = new AbortController();
   const ended = AbortSignal.any([done.signal, signal]);
   const spinning = (async () => {
     await host.wall.sleep(patienceMs, ended);
     if (ended.aborted) return undefined;
     const { spinner } = await import("./ora.ts");
-    return ended.aborted ? undefined : spinner(text, host);
+    return ended.aborted ? undefined : spinner(text, host, tellsTime ? began : undefined);
   })();
   const stop = () => void spinning.then((started) => started?.stop());
   // Ctrl-C: the cursor is back before anything else is printed.

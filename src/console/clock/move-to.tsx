@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { isoSeconds } from "../../base/clock.ts";
 import type { Answer } from "../api/operations.ts";
 import { Action, pressAction } from "../parts/action.tsx";
@@ -47,7 +47,8 @@ function Panel(props: {
   const { from, message, close, leave } = props;
   const typed = useSignal(isoSeconds(from + 3_600_000).slice(0, 16));
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => {
+  // Not after it is drawn: on a slow machine keys and the pointer come before that.
+  useLayoutEffect(() => {
     form.current?.querySelector("input")?.focus();
     const isOwn = (target: EventTarget | null) =>
       target instanceof Element &&

@@ -2,9 +2,10 @@ import { isoSeconds } from "../../base/clock.ts";
 import { counted, timeOf, wordsOf } from "../format.ts";
 import { Command } from "../parts/command-popover.tsx";
 import { type Filter, FilteredRows } from "../parts/filtered-rows.tsx";
+import { Line } from "../parts/line.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
 import { Name } from "../parts/name.tsx";
-import { isolated } from "../parts/names.ts";
+import { inTheOpen, isolated } from "../parts/names.ts";
 import { Newest } from "../parts/newest.tsx";
 import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
@@ -87,15 +88,17 @@ function Row(delivery: Delivery) {
   const { tone, words } = standingOf(delivery);
   const { id, activity, composite_id: contract, webhook_id, created_at, attempts } = delivery;
   const last = attempts.at(-1);
+  const to = webhookOf(webhook_id)?.title ?? `webhook ${webhook_id}`;
+  const about = contract === null ? "" : ` · ${contract}`;
   return (
     <a class="row" href={href("deliveries", id)}>
       <span class="number id">{id}</span>
       <span class="main">
-        <span class="title">{wordsOf(activity)}</span>
-        <span class="muted sub">
-          to <Name>{webhookOf(webhook_id)?.title ?? `webhook ${webhook_id}`}</Name>
-          {contract && ` · ${contract}`}
-        </span>
+        <Line of="title">{wordsOf(activity)}</Line>
+        <Line of="muted sub" title={`to ${inTheOpen(to)}${about}`}>
+          to <Name>{to}</Name>
+          {about}
+        </Line>
       </span>
       <span class="end">
         <State tone={tone}>{words}</State>

@@ -1,19 +1,20 @@
 import { useEffect, useRef } from "preact/hooks";
 import { counted } from "../format.ts";
-import { newestFirst, webhooks } from "../state/deliveries.ts";
+import { newestFirst } from "../state/deliveries.ts";
 import { route } from "../state/route.ts";
+import { asking } from "../state/webhook-health.ts";
 import { viewOf, views } from "./views.tsx";
 
 /** Every view; beside one, how much of it asks for attention. */
 export function Navigation() {
   const current = viewOf(route.value.view);
-  const broken = webhooks.value?.filter(({ status }) => status !== "ACTIVE").length ?? 0;
   const failed = newestFirst.value.filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting").length;
-  const asking = new Map([
+  const hooks = asking.value;
+  const counts = new Map([
     [
       "timeline",
-      broken > 0
-        ? { count: broken, words: counted(broken, "webhook is disabled", "webhooks are disabled") }
+      hooks > 0
+        ? { count: hooks, words: counted(hooks, "webhook needs attention", "webhooks need attention") }
         : undefined,
     ],
     ["deliveries", failed > 0 ? { count: failed, words: `${failed} have not arrived` } : undefined],
@@ -28,7 +29,7 @@ export function Navigation() {
     <nav aria-label="Views">
       <ul ref={list}>
         {views.map(({ path, title }) => {
-          const more = asking.get(path);
+          const more = counts.get(path);
           return (
             <li key={path}>
               <a href={`#/${path}`} aria-current={current.path === path ? "page" : undefined}>

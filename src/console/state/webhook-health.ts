@@ -38,6 +38,13 @@ export const healthByWebhook = computed<ReadonlyMap<number, Health>>(
     ),
 );
 
+/** Whether somebody has something to do there. One that nothing was sent to yet says so in its track. */
+export const asksFor = ({ failing, untouched, unsent }: Health): boolean =>
+  (failing && !untouched) || unsent.length > 0;
+
+/** How many webhooks have a card on the timeline. */
+export const asking = computed(() => [...healthByWebhook.value.values()].filter(asksFor).length);
+
 /** The same of those that were deleted, of which deliveries are kept. */
 export const healthOfDeleted = computed<ReadonlyMap<number, Health>>(() => {
   const there = new Set((webhooks.value ?? []).map(({ id }) => id));

@@ -11,7 +11,7 @@ import { Steps } from "../parts/steps.tsx";
 import type { Outcome } from "../state/act.ts";
 import { newestFirst, planned } from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";
-import { deliveriesTo, healthByWebhook, healthOfDeleted } from "../state/webhook-health.ts";
+import { asksFor, deliveriesTo, healthByWebhook, healthOfDeleted } from "../state/webhook-health.ts";
 
 /** So many have a card at first. */
 const shownAtFirst = 6;
@@ -48,9 +48,6 @@ export function Attention({
     </ul>
   );
 }
-
-/** One that nothing was sent to yet says so in its track. */
-const asksFor = ({ failing, untouched, unsent }: Health): boolean => (failing && !untouched) || unsent.length > 0;
 
 /** Nothing fails of what is there; what was deleted may have left something behind. */
 function Calm({ only }: { readonly only: string | undefined }) {

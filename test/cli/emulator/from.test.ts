@@ -98,6 +98,36 @@ describe("svc emulator exec --from", () => {
     assert.equal(await statusOf(again.api, contract), "DRAFT");
   });
 
+  it("finds the snapshots of the emulator in reach, whose state is in another place", async (t) => {
+    const { on } = await prepared(t);
+    const cwd = await testFolder(t);
+    const env = { SVC_EMULATOR_URL: `${on.routerUrl}/_emulator`, SVC_EMULATOR_TOKEN: on.token };
+    const { exit, out, err } = await runCli(["emulator", "exec", "--from", "prepared", ...child], { cwd, env });
+    assert.deepEqual([exit, err, JSON.parse(out).found], [0, "", [200, 404]]);
+  });
+
+  it("says how one becomes a file that the emulator in reach keeps in none, as in a store", async (t) => {
+    const cwd = await testFolder(t);
+    const on = await emulator(t, { ephemeral: true, runFile: join(cwd, ".svc/emulator.json.run") });
+    await draft(on.api);
+    await on.snapshot("prepared");
+    await draft(on.api);
+    const svc = (argv: string, more: readonly string[] = []) => runCli([...argv.split(" "), ...more], { cwd });
+    assert.deepEqual(await svc("emulator exec --from prepared -- true"), {
+      exit: 5,
+      out: "",
+      err:
+        `error: The snapshot prepared is one of the emulator at ${on.routerUrl}, which does not keep it in a file of this machine: --from reads files alone.\n` +
+        "  Go back to it there and write the state to a file: `svc emulator snapshot restore prepared`, " +
+        "`svc emulator state export --output prepared.json`, then --from prepared.json. " +
+        "What was there before is kept as before-1, before-2, …, and restored in the same way.\n",
+    });
+    assert.equal((await svc("emulator snapshot restore prepared --yes")).exit, 0);
+    assert.equal((await svc("emulator state export --output prepared.json")).exit, 0);
+    const { out } = await svc("emulator exec --from prepared.json", child);
+    assert.deepEqual(JSON.parse(out).found, [200, 404]);
+  });
+
   it("keeps the copy where a new file is named, with its uploads, and goes on with it then", async (t) => {
     const cwd = await testFolder(t);
     const on = await emulator(t, { file: join(cwd, "one/emulator.json") });

@@ -84,6 +84,20 @@ describe("svc at a real terminal", { skip }, () => {
     assert.equal(screen.includes("Check the health"), false, screen);
   });
 
+  it("says in wait-for what it waits for and how long already, and in a pipe or with --quiet nothing", async (t) => {
+    const { keys, until } = await atShell(t);
+    const line = "svc emulator wait-for --activity CONTRACT_SIGNED";
+    await keys(`clear; ${line} --wait-timeout 5m; echo exit=$?`, "Enter");
+    await until(/^. Waiting for CONTRACT_SIGNED \(1 s\)$/m);
+    await keys("C-c");
+    assert.equal((await until("exit=130")).includes("Waiting for"), false);
+    const quiet = `${line} --wait-timeout 1s`;
+    await keys(`clear; ${quiet} --quiet; ${quiet} 2>err.txt; cat err.txt; echo ended`, "Enter");
+    const screen = await until(/^ended$/m);
+    assert.equal(screen.includes("Waiting for"), false, screen);
+    assert.equal(screen.match(/Waited 1 s for CONTRACT_SIGNED/g)?.length, 2, screen);
+  });
+
   it("fits into a narrow window", async (t) => {
     const { keys, until } = await atShell(t, { columns: 36 });
     await keys("svc config set --help", "Enter");

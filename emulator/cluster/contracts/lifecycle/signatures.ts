@@ -63,7 +63,10 @@ function whoActs(
   const address = addressKey(email);
   const theirs = contract.signatories.filter((each) => addressKey(each.email) === address);
   const signatory = theirs.find((each) => each.action === null);
-  if (!signatory) return theirs.length ? fail("already-signed", { email }) : fail("not-a-signatory", { email });
+  if (!signatory) {
+    const turn = [...new Set(nextToSign(contract.signatories).map((each) => each.email))];
+    return fail(theirs.length ? "already-signed" : "not-a-signatory", { email, turn });
+  }
   const before = waitsFor(contract.signatories, signatory);
   return before ? fail("not-their-turn", { email, first: before.email }) : signatory;
 }

@@ -62,14 +62,14 @@ export const contractFailures = {
     when: "nobody with that address signs the contract",
     basis: ownCode,
     code: "SVC_ASSUMED_107",
-    says: ({ email }: { email: string }) => `${email} is not a signatory of this contract.`,
+    says: ({ email, turn }: NotTheirs) => `${email} is not a signatory of this contract.${whose(turn)}`,
   }),
   "already-signed": domain({
     status: 400,
     when: "that signatory has signed",
     basis: ownCode,
     code: "SVC_ASSUMED_108",
-    says: ({ email }: { email: string }) => `${email} has already signed this contract.`,
+    says: ({ email, turn }: NotTheirs) => `${email} has already signed this contract.${whose(turn)}`,
   }),
   "not-their-turn": domain({
     status: 400,
@@ -163,4 +163,15 @@ export const contractFailures = {
     basis: "public",
     says: "Not Found",
   }),
+};
+
+interface NotTheirs {
+  readonly email: string;
+  /** The addresses of those whose turn it is, where somebody acts as a person. */
+  readonly turn?: readonly string[];
+}
+
+const whose = (turn: readonly string[] = []): string => {
+  const others = turn.slice(0, -1).join(", ");
+  return turn.length === 0 ? "" : ` It is the turn of ${others === "" ? "" : `${others} and `}${turn.at(-1)}.`;
 };

@@ -5,6 +5,7 @@ import { call } from "../../derived.ts";
 import { CommandFailed, PartialFailure } from "../../failure.ts";
 import { nextLine } from "../../next.ts";
 import { checkedDuration } from "../../parse/globals.ts";
+import { withSpinner } from "../../terminal/spinner.ts";
 import { isFinal } from "./final-status.ts";
 
 export const contractsSend = command({
@@ -45,7 +46,8 @@ export const contractsSend = command({
     }
     await prepared.client.send(prepared.call, { signal: context.signal });
     await context.output.note(`Sent ${id}, waiting for ${target}`);
-    const answer = await untilStatus(context, id, target, timeoutMs).catch((error: unknown) => {
+    const awaited = () => untilStatus(context, id, target, timeoutMs);
+    const answer = await withSpinner(context, `Waiting for ${target}`, awaited, { tellsTime: true }).catch((error) => {
       // It cannot be sent twice: one that is no draft any more is refused.
       throw new PartialFailure(error, [`${id} was sent before`], {
         next: ["contracts", "status", id],

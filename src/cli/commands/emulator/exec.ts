@@ -6,6 +6,7 @@ import { type Context, command } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
 import { emulatorVariables, secretsOf } from "../../connection/emulator-variables.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
+import { quoted } from "../../help/examples.ts";
 import type { Host } from "../../host.ts";
 import { inGroup, maskSecrets } from "../../output/github-actions.ts";
 import { openEmulator } from "./open.ts";
@@ -81,7 +82,7 @@ async function runChild(
   atForcedEnd(kill);
   try {
     return await new Promise<number>((resolve, reject) => {
-      child.once("error", (error: NodeJS.ErrnoException) => reject(cannotRun(program, error)));
+      child.once("error", (error: NodeJS.ErrnoException) => reject(new CannotRun(program, args, error)));
       child.once("close", (code, name) => {
         resolve(code ?? 128 + (name ? constants.signals[name] : 0));
       });
@@ -105,17 +106,20 @@ function connect(child: ChildProcess, host: Host): void {
 
 class CannotRun extends CommandFailed {
   readonly exit: number;
-  constructor(program: string, error: NodeJS.ErrnoException) {
+  constructor(program: string, args: readonly string[], error: NodeJS.ErrnoException) {
     const reason = error.code === "ENOENT" ? "there is no such program" : (error.code ?? error.message);
-    super("failed", "cannot_run", `Cannot run ${program}: ${reason}`, { cause: error });
+    const isLine = error.code === "ENOENT" && args.length === 0 && /\S\s+\S/.test(program);
+    const hint = isLine
+      ? `No shell takes it apart: give its words one by one, or run sh -c ${quoted(program)}.`
+      : undefined;
+    super("failed", "cannot_run", `Cannot run ${program}: ${reason}`, { cause: error, hint });
     this.exit = error.code === "ENOENT" ? 127 : 126;
   }
 }
 
-const cannotRun = (program: string, error: NodeJS.ErrnoException): CannotRun => new CannotRun(program, error);
-
 /** As shells do: 127 when there is no such program, 126 when it cannot be run. */
 async function reportCannotRun(error: CannotRun, output: Context["output"]): Promise<number> {
   await output.warn(`error: ${error.message}`);
+  if (error.hint !== undefined) await output.warn(`  ${error.hint}`);
   return error.exit;
 }

@@ -11,6 +11,7 @@ import { type Context, command, type InputOf } from "../../command.ts";
 import { CommandFailed, InputRequired, PartialFailure, UsageError } from "../../failure.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 import { picked } from "../../parse/picked.ts";
+import { withSpinner } from "../../terminal/spinner.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type Met = ResultOf<typeof wait>;
@@ -31,6 +32,7 @@ const flags = [
     flag: "status",
     type: "text",
     placeholder: "STATUS",
+    offered: contractStatuses,
     description: `The contract in this status: ${contractStatuses.join(", ")}`,
   },
   { flag: "contract", type: "text", placeholder: "ID", description: "Of this contract: 12 or T-12" },
@@ -41,14 +43,14 @@ const flags = [
     flag: "within",
     type: "text",
     placeholder: "DURATION",
-    description: "Move virtual time, at most so far: PT2H35M",
+    description: "Move virtual time, at most so far: PT2H35M; --wait-timeout holds beside it",
   },
   {
     flag: "wait-timeout",
     type: "text",
     placeholder: "DURATION",
     default: "30s",
-    description: "Stop waiting after this long, on the wall clock (exit 75)",
+    description: "Stop waiting after this long, on the wall clock (exit 75); for virtual time: --within",
   },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
@@ -80,13 +82,17 @@ export const emulatorWaitFor = command({
     const { now } = await client.call(showClock, {}, { signal });
     const query = input.flags.new ? { ...base, since: now } : base;
     const waiting = { client, query, context, deadline: context.host.wall.now() + timeoutMs };
-    const met = within === undefined ? await wallWait(waiting) : await virtualWait(waiting, Date.parse(now) + within);
-    if (!met.reached)
-      throw notReached(
-        query,
-        met,
-        within === undefined ? durationWords(timeoutMs) : `${durationWords(within)} of virtual time`,
-      );
+    const end = within === undefined ? undefined : Date.parse(now) + within;
+    const met = await withSpinner(
+      context,
+      `Waiting for ${awaited(query)}${within === undefined ? "" : `, at most ${durationWords(within)} of virtual time`}`,
+      () => (end === undefined ? wallWait(waiting) : virtualWait(waiting, end)),
+      { tellsTime: true },
+    );
+    if (!met.reached) {
+      const isPast = end !== undefined && Date.parse(met.now) >= end;
+      throw notReached(query, met, isPast ? `${durationWords(within!)} of virtual time` : durationWords(timeoutMs));
+    }
     await output.show(met.contract ?? (query.outcome ? met.deliveries : met.activities));
     return undefined;
   },
@@ -160,22 +166,22 @@ function queryOf({ flags: given }: InputOf<typeof flags>): Query {
 const duration = (text: string | undefined, flag: string): number | undefined =>
   text === undefined ? undefined : checkedDuration(text, flag);
 
-/** Says what was waited for, and what came near. */
-function notReached(
-  { activity, outcome, contract_status, contract, count }: Query,
-  met: Met,
-  waited: string,
-): CommandFailed {
+/** What is waited for: `3 times CONTRACT_SIGNED of T-1`. */
+function awaited({ activity, outcome, contract_status, contract, count }: Query): string {
   const many = count === undefined || count === 1 ? "" : `${count} times `;
   const what = contract_status ?? [activity, outcome].filter(Boolean).join(" ");
-  const about = contract === undefined ? "" : ` of ${contract}`;
+  return `${many}${what}${contract === undefined ? "" : ` of ${contract}`}`;
+}
+
+/** Says what was waited for, and what came near. */
+function notReached(query: Query, met: Met, waited: string): CommandFailed {
   const near = [
     ...(met.contract ? [`${met.contract.composite_id} is ${met.contract.contract_status}`] : []),
     ...met.activities.map((one) => `${one.activity}${of(one)} at ${one.at}`),
     ...met.deliveries.map((one) => `delivery ${one.id} ${one.activity}${of(one)}: ${one.outcome}`),
   ];
   const nearest = near.length === 0 ? "Nothing came near." : `Came near: ${near.slice(0, 5).join("; ")}.`;
-  const message = `Waited ${waited} for ${many}${what}${about}, until ${met.now}: it did not come.`;
+  const message = `Waited ${waited} for ${awaited(query)}, until ${met.now}: it did not come.`;
   return new CommandFailed("temporary", "wait_timeout", message, { hint: nearest });
 }
 

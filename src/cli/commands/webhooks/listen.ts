@@ -25,6 +25,7 @@ const flags = [
     type: "text",
     placeholder: "A,B",
     repeatable: true,
+    offered: allActivities,
     description: `Subscribe to these only; left out: all ${allActivities.length}`,
   },
   {

@@ -80,7 +80,10 @@ describe("signing", () => {
     await assertRefused(
       on,
       () => act(on, contract, "sign", { email: "jo@acme.example" }),
-      domain("SVC_ASSUMED_108", "jo@acme.example has already signed this contract."),
+      domain(
+        "SVC_ASSUMED_108",
+        "jo@acme.example has already signed this contract. It is the turn of ada@northwind.example.",
+      ),
     );
     await act(on, contract, "sign");
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
@@ -96,7 +99,10 @@ describe("signing", () => {
       await assertRefused(
         on,
         () => act(on, contract, verb, { email: "eve@evil.example" }),
-        domain("SVC_ASSUMED_107", "eve@evil.example is not a signatory of this contract."),
+        domain(
+          "SVC_ASSUMED_107",
+          "eve@evil.example is not a signatory of this contract. It is the turn of jo@acme.example.",
+        ),
       );
     }
   });
@@ -155,7 +161,10 @@ describe("declining", () => {
     await assertRefused(
       on,
       () => act(on, contract, "decline", { email: "jo@acme.example" }),
-      domain("SVC_ASSUMED_108", "jo@acme.example has already signed this contract."),
+      domain(
+        "SVC_ASSUMED_108",
+        "jo@acme.example has already signed this contract. It is the turn of ada@northwind.example.",
+      ),
     );
   });
 });

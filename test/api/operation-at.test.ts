@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Operation } from "../../src/api/operation.ts";
+import { operationAt } from "../../src/api/operation-at.ts";
+import { registry } from "../../src/api/registry.ts";
+
+describe("the operation that takes a request", () => {
+  it("is found for every declared method and path, whatever stands for the parameters", () => {
+    const wrong = (registry as readonly Operation[])
+      .filter(({ id }) => id !== "catch-all")
+      .flatMap((own) => [own.method].flat().map((method) => ({ own, method })))
+      .filter(({ own, method }) => {
+        const same = (registry as readonly Operation[]).filter(
+          ({ service, id }) => service.name === own.service.name && id !== "catch-all",
+        );
+        const found = operationAt(same, method, own.path.replace(/\{\w+\}/g, "a%2Fb.c"));
+        // A literal segment may stand where another one has a parameter.
+        return found === undefined || found.path.split("/").length !== own.path.split("/").length;
+      })
+      .map(({ own, method }) => `${method} ${own.path}`);
+    assert.deepEqual(wrong, []);
+  });
+
+  it("is none where a segment is missing, empty or one too many, or the method is another", () => {
+    const operations = [{ method: "GET", path: "/a.b/{id}/status" }] as const;
+    const found = ["/a.b/1/status", "/axb/1/status", "/a.b//status", "/a.b/1", "/a.b/1/status/", "/a.b/1/2/status"].map(
+      (path) => operationAt(operations, "GET", path) !== undefined,
+    );
+    assert.deepEqual(found, [true, false, false, false, false, false]);
+    assert.equal(operationAt(operations, "POST", "/a.b/1/status"), undefined);
+  });
+});
