@@ -20,7 +20,7 @@ export type ResponseBody =
   | Json
   | { readonly kind: "empty" }
   | { readonly kind: "html" }
-  | { readonly kind: "bytes"; readonly mediaType: string }
+  | { readonly kind: "bytes"; readonly mediaType: string; readonly others?: readonly string[] }
   | { readonly kind: "redirect" }
   | { readonly kind: "events"; readonly schema: z.ZodType }
   | { readonly kind: "passthrough"; readonly schema?: z.ZodType };
@@ -54,7 +54,9 @@ export const raw = () => ({ kind: "raw" }) as const;
 export const stream = (limit: { readonly maxBytes: number }) => ({ kind: "stream", ...limit }) as const;
 export const empty = () => ({ kind: "empty" }) as const;
 export const html = () => ({ kind: "html" }) as const;
-export const bytes = <M extends string>(mediaType: M) => ({ kind: "bytes", mediaType }) as const;
+/** `others`: types among which the handler chooses by what the caller accepts. */
+export const bytes = (mediaType: string, ...others: readonly string[]) =>
+  ({ kind: "bytes", mediaType, ...(others.length > 0 && { others }) }) as const;
 export const redirect = () => ({ kind: "redirect" }) as const;
 /** Server-sent events, each a JSON document. */
 export const events = <S extends z.ZodType>(schema: S) => ({ kind: "events", schema }) as const;
