@@ -65,9 +65,9 @@ async function haproxy(t: TestContext, behind: Readonly<Record<string, Behind>>)
     child.kill("SIGTERM");
     await gone;
   });
-  let said = "";
+  let errors = "";
   child.stderr.on("data", (piece) => {
-    said += piece;
+    errors += piece;
   });
   const probes: Record<string, string> = {};
   for await (const line of createInterface(child.stdout)) {
@@ -76,7 +76,7 @@ async function haproxy(t: TestContext, behind: Readonly<Record<string, Behind>>)
     if (name !== undefined) probes[name] ??= reason!;
     if (Object.keys(probes).length === all.length) return { socketPath: socket, probes };
   }
-  throw new Error(`haproxy ended: ${said}`);
+  throw new Error(`haproxy ended: ${errors}`);
 }
 
 /** As somebody elsewhere, for whom all names lead to it. */
