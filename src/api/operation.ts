@@ -139,6 +139,8 @@ export interface Operation {
   readonly responses: Readonly<Record<number, ResponseBody>>;
   /** Beside those that the service declares for all its operations. */
   readonly failures: readonly FailureCode[];
+  /** What the cluster whose answer is passed on may refuse with, in words of its own, under a status of `failures`, too. */
+  readonly clusterFailures?: readonly FailureCode[];
   /** The command that lists what it may refuse as unknown, where its path does not say what that is. */
   readonly unknownIsIn?: string;
   /** What is not there is refused by 403, as what may not be done is. */
