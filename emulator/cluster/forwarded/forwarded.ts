@@ -1,8 +1,8 @@
 import { notEmulatedAt } from "../../../src/api/contracts/not-emulated.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { pathOf } from "../../http/bodies/fields.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
+import { targetOf } from "../../http/routing/path.ts";
 import { CausedStore } from "../../store/caused-store.ts";
 import { appsOf } from "../../world/apps.ts";
 import { newWorkspacePath } from "../../world/new-workspace.ts";
@@ -63,7 +63,7 @@ export const forwardedTo =
     // A person's browser, not something forwarded: it leaves no row in the inbox.
     const page = await recipientPage(request, world);
     if (page) return page;
-    const path = pathOf(request.target);
+    const { path } = targetOf(request.target);
     const answer =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
@@ -99,8 +99,10 @@ function notBuilt(path: string): Passthrough | undefined {
 
 async function scripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterWorld) {
   const { answers } = await store.read(appsOf);
+  // A seed may spell it as it is sent, or as it reads.
+  const isAt = (given: string) => given === path || targetOf(given).path === path;
   const found = answers.find(
-    (each) => each.path === path && each.method === method && (each.cluster_id ?? cluster.id) === cluster.id,
+    (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && isAt(each.path),
   );
   return found && json(found.status, found.body, found.headers);
 }
