@@ -16,7 +16,7 @@ import type { Told, TrustedProxies } from "./proxies.ts";
 import { Received } from "./received.ts";
 import { forbidden, notReady } from "./refusals.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
-import { OperationTable } from "./routing/operation-table.ts";
+import { isProbe, OperationTable } from "./routing/operation-table.ts";
 import { targetOf } from "./routing/path.ts";
 import type { Departures } from "./sending/departure.ts";
 import { serve } from "./serve.ts";
@@ -79,7 +79,7 @@ export class Dispatch {
     };
     this.#isHostAllowed = hostGuard(setup.allowedHosts ?? []);
     this.#publicOrigin = setup.publicUrl && new URL(setup.publicUrl).origin;
-    this.#control = control.length > 0 ? new OperationTable(control, { ...settings, answersHead: true }) : undefined;
+    this.#control = control.length > 0 ? new OperationTable(control, { ...settings, isControl: true }) : undefined;
     this.#services = new OperationTable(
       bounds.filter((bound) => !isControl(bound)),
       settings,
@@ -148,7 +148,7 @@ export class Dispatch {
   /** What comes before an operation is looked at. */
   #refuse(raw: IncomingMessage, bound: Bound | undefined, told: Told | undefined): Answer | undefined {
     const control = bound !== undefined && isControl(bound);
-    if (!this.#isHostAllowed(raw, told?.host) && !(isProbe(bound) && namesNoHost(raw)))
+    if (!this.#isHostAllowed(raw, told?.host) && !(bound && isProbe(bound) && namesNoHost(raw)))
       return forbidden(control, forbiddenHost(told?.host ?? raw.headers.host));
     if (control && isCrossSite(raw, bound.operation.auth === "none", this.#originsOf(told))) {
       return forbidden(true, "Pages of other sites may not use the control plane.");
@@ -168,9 +168,6 @@ const isControl = ({ operation }: Bound): boolean => operation.service.name === 
 /** Balancers probe so, and browsers, which the Host header is looked at for, always send one (RFC 9112, 3.2). */
 const namesNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === "1.0" && headers.host === undefined;
-
-const isProbe = (bound: Bound | undefined): boolean =>
-  bound?.operation.id === "emulator.ready" || bound?.operation.id === "emulator.live";
 
 /** Whether a fault took the place of the operation. */
 async function isEndedBy(fault: Fault, exchange: Exchange): Promise<boolean> {

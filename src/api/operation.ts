@@ -20,7 +20,7 @@ export type ResponseBody =
   | Json
   | { readonly kind: "empty" }
   | { readonly kind: "html" }
-  | { readonly kind: "bytes"; readonly mediaType: string }
+  | { readonly kind: "bytes"; readonly mediaType: string; readonly others?: readonly string[] }
   | { readonly kind: "redirect" }
   | { readonly kind: "events"; readonly schema: z.ZodType }
   | { readonly kind: "passthrough"; readonly schema?: z.ZodType };
@@ -54,7 +54,9 @@ export const raw = () => ({ kind: "raw" }) as const;
 export const stream = (limit: { readonly maxBytes: number }) => ({ kind: "stream", ...limit }) as const;
 export const empty = () => ({ kind: "empty" }) as const;
 export const html = () => ({ kind: "html" }) as const;
-export const bytes = <M extends string>(mediaType: M) => ({ kind: "bytes", mediaType }) as const;
+/** `others`: types among which the handler chooses by what the caller accepts. */
+export const bytes = (mediaType: string, ...others: readonly string[]) =>
+  ({ kind: "bytes", mediaType, ...(others.length > 0 && { others }) }) as const;
 export const redirect = () => ({ kind: "redirect" }) as const;
 /** Server-sent events, each a JSON document. */
 export const events = <S extends z.ZodType>(schema: S) => ({ kind: "events", schema }) as const;
@@ -137,6 +139,8 @@ export interface Operation {
   readonly responses: Readonly<Record<number, ResponseBody>>;
   /** Beside those that the service declares for all its operations. */
   readonly failures: readonly FailureCode[];
+  /** What the cluster whose answer is passed on may refuse with, in words of its own, under a status of `failures`, too. */
+  readonly clusterFailures?: readonly FailureCode[];
   /** The command that lists what it may refuse as unknown, where its path does not say what that is. */
   readonly unknownIsIn?: string;
   /** What is not there is refused by 403, as what may not be done is. */

@@ -83,10 +83,10 @@ export interface Captured {
   readonly err: string;
 }
 
-/** How a command line inside another differs from its surroundings. `env` is added to the environment. */
+/** How a command line inside another differs from its surroundings. `env` is added to the environment, or takes away. */
 export interface InnerRun {
   readonly stdin?: string;
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
 }
 

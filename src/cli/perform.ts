@@ -48,10 +48,9 @@ async function performed(
 /** The same, told to a collector: what the command calls and starts belongs to its trace. */
 async function performTraced(...[invocation, argv, host, stopping, svc]: Parameters<typeof perform>): Promise<number> {
   const { OwnSpan } = await import("./trace/own-span.ts");
-  const { traceparentVariable } = await import("./trace/carrier.ts");
   const span = OwnSpan.begin(host, invocation.declaration.words);
   if (!span) return performed(invocation, argv, host, stopping, svc);
-  const env = { [traceparentVariable]: span.traceparent };
+  const env = span.variables;
   // Not a copy: to read standard input is to open it.
   const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
   const inner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });

@@ -27,8 +27,8 @@ export interface ClientOptions extends Partial<RetryRule> {
   readonly observer?: Observer;
   /** Let `call` throw UnreadableAnswer where a field that is declared cannot be read; left out: as it came. */
   readonly readable?: boolean;
-  /** The trace that all calls belong to (W3C Trace Context); not sent to signed URLs, which are of others. */
-  readonly traceparent?: string | undefined;
+  /** Headers of the trace that all calls belong to (W3C Trace Context); not sent to signed URLs, which are of others. */
+  readonly tracing?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface CallOptions extends RequestOptions {
@@ -76,9 +76,9 @@ export function createClient(options: ClientOptions): Client {
     sleep: (ms, signal) => wall.sleep(ms, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal),
   };
 
-  const { traceparent } = options;
+  const { tracing } = options;
   const traced = (request: HttpRequest): HttpRequest =>
-    traceparent === undefined ? request : { ...request, headers: { traceparent, ...request.headers } };
+    tracing === undefined ? request : { ...request, headers: { ...tracing, ...request.headers } };
 
   async function exchange(
     request: HttpRequest,

@@ -31,7 +31,7 @@ export interface NamedClient {
 }
 
 export interface NamedClientOptions
-  extends Omit<ClientOptions, "transport" | "wall" | "observer" | "readable" | "traceparent"> {
+  extends Omit<ClientOptions, "transport" | "wall" | "observer" | "readable" | "tracing"> {
   /** The largest answer that is read. Default: 256 MiB where it is held in memory, 16 GiB where it is streamed. */
   readonly maxAnswerBytes?: number | undefined;
 }

@@ -34,6 +34,28 @@ describe("what the OpenAPI documents hold", () => {
     });
   });
 
+  it("describes the 401 of userinfo in both its forms: of the router, and of the cluster that verifies the token", () => {
+    const { responses } = documentOf("router").paths["/api/v1/oauth/userinfo/"].get;
+    const { content, "x-failures": failures } = responses[401];
+    assert.deepEqual(content["application/json"].schema, {
+      anyOf: [{ $ref: "#/components/schemas/Detail" }, { $ref: "#/components/schemas/OAuthError" }],
+    });
+    assert.deepEqual(
+      Object.values(content["application/json"].examples).map((example) => (example as { value: unknown }).value),
+      [
+        { detail: "Invalid access token" },
+        {
+          error: "invalid_token",
+          error_description: "The access token is altered, expired, or of somebody who is gone",
+        },
+      ],
+    );
+    assert.deepEqual(
+      failures.map(({ code }: { code: string }) => code),
+      ["invalid-token", "refused-token"],
+    );
+  });
+
   it("has the payload of each of the 39 activities, by its name", () => {
     const { webhooks } = documentOf("contracts");
     assert.deepEqual(Object.keys(webhooks), [...activities]);

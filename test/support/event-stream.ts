@@ -56,7 +56,7 @@ export async function eventStream(
   };
 }
 
-async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ToldEvent> {
+export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncGenerator<ToldEvent> {
   let rest = "";
   const decoder = new TextDecoder();
   for await (const chunk of body) {

@@ -1,8 +1,8 @@
 import { notEmulatedAt } from "../../../src/api/contracts/not-emulated.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { pathOf } from "../../http/bodies/fields.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
+import { targetOf } from "../../http/routing/path.ts";
 import { CausedStore } from "../../store/caused-store.ts";
 import { appsOf } from "../../world/apps.ts";
 import { newWorkspacePath } from "../../world/new-workspace.ts";
@@ -63,14 +63,14 @@ export const forwardedTo =
     // A person's browser, not something forwarded: it leaves no row in the inbox.
     const page = await recipientPage(request, world);
     if (page) return page;
-    const path = pathOf(request.target);
+    const { path } = targetOf(request.target);
     const answer =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
       (await invitationAnswer(request, world)) ??
       (await identityAnswer(request, path, world, finding));
     if (!answer && ownPaths.test(path)) return notBuilt(path);
-    const given = answer ?? (ofApps.test(path) ? json(200, {}) : echo(request, path, world, finding));
+    const given = answer ?? (ofApps.test(path) ? json(200, {}) : echo(request, world, finding));
     inbox.add({
       at: world.clock.now(),
       method: request.method,
@@ -82,10 +82,11 @@ export const forwardedTo =
     return given;
   };
 
-function echo({ method }: ReceivedRequest, path: string, { cluster, settings }: ClusterWorld, finding: Finding) {
+function echo({ method, target }: ReceivedRequest, { cluster, settings }: ClusterWorld, finding: Finding) {
   if (settings.strict.has("paths")) return undefined;
   finding("unknown-path", "answered with an echo; the real cluster may know no such path");
-  return json(200, { cluster_id: cluster.id, method, path });
+  // As it was sent.
+  return json(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
 }
 
 /** A public route that the emulator does not have; undefined where the service has none either. */
@@ -99,8 +100,10 @@ function notBuilt(path: string): Passthrough | undefined {
 
 async function scripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterWorld) {
   const { answers } = await store.read(appsOf);
+  // A seed may spell it as it is sent, or as it reads.
+  const isAt = (given: string) => given === path || targetOf(given).path === path;
   const found = answers.find(
-    (each) => each.path === path && each.method === method && (each.cluster_id ?? cluster.id) === cluster.id,
+    (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && isAt(each.path),
   );
   return found && json(found.status, found.body, found.headers);
 }

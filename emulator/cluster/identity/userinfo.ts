@@ -1,3 +1,4 @@
+import { oauthFailures } from "../../../src/api/router/failures/oauth.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { json } from "../answer.ts";
@@ -38,9 +39,5 @@ const sentTwice = (): Passthrough =>
     { "www-authenticate": 'Bearer error="invalid_request"' },
   );
 
-const refused = (): Passthrough =>
-  json(
-    401,
-    { error: "invalid_token", error_description: "The access token is altered, expired, or of somebody who is gone" },
-    { "www-authenticate": 'Bearer error="invalid_token"' },
-  );
+const { status, body, headers } = oauthFailures["refused-token"];
+const refused = (): Passthrough => json(status, body(), headers?.());

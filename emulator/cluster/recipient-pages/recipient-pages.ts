@@ -1,7 +1,8 @@
-import { pathOf, queryOf } from "../../http/bodies/fields.ts";
+import { queryOf } from "../../http/bodies/fields.ts";
 import { isCrossSite } from "../../http/guard.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
+import { targetOf } from "../../http/routing/path.ts";
 import { linkOpened } from "../emails/opened-link.ts";
 import { type Parameters, parametersOf } from "../parameters.ts";
 import type { ClusterWorld } from "../world.ts";
@@ -20,7 +21,7 @@ const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
  */
 export async function recipientPage(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough | undefined> {
   const { method, target } = request;
-  const [, composite, document] = contractPath.exec(pathOf(target)) ?? [];
+  const [, composite, document] = contractPath.exec(targetOf(target).path) ?? [];
   if (composite === undefined) return undefined;
   const link = { cluster: world.cluster.id, composite, query: new URLSearchParams(queryOf(target)) };
   const found = await world.store.read((view) => opened(view, link));

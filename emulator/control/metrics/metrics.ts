@@ -1,16 +1,23 @@
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { deliveryOutcomes } from "../../../src/api/delivery-outcomes.ts";
+import { expositionTypes } from "../../../src/api/emulator/lifecycle.ts";
 import { svcVersion } from "../../../src/base/version.ts";
+import { reply } from "../../http/reply.ts";
 import { deliveries } from "../../webhooks/deliveries.ts";
 import type { ControlHandlers, ControlWorld } from "../world.ts";
 import { type Counters, durationBounds, statusClasses } from "./counters.ts";
-import { type Family, openMetrics, type Sample } from "./openmetrics.ts";
+import { type Family, openMetrics, plainText, type Sample } from "./expositions.ts";
+import { takesOpenMetrics } from "./wanted.ts";
 
 export const metricsHandlers = {
-  "emulator.metrics": async (_, world) =>
-    Buffer.from(
-      openMetrics([...counted(world.counters), ...(await present(world)), ...standing(world), ...ofProcess()]),
-    ),
+  "emulator.metrics": async (_, world) => {
+    const families = [...counted(world.counters), ...(await present(world)), ...standing(world), ...ofProcess()];
+    const isOpen = takesOpenMetrics(world.request.headers.accept);
+    return reply(200, Buffer.from(isOpen ? openMetrics(families) : plainText(families)), {
+      "content-type": isOpen ? expositionTypes.openMetrics : expositionTypes.plainText,
+      vary: "accept",
+    });
+  },
 } satisfies ControlHandlers<Scraped & Pick<ControlWorld, "wall" | "ids">>;
 
 type Scraped = Pick<ControlWorld, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;

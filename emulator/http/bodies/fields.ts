@@ -45,9 +45,6 @@ export function textAt(value: unknown, ...path: readonly string[]): string | und
   return typeof at === "string" && at !== "" ? at : undefined;
 }
 
-/** The path of a target, escapes and all. */
-export const pathOf = (target: string): string => target.split("?", 1)[0]!;
-
 /** The query of a target, without its question mark. */
 export const queryOf = (target: string): string => {
   const mark = target.indexOf("?");

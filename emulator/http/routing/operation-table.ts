@@ -20,24 +20,28 @@ export class OperationTable {
   /** The methods that it takes. */
   readonly #caught: ReadonlySet<string>;
   readonly #lenientSlashes: boolean;
-  readonly #answersHead: boolean;
+  readonly #isControl: boolean;
 
-  /** `answersHead`: whatever can be read takes HEAD, too (RFC 9110, 9.1). The services do not (DECISIONS.md, P16). */
+  /**
+   * `isControl`: whatever can be read takes HEAD, too (RFC 9110, 9.1), and probes OPTIONS, which HAProxy asks them by
+   * where it is told no method. The services do not (DECISIONS.md, P16).
+   */
   constructor(
     all: readonly Bound[],
-    { lenientSlashes, answersHead = false }: { readonly lenientSlashes: boolean; readonly answersHead?: boolean },
+    { lenientSlashes, isControl = false }: { readonly lenientSlashes: boolean; readonly isControl?: boolean },
   ) {
     this.all = all;
     this.#routes = routesOf(all.map(({ operation }) => operation));
     this.#catchAll = all.find(({ steps }) => steps.isCatchAll);
     this.#caught = new Set(this.#catchAll && methodsOf(this.#catchAll));
     this.#lenientSlashes = lenientSlashes;
-    this.#answersHead = answersHead;
+    this.#isControl = isControl;
   }
 
   /** Undefined: the path is wrong, or the method, or a parameter is empty. */
   match({ method = "", headers }: IncomingMessage, { isPath, path }: Target): Match | undefined {
-    if (method === "HEAD" && this.#answersHead) return this.#head(path);
+    if (this.#isControl && method === "HEAD") return this.#head(path);
+    if (this.#isControl && method === "OPTIONS") return this.#probe(path);
     const found = this.#routes.find(method, path);
     if (found) return this.#wanted(found, headers.accept);
     if (isPath && this.#catchAll && this.#caught.has(method)) {
@@ -80,12 +84,20 @@ export class OperationTable {
     return match && isStream(match.bound) ? undefined : match;
   }
 
+  #probe(path: string): Match | undefined {
+    const match = this.#head(path);
+    return match && isProbe(match.bound) ? match : undefined;
+  }
+
   #wanted({ at, params }: FoundRoute, accept: string | undefined): Match {
     const stream = this.#routes.streams.get(at);
     const isMeant = stream !== undefined && accept?.includes("text/event-stream");
     return { bound: this.all[isMeant ? stream : at]!, params };
   }
 }
+
+/** Whether balancers and monitors ask for it. */
+export const isProbe = ({ operation: { id } }: Bound): boolean => id === "emulator.ready" || id === "emulator.live";
 
 const isStream = ({ operation }: Bound): boolean =>
   Object.values(operation.responses).some(({ kind }) => kind === "events");

@@ -1,6 +1,6 @@
 import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { pathOf } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
+import { targetOf } from "../../http/routing/path.ts";
 import { authorizationServer } from "../oidc/oidc.ts";
 import { identifiersOf } from "../resolve/identifiers.ts";
 import { ownersOf } from "../resolve/resolve.ts";
@@ -15,7 +15,7 @@ const ownAnswers = lookupTable<(call: ForwardCall) => Promise<Passthrough>>({
 export const catchAllHandlers = {
   "catch-all": async (_, call) => {
     const { method, target } = call.request;
-    const own = ownAnswers[`${method} ${pathOf(target)}`];
+    const own = ownAnswers[`${method} ${targetOf(target).path}`];
     return own ? own(call) : forwardTo(call, await ownersOf(call, identifiersOf(call.request)));
   },
 } satisfies RouterHandlers;

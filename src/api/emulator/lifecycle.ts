@@ -120,17 +120,23 @@ export const kept = operation({
   examples: [{ title: "Has the log dropped any?" }],
 });
 
+/** What metrics are written in: whoever does not ask for OpenMetrics gets the text that everything reads. */
+export const expositionTypes = {
+  plainText: "text/plain; version=0.0.4; charset=utf-8",
+  openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+} as const;
+
 export const showMetrics = operation({
   id: "emulator.metrics",
   service: emulator,
   summary: "Print counters and gauges for Prometheus and its like",
   description:
-    "OpenMetrics text. Counters begin with the process and go on over resets and restores. Labels are names of services, of operations and of outcomes, never what a caller sent; with --store also who leads. Scrape it with a token of the role read.",
+    "OpenMetrics for whoever asks for it (Accept: application/openmetrics-text), Prometheus' text format for all others. Counters begin with the process and go on over resets and restores. Labels are names of services, of operations and of outcomes, never what a caller sent; with --store also who leads. Scrape it with a token of the role read.",
   method: "GET",
   path: "/_emulator/metrics",
   auth: "control-token",
   request: {},
-  responses: { 200: bytes("application/openmetrics-text; version=1.0.0; charset=utf-8") },
+  responses: { 200: bytes(expositionTypes.plainText, expositionTypes.openMetrics) },
   failures: [],
   cli: { command: "emulator metrics" },
   basis: ours,

@@ -93,6 +93,7 @@ export const showUserinfo = operation({
   request: {},
   responses: { 200: passthrough() },
   failures: ["invalid-token", ...forwardingToOne],
+  clusterFailures: ["refused-token"],
   cli: { command: "oidc userinfo" },
   basis: "specified",
   examples: [{ title: "Who am I?" }],

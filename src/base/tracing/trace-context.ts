@@ -22,6 +22,21 @@ export function readTraceparent(header: string | undefined): TraceContext | unde
 /** With the flag that says that spans are kept. */
 export const writeTraceparent = ({ trace, span }: TraceContext): string => `00-${trace}-${span}-01`;
 
+const tracestateMember =
+  /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+const maxTracestateMembers = 32;
+
+/**
+ * What tracing systems add to a `traceparent`, which goes on unchanged with whatever takes its place (W3C Trace Context,
+ * 3.3). Undefined where it is missing or malformed.
+ */
+export function readTracestate(header: string | undefined): string | undefined {
+  const members = (header ?? "").split(",", 1_000).map((member) => member.trim());
+  const told = members.filter((member) => member !== "");
+  const isWellFormed = told.length <= maxTracestateMembers && told.every((member) => tracestateMember.test(member));
+  return isWellFormed && told.length > 0 ? header : undefined;
+}
+
 /** Something new, below another or as the beginning of a trace. */
 export const newSpan = (above?: TraceContext): TraceContext => ({
   trace: above?.trace ?? randomBytes(16).toString("hex"),

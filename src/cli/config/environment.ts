@@ -33,6 +33,7 @@ export const environment: readonly (readonly [names: string, does: string])[] = 
   ["OTEL_EXPORTER_OTLP_PROTOCOL", "http/json. These four stand for traces alone with TRACES_ after OTLP_"],
   ["OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES", "What spans say of their sender"],
   ["TRACEPARENT", "Trace that a command belongs to, where it sends its span; it hands its own on to what it starts"],
+  ["TRACESTATE", "What tracing systems added to TRACEPARENT; goes on with it as it is"],
   ["OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER", "true, or none: no spans are sent"],
   ["NODE_DISABLE_COMPILE_CACHE", "Keep nothing that Node compiles of svc in the folder for temporary files"],
   ["BROWSER", "Program that svc auth device-login opens a page with; none for no browser"],

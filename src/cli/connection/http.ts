@@ -28,7 +28,7 @@ export async function openClient(of: {
     baseUrls,
     credentials,
     transport,
-    traceparent: carried(host.env),
+    tracing: carried(host.env),
     readable: true,
     wall: host.wall,
     observer: observerFor(globals, output, host),

@@ -1,9 +1,25 @@
 import { namesCollector, type Variables } from "../../base/tracing/otel-settings.ts";
-import { readTraceparent } from "../../base/tracing/trace-context.ts";
+import { readTraceparent, readTracestate, type TraceContext } from "../../base/tracing/trace-context.ts";
 
-/** Tells a program in whose trace it runs (OpenTelemetry: "Environment Variables as Context Propagation Carriers"). */
-export const traceparentVariable = "TRACEPARENT";
+/** Tell a program in whose trace it runs (OpenTelemetry: "Environment Variables as Context Propagation Carriers"). */
+const variables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;
 
-/** What requests are sent with, where spans are: the trace that they belong to. */
-export const carried = (env: Variables): string | undefined =>
-  namesCollector(env) && readTraceparent(env[traceparentVariable]) ? env[traceparentVariable] : undefined;
+/** Where a program is called from, as its environment has it. */
+export const above = (env: Variables): TraceContext | undefined => readTraceparent(env[variables.traceparent]);
+
+/** Without the one that it belongs to, the other means nothing (W3C Trace Context, 3.3). */
+const stateOf = (env: Variables): string | undefined => above(env) && readTracestate(env[variables.tracestate]);
+
+/** The variables for what a program starts, in the place of its own. */
+export const handedOn = (env: Variables, traceparent: string): Variables => ({
+  [variables.traceparent]: traceparent,
+  [variables.tracestate]: stateOf(env),
+});
+
+/** The headers that requests are sent with, where spans are: the trace that they belong to. */
+export function carried(env: Variables): Readonly<Record<string, string>> | undefined {
+  const traceparent = env[variables.traceparent];
+  if (traceparent === undefined || !namesCollector(env) || !above(env)) return undefined;
+  const tracestate = stateOf(env);
+  return { traceparent, ...(tracestate !== undefined && { tracestate }) };
+}

@@ -1,10 +1,10 @@
 import { type OtelSettings, otelSettings } from "../../base/tracing/otel-settings.ts";
 import { otlpDocument } from "../../base/tracing/otlp.ts";
-import { newSpan, readTraceparent, type TraceContext, writeTraceparent } from "../../base/tracing/trace-context.ts";
+import { newSpan, type TraceContext, writeTraceparent } from "../../base/tracing/trace-context.ts";
 import { svcVersion } from "../../base/version.ts";
 import { explain } from "../exit.ts";
 import type { Host } from "../host.ts";
-import { traceparentVariable } from "./carrier.ts";
+import { above, handedOn } from "./carrier.ts";
 
 /** How long the end of a command may wait for a collector. */
 const longestMs = 1_000;
@@ -24,7 +24,7 @@ export class OwnSpan {
     this.#host = host;
     this.#words = words;
     this.#settings = settings;
-    this.#above = readTraceparent(host.env[traceparentVariable]);
+    this.#above = above(host.env);
     this.#self = newSpan(this.#above);
     this.#begun = host.wall.now();
   }
@@ -35,9 +35,9 @@ export class OwnSpan {
     return settings && new OwnSpan(host, words, settings);
   }
 
-  /** For all that the command calls and starts. */
-  get traceparent(): string {
-    return writeTraceparent(this.#self);
+  /** Variables for all that the command calls and starts. */
+  get variables(): OwnHost["env"] {
+    return handedOn(this.#host.env, writeTraceparent(this.#self));
   }
 
   /** Sends it, in a second at most, or until `cut`. Never rejects. `error` is what the command threw. */

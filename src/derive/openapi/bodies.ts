@@ -77,7 +77,10 @@ function responseParts(
     case "html":
       return { description: "a page", content: of("text/html", { type: "string" }) };
     case "bytes":
-      return { description: "a file", content: { [body.mediaType]: {} } };
+      return {
+        description: "a file",
+        content: Object.fromEntries([body.mediaType, ...(body.others ?? [])].map((type) => [type, {}])),
+      };
     case "redirect":
       return {
         description: "a redirect",

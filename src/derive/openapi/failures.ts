@@ -5,10 +5,11 @@ import { basisOf } from "./basis.ts";
 import type { Json } from "./schemas.ts";
 import { shapes } from "./shapes.ts";
 
-/** The failures that an operation may answer with: its own, and those of its service that can happen to it. */
+/** The failures that an operation may answer with: its own, its cluster's, and those of its service that can happen to it. */
 export const failuresOf = (operation: Operation): FailureCode[] => [
   ...new Set([
     ...operation.failures,
+    ...(operation.clusterFailures ?? []),
     ...operation.service.failures.filter((code) => canHappen(catalogue[code], operation)),
   ]),
 ];

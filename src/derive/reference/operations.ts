@@ -6,7 +6,19 @@ import { blocks, code, codes } from "./markdown.ts";
 
 /** One operation with its command; `command` is undefined while the hand-written one is missing. */
 export function operationSection(operation: Operation, command: CommandDeclaration | undefined): string {
-  const { id, summary, description, method, path, auth, responses, failures, emits, basis } = operation;
+  const {
+    id,
+    summary,
+    description,
+    method,
+    path,
+    auth,
+    responses,
+    failures,
+    clusterFailures = [],
+    emits,
+    basis,
+  } = operation;
   const facts: [string, string][] = [
     ["Route", code(`${[method].flat().join("|")} ${path}`)],
     ["Credentials", auth],
@@ -18,6 +30,7 @@ export function operationSection(operation: Operation, command: CommandDeclarati
         .join(", "),
     ],
     ["Failures", codes(failures)],
+    ["Failures of its cluster", codes(clusterFailures)],
     ["Emits", codes(emits ?? [])],
     ["Known from", basisWords(basis)],
   ];

@@ -68,6 +68,35 @@ describe("a command", () => {
     assert.match(String(service.received[1]?.headers.traceparent), new RegExp(`^00-${caller.trace}-`));
   });
 
+  it("hands on what other tracing systems added, with its own span in the place of the one above", async (t) => {
+    const service = await receiver(t);
+    const { svc } = await cliEmulator(t);
+    const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
+    const told = async (more: Readonly<Record<string, string>>) => {
+      await svc("router health", { env: { SVC_ROUTER_URL: service.url, ...more } });
+      return service.received.at(-1)!.headers.tracestate;
+    };
+    const tracestate = "rojo=00f067aa0ba902b7, congo=t61rcWkgMzE,tenant@vendor=a b";
+    const whole = { TRACEPARENT: traceparent, TRACESTATE: tracestate };
+    assert.equal(await told({ ...otel, ...whole }), tracestate);
+    assert.equal(await told(whole), undefined);
+    assert.equal(await told({ ...otel, TRACESTATE: tracestate }), undefined);
+    assert.equal(await told({ ...otel, ...whole, TRACEPARENT: "00-0-0-01" }), undefined);
+    for (const broken of ["", " , ", "rojo", "Rojo=1", "rojo=1\nx: y", "rojo=é", "rojo=1,".repeat(33)]) {
+      assert.equal(await told({ ...otel, ...whole, TRACESTATE: broken }), undefined, broken);
+    }
+
+    const program = "console.log(process.env.TRACESTATE ?? 'none')";
+    const started = async (env: Readonly<Record<string, string>>) =>
+      (
+        await svc(["emulator", "exec", "--", process.execPath, "-e", program], {
+          env: { ...otel, PATH: process.env.PATH!, ...env },
+        })
+      ).out.trim();
+    assert.equal(await started(whole), tracestate);
+    assert.equal(await started({ TRACESTATE: tracestate }), "none");
+  });
+
   it("ends as it would where the collector is not there, or never answers", async (t) => {
     const silent = await receiver(t);
     silent.answer(() => {});

@@ -4,9 +4,12 @@ import { request } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
+const openMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const plainText = "text/plain; version=0.0.4; charset=utf-8";
+
 /** The samples of an exposition, by name and labels as they are written. */
 async function scraped({ ask }: TestEmulator): Promise<Map<string, number>> {
-  const { status, body } = await ask("GET", "metrics");
+  const { status, body } = await ask("GET", "metrics", { headers: { accept: openMetrics } });
   assert.equal(status, 200);
   const lines = String(body).split("\n");
   assert.deepEqual(lines.slice(-2), ["# EOF", ""]);
@@ -79,6 +82,62 @@ describe("GET /_emulator/metrics", () => {
     assert.equal(
       (await scraped(world)).get('svc_requests_total{service="router",operation="clusters.list",class="2xx"}'),
       1,
+    );
+  });
+
+  const prometheus2 =
+    "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+  const prometheus3 =
+    "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
+  for (const [who, accept, type] of [
+    ["Prometheus 2", prometheus2, openMetrics],
+    ["Prometheus 3", prometheus3, openMetrics],
+    ["whoever names OpenMetrics in no version", "application/openmetrics-text", openMetrics],
+    [
+      "whoever writes it otherwise",
+      'APPLICATION/OpenMetrics-Text ; Version="1.0.0" ; Q=0.5, text/plain;q=0.4',
+      openMetrics,
+    ],
+    ["whoever takes both alike", "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0", openMetrics],
+    ["whoever takes all but the text", "text/*;q=0,application/*", openMetrics],
+    ["VictoriaMetrics", "text/plain;version=0.0.4;q=1,*/*;q=0.1", plainText],
+    [
+      "whoever would rather have the text",
+      "application/openmetrics-text;q=0.3,text/plain;version=0.0.4;q=0.7",
+      plainText,
+    ],
+    ["whoever wants no OpenMetrics", "application/openmetrics-text;q=0,*/*", plainText],
+    ["whoever reads another version of it", "application/openmetrics-text;version=0.0.1,text/plain;q=0.5", plainText],
+    ["curl", "*/*", plainText],
+    ["a browser", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", plainText],
+    ["whoever has a header that is none", ";;q=,,/", plainText],
+    ["whoever wants neither", "application/json", plainText],
+  ] as const) {
+    it(`answers ${who} with ${type.split(";", 1)[0]}`, async (t) => {
+      const { status, headers, body } = await (await emulator(t)).ask("GET", "metrics", { headers: { accept } });
+      assert.deepEqual([status, headers.get("content-type"), headers.get("vary")], [200, type, "accept"]);
+      assert.equal(String(body).endsWith("\n# EOF\n"), type === openMetrics);
+    });
+  }
+
+  it("says the same in both, of counters under the name of their samples where the text has no other", async (t) => {
+    const { ask } = await emulator(t);
+    const lines = async (accept: string) =>
+      String((await ask("GET", "metrics", { headers: { accept } })).body)
+        .split("\n")
+        .map((line) => (line.startsWith("#") ? line : line.slice(0, line.lastIndexOf(" "))));
+    // What counts requests begins with the first one.
+    await lines(plainText);
+    const counters = new Set(["svc_requests", "svc_delivery_attempts", "svc_delivery_outcomes", "process_cpu_seconds"]);
+    for (const what of ["active", "idle"]) counters.add(`nodejs_eventloop_${what}_seconds`);
+    const asText = (line: string) => {
+      const [hash, keyword, name = "", ...rest] = line.split(" ");
+      return hash === "#" && counters.has(name) ? [hash, keyword, `${name}_total`, ...rest].join(" ") : line;
+    };
+    const open = await lines(openMetrics);
+    assert.deepEqual(
+      await lines(plainText),
+      open.filter((line) => !line.startsWith("# UNIT ") && line !== "# EOF").map(asText),
     );
   });
 

@@ -15,6 +15,21 @@ describe("balancers and monitors", () => {
     assert.equal(read(await talk(routerUrl, [named])).status, 403);
   });
 
+  it("may probe by OPTIONS, as HAProxy does where no method is told it, but find no way round from another site", async (t) => {
+    const { routerUrl } = await emulator(t);
+    const probe = async (lines: string) => {
+      const { status, body } = read(await talk(routerUrl, [`${lines}\r\n\r\n`]));
+      return [status, body.startsWith('{"instance_id":')];
+    };
+    assert.deepEqual(await probe("OPTIONS /_emulator/ready HTTP/1.0"), [200, true]);
+    assert.deepEqual(await probe("OPTIONS /_emulator/live HTTP/1.0"), [200, true]);
+    const named = "HTTP/1.1\r\nconnection: close\r\nhost: localhost";
+    assert.deepEqual(await probe(`OPTIONS /_emulator/ready ${named}`), [200, true]);
+    assert.deepEqual(await probe(`OPTIONS /_emulator/requests ${named}`), [401, false]);
+    assert.deepEqual(await probe(`OPTIONS /_emulator/ready ${named}\r\norigin: https://evil.example`), [403, false]);
+    assert.deepEqual(await probe("OPTIONS / HTTP/1.0"), [403, false]);
+  });
+
   it("may ask for heads alone of whatever the control plane lets them read", async (t) => {
     const { routerUrl, token } = await emulator(t);
     const head = async (path: string, headers: Record<string, string> = {}) => {

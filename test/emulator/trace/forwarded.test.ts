@@ -43,6 +43,16 @@ describe("a request that the router sends on", () => {
     assert.deepEqual(await nodesOf(on, "request:1"), nodes);
   });
 
+  it("carries its trace as it came, with what other tracing systems added: the router has no place in it", async (t) => {
+    const outside = await routed(t);
+    const tracing = { traceparent, tracestate: "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", baggage: "tenant=7" };
+    await outside.router("GET", "/api/v1/anything", { headers: tracing });
+    for (const { received } of [outside.eu, outside.us]) {
+      const { traceparent, tracestate, baggage } = received[0]!.headers;
+      assert.deepEqual({ traceparent, tracestate, baggage }, tracing);
+    }
+  });
+
   it("is told to no cluster of others, and to nobody who looks into an inbox", async (t) => {
     const outside = await routed(t);
     await outside.router("GET", "/api/v1/anything", { headers: { "x-svc-link": "mine" } });

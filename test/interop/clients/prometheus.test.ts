@@ -13,23 +13,28 @@ const made = await pythonPackages("prometheus-client==0.22.1");
 interface Family {
   readonly type: string;
   readonly unit: string;
+  readonly help: string;
   readonly samples: readonly (readonly [name: string, labels: Record<string, string>, value: number])[];
 }
 
-it("Prometheus' own library reads the metrics of an emulator", { skip: made.missing }, async (t) => {
+type Read = Readonly<Record<string, Family>>;
+
+it("Prometheus' own library reads the metrics of an emulator, in both texts", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t, { autoSignMs: 600_000 });
   await eventful(t, world);
-  const { status, headers, body } = await world.ask("GET", "metrics");
-  assert.deepEqual(
-    [status, headers.get("content-type")],
-    [200, "application/openmetrics-text; version=1.0.0; charset=utf-8"],
-  );
+  // Of scrapes, too, something is counted in both texts.
+  await world.ask("GET", "metrics");
   const cwd = await temporaryFolder(t);
-  await writeFile(join(cwd, "metrics"), String(body));
+  const accepted = { openmetrics: "application/openmetrics-text; version=1.0.0", text: "text/plain; version=0.0.4" };
+  for (const [name, accept] of Object.entries(accepted)) {
+    const { status, headers, body } = await world.ask("GET", "metrics", { headers: { accept } });
+    assert.deepEqual([status, headers.get("content-type")], [200, `${accept}; charset=utf-8`]);
+    await writeFile(join(cwd, name), String(body));
+  }
   const program = new URL("./prometheus/read.py", import.meta.url).pathname;
-  const read = (await told(join(made.folder, "bin/python"), [program, "metrics"], { cwd })) as Record<string, Family>;
-  const { svc_requests, svc_request_duration_seconds: durations } = read;
+  const read = (await told(join(made.folder, "bin/python"), [program], { cwd })) as Record<keyof typeof accepted, Read>;
+  const { svc_requests, svc_request_duration_seconds: durations } = read.openmetrics;
   assert.deepEqual([svc_requests?.type, durations?.type, durations?.unit], ["counter", "histogram", "seconds"]);
   const sum = (name: string, family: Family | undefined, service: string) =>
     (family?.samples ?? [])
@@ -40,4 +45,12 @@ it("Prometheus' own library reads the metrics of an emulator", { skip: made.miss
     assert.equal(counted, sum("svc_request_duration_seconds_count", durations, service), service);
   }
   assert.notEqual(sum("svc_requests_total", svc_requests, "contracts"), 0);
+  assert.deepEqual(outlined(read.text), outlined(read.openmetrics));
 });
+
+/** All but units, which the text has not, and values, which time changes. */
+const outlined = (families: Read) =>
+  Object.entries(families).map(([name, { type, help, samples }]) => ({
+    ...{ name, type, help },
+    samples: samples.map(([sample, labels]) => [sample, labels]),
+  }));

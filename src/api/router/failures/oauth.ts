@@ -91,4 +91,12 @@ export const oauthFailures = {
     says: "Invalid access token",
     headers: () => ({ "www-authenticate": 'Bearer error="invalid_token"' }),
   }),
+  "refused-token": oauth({
+    status: 401,
+    when: "the cluster finds the access token altered, expired, or of somebody who is gone",
+    basis: "public",
+    error: "invalid_token",
+    says: "The access token is altered, expired, or of somebody who is gone",
+    headers: () => ({ "www-authenticate": 'Bearer error="invalid_token"' }),
+  }),
 };

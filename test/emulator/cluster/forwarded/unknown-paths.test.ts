@@ -92,4 +92,33 @@ describe("a path that a cluster does not know", () => {
       [404, 200, 200, 200, 200, 200],
     );
   });
+
+  it("is looked at as it reads: an escaped slash divides, and what else is escaped is what it stands for", async (t) => {
+    const on = await emulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
+    const redirect = "/router/v1/oauth2.0/external";
+    const echo = (path: string) => ({ cluster_id: "eu-1", method: "GET", path });
+    const divided = await on.router("GET", `${redirect}/a%2Fb/redirect`);
+    assert.deepEqual(plain(divided), { status: 200, body: echo(`${redirect}/a%2Fb/redirect`) });
+    assert.equal(divided.headers.get("x-svc-matched"), "catch-all");
+    const send = sender(on.clusters[0]!.url);
+    for (const [path, status, body] of [
+      ["/api%2Fv2.1/public/nowhere", 404, { detail: "Not found." }],
+      ["/%72outer/v1/oauth2.0/external/ProviderA/redirect", 200, {}],
+      ["/scripted/%C3%A4%20b", 200, { plain: true }],
+      ["/scripted/%c3%a4+c", 200, { escaped: true }],
+      ["/100%/x", 200, echo("/100%/x")],
+    ] as const) {
+      assert.deepEqual(plain(await send("GET", path)), { status, body }, path);
+    }
+    const { status, body } = await on.router("GET", "/.well-known/oauth%2Dauthorization-server");
+    assert.deepEqual([status, (body as { issuer: string }).issuer], [200, on.routerUrl]);
+    const page = await send("GET", "/contracts/T%2D1");
+    assert.deepEqual([page.status, /There is no T-1 here/.test(String(page.body))], [404, true]);
+  });
 });
+
+/** Paths of a seed, plain and escaped. */
+const answers = [
+  { method: "GET", path: "/scripted/ä b", status: 200, body: { plain: true } },
+  { method: "GET", path: "/scripted/%C3%A4+c", status: 200, body: { escaped: true } },
+];

@@ -26,19 +26,34 @@ export interface Histogram {
   readonly sum: number;
 }
 
-/** The text of an exposition (OpenMetrics 1.0.0). */
-export const openMetrics = (families: readonly Family[]): string => `${families.flatMap(linesOf).join("\n")}\n# EOF\n`;
+/** OpenMetrics 1.0.0. */
+export const openMetrics = (families: readonly Family[]): string =>
+  `${families.flatMap(openMetricsLines).join("\n")}\n# EOF\n`;
 
-function linesOf(family: Family): string[] {
+/** Prometheus' text format 0.0.4: it knows no units and no end, and a family by the very name of its samples. */
+export const plainText = (families: readonly Family[]): string => `${families.flatMap(plainLines).join("\n")}\n`;
+
+function openMetricsLines(family: Family): string[] {
   const { name, help, type, unit } = family;
   return [
     `# TYPE ${name} ${type}`,
     ...(unit === undefined ? [] : [`# UNIT ${name} ${unit}`]),
-    `# HELP ${name} ${escaped(help)}`,
-    ...(family.type === "histogram"
-      ? family.histograms.flatMap((one) => histogramLines(name, one))
-      : family.samples.map(({ labels, value }) => line(type === "counter" ? `${name}_total` : name, labels, value))),
+    `# HELP ${name} ${quoted(help)}`,
+    ...sampleLines(family),
   ];
+}
+
+function plainLines(family: Family): string[] {
+  const name = family.type === "counter" ? totalOf(family) : family.name;
+  return [`# TYPE ${name} ${family.type}`, `# HELP ${name} ${escaped(family.help)}`, ...sampleLines(family)];
+}
+
+const totalOf = ({ name }: Family): string => `${name}_total`;
+
+function sampleLines(family: Family): string[] {
+  if (family.type === "histogram") return family.histograms.flatMap((one) => histogramLines(family.name, one));
+  const name = family.type === "counter" ? totalOf(family) : family.name;
+  return family.samples.map(({ labels, value }) => line(name, labels, value));
 }
 
 function histogramLines(name: string, { labels, bounds, counts, sum }: Histogram): string[] {
@@ -53,11 +68,13 @@ function histogramLines(name: string, { labels, bounds, counts, sum }: Histogram
 const line = (name: string, labels: Labels = {}, value: number): string => `${name}${braced(labels)} ${value}`;
 
 function braced(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${quoted(value)}"`);
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+
+const quoted = (text: string): string => escaped(text).replaceAll('"', '\\"');
 
 /** Bounds are floating-point numbers, and are to look so. */
 const decimal = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : String(bound));

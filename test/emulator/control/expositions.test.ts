@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Family, openMetrics, plainText } from "../../../emulator/control/metrics/expositions.ts";
+
+const families: readonly Family[] = [
+  {
+    name: "svc_requests",
+    type: "counter",
+    help: 'Requests, "all" of them;\nC:\\svc',
+    samples: [{ labels: { service: 'a "b"\n\\c', class: "2xx" }, value: 3 }],
+  },
+  { name: "process_cpu_seconds", type: "counter", unit: "seconds", help: "Time.", samples: [{ value: 0.25 }] },
+  { name: "svc_clock_speed", type: "gauge", help: "Speed.", samples: [{ value: 1 }] },
+  {
+    name: "svc_request_duration_seconds",
+    type: "histogram",
+    unit: "seconds",
+    help: "How long.",
+    histograms: [{ labels: { service: "router" }, bounds: [0.5, 1], counts: [2, 1, 1], sum: 4.5 }],
+  },
+];
+
+describe("expositions", () => {
+  it("are OpenMetrics: the unit is told, and where they end", () => {
+    assert.equal(
+      openMetrics(families),
+      `# TYPE svc_requests counter
+# HELP svc_requests Requests, \\"all\\" of them;\\nC:\\\\svc
+svc_requests_total{service="a \\"b\\"\\n\\\\c",class="2xx"} 3
+# TYPE process_cpu_seconds counter
+# UNIT process_cpu_seconds seconds
+# HELP process_cpu_seconds Time.
+process_cpu_seconds_total 0.25
+# TYPE svc_clock_speed gauge
+# HELP svc_clock_speed Speed.
+svc_clock_speed 1
+# TYPE svc_request_duration_seconds histogram
+# UNIT svc_request_duration_seconds seconds
+# HELP svc_request_duration_seconds How long.
+svc_request_duration_seconds_bucket{service="router",le="0.5"} 2
+svc_request_duration_seconds_bucket{service="router",le="1.0"} 3
+svc_request_duration_seconds_bucket{service="router",le="+Inf"} 4
+svc_request_duration_seconds_count{service="router"} 4
+svc_request_duration_seconds_sum{service="router"} 4.5
+# EOF
+`,
+    );
+  });
+
+  it("are the text of before: counters have the name of their samples, and a quote in help stands as it is", () => {
+    assert.equal(
+      plainText(families),
+      `# TYPE svc_requests_total counter
+# HELP svc_requests_total Requests, "all" of them;\\nC:\\\\svc
+svc_requests_total{service="a \\"b\\"\\n\\\\c",class="2xx"} 3
+# TYPE process_cpu_seconds_total counter
+# HELP process_cpu_seconds_total Time.
+process_cpu_seconds_total 0.25
+# TYPE svc_clock_speed gauge
+# HELP svc_clock_speed Speed.
+svc_clock_speed 1
+# TYPE svc_request_duration_seconds histogram
+# HELP svc_request_duration_seconds How long.
+svc_request_duration_seconds_bucket{service="router",le="0.5"} 2
+svc_request_duration_seconds_bucket{service="router",le="1.0"} 3
+svc_request_duration_seconds_bucket{service="router",le="+Inf"} 4
+svc_request_duration_seconds_count{service="router"} 4
+svc_request_duration_seconds_sum{service="router"} 4.5
+`,
+    );
+  });
+});

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { it } from "node:test";
+import { emulator } from "../../support/emulator.ts";
+import { pythonPackages } from "../../support/foreign/installed.ts";
+import { environmentOf, workshop } from "../../support/foreign/journey.ts";
+import { told } from "../../support/foreign/program.ts";
+import { hardName } from "../../support/foreign/sign-in.ts";
+
+const made = await pythonPackages("aiohttp==3.14.5", "yarl==1.25.1");
+
+/** Names with the characters that its yarl may spell otherwise than we do, and the names under which they are kept. */
+const names: readonly (readonly [given: string, kept: string])[] = [
+  ["plain.txt", "plain.txt"],
+  ["two words.txt", "two words.txt"],
+  ["a+b c.txt", "a+b c.txt"],
+  ["100%.txt", "100%.txt"],
+  ["a%2Fb.txt", "a%2Fb.txt"],
+  ["a%252Fb%20c.txt", "a%252Fb%20c.txt"],
+  ["(draft) 'final' *.txt", "(draft) 'final' _.txt"],
+  ["a!b~c$d&e,f;g=h@i.txt", "a!b~c$d&e,f;g=h@i.txt"],
+  ["a#b?c=d.txt", "a#b_c=d.txt"],
+  ["[1]{2}^`|.txt", "[1]{2}^`_.txt"],
+  ["Pläne – 契約 🖋.txt", "Pläne – 契約 🖋.txt"],
+  ["e\u0301.txt", "é.txt"],
+  [hardName, hardName],
+];
+
+it("aiohttp uploads and downloads by signed URLs, which its yarl spells anew", { skip: made.missing }, async (t) => {
+  if (made.missing !== undefined) return;
+  const world = await emulator(t);
+  const cwd = await workshop(t, world, import.meta.url, "aiohttp/client.py");
+  const argv = ["client.py", JSON.stringify(names.map(([given]) => given))];
+  const expected = names.map(([given, kept]) => [200, `The bytes of ${given}`, kept]);
+  assert.deepEqual(await told(join(made.folder, "bin/python"), argv, { cwd, env: environmentOf(world) }), {
+    "as text": expected,
+    "as it stands": expected,
+  });
+});

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { it, type TestContext } from "node:test";
+import { Agent, request } from "undici";
+import { request as contract } from "../support/contracts.ts";
+import { emulator, plain } from "../support/emulator.ts";
+import { eventsIn } from "../support/event-stream.ts";
+import { works } from "../support/foreign/program.ts";
+import { routed } from "../support/routed.ts";
+import { temporaryFolder } from "../support/store.ts";
+
+const skip = (await works("haproxy", "-v")) ? false : "needs haproxy";
+
+const tls = new URL("../../fixtures/tls/", import.meta.url).pathname;
+
+/** A server behind it, and the lines that say how it is probed. */
+interface Behind {
+  readonly url: string;
+  /** Where it is probed, if that is not where it listens. */
+  readonly probedAt?: string;
+  readonly probe: string;
+}
+
+/**
+ * HAProxy with TLS before a name for each server. Gives the socket that it listens on, which takes nobody's port, and
+ * what the first probe of each came to.
+ */
+async function haproxy(t: TestContext, behind: Readonly<Record<string, Behind>>) {
+  const folder = await temporaryFolder(t);
+  const socket = join(folder, "socket");
+  const pem = await Promise.all(["cert", "key"].map((part) => readFile(`${tls}service.${part}.pem`, "utf8")));
+  await writeFile(join(folder, "service.pem"), pem.join(""));
+  const all = Object.entries(behind);
+  const backends = all.map(([name, { url, probedAt = url, probe }]) => {
+    const { hostname, port } = new URL(url);
+    return `backend ${name}
+      ${probe}
+      server ${name} ${hostname}:${port} check port ${new URL(probedAt).port} inter 100ms fall 1 rise 1`;
+  });
+  const configuration = `global
+      log stdout format raw local0
+    defaults
+      mode http
+      log global
+      option log-health-checks
+      timeout connect 10s
+      timeout client 60s
+      timeout server 60s
+    frontend all
+      bind unix@${socket} ssl crt ${folder}/service.pem alpn http/1.1
+      option forwardfor
+      http-request set-header X-Forwarded-Host %[req.hdr(host)]
+      http-request set-header X-Forwarded-Proto https
+      use_backend %[req.hdr(host)]
+    ${backends.join("\n")}
+`;
+  await writeFile(join(folder, "haproxy.cfg"), configuration);
+  const child = spawn("haproxy", ["-db", "-f", join(folder, "haproxy.cfg")], { stdio: ["ignore", "pipe", "pipe"] });
+  const gone = once(child, "exit");
+  t.after(async () => {
+    child.kill("SIGTERM");
+    await gone;
+  });
+  let errors = "";
+  child.stderr.on("data", (piece) => {
+    errors += piece;
+  });
+  const probes: Record<string, string> = {};
+  for await (const line of createInterface(child.stdout)) {
+    const [, name, reason] =
+      /^Health check for server [^/]+\/(\S+) .*reason: (.*?), (?:info|check duration)/.exec(line) ?? [];
+    if (name !== undefined) probes[name] ??= reason!;
+    if (Object.keys(probes).length === all.length) return { socketPath: socket, probes };
+  }
+  throw new Error(`haproxy ended: ${errors}`);
+}
+
+/** As somebody elsewhere, for whom all names lead to it. */
+function sender(t: TestContext, socketPath: string) {
+  const dispatcher = new Agent({ connect: { rejectUnauthorized: false, socketPath } });
+  t.after(() => dispatcher.close());
+  type Sent = { readonly body?: object | string | null; readonly headers?: Readonly<Record<string, string>> };
+  const stream = (method: string, url: string, { body, headers = {} }: Sent = {}) => {
+    const isDocument = typeof body === "object" && !(body !== null && Symbol.asyncIterator in body);
+    return request(url, {
+      ...{ method, dispatcher },
+      ...(body === undefined ? {} : { body: (isDocument ? JSON.stringify(body) : body) as string }),
+      headers: { ...(isDocument && { "content-type": "application/json" }), ...headers },
+    });
+  };
+  const send = async (method: string, url: string, sent?: Sent) => {
+    const answer = await stream(method, url, sent);
+    const text = await answer.body.text();
+    return { status: answer.statusCode, text, body: (text.startsWith("{") ? JSON.parse(text) : {}) as never };
+  };
+  return { stream, send };
+}
+
+it("HAProxy probes an emulator in each way that it has, and says why one without a path does not do", {
+  skip,
+}, async (t) => {
+  const { routerUrl: url, clusters } = await emulator(t);
+  const { probes } = await haproxy(t, {
+    path: { url, probe: "option httpchk /_emulator/ready" },
+    get: { url, probe: "option httpchk GET /_emulator/ready" },
+    head: { url, probe: "option httpchk HEAD /_emulator/live" },
+    host: {
+      url,
+      probe: "option httpchk\n http-check send meth GET uri /_emulator/ready ver HTTP/1.1 hdr Host localhost",
+    },
+    cluster: { url: clusters[0]!.url, probedAt: url, probe: "option httpchk GET /_emulator/ready" },
+    connection: { url: clusters[0]!.url, probe: "" },
+    bare: { url, probe: "option httpchk" },
+  });
+  assert.deepEqual(probes, {
+    ...Object.fromEntries(
+      ["path", "get", "head", "host", "cluster"].map((name) => [name, "Layer7 check passed, code: 200"]),
+    ),
+    connection: "Layer4 check passed",
+    // A page of another site must not reach what is not a probe (DECISIONS.md, P22).
+    bare: "Layer7 wrong status, code: 403",
+  });
+});
+
+const probe = "option httpchk GET /_emulator/ready";
+const at = { router: "https://sandbox.example", cluster: "https://eu-1.sandbox.example" };
+
+it("HAProxy with TLS stands before router and clusters, for look-ups, pages, files and the stream of events", {
+  skip,
+}, async (t) => {
+  const world = await emulator(t, {
+    publicUrl: at.router,
+    clusterUrls: { "eu-1": at.cluster },
+    trustedProxies: ["127.0.0.1"],
+  });
+  const { routerUrl, clusters, token } = world;
+  const { socketPath } = await haproxy(t, {
+    "sandbox.example": { url: routerUrl, probe },
+    "eu-1.sandbox.example": { url: clusters[0]!.url, probedAt: routerUrl, probe },
+  });
+  const { send, stream } = sender(t, socketPath);
+  const key = { "client-id": clusters[0]!.clientId!, "client-secret": clusters[0]!.clientSecret! };
+  const authorization = `Bearer ${token}`;
+
+  const events = await stream("GET", `${at.router}/_emulator/events`, {
+    headers: { authorization, accept: "text/event-stream" },
+  });
+  assert.deepEqual([events.statusCode, events.headers["content-type"]], [200, "text/event-stream"]);
+  const told = eventsIn(events.body);
+  assert.equal((await told.next()).value?.event, "begin");
+
+  const lookUp = "/router/v1/clusters/";
+  const { status, text } = await send("GET", `${at.router}${lookUp}`);
+  assert.deepEqual({ status, body: JSON.parse(text) }, plain(await world.router("GET", lookUp)));
+
+  const begun = await send("POST", `${at.router}/router/v1/oauth2.0/device/code/`, { body: { client_id: "demo-cli" } });
+  const { verification_uri_complete: page } = begun.body as { verification_uri_complete: string };
+  assert.equal(page.startsWith(`${at.router}/`), true, page);
+  const shown = await send("GET", page);
+  assert.equal(shown.status, 200, shown.text);
+  assert.match(shown.text, /<form/);
+
+  const api = `${at.cluster}/api/v2.1/public`;
+  const upload = { body: { files: [{ filename: "a.txt", content_type: "text/plain" }] }, headers: key };
+  const { files } = (await send("POST", `${api}/workspace/files/uploads/`, upload)).body as {
+    files: { upload_url: string }[];
+  };
+  const put = { body: "hello", headers: { "content-type": "text/plain" } };
+  assert.equal((await send("PUT", files[0]!.upload_url, put)).status, 200);
+
+  const made = await send("POST", `${api}/contracts/`, { body: contract(), headers: key });
+  assert.equal(made.status, 201, made.text);
+  for await (const { event, ref } of told) {
+    if (event !== "contract") continue;
+    assert.equal(ref, "T-1");
+    break;
+  }
+});
+
+it("HAProxy hands a router a webhook in chunks under many headers, which a cluster gets as it was sent", {
+  skip,
+}, async (t) => {
+  const world = await routed(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
+  const { socketPath } = await haproxy(t, { "sandbox.example": { url: world.routerUrl, probe } });
+  await world.map("teams", "us-1", ["T1"]);
+  world.us.answer((_, response) => response.writeHead(202, { "x-answered-by": "us" }).end("taken"));
+  const pieces = ['{ "type":"event_callback","team_id":"T1",', '"text":"caf\\u00e9 é', "x".repeat(100_000), '"}'];
+  async function* inPieces() {
+    for (const piece of pieces) yield Buffer.from(piece);
+  }
+  const many = Object.fromEntries(Array.from({ length: 70 }, (_, i) => [`x-many-${i}`, `${i} `.repeat(20).trim()]));
+  const path = "/router/v1/integrations/chat_a/webhook/event/";
+  const headers = { "content-type": "application/json", ...many, "x-forwarded-for": "198.51.100.7" };
+  const answer = await sender(t, socketPath).stream("POST", `${at.router}${path}`, { body: inPieces(), headers });
+  assert.deepEqual(
+    [answer.statusCode, answer.headers["x-answered-by"], await answer.body.text()],
+    [202, "us", "taken"],
+  );
+  assert.deepEqual(world.eu.received, []);
+  const [got] = world.us.received;
+  assert.equal(got?.body.toString(), pieces.join(""));
+  const kept = Object.entries(got!.headers).filter(([name]) => /^x-(?:many|forwarded)-/.test(name));
+  assert.deepEqual(Object.fromEntries(kept), {
+    ...many,
+    "x-forwarded-for": "198.51.100.7, 127.0.0.1",
+    "x-forwarded-host": "sandbox.example",
+    "x-forwarded-proto": "https",
+  });
+});
