@@ -3,7 +3,7 @@ import type { Cause } from "../store/cause.ts";
 import { StateReplaced, type Store, StoreFailed } from "../store/port.ts";
 import type { Dispatcher, FinishedEntry } from "./dispatcher.ts";
 import { type Entry, endOf, schedule } from "./schedule.ts";
-import type { VirtualClock } from "./virtual-clock.ts";
+import { lastMoment, type VirtualClock } from "./virtual-clock.ts";
 
 /** How far to go; times are virtual milliseconds. `untilIdle`: until nothing waits any more. */
 export type Target =
@@ -41,8 +41,6 @@ export class TooFar extends Error {
     super("Time goes no further than the end of the year 9999");
   }
 }
-
-const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Where one advance must stop although it has not arrived. */
 export interface Caps {
@@ -90,7 +88,7 @@ export async function advance(parts: Parts, from: number, target: Target, cause?
       dispatcher.wake();
       [arrived] = await Promise.all([idle(), written]);
     }
-    if (Number.isFinite(goal) && goal > clock.now()) await clock.jump(goal, cause);
+    if (!("next" in target || "untilIdle" in target) && goal > clock.now()) await clock.jump(goal, cause);
     await dispatcher.idle();
     return await (stopped.aborted && !closing.aborted ? stop("state_replaced") : summary(parts, from, ran));
   } catch (error) {
@@ -104,7 +102,7 @@ export async function advance(parts: Parts, from: number, target: Target, cause?
 }
 
 function goalOf(target: Target, from: number): number {
-  if ("next" in target || "untilIdle" in target) return Number.POSITIVE_INFINITY;
+  if ("next" in target || "untilIdle" in target) return lastMoment;
   const goal = Math.floor("by" in target ? from + target.by : target.to);
   if (!(goal > from)) throw new NotAhead();
   if (goal > lastMoment) throw new TooFar();
@@ -112,11 +110,7 @@ function goalOf(target: Target, from: number): number {
 }
 
 /** The first entry that is due after `now` and not after `last`. */
-export async function firstAfter(
-  store: Store,
-  now: number,
-  last = Number.POSITIVE_INFINITY,
-): Promise<Entry | undefined> {
+export async function firstAfter(store: Store, now: number, last = lastMoment): Promise<Entry | undefined> {
   const [first] = await store.read((view) => view.list(schedule, { by: "turn", from: endOf(now), limit: 1 }));
   return first && first.due <= last ? first : undefined;
 }

@@ -223,9 +223,14 @@ export class VirtualClock implements Clock {
   }
 }
 
+/** After it time stands: no timestamp of a year with five digits can be written. */
+export const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /** The virtual time by what is stored of a clock, while nobody moves it. */
 export const timeIn = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>
-  mode === "real" ? Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed) : manual_now;
+  mode === "real"
+    ? Math.min(lastMoment, Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed))
+    : manual_now;
 
 /** Where time stands still the wall plays no part, and leaves no trace in the state. */
 const aheadOf = (wall: Wall, mode: ClockMode, now: number): number =>

@@ -27,7 +27,7 @@ export class CausedStore implements Store {
     return this.#store.read(work);
   }
 
-  transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause = this.#cause): Promise<T> {
+  transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause: Cause | null = this.#cause) {
     return this.#store.transaction(name, work, cause);
   }
 

@@ -195,9 +195,9 @@ export interface Store {
    * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside
    * another, or one open for more than 2 s of wall time, is rolled back and fails as a bug of the emulator. One that
    * waited while another state took the place of this one, or whose cause is left, fails with StateReplaced. What it
-   * writes says why (`cause`), and the cause's own row is part of it.
+   * writes says why (`cause`), and the cause's own row is part of it; null: nobody asked for it, whoever calls.
    */
-  transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause): Promise<T>;
+  transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T>;
   /**
    * Calls after each commit that touched the collection, once it is durable, and when the store can be written again after
    * it could not. `onlyDeleted`: nothing was done to it but that rows were deleted. `changed` must not throw. Returns the

@@ -61,11 +61,14 @@ export async function showDelivery(
   return logged && { ...logged, requestBody: event?.body ?? "" };
 }
 
-/** Drops every record whose time is over, before the log is looked at. Returns at once when there is none. */
+/**
+ * Drops every record whose time is over, before the log is looked at. Returns at once when there is none. Whoever looks
+ * has not asked for it: it is no step that they could take back.
+ */
 export async function dropExpired(store: Store, now: number): Promise<void> {
   const batch = 500;
   const over = () => store.read((view) => view.count(deliveries, { by: "keep_until", to: now }));
-  while ((await over()) > 0) await store.transaction("deliveries.drop-expired", (tx) => purge(tx, now, batch));
+  while ((await over()) > 0) await store.transaction("deliveries.drop-expired", (tx) => purge(tx, now, batch), null);
 }
 
 /** Plans one attempt outside the schedule, now (DECISIONS.md, C18). Returns its entry. */

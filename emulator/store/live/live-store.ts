@@ -89,7 +89,7 @@ export class LiveStore implements Store {
     }
   }
 
-  async transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause): Promise<T> {
+  async transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T> {
     const epoch = this.#epoch;
     const entering = this.#enterAlone(name);
     if (entering) await entering;
@@ -97,7 +97,7 @@ export class LiveStore implements Store {
       this.#gate.leaveAlone();
       throw new StateReplaced(`${name} waited while another state took the place of the one that it was to change`);
     }
-    const tx = new LiveTransaction(name, this.#state, cause);
+    const tx = new LiveTransaction(name, this.#state, cause ?? undefined);
     let durable: Promise<void> | undefined;
     let result: T;
     try {

@@ -75,6 +75,24 @@ describe("the clock, over the control plane", () => {
     assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T03:04:05.000Z");
   });
 
+  it("clock.advance goes no further than the year 9999 to what comes due, either", async (t) => {
+    const on = await emulator(t);
+    const body = { title: "x", url: "http://127.0.0.1:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
+    await on.api("POST", "/api/v2.1/public/webhooks/", { body });
+    await on.ask("POST", "clock/advance", { body: { to: "9999-12-31T23:59:00Z" } });
+    await on.ask("POST", "activities", { body: { activity: "CONTRACT_CREATED", wait: true } });
+    const end = { from: "9999-12-31T23:59:00.000Z", to: "9999-12-31T23:59:00.000Z", ran: [] };
+    for (const target of [{ next: true }, { until_idle: true }]) {
+      const { next_due: _, ...moved } = (await on.ask("POST", "clock/advance", { body: target })).body as {
+        next_due: string;
+      };
+      assert.deepEqual(moved, { ...end, pending: 1, status: "done" });
+    }
+    await on.ask("POST", "clock", { body: { mode: "real", speed: 1_000_000 } });
+    const { now } = (await on.ask("GET", "clock")).body as { now: string };
+    assert.match(now, /^9999-12-31T23:59:/);
+  });
+
   it("clock.advance refuses to go back (not-ahead)", async (t) => {
     const { ask } = await emulator(t);
     assert.deepEqual(plain(await ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05Z" } })), {

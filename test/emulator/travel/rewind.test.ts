@@ -80,6 +80,20 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(sink.received.length, 6);
   });
 
+  it("counts nobody's look at the log as a step, though what is over is dropped by it", async (t) => {
+    const { on } = await keptAt(place, t);
+    const sink = await receiver(t);
+    await subscribed(on, sink.url);
+    await draft(on.api);
+    await advance(on, { until_idle: true });
+    const there = await exported(on);
+    await advance(on, { by: "P31D" });
+    assert.deepEqual((await on.ask("GET", "deliveries")).body, { items: [], total: 0 });
+    await on.ask("GET", "trace?of=webhook:1");
+    const { undone } = await rewind(on, { steps: 1 });
+    assert.deepEqual([undone, await exported(on)], [1, there]);
+  });
+
   it("to before a request leaves the state that was exported there, and lets the same happen again", async (t) => {
     const { on } = await keptAt(place, t);
     const sink = await receiver(t);
