@@ -137,6 +137,8 @@ export interface Operation {
   readonly role?: ControlRole;
   readonly request: RequestShape;
   readonly responses: Readonly<Record<number, ResponseBody>>;
+  /** How long what it does may take, in ms on the wall clock, where that is longer than clients usually wait. */
+  readonly longestMs?: number;
   /** Beside those that the service declares for all its operations. */
   readonly failures: readonly FailureCode[];
   /** What the cluster whose answer is passed on may refuse with, in words of its own, under a status of `failures`, too. */
@@ -164,7 +166,7 @@ interface Schema {
 type Open<Answer> = Answer extends unknown ? Omit<Answer, "schema"> & Schema : never;
 
 /** What a call needs of an operation. Without schemas its input counts as checked, and its answers are not compared. */
-export interface Callable extends Pick<Operation, "id" | "method" | "path" | "auth"> {
+export interface Callable extends Pick<Operation, "id" | "method" | "path" | "auth" | "longestMs"> {
   readonly service: Pick<Service, "name">;
   readonly request: Omit<RequestShape, "body"> & { readonly body?: (Pick<RequestBody, "kind"> & Schema) | undefined };
   readonly responses: Readonly<Record<number, Open<ResponseBody>>>;

@@ -170,14 +170,15 @@ const mustValidate = ({ needsSchema }: CommandSpec, { positionals, flags }: Inpu
   needsSchema === "all" || needsSchema.some((name) => (positionals[name] ?? flags[name]) !== undefined);
 
 /** The operation without its schemas, which take longer to load than all else that comes before a request. */
-export const outlineOf = ({ operation: id, service, method, path, auth, body, answers }: CommandSpec): Callable => ({
+export const outlineOf = ({ operation: id, service, body, answers, ...spec }: CommandSpec): Callable => ({
   id,
   service: { name: service },
-  method,
-  path,
-  auth,
+  method: spec.method,
+  path: spec.path,
+  auth: spec.auth,
   request: body === undefined ? {} : { body: { kind: body } },
   responses: answers,
+  ...(spec.longestMs !== undefined && { longestMs: spec.longestMs }),
 });
 
 /** The declaration, from the one module that holds it: the registry is not loaded. */

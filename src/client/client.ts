@@ -60,7 +60,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
-const defaults = { retries: 3, maxWaitMs: 60_000, timeoutMs: 30_000 };
+export const defaults = { retries: 3, maxWaitMs: 60_000, timeoutMs: 30_000 };
 
 export function createClient(options: ClientOptions): Client {
   const { baseUrls, credentials = {}, wall = systemWall, observer = {}, transport } = options;
@@ -113,7 +113,8 @@ export function createClient(options: ClientOptions): Client {
     const built = buildRequest(call, baseUrls, credentials, how);
     const request = operation.service.name === "storage" ? built : traced(built);
     const reading = (status: number) => readingOf(operation, status);
-    return readResponse(operation, request, await exchange(request, how, reading), how.onMissed);
+    const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.longestMs;
+    return readResponse(operation, request, await exchange(request, { ...how, timeoutMs }, reading), how.onMissed);
   }
 
   return {

@@ -88,6 +88,7 @@ export interface CommandSpec extends CommandDeclaration {
   readonly body?: "json" | "form" | "jsonOrForm" | "raw" | "stream";
   /** The declared answers by status, without their schemas. */
   readonly answers: Callable["responses"];
+  readonly longestMs?: number;
   /** Kind of the success with the most to show. */
   readonly output: ResponseBody["kind"];
   /**

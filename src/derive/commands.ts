@@ -37,6 +37,7 @@ export function commandOf(operation: Operation, resource: ResourceName): Command
     answers: Object.fromEntries(
       Object.entries(operation.responses).map(([status, answer]) => [status, withoutSchema(answer)]),
     ),
+    ...(operation.longestMs === undefined ? {} : { longestMs: operation.longestMs }),
     output: success.kind,
     needsSchema: needsSchemaOf(operation, flags),
     fields:

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, describe, it } from "node:test";
+import { advanceClock } from "../../src/api/emulator/clock.ts";
+import { resendDelivery } from "../../src/api/emulator/deliveries.ts";
 import { mapClusterEmails } from "../../src/api/router/cluster-emails.ts";
 import { checkHealth } from "../../src/api/router/health.ts";
 import type { Wall } from "../../src/base/clock.ts";
@@ -122,4 +124,40 @@ describe("the client over HTTP", () => {
     await assert.rejects(client.call(checkHealth), (error) => error instanceof ServiceError && error.status === 302);
     assert.equal(requests(), 1);
   });
+});
+
+describe("how long the client waits for an answer", () => {
+  /** What is asked of the transport for each of these calls, which all answer nothing. */
+  async function waits(given: { readonly timeoutMs?: number }): Promise<readonly number[]> {
+    const asked: number[] = [];
+    const client = createClient({
+      baseUrls: { router: "http://router", emulator: "http://emulator" },
+      credentials: { controlToken: "token" },
+      transport: {
+        send: async (_, { timeoutMs }) => {
+          asked.push(timeoutMs);
+          throw new Error("nothing is there");
+        },
+        close: async () => {},
+      },
+      wall: instantly,
+      retries: 0,
+      ...given,
+    });
+    await Promise.allSettled([
+      client.call(checkHealth),
+      client.call(resendDelivery, { params: { id: 1 } }),
+      client.call(advanceClock, { body: { next: true } }),
+    ]);
+    return asked;
+  }
+
+  it("is as long as what it asks for may take, unless somebody says otherwise", async () =>
+    assert.deepEqual(
+      [await waits({}), await waits({ timeoutMs: 500 })],
+      [
+        [30_000, 70_000, 130_000],
+        [500, 500, 500],
+      ],
+    ));
 });

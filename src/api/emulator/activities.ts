@@ -6,6 +6,7 @@ import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
+import { receiversMs } from "./shapes/receivers.ts";
 
 export const fireActivity = operation({
   id: "activities.fire",
@@ -55,6 +56,7 @@ export const fireActivity = operation({
       }),
     ),
   },
+  longestMs: receiversMs,
   failures: ["no-such-contract", "no-contract-yet", "no-such-field", "field-is-there"],
   emits: activities,
   cli: { by: "webhooks trigger" },

@@ -8,6 +8,7 @@ import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 import { contractFilter } from "./shapes/contract-filter.ts";
 import { pageOf, pageQuery } from "./shapes/page.ts";
+import { receiversMs } from "./shapes/receivers.ts";
 
 const ours = assumed("The real service shows its webhook log in its application only.");
 
@@ -170,6 +171,7 @@ export const resendDelivery = operation({
   auth: "control-token",
   request: { params },
   responses: { 200: json(WholeDelivery) },
+  longestMs: receiversMs,
   failures: ["no-such-delivery", "subscription-deleted"],
   cli: { command: "emulator deliveries resend" },
   basis: ours,

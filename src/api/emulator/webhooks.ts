@@ -5,6 +5,7 @@ import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 import { ListedDelivery } from "./deliveries.ts";
+import { receiversMs } from "./shapes/receivers.ts";
 
 const ours = assumed("The real service shows and switches subscriptions in its application only.");
 
@@ -98,6 +99,8 @@ export const resendToWebhook = operation({
       }),
     ),
   },
+  // The last one begins within twenty seconds.
+  longestMs: receiversMs + 20_000,
   failures: ["no-such-webhook"],
   cli: {
     command: "emulator webhooks resend",

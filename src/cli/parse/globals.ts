@@ -53,7 +53,8 @@ export const globalFlags: readonly FlagSpec[] = [
     flag: "timeout",
     type: "text",
     placeholder: "DURATION",
-    description: "Give up on an attempt after this long",
+    description:
+      "Give up on an attempt after this long; longer by itself where deliveries are awaited",
     default: "30s",
   },
   {
@@ -97,7 +98,8 @@ export interface Globals {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;
-  readonly timeoutMs: number;
+  /** Undefined: as clients usually wait, and longer where what is asked for takes longer. */
+  readonly timeoutMs: number | undefined;
   readonly maxAnswerBytes: number | undefined;
   readonly retries: number;
   readonly maxWaitMs: number;
@@ -139,7 +141,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
     quiet: on("quiet"),
     verbose: on("verbose") || on("debug"),
     debug: on("debug"),
-    timeoutMs: checkedDuration(text("timeout") ?? "30s", "--timeout"),
+    timeoutMs: text("timeout") === undefined ? undefined : checkedDuration(text("timeout")!, "--timeout"),
     maxAnswerBytes: text("max-answer") === undefined ? undefined : checkedSize(text("max-answer")!, "--max-answer"),
     retries: Number(values.retries ?? 3),
     maxWaitMs: checkedDuration(text("max-wait") ?? "60s", "--max-wait"),

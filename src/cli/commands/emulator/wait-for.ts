@@ -138,7 +138,7 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
     if (met.reached || Date.parse(now) >= end || host.wall.now() > deadline) return met;
     const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isNear ? due : new Date(end).toISOString() };
-    const { to } = await client.call(advanceClock, { body }, { signal, timeoutMs: 130_000 }).catch(rethrow);
+    const { to } = await client.call(advanceClock, { body }, { signal }).catch(rethrow);
     movedTo = to;
   }
 }

@@ -1,4 +1,5 @@
 import { mayExpectTls } from "../../../base/tls-trouble.ts";
+import { defaults } from "../../../client/client.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import { textOf } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
@@ -40,7 +41,7 @@ export async function openPoster({ globals, host, signal, atEnd }: Context): Pro
       const took = () => Math.round(host.wall.now() - startedAt);
       try {
         const request = { method: "POST", url, headers: headersToSend(headers), body } as const;
-        const response = await transport.send(request, { timeoutMs: globals.timeoutMs, signal });
+        const response = await transport.send(request, { timeoutMs: globals.timeoutMs ?? defaults.timeoutMs, signal });
         const text = await textOf(response.body);
         const type = response.headers["content-type"] ?? "text/plain";
         return { status: response.status, duration_ms: took(), body: text, content_type: type };

@@ -53,8 +53,7 @@ export const webhooksTrigger = command({
     const { signal } = context;
     const client = await context.client("emulator", { file: input.flags.file });
     const body = input.flags.edit ? await editedByHand(usual, client, context) : usual;
-    // Receivers have a minute to answer (DECISIONS.md, C20).
-    const fired = await client.call(fireActivity, { body }, { signal, timeoutMs: 70_000 });
+    const fired = await client.call(fireActivity, { body }, { signal });
     const deliveries = await Promise.all(
       fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
     ).catch((error: unknown) => {
