@@ -51,6 +51,25 @@ describe("what the console shows while things go on", { skip }, () => {
     assert.match(streams.asked[1]!, /\?after=/);
   });
 
+  it("is nothing that is not known yet: of deliveries that are being read it does not say that there are none", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(/\/_emulator\/deliveries\?/, async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.goto(await consoleAddress(world));
+    const track = page.getByRole("region", { name: "Webhook 1: Hooks" });
+    await track.getByText("Reading…").waitFor();
+    assert.equal(await page.getByText(/Nothing was sent yet|Everything arrived|Nothing fails/).count(), 0);
+    release();
+    await track.getByRole("toolbar").waitFor();
+  });
+
   it("is read anew when another state takes the place of the one there was", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);

@@ -37,7 +37,9 @@ const needsNothing = ({ positionals, flags }: CommandDeclaration): boolean =>
 /** Most take a contract's composite id, and some its number. */
 function compositeId(spec: CommandSpec | undefined, { positionals }: Input): string | undefined {
   const given = spec?.path.includes("{composite_id}") ? String(positionals.composite_id) : "";
-  return /^\d+$/.test(given) ? `Contracts are named by their composite ids here: did you mean T-${given}?` : undefined;
+  const [, number] = /^(?:[TH]-)?0*([1-9]\d{0,14})$/i.exec(given) ?? [];
+  if (number === undefined || given === `T-${number}` || given === `H-${number}`) return undefined;
+  return `Contracts are named by their composite ids here: did you mean T-${number}?`;
 }
 
 /** What leads out of a status in which a contract cannot be signed, declined or sent. */

@@ -9,14 +9,14 @@ export class InvalidValue extends Error {
 
 type Bounds = Pick<FlagSpec, "least" | "most">;
 
-/** The value of one word. Throws InvalidValue. */
+/** The value of one word; one of those to choose from may be written in any case. Throws InvalidValue. */
 export function convert(
-  text: string,
+  word: string,
   type: ValueType,
   choices: readonly string[] | undefined,
   bounds: Bounds = {},
 ): unknown {
-  if (choices && !choices.includes(text)) throw new InvalidValue(didYouMean(text, choices));
+  const text = choices ? choiceOf(word, choices) : word;
   switch (type) {
     case "integer":
       if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
@@ -34,6 +34,13 @@ export function convert(
     case "text":
       return text;
   }
+}
+
+function choiceOf(word: string, choices: readonly string[]): string {
+  if (choices.includes(word)) return word;
+  const alike = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
+  if (alike === undefined) throw new InvalidValue(didYouMean(word, choices));
+  return alike;
 }
 
 function within(number: number, { least, most }: Bounds): number {

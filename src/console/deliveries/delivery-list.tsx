@@ -9,7 +9,16 @@ import { inTheOpen, isolated } from "../parts/names.ts";
 import { Newest } from "../parts/newest.tsx";
 import { State } from "../parts/state.tsx";
 import { VirtualTime } from "../parts/time.tsx";
-import { type Delivery, isLost, isToBeSkipped, most, newestFirst, total, webhookOf } from "../state/deliveries.ts";
+import {
+  areRead,
+  type Delivery,
+  isLost,
+  isToBeSkipped,
+  most,
+  newestFirst,
+  total,
+  webhookOf,
+} from "../state/deliveries.ts";
 import { href, route, withPart } from "../state/route.ts";
 import { answerOf } from "./explain.ts";
 import { standingOf } from "./standing.ts";
@@ -71,7 +80,7 @@ export function DeliveryList() {
             label="Deliveries"
             rows={rows}
             filters={filters}
-            areRead={total.value !== undefined}
+            areRead={areRead.value}
             total={part ? undefined : total.value}
             isWhole={isWhole}
             keyOf={({ id }) => id}

@@ -12,6 +12,8 @@ export const deliveries = signal<ReadonlyMap<number, Delivery>>(new Map());
 /** How many the emulator has; undefined until it was asked. */
 export const total = signal<number | undefined>(undefined);
 export const webhooks = signal<readonly Webhook[] | undefined>(undefined);
+/** Whether all that are held were read once: before that, one that is not there may still come. */
+export const areRead = signal(false);
 
 export const newestFirst = computed(() => [...deliveries.value.values()].sort((a, b) => b.id - a.id));
 
@@ -55,7 +57,10 @@ export async function readDeliveries(): Promise<void> {
     found = new Map([...found, ...items.map((item) => [item.id, item] as const)]);
     deliveries.value = found;
     total.value = all;
-    if (items.length < page || found.size >= Math.min(all, most)) return;
+    if (items.length < page || found.size >= Math.min(all, most)) {
+      areRead.value = true;
+      return;
+    }
     ({ items, total: all } = await call("deliveries.list", { query: { limit: page, offset: found.size } }));
     // Those that came meanwhile stand in the signal alone.
     found = new Map([...found, ...deliveries.value]);

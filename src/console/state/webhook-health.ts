@@ -4,7 +4,7 @@ import type { Fault } from "../../api/webhook-health/faults.ts";
 import { deletedHealth, type Health, webhookHealth } from "../../api/webhook-health/health.ts";
 import { call } from "../api/call.ts";
 import { timeOf } from "../format.ts";
-import { deliveries, webhooks } from "./deliveries.ts";
+import { areRead, deliveries, webhooks } from "./deliveries.ts";
 
 /** The scripted trouble there is. */
 export const faults = signal<readonly Fault[]>([]);
@@ -27,11 +27,11 @@ const byWebhook = computed(() => {
 export const deliveriesTo = (id: number): readonly Delivery[] =>
   (byWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
 
-/** What is told of each webhook, by its id; `svc webhooks why` tells the same. */
+/** What is told of each webhook, by its id, once all deliveries are read; `svc webhooks why` tells the same. */
 export const healthByWebhook = computed<ReadonlyMap<number, Health>>(
   () =>
     new Map(
-      (webhooks.value ?? []).map((webhook) => {
+      (areRead.value ? (webhooks.value ?? []) : []).map((webhook) => {
         const facts = { deliveries: byWebhook.value.get(webhook.id) ?? [], faults: faults.value, at: timeOf };
         return [webhook.id, webhookHealth(webhook, facts)];
       }),

@@ -9,7 +9,7 @@ import { isolated } from "../parts/names.ts";
 import { State } from "../parts/state.tsx";
 import { Steps } from "../parts/steps.tsx";
 import type { Outcome } from "../state/act.ts";
-import { newestFirst, planned } from "../state/deliveries.ts";
+import { areRead, newestFirst, planned } from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";
 import { asksFor, deliveriesTo, healthByWebhook, healthOfDeleted } from "../state/webhook-health.ts";
 
@@ -29,6 +29,7 @@ export function Attention({
     const health = healthByWebhook.value.get(webhook.id);
     return health && asksFor(health) ? [{ webhook, health }] : [];
   });
+  if (!areRead.value) return null;
   if (failing.length === 0) return <Calm only={only} />;
   const shown = areAllShown.value ? failing : failing.slice(0, shownAtFirst);
   return (

@@ -8,7 +8,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Name } from "../parts/name.tsx";
 import { isolated } from "../parts/names.ts";
 import { State } from "../parts/state.tsx";
-import type { Webhook } from "../state/deliveries.ts";
+import { areRead, type Webhook } from "../state/deliveries.ts";
 import { go, href, hrefOfPart, withTrace } from "../state/route.ts";
 import { healthByWebhook } from "../state/webhook-health.ts";
 import { destination } from "./arrows.ts";
@@ -72,7 +72,7 @@ export function TrackRow({
         <span class="muted url">{webhook?.url}</span>
       </div>
       {marks.length === 0 ? (
-        <p class="muted nothing">{webhook ? nothingSent(webhook, happened, timeOf) : "nothing was sent"}</p>
+        <p class="muted nothing">{areRead.value ? nothing(webhook, happened) : "Reading…"}</p>
       ) : (
         <div
           class="marks"
@@ -97,6 +97,9 @@ export function TrackRow({
     </section>
   );
 }
+
+const nothing = (webhook: Webhook | undefined, happened: Happened | undefined): string =>
+  webhook ? nothingSent(webhook, happened, timeOf) : "nothing was sent";
 
 function Standing({ webhook }: { readonly webhook: Webhook }) {
   const { status, failure_count: failures } = webhook;

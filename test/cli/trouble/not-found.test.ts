@@ -39,19 +39,20 @@ it("a refusal for a contract's status, or for an id in a body, leads to what hel
 
 it("a number where a composite id is wanted is answered with the composite id", async (t) => {
   const { svc } = await cliEmulator(t);
-  const { exit, err } = await svc("contracts status 2");
-  assert.deepEqual(
-    [exit, err],
-    [
-      5,
-      [
-        "error: The service refused (404): Not found.",
-        "  Contracts are named by their composite ids here: did you mean T-2?",
-        "  try: svc contracts list",
-        "",
-      ].join("\n"),
-    ],
-  );
+  const refused = "error: The service refused (404): Not found.";
+  const meant = "  Contracts are named by their composite ids here: did you mean T-2?";
+  const list = "  try: svc contracts list";
+  const answers = {
+    2: [refused, meant, list, ""],
+    "02": [refused, meant, list, ""],
+    "T-02": [refused, meant, list, ""],
+    0: [refused, list, ""],
+    "99999999999999999999": [refused, list, ""],
+  };
+  for (const [given, lines] of Object.entries(answers)) {
+    const { exit, err } = await svc(`contracts status ${given}`);
+    assert.deepEqual([given, exit, err], [given, 5, lines.join("\n")]);
+  }
 });
 
 it("what does not exist exits 5 in every command, whatever it was to be asked or told", async (t) => {
@@ -60,6 +61,7 @@ it("what does not exist exits 5 in every command, whatever it was to be asked or
     "contracts status T-9",
     "contracts send T-9",
     "contracts send T-9 --wait executed",
+    "contracts send T-9 --wait EXECUTED",
     "webhooks delete 9 --yes",
     "emulator sign T-9",
     "emulator device approve WDJB-MJHT",

@@ -90,6 +90,8 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     for (let made = 1; made <= 12; made += 1) await svc(create(`Hook-${made}`, `${dead}/${made}`));
     await draft(emulator.api);
     await emulator.clock.advance({ by: 1 });
+    // Nothing was sent to it, and nothing failed.
+    await svc(create("Late", dead));
     const counted = async () => ((await emulator.ask("GET", "requests")).body as { total: number }).total;
     const before = await counted();
     const { out, err } = await svc("webhooks why");

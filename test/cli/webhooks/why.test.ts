@@ -221,6 +221,8 @@ describe("svc webhooks why", () => {
       [other.exit, other.err],
       [5, "error: There is no webhook 7, and no delivery of one.\n  try: svc webhooks list\n"],
     );
+    const padded = await svc("webhooks why 01");
+    assert.deepEqual([padded.exit, padded.err.split("\n")[0]], [5, 'error: There is no webhook "01".']);
     const typed = await svc("webhooks why Mien");
     assert.deepEqual(
       [typed.exit, typed.err],

@@ -44,7 +44,7 @@ export async function namedWebhooks(
   if (owner && String(owner.id) !== asked) {
     throw missing(`The workspace "${owner.name}" (${owner.id}) has no webhook.`, undefined);
   }
-  if (/^\d+$/.test(asked)) return undefined;
+  if (/^[1-9]\d{0,14}$/.test(asked)) return undefined;
   throw missing(
     `There is no webhook "${asked}".`,
     near(asked, [

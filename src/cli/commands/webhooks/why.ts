@@ -97,7 +97,8 @@ const rowOf = ({ webhook, health }: Read) => [
 ];
 
 async function noteRest(all: readonly Read[], told: number, { output }: Context): Promise<void> {
-  const failing = all.filter(({ health }) => health.failing).length;
+  // Those that nothing was sent to yet stand in the table alone.
+  const failing = all.filter(({ health }) => health.failing && !health.untouched).length;
   if (output.format === "table" && failing > told && told > 0)
     await output.note(`${failing - told} more that fail, each in full: svc webhooks why ID`);
 }
