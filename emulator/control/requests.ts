@@ -1,4 +1,5 @@
 import type { Operation } from "../../src/api/operation.ts";
+import { operationAt } from "../../src/api/operation-at.ts";
 import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
 import { isoMillis } from "../../src/base/clock.ts";
@@ -68,7 +69,8 @@ async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boole
 /** An entry as the control plane prints it: without secrets. */
 export function requestRecord(entry: LoggedRequest) {
   const { listener, service, operation, method, status, failure, findings } = entry;
-  const isUnknown = (operation === undefined || operation === "catch-all") && !isOwnPage(entry);
+  const isUnknown =
+    (operation === undefined || operation === "catch-all") && !isOwnPage(entry) && !isOfContractApi(entry);
   return {
     id: entry.id,
     at: isoMillis(entry.at),
@@ -97,7 +99,13 @@ export function requestRecord(entry: LoggedRequest) {
 const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
   listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
 
+/** The router passes calls of the contract API on to a cluster, which knows them. */
+const isOfContractApi = ({ listener, method, target }: LoggedRequest): boolean =>
+  listener === "router" && operationAt(contractApi, method, target.split("?", 1)[0]!) !== undefined;
+
 const candidates = (registry as readonly Operation[]).filter(({ id }) => id !== "catch-all");
+
+const contractApi = candidates.filter(({ service }) => service.name === "contracts");
 
 function nearest({ method, target }: LoggedRequest): string | null {
   const found = nearestOperation(method, target.split("?", 1)[0]!, candidates);

@@ -68,6 +68,8 @@ describe("what is told of a webhook", () => {
       ],
       unsent: [1, 2],
     });
+    // One that was sent again has arrived since.
+    assert.match(tell({ ...disabled, failure_count: 0 }, lost).told, / 6 attempts in a row failed, so it is disabled /);
   });
 
   it("is no good news where it was enabled again and nothing has arrived since", () => {

@@ -161,10 +161,12 @@ function outlookOf(webhook: Webhook, { last, unsent, at }: Outlook): string | un
   const { status, failure_count: failures, disabled_at: since, disabled_by: by, forbidden } = webhook;
   const when = since === null ? "" : ` at ${at(since)}${by === null ? "" : `, by ${by}`}`;
   if (status === "DISABLED_BY_USER") return `A person disabled it${when}; what comes due is skipped.`;
-  const row = failures === 1 ? "1 attempt failed" : `${failures} attempts in a row failed`;
   if (status !== "ACTIVE") {
+    // The counter goes on from there: by a resend that arrives, to none.
+    const row = `${Math.max(failures, failuresUntilDisabled)} attempts in a row failed`;
     return `${row}, so it is disabled and what comes due is skipped${when === "" ? "" : `:${when}`}.`;
   }
+  const row = failures === 1 ? "1 attempt failed" : `${failures} attempts in a row failed`;
   if (forbidden !== null) return `Nothing is ever sent to it: ${forbidden}`;
   if (failures > 0) return `${row}; the ${ordinal} disables it.`;
   if (last) return "It was enabled again, and nothing has arrived since.";

@@ -53,8 +53,7 @@ export const globalFlags: readonly FlagSpec[] = [
     flag: "timeout",
     type: "text",
     placeholder: "DURATION",
-    description:
-      "Give up on an attempt after this long; longer by itself where deliveries are awaited",
+    description: "Give up on an attempt after this long; longer by itself where deliveries are awaited",
     default: "30s",
   },
   {

@@ -150,6 +150,23 @@ describe("GET /_emulator/requests", () => {
     });
   });
 
+  it("knows a call of the contract API that the router passes on", async (t) => {
+    const { ask, routerUrl, clusters } = await emulator(t);
+    const { clientId, clientSecret } = clusters[0]!;
+    const headers = { "client-id": clientId!, "client-secret": clientSecret! };
+    for (const path of ["contracts/", "contrcts/"]) await fetch(`${routerUrl}/api/v2.1/public/${path}`, { headers });
+    const { items } = (await ask("GET", "requests?service=router")).body as {
+      items: { target: string; nearest: string | null }[];
+    };
+    assert.deepEqual(
+      items.map(({ target, nearest }) => [target, nearest]),
+      [
+        ["/api/v2.1/public/contracts/", null],
+        ["/api/v2.1/public/contrcts/", "contracts.list GET /api/v2.1/public/contracts/"],
+      ],
+    );
+  });
+
   it("takes what a cluster answers by a page of its own for nothing else", async (t) => {
     const { api, ask, clusters } = await emulator(t);
     await draft(api);
