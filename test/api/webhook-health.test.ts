@@ -211,12 +211,12 @@ describe("an attempt", () => {
     const all = [false, true, false, true].map((resend, i) => attempt({ number: i + 1, resend }));
     assert.deepEqual(
       all.map((one) => turnName(one, all)),
-      ["attempt 1 of 6", "resend 1", "attempt 2 of 6", "resend 2"],
+      ["attempt 1 of 7", "resend 1", "attempt 2 of 7", "resend 2"],
     );
     const faults = [{ effect: "tamper", by: null }, null, { effect: "delay", by: null }, { effect: "drop", by: null }];
     assert.deepEqual(sentOtherwise(all.map((one, i) => ({ ...one, fault: faults[i]! }))), [
       "Resend 2: a scripted fault kept it from being sent: the receiver got nothing.",
-      "Attempt 1 of 6: a scripted fault changed the body after it was signed: the receiver got other bytes than these, which the signature does not fit.",
+      "Attempt 1 of 7: a scripted fault changed the body after it was signed: the receiver got other bytes than these, which the signature does not fit.",
     ]);
   });
 });
