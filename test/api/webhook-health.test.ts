@@ -180,17 +180,26 @@ describe("why nothing was sent to a webhook", () => {
 describe("an attempt", () => {
   const attempt = (change: Partial<Attempt>): Attempt => ({ ...delivery(1, [0]).attempts[0]!, ...change });
 
-  it("that failed says what that means, and what to do, unless a fault did it", () =>
+  it("that failed says what that meant, and what to do, unless a fault did it", () =>
     assert.deepEqual(
-      [429, 410, 302, 500, 422].map((status) => causeOf(attempt({ status })).means),
+      [401, 404, 405, 429, 410, 302, 500, 422].map((status) => causeOf(attempt({ status })).means),
       [
-        "It is asked too much. Its Retry-After is not heeded: the schedule is fixed, each retry 5, 10, 20, 40, 80 and 160 minutes after the one before.",
-        "It says that nothing is there any more; that counts as any other failure, and it is tried again.",
+        "It refused at the last attempt who sends: its check of the signature, or of a header, did not hold.",
+        "Nothing was at that path at the last attempt.",
+        "It took no POST there at the last attempt.",
+        "It was asked too much at the last attempt. Its Retry-After is not heeded: the schedule is fixed, each retry 5, 10, 20, 40, 80 and 160 minutes after the one before.",
+        "It said at the last attempt that nothing is there any more; that counts as any other failure, and it is tried again.",
         "Redirects are not followed.",
         undefined,
         undefined,
       ],
     ));
+
+  it("that found nobody says so of that time alone, for somebody may listen by now", () =>
+    assert.deepEqual(causeOf(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })), {
+      means: "Nobody listened there at the last attempt.",
+      steps: [{ kind: "mend", words: "Start the receiver, unless it runs by now." }],
+    }));
 
   it("that is refused leads to what explains signatures, and to the fault where one signed it wrongly", () => {
     const commands = (change: Partial<Attempt>) => causeOf(attempt(change)).steps.map(({ command }) => command);
