@@ -68,8 +68,8 @@ const shape = {
     z.string().check((context) => {
       const { value } = context;
       if (isHostPattern(value)) return;
-      const meant = hostMeant(value);
-      const message = `"${value}" is no ${hostForms}${meant === undefined ? "" : `. Did you mean ${meant}?`}`;
+      const likely = hostMeant(value);
+      const message = `"${value}" is no ${hostForms}${likely === undefined ? "" : `. Did you mean ${likely}?`}`;
       context.issues.push({ code: "custom", input: value, message });
     }),
   ),

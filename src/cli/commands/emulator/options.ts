@@ -288,8 +288,8 @@ function strictOf(value: string | true | undefined): readonly string[] | undefin
 function allowedReceivers(hosts: readonly string[] | undefined): readonly string[] | undefined {
   const wrong = hosts?.find((one) => !isHostPattern(one));
   if (wrong === undefined) return hosts;
-  const meant = hostMeant(wrong);
-  const hint = meant === undefined ? {} : { hint: `Did you mean ${meant}?` };
+  const likely = hostMeant(wrong);
+  const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
   throw new UsageError(`--webhook-allow takes ${hostForms}, not "${wrong}"`, hint);
 }
 
