@@ -266,7 +266,7 @@ export interface EmulatorOptions {
   readonly chatUpstreamTimeoutMs?: number;
   /** Requests a second per workspace; 0 is no limit. */
   readonly rateLimit?: number;
-  /** Hosts beside loopback that webhooks may be sent to. */
+  /** Hosts beside loopback that webhooks may be sent to: `host`, `host:port` or `*.domain`. */
   readonly webhookAllow?: readonly string[];
   readonly workerTick?: boolean;
   readonly standardWebhooks?: boolean;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { dictionary } from "../../src/api/dictionary.ts";
 import { strictnesses } from "../../src/api/strictnesses.ts";
+import { hostForms, hostMeant, isHostPattern } from "../../src/base/host-name.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { didYouMean } from "../../src/base/suggest.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
@@ -63,7 +64,15 @@ const shape = {
   upstreamTimeoutMs: milliseconds,
   chatUpstreamTimeoutMs: milliseconds,
   rateLimit: z.number().min(0),
-  webhookAllow: z.array(z.string()),
+  webhookAllow: z.array(
+    z.string().check((context) => {
+      const { value } = context;
+      if (isHostPattern(value)) return;
+      const likely = hostMeant(value);
+      const message = `"${value}" is no ${hostForms}${likely === undefined ? "" : `. Did you mean ${likely}?`}`;
+      context.issues.push({ code: "custom", input: value, message });
+    }),
+  ),
   workerTick: z.boolean(),
   standardWebhooks: z.boolean(),
   traceWebhooks: z.boolean(),

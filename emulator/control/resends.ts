@@ -1,9 +1,9 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { succeeded } from "../../src/api/webhook-health/attempts.ts";
-import { isUnsent } from "../../src/api/webhook-health/standing.ts";
+import { isUnsent, waitsForRetry } from "../../src/api/webhook-health/standing.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type Logged, resend, showDelivery } from "../webhooks/log.ts";
-import { subscriptions } from "../webhooks/subscriptions.ts";
+import { type Subscription, subscriptions } from "../webhooks/subscriptions.ts";
 import { listedRecords } from "./deliveries.ts";
 import type { ControlWorld } from "./world.ts";
 
@@ -18,26 +18,36 @@ export async function resendAll(id: number, { store, clock, runner, wall, fail }
   const unsent = await store.read(async (view) => {
     const webhook = (await view.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
     const all = await view.list(deliveries, { by: "webhook", equals: id });
-    return all.filter((row) => isUnsent({ ...row, webhook_status: webhook.status })).sort(oldestFirst);
+    return all.filter((row) => isToSend(row, webhook, clock.now())).sort(oldestFirst);
   });
   const begun = wall.now();
   const made: Logged[] = [];
-  let arrived = 0;
+  let passed = 0;
   for (const { id: number } of unsent.slice(0, mostAtOnce)) {
     if (wall.now() - begun > longestMs) break;
     const asked = await store.transaction("emulator-webhooks.resend", async (tx) => {
-      const delivery = await tx.get(deliveries, number);
-      return delivery && { outcome: runner.outcomeOf(resend(tx, delivery, clock.now()).id) };
+      const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(subscriptions, id)];
+      // What the schedule sent meanwhile is not sent twice.
+      if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
+      return { outcome: runner.outcomeOf(resend(tx, delivery, clock.now()).id) };
     });
-    await asked?.outcome;
+    if (!asked) {
+      passed += 1;
+      continue;
+    }
+    await asked.outcome;
     const logged = await store.read((view) => showDelivery(view, number));
     if (!logged) continue;
     made.push(logged);
     const last = logged.attempts.at(-1);
     if (!last?.resend || !succeeded(last)) break;
-    arrived += 1;
+    passed += 1;
   }
-  return { items: await store.read((view) => listedRecords(view, made)), left: unsent.length - arrived };
+  return { items: await store.read((view) => listedRecords(view, made)), left: unsent.length - passed };
 }
+
+/** All that has not arrived, but what the schedule sends for the first time, now, or already. */
+const isToSend = (row: Delivery, { status }: Subscription, now: number): boolean =>
+  isUnsent({ ...row, webhook_status: status }) || waitsForRetry(row, now);
 
 const oldestFirst = (a: Delivery, b: Delivery): number => a.created_at - b.created_at || a.id - b.id;

@@ -16,7 +16,7 @@ export interface Settings {
   readonly chatUpstreamTimeoutMs: number;
   /** Requests a second per workspace on the wall clock; 0 is no limit (DECISIONS.md, C4). */
   readonly rateLimit: number;
-  /** Hosts beside loopback that webhooks may be sent to. */
+  /** Hosts beside loopback that webhooks may be sent to: `host`, `host:port` or `*.domain`. */
   readonly webhookAllow: readonly string[];
   /** Round attempts up to the next whole minute, as the real retry worker does (DECISIONS.md, C19). */
   readonly workerTick: boolean;

@@ -3,6 +3,9 @@ const minute = 60_000;
 /** After the first failed attempt, after the second, and so on, in milliseconds (the specification, Limits). */
 export const retryDelaysMs: readonly number[] = [5, 10, 20, 40, 80, 160].map((minutes) => minutes * minute);
 
+/** Of the schedule, for each delivery: the first one, and a retry after each delay. */
+export const mostAttempts = retryDelaysMs.length + 1;
+
 /** So many attempts without 2xx in a row disable a subscription. */
 export const failuresUntilDisabled = 6;
 

@@ -1,2 +1,31 @@
 /** The host that a URL names, as a person would write it to allow it; `HOST` where the URL cannot be read. */
 export const hostIn = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "HOST");
+
+export const hostForms = "host, host:port or *.domain";
+
+/** Whether it can be the host of a URL, as `new URL` writes it: `host`, `host:port` or `*.domain`. */
+export function isHostPattern(text: string): boolean {
+  const wanted = text.toLowerCase();
+  if (wanted.startsWith("*.")) return isName(wanted.slice(2));
+  if (isCanonical(`[${wanted}]`)) return true;
+  const [, host, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(wanted) ?? [];
+  if (host === undefined || (port !== undefined && !isPort(port))) return false;
+  return host.startsWith("[") ? isCanonical(host) : isName(host);
+}
+
+/** The pattern that was probably meant by what is none; undefined: nobody knows. */
+export function hostMeant(text: string): string | undefined {
+  if (/^[\d.:a-f]+\/\d+$/i.test(text)) return undefined;
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  if (!URL.canParse(url)) return undefined;
+  const { host, hostname } = new URL(url);
+  return [host, hostname, hostname.replace(/\.$/, ""), `*${hostname}`].find(isHostPattern);
+}
+
+/** Without an empty label: a URL may hold one, and no name does. */
+const isName = (host: string): boolean => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(host) && isCanonical(host);
+
+const isCanonical = (host: string): boolean =>
+  URL.canParse(`http://${host}`) && new URL(`http://${host}`).hostname === host;
+
+const isPort = (digits: string): boolean => Number(digits) > 0 && Number(digits) < 65_536 && !digits.startsWith("0");

@@ -182,17 +182,26 @@ describe("why nothing was sent to a webhook", () => {
 describe("an attempt", () => {
   const attempt = (change: Partial<Attempt>): Attempt => ({ ...delivery(1, [0]).attempts[0]!, ...change });
 
-  it("that failed says what that means, and what to do, unless a fault did it", () =>
+  it("that failed says what that meant, and what to do, unless a fault did it", () =>
     assert.deepEqual(
-      [429, 410, 302, 500, 422].map((status) => causeOf(attempt({ status })).means),
+      [401, 404, 405, 429, 410, 302, 500, 422].map((status) => causeOf(attempt({ status })).means),
       [
-        "It is asked too much. Its Retry-After is not heeded: the schedule is fixed, each retry 5, 10, 20, 40, 80 and 160 minutes after the one before.",
-        "It says that nothing is there any more; that counts as any other failure, and it is tried again.",
+        "It refused at the last attempt who sends: its check of the signature, or of a header, did not hold.",
+        "Nothing was at that path at the last attempt.",
+        "It took no POST there at the last attempt.",
+        "It was asked too much at the last attempt. Its Retry-After is not heeded: the schedule is fixed, each retry 5, 10, 20, 40, 80 and 160 minutes after the one before.",
+        "It said at the last attempt that nothing is there any more; that counts as any other failure, and it is tried again.",
         "Redirects are not followed.",
         undefined,
         undefined,
       ],
     ));
+
+  it("that found nobody says so of that time alone, for somebody may listen by now", () =>
+    assert.deepEqual(causeOf(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })), {
+      means: "Nobody listened there at the last attempt.",
+      steps: [{ kind: "mend", words: "Start the receiver, unless it runs by now." }],
+    }));
 
   it("that is refused leads to what explains signatures, and to the fault where one signed it wrongly", () => {
     const commands = (change: Partial<Attempt>) => causeOf(attempt(change)).steps.map(({ command }) => command);
@@ -213,12 +222,12 @@ describe("an attempt", () => {
     const all = [false, true, false, true].map((resend, i) => attempt({ number: i + 1, resend }));
     assert.deepEqual(
       all.map((one) => turnName(one, all)),
-      ["attempt 1 of 6", "resend 1", "attempt 2 of 6", "resend 2"],
+      ["attempt 1 of 7", "resend 1", "attempt 2 of 7", "resend 2"],
     );
     const faults = [{ effect: "tamper", by: null }, null, { effect: "delay", by: null }, { effect: "drop", by: null }];
     assert.deepEqual(sentOtherwise(all.map((one, i) => ({ ...one, fault: faults[i]! }))), [
       "Resend 2: a scripted fault kept it from being sent: the receiver got nothing.",
-      "Attempt 1 of 6: a scripted fault changed the body after it was signed: the receiver got other bytes than these, which the signature does not fit.",
+      "Attempt 1 of 7: a scripted fault changed the body after it was signed: the receiver got other bytes than these, which the signature does not fit.",
     ]);
   });
 });

@@ -100,7 +100,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await tabTo(page, "link", /^Timeline.*1 webhook needs attention$/);
     await page.keyboard.press("Enter");
     await page.getByRole("toolbar", { name: "Attempts of Hooks" }).waitFor();
-    await tabTo(page, "button", "Delivery 1: attempt 1 of 6, at once, 503");
+    await tabTo(page, "button", "Delivery 1: attempt 1 of 7, at once, 503");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");

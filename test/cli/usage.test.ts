@@ -137,6 +137,18 @@ describe("a wrong command line", () => {
     }
   });
 
+  for (const [command, rest] of [
+    ["emulator start", ""],
+    ["emulator start --detach", ""],
+    ["emulator exec", " -- true"],
+  ] as const) {
+    it(`names the host that was meant by an address: svc ${command} --webhook-allow`, async () => {
+      const { exit, err } = await runCli(`${command} --webhook-allow https://hooks.example.com/x${rest}`);
+      const error = 'error: --webhook-allow takes host, host:port or *.domain, not "https://hooks.example.com/x"';
+      assert.deepEqual([exit, ...err.split("\n").slice(0, 2)], [2, error, "  Did you mean hooks.example.com?"]);
+    });
+  }
+
   it("says which commands take an option that was given to another one", async () => {
     const told = async (line: string) => (await runCli(line)).err.split("\n").slice(0, 2);
     const error = "error: unknown option '--webhook-allow'";

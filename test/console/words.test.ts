@@ -24,7 +24,7 @@ describe("what the console says of a delivery", () => {
     assert.deepEqual(standingOf(waits), { tone: "warn", words: "retrying" });
     assert.equal(
       explain(waits, webhook()),
-      "The receiver answered 503. Attempt 6 of 6 failed; the next comes 2 h 40 min later, at 08:19:05.",
+      "The receiver answered 503. Attempt 6 of 7 failed; the next comes 2 h 40 min later, at 08:19:05.",
     );
     webhooks.value = undefined;
   });

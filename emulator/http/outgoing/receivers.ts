@@ -77,9 +77,11 @@ const isLocalName = (host: string): boolean => host === "localhost" || host.ends
 
 function isListed(url: URL, { allow }: ReceiverRules): boolean {
   const host = hostOf(url);
+  // `new URL` leaves out the port that a scheme has anyway.
+  const port = url.port || (url.protocol === "https:" ? "443" : "80");
   return allow.some((entry) => {
     const wanted = entry.toLowerCase();
     if (wanted.startsWith("*.")) return host.endsWith(wanted.slice(1));
-    return wanted === host || wanted === url.hostname || wanted === url.host;
+    return wanted === host || wanted === url.hostname || wanted === `${url.hostname}:${port}`;
   });
 }

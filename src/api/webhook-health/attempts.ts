@@ -1,7 +1,7 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import type { listDeliveries } from "../emulator/deliveries.ts";
 import type { ResultOf } from "../operation.ts";
-import { failuresUntilDisabled } from "../webhook-retries.ts";
+import { mostAttempts } from "../webhook-retries.ts";
 
 export type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 export type Attempt = Delivery["attempts"][number];
@@ -14,13 +14,12 @@ export const succeeded = ({ status }: { readonly status: number | null }): boole
 export const scheduledOf = <One extends { readonly resend: boolean }>(attempts: readonly One[]): readonly One[] =>
   attempts.filter(({ resend }) => !resend);
 
-/** `attempt 3 of 6`: six failures in a row disable a webhook, and only one enabled again has a seventh attempt. */
-export const turnOf = (number: number): string =>
-  number <= failuresUntilDisabled ? `attempt ${number} of ${failuresUntilDisabled}` : `attempt ${number}, the last`;
+/** `attempt 3 of 7`: the seventh failure ends a delivery, unless its webhook was disabled before (DECISIONS.md, C19). */
+export const turnOf = (number: number): string => `attempt ${number} of ${mostAttempts}`;
 
 type Numbered = Pick<Attempt, "number" | "resend">;
 
-/** `attempt 3 of 6`, or `resend 1` of one that a person asked for: each is counted by itself. */
+/** `attempt 3 of 7`, or `resend 1` of one that a person asked for: each is counted by itself. */
 export function turnName(attempt: Numbered, all: readonly Numbered[]): string {
   const place = all.filter(({ resend, number }) => resend === attempt.resend && number <= attempt.number).length;
   return attempt.resend ? `resend ${place}` : turnOf(place);
@@ -56,7 +55,7 @@ export function shortTroubleOf(attempt: Pick<Attempt, "status" | "error" | "faul
   return effect === undefined ? brought : `${brought} (fault: ${effect})`;
 }
 
-/** What was not sent as it should have been, in a sentence for each effect: `Attempt 1 of 6 was signed with another key`. */
+/** What was not sent as it should have been, in a sentence for each effect: `Attempt 1 of 7 was signed with another key`. */
 export function sentOtherwise(attempts: readonly Pick<Attempt, "number" | "resend" | "fault">[]): readonly string[] {
   return Object.entries(otherwise).flatMap(([effect, what]) => {
     const hit = attempts.filter(({ fault }) => fault?.effect === effect).map((one) => turnName(one, attempts));

@@ -8,7 +8,7 @@ export interface Step {
   readonly command?: string;
 }
 
-/** What the answer of a receiver, or its silence, means, and what to do about it; nothing where that says itself. */
+/** What the answer of a receiver, or its silence, meant at the last attempt, for it may be otherwise by now; and what to do. */
 export interface Cause {
   readonly means?: string;
   readonly steps: readonly Step[];
@@ -33,7 +33,7 @@ const delays = retryDelaysMs.map((ms) => ms / 60_000);
 const schedule = `${delays.slice(0, -1).join(", ")} and ${delays.at(-1)} minutes after the one before`;
 
 const refused: Cause = {
-  means: "It refuses who sends: its check of the signature, or of a header, does not hold.",
+  means: "It refused at the last attempt who sends: its check of the signature, or of a header, did not hold.",
   steps: [
     mend(
       "Have the receiver keep the body and the headers that it refuses, then see why the signature does not match",
@@ -46,19 +46,20 @@ const refused: Cause = {
 const statuses = new Map<number, Cause>([
   [401, refused],
   [403, refused],
-  [404, { means: "Nothing is at that path.", steps: [mend("Mend its path, or the receiver.")] }],
-  [405, { means: "It takes no POST there.", steps: [mend("Let it take POST.")] }],
+  [404, { means: "Nothing was at that path at the last attempt.", steps: [mend("Mend its path, or the receiver.")] }],
+  [405, { means: "It took no POST there at the last attempt.", steps: [mend("Let it take POST.")] }],
   [
     410,
     {
-      means: "It says that nothing is there any more; that counts as any other failure, and it is tried again.",
+      means:
+        "It said at the last attempt that nothing is there any more; that counts as any other failure, and it is tried again.",
       steps: [mend("Subscribe the address that it has now, or delete the webhook.")],
     },
   ],
   [
     429,
     {
-      means: `It is asked too much. Its Retry-After is not heeded: the schedule is fixed, each retry ${schedule}.`,
+      means: `It was asked too much at the last attempt. Its Retry-After is not heeded: the schedule is fixed, each retry ${schedule}.`,
       steps: [mend("Let the receiver take more at a time.")],
     },
   ],
@@ -88,7 +89,13 @@ const bySilence = new Map<string, Cause>([
     "connect_timeout",
     { steps: [mend("See whether the receiver runs, and whether its address can be reached from here.")] },
   ],
-  ["connection_refused", { means: "Nobody listens there.", steps: [mend("Start the receiver.")] }],
+  [
+    "connection_refused",
+    {
+      means: "Nobody listened there at the last attempt.",
+      steps: [mend("Start the receiver, unless it runs by now.")],
+    },
+  ],
   ["name_not_found", { steps: [mend("Mend the name of the host in its URL.")] }],
   ["tls_error", { steps: [mend("Give the receiver a certificate that is trusted here, or an address with http.")] }],
 ]);

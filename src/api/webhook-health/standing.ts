@@ -6,13 +6,20 @@ interface Undecided {
   readonly webhook_status: string;
 }
 
+/** The same as rows have it: in virtual milliseconds. */
+type Due = Pick<Undecided, "outcome"> & { readonly next_attempt_at: number | null };
+
 /** While its webhook is disabled or deleted, the attempt that it waits for is skipped (DECISIONS.md, C18). */
 export const isToBeSkipped = ({ next_attempt_at: next, webhook_status: status }: Undecided): boolean =>
   next !== null && status !== "ACTIVE";
 
-/** It did not arrive, and does not come by itself: what is sent again by hand. */
+/** It did not arrive, and does not come by itself: it has to be sent again by hand. */
 export const isUnsent = (delivery: Undecided): boolean =>
   delivery.outcome === "failed" || delivery.outcome.startsWith("skipped_") || isToBeSkipped(delivery);
+
+/** Its last attempt failed, and the next one is still to come: neither due now nor under way. */
+export const waitsForRetry = ({ outcome, next_attempt_at: next }: Due, now: number): boolean =>
+  outcome === "retrying" && next !== null && next > now;
 
 /** How a delivery stands, in words that every list and view uses. `attempts`: how many were made, resends included. */
 export function deliveryStanding(delivery: Undecided, attempts: number): string {

@@ -31,7 +31,7 @@ const troubles = new Map([
   ["dropped", "dropped by a fault"],
 ]);
 
-/** `attempt 3 of 6, at +15 min, 503`: the name of its mark. */
+/** `attempt 3 of 7, at +15 min, 503`: the name of its mark. */
 export function nameOf(attempt: Attempt, delivery: Delivery): string {
   const after = Date.parse(attempt.at) - Date.parse(delivery.created_at);
   const at = after < 1_000 ? "at once" : `at +${lengthOf(after)}`;

@@ -9,7 +9,7 @@ import { type Axis, axisOf } from "./axis.ts";
 /** One attempt in its track: made, planned, or what would follow were the planned ones to fail. */
 export interface Mark {
   readonly key: string;
-  /** `attempt 3 of 6, at +15 min, 503` */
+  /** `attempt 3 of 7, at +15 min, 503` */
   readonly name: string;
   readonly delivery: number;
   readonly webhook: number;

@@ -83,6 +83,34 @@ describe("svc emulator wait-for", () => {
     assert.equal((await json<{ now: string }>("emulator clock")).now, "2031-01-02T04:04:05.000Z");
   });
 
+  it("ends at once where the webhook is disabled that is to fail for good, and says what comes instead", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    const argv = ["--title", "x", "--url", "http://127.0.0.1:9/hook", "--only-for-activities", "CONTRACT_CREATED"];
+    await svc(["webhooks", "create", ...argv]);
+    await json("contracts create --data -", { stdin: nda });
+    const told = async (line: string) => {
+      const { exit, err } = await svc(`emulator wait-for ${line} --json`);
+      const { message, hint } = JSON.parse(err).error as { message: string; hint: string };
+      return { exit, message, hint };
+    };
+    const near = "Came near: delivery 1 CONTRACT_CREATED of T-1: retrying.";
+    const instead =
+      "Webhook 1 is disabled, so the next attempt of what waits is skipped: wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable 1";
+    assert.deepEqual(await told("--outcome failed --webhook 1 --within PT5H"), {
+      exit: 75,
+      message:
+        "Waited for failed until 2031-01-02T05:39:05.000Z: it does not come while webhook 1 is disabled (DISABLED_BY_ERROR).",
+      hint: `${near} ${instead}`,
+    });
+    assert.deepEqual(await told("--outcome delivered --wait-timeout 0s"), {
+      exit: 75,
+      message: "Waited 0 s for delivered, until 2031-01-02T05:39:05.000Z: it did not come.",
+      hint: `${near} ${instead}`,
+    });
+    const [skipped] = await json<object[]>("emulator wait-for --outcome skipped_disabled --webhook 1 --within PT5H");
+    assert.equal((skipped as { outcome: string }).outcome, "skipped_disabled");
+  });
+
   it("ends at Ctrl-C while it waits", async (t) => {
     const { svc } = await withContract(t);
     const waiting = following(svc, ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED"]);

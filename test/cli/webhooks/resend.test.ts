@@ -64,3 +64,40 @@ describe("svc emulator deliveries resend", () => {
     assert.deepEqual([unknown.exit, unknown.out], [5, "1\n"]);
   });
 });
+
+describe("svc emulator webhooks resend", () => {
+  it("sends at once what waits for a retry, as the hints of why say, once its receiver runs", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    app.answer(503);
+    await svc(create("Mine", app.url));
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 155 * 60_000 });
+    app.answer(204);
+    const { steps } = JSON.parse((await svc("webhooks why 1 --json")).out) as { steps: { command: string | null }[] };
+    const [enable, resend] = steps.flatMap(({ command }) => command ?? []);
+    assert.deepEqual([enable, resend], ["svc emulator webhooks enable 1", "svc emulator webhooks resend 1"]);
+    await svc("emulator webhooks enable 1");
+    const { exit, err } = await svc("emulator webhooks resend 1");
+    assert.deepEqual([exit, err, app.received.length], [0, "All 1 arrived.\n", 7]);
+    const [delivery] = await json<object[]>("emulator deliveries --fields outcome,next_attempt_at");
+    assert.deepEqual(delivery, { outcome: "delivered", next_attempt_at: null });
+  });
+
+  it("leaves to the schedule what was never tried, and counts as left what fails again", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    app.answer(503);
+    await svc(create("Mine", app.url));
+    await svc("emulator fault add --direction outgoing --effect delay --delay PT3M --count 1");
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const untried = await svc("emulator webhooks resend 1");
+    assert.deepEqual([untried.exit, untried.err], [0, "Nothing found\nNothing is left to be sent.\n"]);
+    assert.equal(app.received.length, 0);
+    await emulator.clock.advance({ by: 3 * 60_000 });
+    const failed = await svc("emulator webhooks resend 1");
+    assert.deepEqual([failed.exit, failed.err], [1, "0 arrived, 1 is left: delivery 1 failed again\n"]);
+    assert.equal(app.received.length, 2);
+  });
+});

@@ -22,25 +22,30 @@ describe("svc webhooks why", () => {
         `Webhook 1  Mine  ${dead}  ACTIVE  workspace 1 (Northwind Legal)`,
         "",
         "Failing since 2031-01-02T03:04:05.000Z: The receiver refused the connection.",
-        "Nobody listens there.",
+        "Nobody listened there at the last attempt.",
         "2 attempts in a row failed; the sixth disables it.",
         "Because of request:2  contracts.create POST /api/v2.1/public/contracts/  2031-01-02T03:04:05.000Z",
         "",
         "Attempts:",
-        "  2031-01-02T03:04:05.000Z  connection_refused  attempt 1 of 6  CONTRACT_CREATED T-1  the first attempt",
-        `  2031-01-02T03:09:05.000Z  connection_refused  attempt 2 of 6  CONTRACT_CREATED T-1  retry 1, 5 min after connection_refused; ${moved} moved time`,
+        "  2031-01-02T03:04:05.000Z  connection_refused  attempt 1 of 7  CONTRACT_CREATED T-1  the first attempt",
+        `  2031-01-02T03:09:05.000Z  connection_refused  attempt 2 of 7  CONTRACT_CREATED T-1  retry 1, 5 min after connection_refused; ${moved} moved time`,
         "",
         "Next attempt 2031-01-02T03:19:05.000Z, retry 2, 10 min after connection_refused; now: svc emulator clock advance --next",
-        "Start the receiver.",
+        "Start the receiver, unless it runs by now.",
         "",
       ].join("\n"),
       err: "",
     });
     await emulator.clock.advance({ by: 3 * 3_600_000 });
     const { out } = await svc(`webhooks why ${dead}`);
+    assert.match(out, /05:39:05\.000Z {2}connection_refused {2}attempt 6 of 7 {2}/);
+    assert.match(
+      (await svc("emulator trace webhook:1")).out,
+      /08:19:05\.000Z .*planned: attempt 7 {2}retry 6, 160 min/,
+    );
     assert.match(
       out,
-      /DISABLED_BY_ERROR {2}workspace 1 \(Northwind Legal\)\n\nFailing since 2031-01-02T03:04:05.*\nNobody listens there\.\n6 attempts in a row failed, so it is disabled and what comes due is skipped: at 2031-01-02T05:39:05.000Z, by attempt:1\.6\.\n/,
+      /DISABLED_BY_ERROR {2}workspace 1 \(Northwind Legal\)\n\nFailing since 2031-01-02T03:04:05.*\nNobody listened there at the last attempt\.\n6 attempts in a row failed, so it is disabled and what comes due is skipped: at 2031-01-02T05:39:05.000Z, by attempt:1\.6\.\n/,
     );
     assert.match(
       out,
@@ -107,7 +112,7 @@ describe("svc webhooks why", () => {
       "Not tried again, for it was disabled when that came due: 1",
       "  2031-01-02T03:04:05.000Z  delivery:1  CONTRACT_CREATED T-1",
       "",
-      "Start the receiver.",
+      "Start the receiver, unless it runs by now.",
       "To enable it again, once the receiver is repaired: svc emulator webhooks enable 1",
       "To send the 2 that did not arrive, oldest first: svc emulator webhooks resend 1",
       "",
@@ -132,7 +137,7 @@ describe("svc webhooks why", () => {
     await svc(create("Mine", dead));
     await made(emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await executed() }));
     await emulator.clock.advance({ by: 1 });
-    assert.match((await svc("webhooks why")).out, /attempt 1 of 6 {2}CONTRACT_CREATED H-1 {2}the first attempt\n/);
+    assert.match((await svc("webhooks why")).out, /attempt 1 of 7 {2}CONTRACT_CREATED H-1 {2}the first attempt\n/);
     assert.match(
       (await svc("emulator deliveries --format csv --fields composite_id")).out,
       /^composite_id\r\nH-1\r\n$/,
@@ -194,7 +199,7 @@ describe("svc webhooks why", () => {
       "  2031-01-02T03:04:05.000Z  delivery:1  CONTRACT_CREATED T-1",
       "",
       "Nothing is sent again by itself: no retry is left.",
-      "Start the receiver.",
+      "Start the receiver, unless it runs by now.",
       "To send what did not arrive: svc emulator webhooks resend 1",
       "",
     ]);

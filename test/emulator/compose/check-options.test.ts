@@ -25,6 +25,28 @@ describe("options that no emulator has", () => {
     [{ clock: { start: "soon" } }, "clock.start: an ISO time is needed"],
     [{ strict: ["bodys"] }, 'strict: there is no strictness "bodys". Did you mean bodies?'],
     [{ log: "yes" }, "log: a function is needed"],
+    [
+      { webhookAllow: ["hooks.example.com", "https://hooks.example.com/x"] },
+      'webhookAllow.1: "https://hooks.example.com/x" is no host, host:port or *.domain. Did you mean hooks.example.com?',
+    ],
+    [
+      { webhookAllow: ["http://[::1]:3000/", "*.example.com:8080", ".example.com", "*"] },
+      [
+        'webhookAllow.0: "http://[::1]:3000/" is no host, host:port or *.domain. Did you mean [::1]:3000?',
+        'webhookAllow.1: "*.example.com:8080" is no host, host:port or *.domain. Did you mean *.example.com?',
+        'webhookAllow.2: ".example.com" is no host, host:port or *.domain. Did you mean *.example.com?',
+        'webhookAllow.3: "*" is no host, host:port or *.domain',
+      ].join("; "),
+    ],
+    [
+      { webhookAllow: ["10.0.0.0/8", "a.example,b.example", "a.example:70000", "127.1"] },
+      [
+        'webhookAllow.0: "10.0.0.0/8" is no host, host:port or *.domain',
+        'webhookAllow.1: "a.example,b.example" is no host, host:port or *.domain',
+        'webhookAllow.2: "a.example:70000" is no host, host:port or *.domain',
+        'webhookAllow.3: "127.1" is no host, host:port or *.domain. Did you mean 127.0.0.1?',
+      ].join("; "),
+    ],
   ];
   for (const [options, message] of cases) {
     it(`are refused by name: ${JSON.stringify(options)}`, async () => {
@@ -38,6 +60,19 @@ describe("options that no emulator has", () => {
       'InvalidOptions: The seed is not valid: clusters[0].id: expected string, received number; Unrecognized key: "clusterz"',
     );
     assert.match(await refusal({ seed: "demos" }), /^InvalidOptions: There is no seed "demos"/);
+  });
+
+  it("are none of the hosts that webhooks may go to", async () => {
+    const webhookAllow = [
+      "Hooks.example.com",
+      "hooks:8080",
+      "*.example.com",
+      "10.0.0.7",
+      "fd00::1",
+      "[fd00::1]:80",
+      "my_app",
+    ];
+    assert.equal(await refusal({ webhookAllow }), "it started");
   });
 
   it("may be undefined: that leaves them out", async () => {

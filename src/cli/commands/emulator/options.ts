@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import { strictnesses } from "../../../api/strictnesses.ts";
+import { hostForms, hostMeant, isHostPattern } from "../../../base/host-name.ts";
 import { isOneOf } from "../../../base/one-of.ts";
 import { didYouMean } from "../../../base/suggest.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
@@ -139,7 +140,7 @@ export const emulatorFlags = (defaultPort: number) =>
       type: "text",
       placeholder: "HOST",
       repeatable: true,
-      description: "Send webhooks to this host too, beside this machine",
+      description: "Send webhooks to this host too, beside this machine: host, host:port or *.domain",
     },
     {
       flag: "webhook-connect-timeout",
@@ -227,7 +228,7 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     deterministic: flags.deterministic,
     upstreamTimeoutMs: duration("upstream-timeout"),
     rateLimit: flags["rate-limit"],
-    webhookAllow: flags["webhook-allow"],
+    webhookAllow: allowedReceivers(flags["webhook-allow"]),
     webhookConnectTimeoutMs: duration("webhook-connect-timeout"),
     webhookResponseTimeoutMs: duration("webhook-response-timeout"),
     requestLogBytes: flags["request-log-bytes"],
@@ -282,6 +283,14 @@ function strictOf(value: string | true | undefined): readonly string[] | undefin
       throw new UsageError(`--strict: unknown "${name}". ${didYouMean(name, strictnesses)}`);
   }
   return names;
+}
+
+function allowedReceivers(hosts: readonly string[] | undefined): readonly string[] | undefined {
+  const wrong = hosts?.find((one) => !isHostPattern(one));
+  if (wrong === undefined) return hosts;
+  const likely = hostMeant(wrong);
+  const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
+  throw new UsageError(`--webhook-allow takes ${hostForms}, not "${wrong}"`, hint);
 }
 
 function lenientOf(value: string | undefined): boolean | undefined {

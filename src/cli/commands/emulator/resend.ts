@@ -54,9 +54,9 @@ async function silently({ call: one, client }: PreparedCall<Resent>, { signal }:
 /** Says by its exit code whether nothing is left that has not arrived. */
 export const webhooksResend = command({
   words: ["emulator", "webhooks", "resend"],
-  summary: "Send a subscription again what did not arrive and does not come by itself, oldest first",
+  summary: "Send a subscription again what did not arrive, oldest first",
   description:
-    "What failed for the last time, was skipped, or will be: one after another, until one fails again, a hundred are sent, or some twenty seconds are over. Exits 1 where some are left that have not arrived.",
+    "What failed for the last time, was skipped or will be, and what waits for a retry, without waiting: one after another, until one fails again, a hundred are sent, or some twenty seconds are over. Exits 1 where some are left that have not arrived.",
   extendsDerived: true,
   positionals: [],
   flags: [],

@@ -12,9 +12,11 @@ import { CommandFailed, InputRequired, PartialFailure, UsageError } from "../../
 import { checkedDuration } from "../../parse/globals.ts";
 import { picked } from "../../parse/picked.ts";
 import { withSpinner } from "../../terminal/spinner.ts";
+import type { disabledWebhooks } from "../../trace/held-back.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type Met = ResultOf<typeof wait>;
+type Webhook = Awaited<ReturnType<typeof disabledWebhooks>>[number];
 
 /** One long poll asks for so long at most: proxies and clients end silent calls. */
 const longestPollMs = 20_000;
@@ -91,7 +93,9 @@ export const emulatorWaitFor = command({
     );
     if (!met.reached) {
       const isPast = end !== undefined && Date.parse(met.now) >= end;
-      throw notReached(query, met, isPast ? `${durationWords(within!)} of virtual time` : durationWords(timeoutMs));
+      const waited = isPast ? `${durationWords(within!)} of virtual time` : durationWords(timeoutMs);
+      const disabled = query.outcome === undefined ? [] : await disabledOf(waiting, met);
+      throw notReached(query, met, { waited, disabled, isVain: end !== undefined && isFailureOfOne(query) });
     }
     await output.show(met.contract ?? (query.outcome ? met.deliveries : met.activities));
     return undefined;
@@ -136,12 +140,21 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
     const met = await ask(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(rethrow);
     if (met.reached || Date.parse(now) >= end || host.wall.now() > deadline) return met;
+    if (isFailureOfOne(waiting.query) && (await disabledOf(waiting, met).catch(rethrow)).length > 0) return met;
     const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isNear ? due : new Date(end).toISOString() };
     const { to } = await client.call(advanceClock, { body }, { signal }).catch(rethrow);
     movedTo = to;
   }
 }
+
+async function disabledOf({ client, context }: Waiting, { deliveries }: Met): Promise<readonly Webhook[]> {
+  const { disabledWebhooks } = await import("../../trace/held-back.ts");
+  return disabledWebhooks(client, deliveries, context.signal);
+}
+
+/** The last retry alone makes a delivery failed, and none is sent while its webhook is disabled. */
+const isFailureOfOne = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;
 
 function queryOf({ flags: given }: InputOf<typeof flags>): Query {
   const { activity, outcome, contract, webhook, count } = given;
@@ -173,17 +186,32 @@ function awaited({ activity, outcome, contract_status, contract, count }: Query)
   return `${many}${what}${contract === undefined ? "" : ` of ${contract}`}`;
 }
 
+interface Unmet {
+  readonly waited: string;
+  readonly disabled: readonly Webhook[];
+  readonly isVain: boolean;
+}
+
 /** Says what was waited for, and what came near. */
-function notReached(query: Query, met: Met, waited: string): CommandFailed {
+function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet): CommandFailed {
   const near = [
     ...(met.contract ? [`${met.contract.composite_id} is ${met.contract.contract_status}`] : []),
     ...met.activities.map((one) => `${one.activity}${of(one)} at ${one.at}`),
     ...met.deliveries.map((one) => `delivery ${one.id} ${one.activity}${of(one)}: ${one.outcome}`),
   ];
   const nearest = near.length === 0 ? "Nothing came near." : `Came near: ${near.slice(0, 5).join("; ")}.`;
-  const message = `Waited ${waited} for ${awaited(query)}, until ${met.now}: it did not come.`;
-  return new CommandFailed("temporary", "wait_timeout", message, { hint: nearest });
+  const [first] = disabled;
+  const message =
+    isVain && first
+      ? `Waited for ${awaited(query)} until ${met.now}: it does not come while webhook ${first.id} is disabled (${first.status}).`
+      : `Waited ${waited} for ${awaited(query)}, until ${met.now}: it did not come.`;
+  const hint = [nearest, ...disabled.slice(0, 1).map(insteadOf)].join(" ");
+  return new CommandFailed("temporary", "wait_timeout", message, { hint });
 }
+
+/** What to wait for instead: what comes due while a webhook is disabled is skipped (DECISIONS.md, C18). */
+const insteadOf = ({ id }: Webhook): string =>
+  `Webhook ${id} is disabled, so the next attempt of what waits is skipped: wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${id}`;
 
 const of = ({ composite_id: contract }: Met["activities"][number] | Met["deliveries"][number]): string =>
   contract === null ? "" : ` of ${contract}`;

@@ -106,8 +106,9 @@ describe("webhooks.create", () => {
   }
 
   it("takes http to the hosts of --webhook-allow", async (t) => {
-    const { api } = await emulator(t, { webhookAllow: ["receiver.example"] });
-    assert.equal((await api("POST", path, { body: { ...hook, url: "http://receiver.example/" } })).status, 201);
+    const { api } = await emulator(t, { webhookAllow: ["receiver.example", "other.example:80"] });
+    for (const url of ["http://receiver.example/", "http://other.example/"])
+      assert.equal((await api("POST", path, { body: { ...hook, url } })).status, 201);
   });
 
   it("notes a receiver over http as a finding", async (t) => {
