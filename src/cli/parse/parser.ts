@@ -5,6 +5,7 @@ import { UsageError } from "../failure.ts";
 import { valueTerm } from "../help/flags.ts";
 import { begins } from "./argv.ts";
 import { globalFlags } from "./globals.ts";
+import { operatorFlags } from "./operators.ts";
 import { partlyNamed } from "./partial-name.ts";
 import { passesOn } from "./passed-on.ts";
 import { superfluous } from "./superfluous.ts";
@@ -21,6 +22,7 @@ export interface Invocation<D extends CommandDeclaration> {
 export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
   readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
+  #operators: readonly FlagSpec[] = [];
   #chosen: Invocation<D> | undefined;
   readonly #words: readonly string[];
   /** Whether the words name a command that runs another one. */
@@ -47,6 +49,7 @@ export class Parser<D extends CommandDeclaration> {
   parse(argv: readonly string[]): Invocation<D> | undefined {
     const isMeant = flagsMeantBy(argv);
     this.#addOptions(isMeant);
+    this.#addOperators(argv);
     const error = this.#failureOf(argv);
     if (!error) return this.#chosen;
     // The parser corrects what it does not know by all that it knows.
@@ -57,6 +60,14 @@ export class Parser<D extends CommandDeclaration> {
   #addOptions(isWanted: (flag: FlagSpec) => boolean): void {
     for (const [command, flags] of this.#declared) {
       for (const option of flags.filter(isWanted).flatMap(optionsOf)) command.addOption(option);
+    }
+  }
+
+  #addOperators(argv: readonly string[]): void {
+    for (const [command, flags] of this.#declared) {
+      const found = operatorFlags(flags, argv);
+      for (const option of found.flatMap(optionsOf)) command.addOption(option);
+      this.#operators = [...this.#operators, ...found];
     }
   }
 
@@ -117,7 +128,8 @@ export class Parser<D extends CommandDeclaration> {
     if (declaration.words.some((word, i) => word !== this.#words[i])) return;
     this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);
     command.action(() => {
-      this.#chosen = invocationOf(declaration, command);
+      const whole = { ...declaration, flags: [...flags, ...this.#operators] };
+      this.#chosen = invocationOf(this.#operators.length === 0 ? declaration : whole, command);
     });
   }
 }
