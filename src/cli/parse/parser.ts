@@ -54,7 +54,7 @@ export class Parser<D extends CommandDeclaration> {
     if (!error) return this.#chosen;
     // The parser corrects what it does not know by all that it knows.
     this.#addOptions((flag) => !isMeant(flag));
-    throw this.#explained(this.#failureOf(argv) ?? error);
+    throw this.#explained(this.#failureOf(argv) ?? error, argv);
   }
 
   #addOptions(isWanted: (flag: FlagSpec) => boolean): void {
@@ -82,8 +82,8 @@ export class Parser<D extends CommandDeclaration> {
   }
 
   /** What was probably meant by an option that nobody knows: the parser itself corrects mistyped names alone. */
-  #explained(error: UsageError): UsageError {
-    if (error.message.startsWith("too many arguments")) return superfluous(error, this.#declared);
+  #explained(error: UsageError, argv: readonly string[]): UsageError {
+    if (error.message.startsWith("too many arguments")) return superfluous(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
     if (unknown === undefined) return error;
     const hint = this.#passesOn ? this.#hintOnOrder() : (this.#hintOnName(unknown) ?? error.hint);

@@ -16,7 +16,7 @@ export function convert(
   choices: readonly string[] | undefined,
   bounds: Bounds = {},
 ): unknown {
-  if (choices && !choices.includes(text)) throw new InvalidValue(didYouMean(text, choices));
+  if (choices && !choices.includes(text)) throw new InvalidValue(notAmong(text, choices));
   switch (type) {
     case "integer":
       if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
@@ -34,6 +34,15 @@ export function convert(
     case "text":
       return text;
   }
+}
+
+/** As many as are read at a glance are all named: the nearest need not be the one that is meant. */
+const few = 6;
+
+function notAmong(text: string, choices: readonly string[]): string {
+  const advice = didYouMean(text, choices);
+  const isListed = choices.length > few || advice.startsWith("Known");
+  return isListed ? advice : `${advice} Known: ${[...choices].sort().join(", ")}.`;
 }
 
 function within(number: number, { least, most }: Bounds): number {
@@ -57,6 +66,9 @@ export function positionalValue(
     return convert(numberIn(name, text, type), type, choices);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
-    throw new UsageError(`<${name.replaceAll("_", "-")}>: "${text}" is invalid. ${error.message}`);
+    const [, number] = (name === "intake_id" && /^I-0*(\d+)$/.exec(text)) || [];
+    throw new UsageError(`<${name.replaceAll("_", "-")}>: "${text}" is invalid. ${error.message}`, {
+      hint: number && `Intakes are named by their numbers here: did you mean ${number}?`,
+    });
   }
 }
