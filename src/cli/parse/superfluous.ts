@@ -17,8 +17,8 @@ export function superfluous(
   const takes = taken.length === 0 ? "options alone" : `${taken.join(" ")} and options`;
   const isFields = argv[argv.indexOf(extra) - 1] === "--json";
   const flag = flagFor(extra, flags);
-  const meant = isFields ? `--json=${extra}` : flag && `--${flag} ${extra}`;
-  const hint = meant === undefined ? undefined : `Did you mean ${meant}?`;
+  const option = isFields ? `--json=${extra}` : flag && `--${flag} ${extra}`;
+  const hint = option === undefined ? undefined : `Did you mean ${option}?`;
   const message = `too many arguments: svc ${wordsOf(command).join(" ")} takes ${takes}, not "${extra}" as well`;
   return new UsageError(message, { hint, cause: error });
 }

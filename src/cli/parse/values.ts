@@ -66,9 +66,9 @@ export function positionalValue(
     return convert(numberIn(name, text, type), type, choices);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
-    const [, number] = (name === "intake_id" && /^I-0*(\d+)$/.exec(text)) || [];
+    const [, number] = (name === "intake_id" && /^I-(\d+)$/.exec(text)) || [];
     throw new UsageError(`<${name.replaceAll("_", "-")}>: "${text}" is invalid. ${error.message}`, {
-      hint: number && `Intakes are named by their numbers here: did you mean ${number}?`,
+      hint: number && `Intakes are named by their numbers here: did you mean ${Number(number)}?`,
     });
   }
 }
