@@ -98,6 +98,8 @@ export type Cli =
       readonly rows?: string;
       /** `yes`: asks y/N or takes --yes. `name`: the first positional is typed again or given by --confirm. */
       readonly confirm?: "yes" | "name";
+      /** Every filter of the query also takes an operator behind its name: `filter__created_at[$gt]`. */
+      readonly operators?: true;
     }
   | { readonly by: string };
 

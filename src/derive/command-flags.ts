@@ -57,6 +57,7 @@ export function flagsOf(operation: Operation): FlagSpec[] {
       ...(isBase64 ? { isBase64, placeholder: "BASE64|@FILE" } : {}),
       ...(required ? { required } : {}),
       ...(choices ? { choices } : {}),
+      ...("operators" in operation.cli && name.startsWith("filter__") ? { takesOperator: true } : {}),
       ...(field.default === undefined ? {} : { default: field.default }),
       target: { in: where, name },
     };

@@ -40,6 +40,8 @@ export interface FlagSpec {
   readonly least?: number;
   readonly most?: number;
   readonly default?: string | number | boolean;
+  /** Its name may go on with how values are compared: `--filter-created-at[$gt]`. */
+  readonly takesOperator?: boolean;
   /** Where the value goes in the request of a derived command. */
   readonly target?: { readonly in: "query" | "headers" | "body"; readonly name: string };
 }

@@ -91,13 +91,18 @@ describe("svc emulator start", () => {
     });
   }
 
-  for (const argv of ["emulator clock", "emulator stop", "webhooks why", "webhooks list", "emulator trace T-1"]) {
+  for (const argv of ["emulator clock", "webhooks why", "webhooks list", "emulator trace T-1"]) {
     it(`says that nothing runs, and what to do, and exits 5 as svc emulator status does: ${argv}`, async (t) => {
       const { exit, err } = await runCli(argv, { cwd: await testFolder(t) });
       assert.equal(exit, 5);
       assert.match(err, /No emulator runs on .*\n.*\n {2}try: svc emulator start/);
     });
   }
+
+  it("leads who wants to stop one, where none runs, to no start", async (t) => {
+    const { exit, err } = await runCli("emulator stop", { cwd: await testFolder(t) });
+    assert.deepEqual([exit, /^error: No emulator runs on /.test(err), err.includes("try:")], [5, true, false], err);
+  });
 });
 
 describe("svc emulator repair", () => {

@@ -5,6 +5,7 @@ import type { Host } from "../../src/cli/host.ts";
 import { createOutput, type TableView } from "../../src/cli/output/output.ts";
 import { csvLine, table, tsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
+import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
 async function shown(value: unknown, flags: Record<string, unknown>, view: TableView = {}, tty = false, env = {}) {
   const [out, err] = [sink(tty), sink(tty)];
@@ -129,4 +130,11 @@ describe("the layout of an answer", () => {
     assert.equal(tsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
     assert.equal(csvLine(["a,b", 'c"d', "e"]), '"a,b","c""d",e\r\n');
   });
+});
+
+it("an answer with more than its one declared field keeps the names of them all in a pipe", async (t) => {
+  const { svc } = await cliEmulator(t);
+  const { exit, out } = await svc("oidc discovery");
+  const lines = out.trimEnd().split("\n");
+  assert.deepEqual([exit, lines.length > 5, lines.filter((line) => !/^\w+\t./.test(line))], [0, true, []]);
 });

@@ -61,7 +61,7 @@ export const listContracts = operation({
   summary: "List contracts, newest first",
   description:
     "Every filter also takes an operator behind its name: [$eq], [$ne], [$in] (comma list), and for ids and dates " +
-    "[$gt], [$gte], [$lt], [$lte].",
+    "[$gt], [$gte], [$lt], [$lte]; quoted on a command line: '--filter-display-status[$in]' SIGN,DRAFT.",
   method: "GET",
   path: "/api/v2.1/public/contracts/",
   auth: "api-key",
@@ -79,6 +79,7 @@ export const listContracts = operation({
   cli: {
     command: "contracts list",
     rows: "results",
+    operators: true,
     columns,
   },
   basis: "public",

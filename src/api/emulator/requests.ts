@@ -49,10 +49,7 @@ const filters = {
   operation: z.string().optional().describe("Of this operation only"),
   status: z.int().optional().describe("With this status only"),
   since: z.iso.datetime({ offset: true }).optional().describe("From this virtual time on"),
-  reads: z
-    .boolean()
-    .default(true)
-    .describe("With what only reads the control plane, as tools do all the time; commands leave it out unless told"),
+  reads: z.boolean().default(true).describe("With what only reads the control plane, as tools do all the time"),
 };
 
 const columns = [

@@ -3,6 +3,7 @@ import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import { type Batch, batchesOf, type InvalidRow } from "./input/batches.ts";
+import { isHeading } from "./input/records.ts";
 import { rowsOf } from "./input/rows.ts";
 import { shareOf } from "./input/shard.ts";
 import type { InputSource } from "./input/source.ts";
@@ -105,7 +106,9 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
 
 const wrongRow = ({ shown }: BulkWork, { number, text, problem }: InvalidRow): Error =>
   new InputTrouble("invalid_row", `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`, {
-    hint: "Leave such rows out with --skip-invalid, and keep them with --errors-out FILE.",
+    hint: isHeading(problem)
+      ? undefined
+      : "Leave such rows out with --skip-invalid, and keep them with --errors-out FILE.",
   });
 
 const tooMany = (errors: number, limit: string): Error =>

@@ -4,6 +4,7 @@ import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { InvalidRow } from "./input/batches.ts";
+import { isHeading } from "./input/records.ts";
 import type { InputSource } from "./input/source.ts";
 import { type Survey, surveyOf } from "./input/survey.ts";
 import { parseLimit } from "./limits.ts";
@@ -23,19 +24,26 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   if (all === 0) throw new UsageError(`${work.place}: ${source.name} holds no rows`);
   if (invalid === 0 || skips) return survey;
   if (maxErrors !== null && !parseLimit(maxErrors, rows).exceeded(invalid, rows)) return survey;
-  throw refusal(request, firstInvalid!, `${invalid} of ${counted(rows, "row")}`);
+  throw refusal(request, firstInvalid!, { invalid, rows });
 }
 
 function refusal(
   { work, path, format, columns, errorsOut }: JobRequest,
   { number, text, problem }: InvalidRow,
-  share: string,
+  { invalid, rows }: Pick<Survey, "invalid" | "rows">,
 ): Error {
+  const share = `${invalid} of ${counted(rows, "row")}`;
   const message = `Couldn't ${work.action} ${share}: row ${number} (${work.shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
   const kept = errorsOut === undefined ? " and keep them with --errors-out FILE" : `; they are in ${errorsOut}`;
-  const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !problem.includes("--column");
-  const named = mayBeHeading ? "Is that the heading? Then name the column that is meant: --column NAME. " : "";
-  return new UsageError(message, { hint: `${named}Leave such rows of ${path} out with --skip-invalid${kept}.` });
+  const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeading(problem);
+  const named = mayBeHeading ? ["Is that the heading? Then name the column that is meant: --column NAME."] : [];
+  const isOtherColumn = invalid === rows && columns.length > 0;
+  const other = isOtherColumn ? ["No row fits: is another column meant? --column NAME"] : [];
+  // Left out, nothing or not what is meant would remain.
+  const skipped =
+    isHeading(problem) || invalid === rows ? [] : [`Leave such rows of ${path} out with --skip-invalid${kept}.`];
+  const hint = [...named, ...other, ...skipped].join(" ");
+  return new UsageError(message, { hint: hint || undefined });
 }
 
 /** What a survey refuses, as CSV: a file that is whole or not there. */

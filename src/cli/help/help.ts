@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 import { locate } from "../parse/argv.ts";
 import { windowOf } from "../terminal/wide.ts";
 import { laidOut } from "./layout.ts";
-import { pageOf, rootPage } from "./pages.ts";
+import { pageOf, rootPage, unknownIn } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";
 
 export interface HelpTree {
@@ -46,7 +46,14 @@ export async function helpText(
   }
   // A word that names nothing is a mistake, unless it stands behind a command whose help is asked for.
   if (isVerb || !names.includes(named[0]!)) await check(named).catch((error: unknown) => sayWhatThereIs(error, named));
-  return laidOut(pageOf(named, await declarationsOf(named[0]!)), columns, host);
+  const declarations = await declarationsOf(named[0]!);
+  const unknown = unknownIn(named, declarations);
+  if (unknown) await check(unknown).catch((error: unknown) => sayWhereToRead(error, unknown.slice(0, -1)));
+  return laidOut(pageOf(named, declarations), columns, host);
+}
+
+function sayWhereToRead(error: unknown, group: readonly string[]): never {
+  throw error instanceof UsageError ? error.withHint(`See svc ${group.join(" ")} --help.`) : error;
 }
 
 /** A topic may have been meant, too. */

@@ -52,6 +52,13 @@ export function pageOf(words: readonly string[], declarations: readonly Describe
   return declared ? commandPage(declared, below) : groupPage(at, below, at.length === 1 ? groups[at[0]!] : undefined);
 }
 
+/** The words up to the first that names nothing, where that stands behind a group; behind a command they are arguments. */
+export function unknownIn(words: readonly string[], declarations: readonly Described[]): readonly string[] | undefined {
+  const at = deepest(words, declarations);
+  const isCommand = declarations.some((one) => sameWords(one.words, at));
+  return isCommand || at.length === words.length ? undefined : words.slice(0, at.length + 1);
+}
+
 /** The longest beginning of the words that stands in the tree. */
 function deepest(words: readonly string[], declarations: readonly Described[]): readonly string[] {
   for (let length = words.length; length > 1; length -= 1) {

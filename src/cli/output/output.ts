@@ -90,7 +90,9 @@ export function createOutput(host: Host, globals: Globals): Output {
       const entries = names.map((name) => [name, cell(at(value, name))] as const);
       if (isTable) return printer.lines("stdout", record(entries), { given: true });
       // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
-      return isOneValue(chosen, view) ? printRows(entries.map(([, value]) => [value])) : printRows(entries);
+      return entries.length === 1 && isOneValue(chosen, view)
+        ? printRows(entries.map(([, value]) => [value]))
+        : printRows(entries);
     }
     return showRows([value], view, names);
   }
@@ -136,7 +138,7 @@ export function createOutput(host: Host, globals: Globals): Output {
   };
 }
 
-/** Whether no answer of the command has a second value; a single one of several that may be missing keeps its name. */
+/** Whether no answer of the command is declared to have a second value; a single one of several that may be missing keeps its name. */
 const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
   (chosen ?? columns ?? fields)?.length === 1;
 

@@ -43,7 +43,13 @@ export async function existingFile(host: Host, path: string, flag: string): Prom
 
 /** The content of `--data`: any JSON document. */
 export async function readDocument(host: Host, path: string, flag: string): Promise<unknown> {
-  const text = (await readInput(host, path, flag)).toString("utf8").replace(/^\ufeff/, "");
+  const bytes = await readInput(host, path, flag).catch((error: unknown) => {
+    if (!(error instanceof UsageError) || !/^\s*[{[]/.test(path)) throw error;
+    throw error.withHint(
+      `${flag} takes the name of a file, and ${flag} - reads a pipe; --set PATH=VALUE takes values.`,
+    );
+  });
+  const text = bytes.toString("utf8").replace(/^\ufeff/, "");
   const name = path === "-" ? "standard input" : basename(path);
   if (text.trim() === "") throw new UsageError(`${flag}: ${name} is empty; a JSON document is needed`);
   try {
@@ -122,10 +128,17 @@ export function assignedBy(
 function looked(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch {
-    return text;
+  } catch (cause) {
+    if (!beginsAsJson.test(text)) return text;
+    throw new UsageError(`--set: ${text} looks like JSON and cannot be read (${(cause as Error).message})`, {
+      hint: "The shell may have taken quotes away; text that begins so is written as a JSON string, in quotes of its own.",
+      cause,
+    });
   }
 }
+
+/** `{"`, `{a:`, `[{`, `["`: `[draft] title` is text. */
+const beginsAsJson = /^\s*(?:\{\s*(?:["}]|\w+\s*:)|\[\s*[{"[])/;
 
 function put(at: unknown, path: readonly string[], value: unknown): unknown {
   const [step, ...rest] = path;

@@ -1,6 +1,20 @@
+import { lookupTable } from "../../base/lookup-table.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 
 const most = 3;
+
+const oneContract =
+  "svc contracts status tells how a contract stands, svc emulator contract all that an emulator knows of it";
+
+/** What other groups have under that word and this one has not, for the services have no such call. */
+const insteadOf = lookupTable<string>({
+  "contracts show": oneContract,
+  "contracts get": oneContract,
+  "contracts view": oneContract,
+});
+
+/** What to take in place of a command that is expected and does not exist. */
+export const instead = (words: readonly string[]): string | undefined => insteadOf[words.slice(0, 2).join(" ")];
 
 /**
  * `Did you mean svc emulator exec?` of an unknown `exec`: the commands and groups that are named so elsewhere in the tree;

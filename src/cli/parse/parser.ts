@@ -5,6 +5,7 @@ import { UsageError } from "../failure.ts";
 import { valueTerm } from "../help/flags.ts";
 import { begins } from "./argv.ts";
 import { globalFlags } from "./globals.ts";
+import { operatorFlags } from "./operators.ts";
 import { partlyNamed } from "./partial-name.ts";
 import { passesOn } from "./passed-on.ts";
 import { superfluous } from "./superfluous.ts";
@@ -21,6 +22,7 @@ export interface Invocation<D extends CommandDeclaration> {
 export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
   readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
+  #operators: readonly FlagSpec[] = [];
   #chosen: Invocation<D> | undefined;
   readonly #words: readonly string[];
   /** Whether the words name a command that runs another one. */
@@ -47,16 +49,25 @@ export class Parser<D extends CommandDeclaration> {
   parse(argv: readonly string[]): Invocation<D> | undefined {
     const isMeant = flagsMeantBy(argv);
     this.#addOptions(isMeant);
+    this.#addOperators(argv);
     const error = this.#failureOf(argv);
     if (!error) return this.#chosen;
     // The parser corrects what it does not know by all that it knows.
     this.#addOptions((flag) => !isMeant(flag));
-    throw this.#explained(this.#failureOf(argv) ?? error);
+    throw this.#explained(this.#failureOf(argv) ?? error, argv);
   }
 
   #addOptions(isWanted: (flag: FlagSpec) => boolean): void {
     for (const [command, flags] of this.#declared) {
       for (const option of flags.filter(isWanted).flatMap(optionsOf)) command.addOption(option);
+    }
+  }
+
+  #addOperators(argv: readonly string[]): void {
+    for (const [command, flags] of this.#declared) {
+      const found = operatorFlags(flags, argv);
+      for (const option of found.flatMap(optionsOf)) command.addOption(option);
+      this.#operators = [...this.#operators, ...found];
     }
   }
 
@@ -71,8 +82,8 @@ export class Parser<D extends CommandDeclaration> {
   }
 
   /** What was probably meant by an option that nobody knows: the parser itself corrects mistyped names alone. */
-  #explained(error: UsageError): UsageError {
-    if (error.message.startsWith("too many arguments")) return superfluous(error, this.#declared);
+  #explained(error: UsageError, argv: readonly string[]): UsageError {
+    if (error.message.startsWith("too many arguments")) return superfluous(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
     if (unknown === undefined) return error;
     const hint = this.#passesOn ? this.#hintOnOrder() : (this.#hintOnName(unknown) ?? error.hint);
@@ -117,7 +128,8 @@ export class Parser<D extends CommandDeclaration> {
     if (declaration.words.some((word, i) => word !== this.#words[i])) return;
     this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);
     command.action(() => {
-      this.#chosen = invocationOf(declaration, command);
+      const whole = { ...declaration, flags: [...flags, ...this.#operators] };
+      this.#chosen = invocationOf(this.#operators.length === 0 ? declaration : whole, command);
     });
   }
 }

@@ -7,6 +7,7 @@ import { UsageError } from "../failure.ts";
 export function superfluous(
   error: UsageError,
   declared: readonly (readonly [Commander, readonly FlagSpec[]])[],
+  argv: readonly string[],
 ): UsageError {
   const deepest = declared.toSorted(([a], [b]) => wordsOf(b).length - wordsOf(a).length);
   const [command, flags = []] = deepest.find(([one]) => one.args.length > one.registeredArguments.length) ?? [];
@@ -14,8 +15,10 @@ export function superfluous(
   if (command === undefined || extra === undefined) return error;
   const taken = command.registeredArguments.map((one) => `<${one.name().replaceAll("_", "-")}>`);
   const takes = taken.length === 0 ? "options alone" : `${taken.join(" ")} and options`;
+  const isFields = argv[argv.indexOf(extra) - 1] === "--json";
   const flag = flagFor(extra, flags);
-  const hint = flag === undefined ? undefined : `Did you mean --${flag} ${extra}?`;
+  const option = isFields ? `--json=${extra}` : flag && `--${flag} ${extra}`;
+  const hint = option === undefined ? undefined : `Did you mean ${option}?`;
   const message = `too many arguments: svc ${wordsOf(command).join(" ")} takes ${takes}, not "${extra}" as well`;
   return new UsageError(message, { hint, cause: error });
 }

@@ -39,8 +39,17 @@ export function convert(
 function choiceOf(word: string, choices: readonly string[]): string {
   if (choices.includes(word)) return word;
   const alike = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
-  if (alike === undefined) throw new InvalidValue(didYouMean(word, choices));
+  if (alike === undefined) throw new InvalidValue(notAmong(word, choices));
   return alike;
+}
+
+/** As many as are read at a glance are all named: the nearest need not be the one that is meant. */
+const few = 6;
+
+function notAmong(text: string, choices: readonly string[]): string {
+  const advice = didYouMean(text, choices);
+  const isListed = choices.length > few || advice.startsWith("Known");
+  return isListed ? advice : `${advice} Known: ${[...choices].sort().join(", ")}.`;
 }
 
 function within(number: number, { least, most }: Bounds): number {
@@ -64,6 +73,9 @@ export function positionalValue(
     return convert(numberIn(name, text, type), type, choices);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
-    throw new UsageError(`<${name.replaceAll("_", "-")}>: "${text}" is invalid. ${error.message}`);
+    const [, number] = (name === "intake_id" && /^I-(\d+)$/.exec(text)) || [];
+    throw new UsageError(`<${name.replaceAll("_", "-")}>: "${text}" is invalid. ${error.message}`, {
+      hint: number && `Intakes are named by their numbers here: did you mean ${Number(number)}?`,
+    });
   }
 }

@@ -74,10 +74,27 @@ describe("the rows of an input", () => {
     it(`do not begin with a heading where no column is named: ${name}`, async (t) => {
       const { exit, err, lists } = await sent(t, `${argv} - --input-format csv`, `${text},x\nada@example.com,1\n`);
       assert.deepEqual([exit, lists], [2, []]);
-      assert.ok(err.includes(`Row 1 (${text}) is the heading of its column: name it, with --column "${text}"`), err);
+      const advice = argv.includes("--column")
+        ? `the heading of its column: name it, with --column "${text}"`
+        : `a heading: name the column that is meant with --column, of ${text}, x`;
+      assert.ok(err.includes(`Row 1 (${text}) is ${advice}`), err);
       assert.ok(!err.includes("Is that the heading"), err);
+      assert.ok(!err.includes("--skip-invalid"), err);
     });
   }
+
+  it("of a wrong column, none of which fits, lead to another column and not to leaving all of them out", async (t) => {
+    const { url } = await bulkService(t);
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "people.csv"), "id,email\n1,ada@example.com\n");
+    const { exit, err } = await runCli("router map-emails people.csv --column id --cluster eu-1", {
+      cwd,
+      env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url },
+    });
+    assert.equal(exit, 2);
+    assert.match(err, /\n {2}No row fits: is another column meant\? --column NAME\n/);
+    assert.ok(!err.includes("--skip-invalid"), err);
+  });
 
   it("of a file whose first row may be a heading is told so", async (t) => {
     const { url } = await bulkService(t);

@@ -62,6 +62,22 @@ describe("in a folder whose emulator runs", () => {
     assert.deepEqual(await as({ SVC_CLIENT_SECRET: "wrong" }), { exit: 4, ids: [""], isUnused: false });
   });
 
+  it("what svc emulator env printed is its own, and no credential that it does not know", async (t) => {
+    const { svc } = await stage(t);
+    const env = JSON.parse((await svc("emulator env --json")).out) as Record<string, string>;
+    const { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS } = env;
+    const own = { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS };
+    const unused = async (more: object) => {
+      const { exit, err } = await svc("contracts templates list --emulator", { env: { ...own, ...more } });
+      return [exit, /does not know them: (.*) \(/.exec(err)?.[1]];
+    };
+    assert.deepEqual(await unused({}), [0, undefined]);
+    assert.deepEqual(await unused({ SVC_CLUSTER_KEY: "real-key" }), [0, "SVC_CLUSTER_KEY"]);
+    const real = JSON.stringify([...JSON.parse(SVC_CLUSTERS!), { id: "eu-9", cluster_key: "real-key" }]);
+    assert.deepEqual(await unused({ SVC_CLUSTERS: real }), [0, "SVC_CLUSTERS"]);
+    assert.deepEqual(await unused({ SVC_CLUSTERS: "no list" }), [0, "SVC_CLUSTERS"]);
+  });
+
   it("says which comes first when a profile is chosen, and how to take the profile", async (t) => {
     const { svc } = await stage(t);
     const { exit, err } = await svc("config use prod");

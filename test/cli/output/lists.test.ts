@@ -101,3 +101,23 @@ it("csv in a pipe holds values as they are, control characters too; an empty lis
   const shown = await svc("contracts list --format csv --fields contract_name", { tty: true });
   assert.equal(shown.out.includes("\u001b[31m"), false);
 });
+
+it("a filter takes an operator behind its name, as the help of the command says", async (t) => {
+  const { svc, emulator: on } = await cliEmulator(t);
+  for (let made = 0; made < 3; made += 1) await draft(on.api);
+  const ids = async (...flags: string[]) => {
+    const { exit, out, err } = await svc(["contracts", "list", "--fields", "id", ...flags]);
+    return [exit, out, err];
+  };
+  assert.deepEqual(await ids("--filter-contract-id[$in]", "1,3"), [0, "T-3\nT-1\n", ""]);
+  assert.deepEqual(await ids("--filter-contract-id[$in]=1,3", "--filter-contract-id[$gt]=1"), [0, "T-3\n", ""]);
+  assert.deepEqual(await ids("--filter-contract-id[$gt]", "9"), [
+    0,
+    "",
+    "Nothing found with --filter-contract-id[$gt]\n",
+  ]);
+  const [exit, , err] = await ids("--filter-contrakt-id[$gt]", "9");
+  assert.deepEqual([exit, /^error: unknown option '--filter-contrakt-id\[\$gt\]'\n/.test(String(err))], [2, true]);
+  const plain = await svc("contracts list --limit[$gt] 9");
+  assert.equal(plain.exit, 2);
+});

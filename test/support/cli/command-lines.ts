@@ -38,7 +38,7 @@ export const writtenBy: ReadonlySet<string> = new Set([
   "save",
 ]);
 
-const rows = "id,kind,identifier\nada@example.com,email,ada@example.com\n";
+const rows = "id,email,kind,identifier\nada@example.com,ada@example.com,email,ada@example.com\n";
 
 /** Every example of every command. What its flags and positionals read is made of the examples of its operation. */
 export async function commandLines(): Promise<readonly CommandLine[]> {

@@ -114,7 +114,7 @@ function files({ emulator: { clusters } }: CliEmulator): Record<string, string |
     "creator-tokens.csv": "id\ncreator-northwind\n",
     "crm-a.secret": env.SVC_CRM_A_CLIENT_SECRET,
     "crm-b.secret": "demo-crm-b-secret",
-    "emails.csv": "id\njo@acme.example\n",
+    "emails.csv": "email\njo@acme.example\n",
     "envelope.json": "{}",
     "event.json": JSON.stringify({ event_type: "subscription_created", content: { customer: { id: "eu-1_1" } } }),
     "external-integrations.csv": "id\ntenant-northwind\n",

@@ -39,7 +39,9 @@ export async function* recordRows(notation: Notation, columns: readonly string[]
         if (typeof found !== "string") {
           problems.set(texts.length, found.problem);
           if (found.isEmpty) empty.add(texts.length);
-        } else if (isTop && heading.test(found)) problems.set(texts.length, headingProblem(found));
+        } else if (isTop && heading.test(found)) {
+          problems.set(texts.length, headingProblem(found, columns.length === 0 ? record.map(text) : [found]));
+        }
         texts.push(typeof found === "string" ? found : rawText(record, raw));
         // A field over several lines.
         for (let more = linesIn(record); more > 1; more -= 1) texts.push("");
@@ -81,12 +83,21 @@ const linesIn = (record: readonly string[]): number =>
 const heading =
   /^(?:[a-z]{1,20}[ _-]){0,3}(?:e-?mail|address|id|uuid|token|team|client|user|identifier|key|hash|kind)s?$/i;
 
-const headingProblem = (text: string): string => `the heading of its column: name it, with --column "${text}"`;
+/** Of several columns the first is not the one that is meant, only because it comes first. */
+const headingProblem = (text: string, all: readonly string[]): string =>
+  all.length === 1
+    ? `the heading of its column: name it, with --column "${text}"`
+    : `a heading: name the column that is meant with --column, of ${listed(all)}`;
+
+/** Whether a row was refused as the heading: who leaves it out takes the first column, whatever it holds. */
+export const isHeading = (problem: string): boolean => problem.includes("with --column");
+
+const listed = (header: readonly string[]): string => header.slice(0, 40).join(", ");
 
 const placesOf = (columns: readonly string[], header: readonly string[], { hint }: Notation): number[] =>
   columns.map((column) => {
     const place = header.findIndex((name) => name.trim() === column);
     if (place >= 0) return place;
-    const known = `Columns: ${header.slice(0, 40).join(", ")}`;
+    const known = `Columns: ${listed(header)}`;
     throw new UsageError(`There is no column "${column}"`, { hint: hint(header) ?? known });
   });

@@ -35,7 +35,8 @@ export const contractsSend = command({
   ],
   async run(input, context, spec) {
     const target = input.flags.wait?.toUpperCase();
-    const timeoutMs = checkedDuration(input.flags["wait-timeout"] ?? "10m", "--wait-timeout");
+    const longest = input.flags["wait-timeout"] ?? "10m";
+    const timeoutMs = checkedDuration(longest, "--wait-timeout");
     const prepared = await call(spec!, input, context);
     if (prepared === "dry-run") return undefined;
     const id = input.positionals.composite_id;
@@ -45,7 +46,7 @@ export const contractsSend = command({
       return undefined;
     }
     await prepared.client.send(prepared.call, { signal: context.signal });
-    await context.output.note(`Sent ${id}, waiting for ${target}`);
+    await context.output.note(`Sent ${id}, waiting for ${target} (at most ${longest}: --wait-timeout)`);
     const awaited = () => untilStatus(context, id, target, timeoutMs);
     const answer = await withSpinner(context, `Waiting for ${target}`, awaited, { tellsTime: true }).catch((error) => {
       // It cannot be sent twice: one that is no draft any more is refused.

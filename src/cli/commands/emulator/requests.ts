@@ -22,12 +22,19 @@ export const emulatorRequests = command({
       { flag: "operation", type: "text" },
       { flag: "status", type: "integer" },
       { flag: "since", type: "text" },
-      { flag: "reads", type: "boolean" },
       { flag: "file", type: "text" },
     ],
   },
   positionals: [],
-  flags: [followFlag],
+  flags: [
+    followFlag,
+    // What is the default depends on the others here.
+    {
+      flag: "reads",
+      type: "boolean",
+      description: "With what only reads the control plane; left out unless this, --service or --operation asks for it",
+    },
+  ],
   examples: [{ title: "As they come", argv: ["emulator", "requests", "--follow"] }],
   async run(input, context, spec) {
     if (!input.flags.follow) return list(spec!, input, context);
@@ -66,7 +73,15 @@ export const emulatorDeliveries = command({
   extendsDerived: true,
   readsDerived: { flags: [...deliveryFlags, { flag: "offset", type: "integer" }] },
   positionals: [],
-  flags: [followFlag],
+  flags: [
+    followFlag,
+    // What is the default depends on the others here.
+    {
+      flag: "reads",
+      type: "boolean",
+      description: "With what only reads the control plane; left out unless this, --service or --operation asks for it",
+    },
+  ],
   examples: [{ title: "As they happen", argv: ["emulator", "deliveries", "--follow"] }],
   async run(input, context, spec) {
     if (input.flags.follow) return followDeliveries(input, context);

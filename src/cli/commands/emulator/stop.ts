@@ -16,6 +16,13 @@ async function hasState(host: Host, file: string | undefined, instanceId: string
   return running?.instanceId === instanceId && !(await wasKilled(running));
 }
 
+/** Other commands are led to one that starts; who wants none has none already. */
+function leaveOutStart(error: unknown): never {
+  if (!(error instanceof CommandFailed) || error.code !== "no_emulator") throw error;
+  const { kind, code, message, hint } = error;
+  throw new CommandFailed(kind, code, message, { hint, cause: error });
+}
+
 export const emulatorStop = command({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
@@ -26,7 +33,7 @@ export const emulatorStop = command({
   async run(input, context) {
     const { ready, stop } = await import("../../../api/emulator/lifecycle.ts");
     const file = await stateMeant(input.flags.file, context);
-    const client = await context.client("emulator", { file });
+    const client = await context.client("emulator", { file }).catch(leaveOutStart);
     const { signal } = context;
     const stopped = await client
       .call(ready, {}, { signal })

@@ -51,6 +51,7 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
   const words = ["router", `${action}-${name}`];
   const file = `${name}.csv`;
   const flags = action === "unmap" ? [...mappingFlags, removalFlag] : mappingFlags;
+  const column = name === "emails" ? "email" : "id";
   const to = ["--cluster", "eu-1", ...(name === "external-integrations" ? ["--integration-type", "CHAT_B"] : [])];
   return command({
     words,
@@ -71,10 +72,10 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
     positionals: [inputFile],
     flags,
     examples: [
-      { title: "A column of a CSV file", argv: [...words, file, "--column", "id", ...to] },
+      { title: "A column of a CSV file", argv: [...words, file, "--column", column, ...to] },
       {
         title: "Plan first, then do exactly that",
-        argv: [...words, file, "--column", "id", ...to, "--plan-out", "plan.json"],
+        argv: [...words, file, "--column", column, ...to, "--plan-out", "plan.json"],
       },
     ],
     async run(input, context, spec) {
