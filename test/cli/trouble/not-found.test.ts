@@ -40,12 +40,12 @@ it("a refusal for a contract's status, or for an id in a body, leads to what hel
 it("a number where a composite id is wanted is answered with the composite id", async (t) => {
   const { svc } = await cliEmulator(t);
   const refused = "error: The service refused (404): Not found.";
-  const meant = "  Contracts are named by their composite ids here: did you mean T-2?";
+  const hint = "  Contracts are named by their composite ids here: did you mean T-2?";
   const list = "  try: svc contracts list";
   const answers = {
-    2: [refused, meant, list, ""],
-    "02": [refused, meant, list, ""],
-    "T-02": [refused, meant, list, ""],
+    2: [refused, hint, list, ""],
+    "02": [refused, hint, list, ""],
+    "T-02": [refused, hint, list, ""],
     0: [refused, list, ""],
     "99999999999999999999": [refused, list, ""],
   };
