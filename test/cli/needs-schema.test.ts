@@ -96,7 +96,7 @@ function problemsIn(operation: Operation, args: CallArguments): readonly Argumen
 describe("the outline of a command's operation", () => {
   it("is its declaration without schemas, for every operation", () => {
     for (const spec of specs) {
-      const { id, service, method, path, auth, request, responses } = operationOf(spec);
+      const { id, service, method, path, auth, request, responses, longestMs } = operationOf(spec);
       assert.deepEqual(outlineOf(spec), {
         id,
         service: { name: service.name },
@@ -110,6 +110,7 @@ describe("the outline of a command's operation", () => {
             return [status, rest];
           }),
         ),
+        ...(longestMs !== undefined && { longestMs }),
       });
     }
   });
