@@ -65,8 +65,8 @@ async function run(argv: readonly string[], host: Host, stopping: Stopping): Pro
     return await perform(chosen, argv, host, stopping, (inner, how = {}) => captured(main, inner, host, how));
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const { instead } = await import("./parse/named-elsewhere.ts");
-    const better = error.message.startsWith("unknown command") ? instead(words) : undefined;
+    const isCommand = error.message.startsWith("unknown command");
+    const better = isCommand ? (await import("./parse/named-elsewhere.ts")).instead(words) : undefined;
     if (better !== undefined) throw new UsageError(error.message, { hint: `${better}.`, cause: error });
     throw error.withHint((await hintOnName(error, words)) ?? `See ${parser.helpLine(words)}.`);
   }

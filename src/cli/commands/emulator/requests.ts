@@ -73,15 +73,7 @@ export const emulatorDeliveries = command({
   extendsDerived: true,
   readsDerived: { flags: [...deliveryFlags, { flag: "offset", type: "integer" }] },
   positionals: [],
-  flags: [
-    followFlag,
-    // What is the default depends on the others here.
-    {
-      flag: "reads",
-      type: "boolean",
-      description: "With what only reads the control plane; left out unless this, --service or --operation asks for it",
-    },
-  ],
+  flags: [followFlag],
   examples: [{ title: "As they happen", argv: ["emulator", "deliveries", "--follow"] }],
   async run(input, context, spec) {
     if (input.flags.follow) return followDeliveries(input, context);
