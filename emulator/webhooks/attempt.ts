@@ -96,7 +96,9 @@ class SignedEvents {
     if (known?.text === text && known.hmacKey === hmacKey) return known;
     const body = Buffer.from(text);
     const fresh = { text, body, hmacKey, hash: contentHash(hmacKey, body) };
-    if (this.#kept.size >= eventsKept) this.#kept.clear();
+    const [oldest] = this.#kept.keys();
+    // Not all of them: those that are still being told would be signed again, one after the other.
+    if (oldest !== undefined && this.#kept.size >= eventsKept) this.#kept.delete(oldest);
     this.#kept.set(id, fresh);
     return fresh;
   }
