@@ -1,12 +1,10 @@
-import { failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
+import { deliveredKeptMs, failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
 import { longestKeptMs } from "../store/newest.ts";
 
 export { failuresUntilDisabled, nextAttemptAt } from "../../src/api/webhook-retries.ts";
 
 /** How many attempts of a subscription may be in flight: a dead receiver gets no more than six (DECISIONS.md, C18). */
 export const capacityFor = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
-
-const deliveredKeptMs = 30 * 24 * 60 * 60_000;
 
 /** When the record of a final delivery may be dropped (DECISIONS.md, C21). */
 export const keepUntil = (outcome: "delivered" | "other", at: number): number =>

@@ -60,7 +60,7 @@ describe("what is told of a webhook", () => {
     assert.deepEqual(tell(disabled, lost), {
       state: "disabled",
       failing: true,
-      told: "The receiver answered 503. 6 attempts in a row failed, so it is disabled and what comes due is skipped: at 05:39:05, by attempt:2.6. 2 deliveries have not arrived and are not tried again.",
+      told: "The receiver answered 503. 6 attempts in a row failed, so it is disabled and what comes due is skipped: at 05:39:05, by attempt:2.6. 2 deliveries have not arrived: 1 is tried again if it is enabled in time, the others are not.",
       steps: [
         "Mend the receiver: its own log says why it failed.",
         "To enable it again, once the receiver is repaired: svc emulator webhooks enable 1",
@@ -68,6 +68,10 @@ describe("what is told of a webhook", () => {
       ],
       unsent: [1, 2],
     });
+    assert.match(
+      tell(disabled, lost.slice(1)).told,
+      / 1 delivery has not arrived and is tried again only if it is enabled in time\.$/,
+    );
     // One that was sent again has arrived since.
     assert.match(tell({ ...disabled, failure_count: 0 }, lost).told, / 6 attempts in a row failed, so it is disabled /);
   });
@@ -161,12 +165,14 @@ describe("why nothing was sent to a webhook", () => {
   it("is that what it wants did not happen, or where, when and what happened instead", () =>
     assert.deepEqual(
       [
-        nothingSent(contoso, undefined, at),
-        nothingSent(contoso, [], at),
-        nothingSent(contoso, [group(1, "CONTRACT_CREATED")], at),
-        nothingSent(contoso, [group(2, "CONTRACT_CREATED")], at),
-        nothingSent(contoso, [group(2, "CONTRACT_CREATED", 5)], at),
-        nothingSent(contoso, [group(2, "CONTRACT_SIGNED"), group(1, "CONTRACT_SIGNED")], at),
+        nothingSent(contoso, undefined, { at }),
+        nothingSent(contoso, [], { at }),
+        nothingSent(contoso, [group(1, "CONTRACT_CREATED")], { at }),
+        nothingSent(contoso, [group(2, "CONTRACT_CREATED")], { at }),
+        nothingSent(contoso, [group(2, "CONTRACT_CREATED", 5)], { at }),
+        nothingSent(contoso, [group(2, "CONTRACT_SIGNED"), group(1, "CONTRACT_SIGNED")], { at }),
+        nothingSent(contoso, [], { at, now: Date.parse(contoso.created_at) + 30 * 86_400_000 }),
+        nothingSent(contoso, [], { at, now: Date.parse(contoso.created_at) + 30 * 86_400_000 + 1 }),
       ],
       [
         "Nothing was sent yet: it wants CONTRACT_CREATED.",
@@ -175,6 +181,8 @@ describe("why nothing was sent to a webhook", () => {
         "Nothing was sent yet: it wants CONTRACT_CREATED, and 1 CONTRACT_CREATED happened before it was created, the last at 03:04:05.",
         "Nothing was sent yet: it wants CONTRACT_CREATED, and what came of 1 CONTRACT_CREATED is not kept any more.",
         "Nothing was sent yet: it wants CONTRACT_CREATED, and what happened in its workspace 2 (Contoso) is 1 CONTRACT_SIGNED, which it does not want.",
+        "Nothing was sent yet: it wants CONTRACT_CREATED, and none has happened.",
+        "Nothing was sent in the 30 days for which deliveries are kept: it wants CONTRACT_CREATED, and none that is kept has happened.",
       ],
     ));
 });

@@ -20,6 +20,8 @@ export interface Facts {
   readonly happened?: Happened | undefined;
   /** How times are written. */
   readonly at: (iso: string) => string;
+  /** Virtual time, in milliseconds; undefined: not known. */
+  readonly now?: number | undefined;
 }
 
 /** An attempt, and what it was of. */
@@ -56,7 +58,7 @@ export interface Health {
 }
 
 export function webhookHealth(webhook: Webhook, facts: Facts): Health {
-  const { deliveries, at } = facts;
+  const { deliveries, at, now } = facts;
   const { first, last, deliveredAt } = failedIn(deliveries);
   const unsent = deliveries.filter((one) => isUnsent({ ...one, webhook_status: webhook.status })).toSorted(oldestFirst);
   const { status, forbidden } = webhook;
@@ -66,7 +68,7 @@ export function webhookHealth(webhook: Webhook, facts: Facts): Health {
   const acting = actingOn(webhook, facts.faults);
   const cause = last && causeOf(last.attempt);
   const outlook = outlookOf(webhook, { last, unsent, at });
-  const nothing = untouched && deliveries.length === 0 ? nothingSent(webhook, facts.happened, at) : undefined;
+  const nothing = untouched && deliveries.length === 0 ? nothingSent(webhook, facts.happened, { at, now }) : undefined;
   return {
     state: stateOf(webhook, last),
     failing: status !== "ACTIVE" || forbidden !== null || last !== undefined || untouched,
@@ -81,7 +83,7 @@ export function webhookHealth(webhook: Webhook, facts: Facts): Health {
       ...acting.map(faultSentence),
       outlook,
       nothing,
-      unsent.length > 0 && status !== "DISABLED_BY_USER" ? lostSentence(unsent.length) : undefined,
+      status === "DISABLED_BY_USER" ? undefined : lostSentence(unsent),
     ].filter((sentence) => sentence !== undefined),
     short: shortOf(webhook, last, unsent.length, untouched),
     steps: stepsOf(webhook, { last, acting, unsent: unsent.length, causes: cause?.steps ?? [] }),
@@ -175,8 +177,16 @@ function outlookOf(webhook: Webhook, { last, unsent, at }: Outlook): string | un
 
 const ordinal = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth"][failuresUntilDisabled];
 
-export const lostSentence = (count: number): string =>
-  `${counted(count, "delivery has", "deliveries have")} not arrived and ${count === 1 ? "is" : "are"} not tried again.`;
+/** What still waits for an attempt is tried if the webhook is enabled before that; the others are not. */
+function lostSentence(unsent: readonly Delivery[]): string | undefined {
+  if (unsent.length === 0) return undefined;
+  const waiting = unsent.filter(({ next_attempt_at: next }) => next !== null).length;
+  const lost = `${counted(unsent.length, "delivery has", "deliveries have")} not arrived`;
+  const are = (count: number) => (count === 1 ? "is" : "are");
+  if (waiting === 0) return `${lost} and ${are(unsent.length)} not tried again.`;
+  if (waiting === unsent.length) return `${lost} and ${are(waiting)} tried again only if it is enabled in time.`;
+  return `${lost}: ${waiting} ${are(waiting)} tried again if it is enabled in time, the others are not.`;
+}
 
 function shortOf({ status, forbidden }: Webhook, last: Made | undefined, unsent: number, untouched: boolean): string {
   if (status === "ACTIVE" && forbidden !== null) return `${unsent} not sent`;

@@ -1,5 +1,7 @@
+import { counted } from "../../base/counted.ts";
 import type { listActivities } from "../emulator/activities.ts";
 import type { ResultOf } from "../operation.ts";
+import { deliveredKeptMs } from "../webhook-retries.ts";
 
 /** What happened, by workspace and activity. */
 export type Happened = ResultOf<typeof listActivities>;
@@ -14,10 +16,21 @@ interface Receiver {
 /** So many activities are named. */
 const named = 5;
 
-/** Why nothing was sent to a webhook yet: a sentence. Undefined: what happened is not known. */
-export function nothingSent(webhook: Receiver, happened: Happened | undefined, at: (iso: string) => string): string {
+interface Telling {
+  /** How times are written. */
+  readonly at: (iso: string) => string;
+  /** Virtual time, in milliseconds; undefined: not known. */
+  readonly now?: number | undefined;
+}
+
+/** Why no delivery of a webhook is kept: a sentence. Undefined: what happened is not known. */
+export function nothingSent(webhook: Receiver, happened: Happened | undefined, { at, now }: Telling): string {
   const { workspace_id: own, workspace, only_for_activities: wanted, created_at: created } = webhook;
-  const wants = `Nothing was sent yet: it wants ${listed(wanted)}`;
+  const mayBeDropped = now !== undefined && now - Date.parse(created) > deliveredKeptMs;
+  const nothing = mayBeDropped
+    ? `Nothing was sent in the ${keptDays} for which deliveries are kept`
+    : "Nothing was sent yet";
+  const wants = `${nothing}: it wants ${listed(wanted)}`;
   if (happened === undefined) return `${wants}.`;
   const isWanted = ({ activity }: Happened[number]) => wanted.includes(activity);
   const mine = happened.filter(({ workspace_id }) => workspace_id === own);
@@ -33,20 +46,24 @@ export function nothingSent(webhook: Receiver, happened: Happened | undefined, a
     // Of what happens while it is there, a delivery is kept for as long.
     reasons.push(
       last <= created
-        ? `${counted(before)} happened before it was created, the last at ${at(last)}`
-        : `what came of ${counted(before)} is not kept any more`,
+        ? `${numbered(before)} happened before it was created, the last at ${at(last)}`
+        : `what came of ${numbered(before)} is not kept any more`,
     );
   }
   for (const { workspace_id: id, workspace: name } of elsewhere.filter(isFirstOfItsWorkspace)) {
     const there = elsewhere.filter(({ workspace_id }) => workspace_id === id);
-    reasons.push(`${counted(there)} happened, in workspace ${id} (${name})`);
+    reasons.push(`${numbered(there)} happened, in workspace ${id} (${name})`);
   }
   if (elsewhere.length > 0) reasons.push(`this webhook belongs to workspace ${own} (${workspace})`);
   if (before.length === 0 && other.length > 0) {
-    reasons.push(`what happened in its workspace ${own} (${workspace}) is ${counted(other)}, which it does not want`);
+    const what = mayBeDropped ? "what is kept of what happened" : "what happened";
+    reasons.push(`${what} in its workspace ${own} (${workspace}) is ${numbered(other)}, which it does not want`);
   }
-  return reasons.length === 0 ? `${wants}, and none has happened.` : `${wants}, and ${reasons.join("; ")}.`;
+  const none = mayBeDropped ? "none that is kept has happened" : "none has happened";
+  return reasons.length === 0 ? `${wants}, and ${none}.` : `${wants}, and ${reasons.join("; ")}.`;
 }
+
+const keptDays = counted(deliveredKeptMs / (24 * 60 * 60_000), "day");
 
 const isFirstOfItsWorkspace = (one: Happened[number], i: number, all: Happened): boolean =>
   all.findIndex(({ workspace_id }) => workspace_id === one.workspace_id) === i;
@@ -56,5 +73,5 @@ const listed = (names: readonly string[]): string =>
     ? "no activity"
     : `${names.slice(0, named).join(", ")}${names.length > named ? ` and ${names.length - named} more` : ""}`;
 
-const counted = (all: readonly Happened[number][]): string =>
+const numbered = (all: readonly Happened[number][]): string =>
   listed(all.map(({ count, activity }) => `${count} ${activity}`));

@@ -22,11 +22,13 @@ export interface Read {
   readonly webhook: Webhook | Gone;
   readonly health: Health;
   readonly deliveries: readonly Delivery[];
+  /** Virtual time when they were read, in milliseconds. */
+  readonly now: number;
   readonly trace?: Trace | undefined;
 }
 
 /** All that is said of a webhook, for programs: times are virtual, and what is not known is null. */
-export function findings({ webhook, health, deliveries, trace }: Read) {
+export function findings({ webhook, health, deliveries, now, trace }: Read) {
   const attempts = attemptsOf(deliveries, trace);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
   const ended = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
@@ -55,6 +57,7 @@ export function findings({ webhook, health, deliveries, trace }: Read) {
     not_allowed: forbidden !== null,
     why_not_allowed: forbidden,
     next_attempt_at: next,
+    next_attempt_is_due: next !== null && Date.parse(next) <= now,
     next_because:
       trace?.planned.find(({ due, parent }) => due === next && parent.startsWith("delivery:"))?.because ?? null,
     steps: health.steps.map(({ words, command = null }) => ({ words, command })),
@@ -211,7 +214,8 @@ function deliveryLines(heading: string, all: Findings["skipped_deliveries"]): Li
 }
 
 /** While it is disabled, what comes due is skipped (DECISIONS.md, C18). */
-function nextLine(at: string, { webhook: { status }, next_because: why }: Findings): Line {
+function nextLine(at: string, { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: Findings): Line {
+  if (isDue) return `An attempt is due since ${at}: it is under way, or waits for others to end`;
   if (status === "DELETED") return `Next attempt ${at}: skipped`;
   if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless it is enabled before`;
   return `Next attempt ${at}${why === null ? "" : `, ${why}`}; now: svc emulator clock advance --next`;

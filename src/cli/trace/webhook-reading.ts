@@ -15,9 +15,10 @@ const most = 10_000;
 /** The health of webhooks, in as few requests as that takes. */
 export async function readHealth(webhooks: readonly Webhook[], asking: Asking): Promise<Read[]> {
   const { client, signal } = asking;
-  const [{ listFaults }, { deliveries, isWhole }] = await Promise.all([
+  const [{ listFaults }, { deliveries, isWhole }, now] = await Promise.all([
     import("../../api/emulator/faults.ts"),
     readLog(webhooks.length === 1 ? webhooks[0]!.id : undefined, asking),
+    virtualTime(asking),
   ]);
   const faults = await client.call(listFaults, {}, { signal });
   const own = byWebhook(deliveries);
@@ -25,14 +26,15 @@ export async function readHealth(webhooks: readonly Webhook[], asking: Asking): 
   for (const webhook of webhooks) {
     // What is older than all that was looked at is of the few that were told nothing since.
     const known = own.get(webhook.id) ?? (isWhole ? [] : (await firstPage(webhook.id, asking)).items);
-    read.push({ webhook, deliveries: known, health: webhookHealth(webhook, { deliveries: known, faults, at }) });
+    read.push({ webhook, deliveries: known, now, health: webhookHealth(webhook, { deliveries: known, faults, at }) });
   }
   if (read.every(({ health, deliveries: known }) => !health.untouched || known.length > 0)) return read;
   const { listActivities } = await import("../../api/emulator/activities.ts");
   const happened = await client.call(listActivities, {}, { signal });
   return read.map((one) => {
     if (!one.health.untouched || one.webhook.status === "DELETED") return one;
-    return { ...one, health: webhookHealth(one.webhook, { deliveries: one.deliveries, faults, happened, at }) };
+    const facts = { deliveries: one.deliveries, faults, happened, at, now };
+    return { ...one, health: webhookHealth(one.webhook, facts) };
   });
 }
 
@@ -49,11 +51,11 @@ function byWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Deliver
 
 /** Of a webhook that is there no more; undefined where no delivery of it is kept. */
 export async function readGone(id: number, asking: Asking): Promise<Read | undefined> {
-  const { deliveries } = await readLog(id, asking);
+  const [{ deliveries }, now] = await Promise.all([readLog(id, asking), virtualTime(asking)]);
   const [first] = deliveries;
   if (!first) return undefined;
   const webhook: Gone = { id, workspace_id: first.workspace_id, status: "DELETED" };
-  return { webhook, deliveries, health: deletedHealth(deliveries) };
+  return { webhook, deliveries, now, health: deletedHealth(deliveries) };
 }
 
 /** With why each attempt was made, and what led to it; of the newest deliveries. */
@@ -62,6 +64,12 @@ export async function withTrace(read: Read, { client, signal }: Asking): Promise
   const { showTrace } = await import("../../api/emulator/traces.ts");
   const trace = await client.call(showTrace, { params: { ref: `webhook:${read.webhook.id}` } }, { signal });
   return { ...read, trace };
+}
+
+/** In milliseconds. */
+async function virtualTime({ client, signal }: Asking): Promise<number> {
+  const { showClock } = await import("../../api/emulator/clock.ts");
+  return Date.parse((await client.call(showClock, {}, { signal })).now);
 }
 
 /** Times stand as the service writes them. */

@@ -8,6 +8,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Name } from "../parts/name.tsx";
 import { isolated } from "../parts/names.ts";
 import { State } from "../parts/state.tsx";
+import { nowSeconds } from "../state/clock.ts";
 import { areRead, type Webhook } from "../state/deliveries.ts";
 import { go, href, hrefOfPart, withTrace } from "../state/route.ts";
 import { healthByWebhook } from "../state/webhook-health.ts";
@@ -99,7 +100,7 @@ export function TrackRow({
 }
 
 const nothing = (webhook: Webhook | undefined, happened: Happened | undefined): string =>
-  webhook ? nothingSent(webhook, happened, timeOf) : "nothing was sent";
+  webhook ? nothingSent(webhook, happened, { at: timeOf, now: nowSeconds.value }) : "nothing was sent";
 
 function Standing({ webhook }: { readonly webhook: Webhook }) {
   const { status, failure_count: failures } = webhook;

@@ -20,6 +20,42 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     );
   });
 
+  it("says of an attempt that is under way that it is due, not how to bring it about", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    let answered = () => {};
+    const came = new Promise<void>((arrived) => {
+      app.answer((_, response) => {
+        answered = () => response.writeHead(200).end();
+        arrived();
+      });
+    });
+    await svc(create("Slow", app.url));
+    await draft(emulator.api);
+    await came;
+    const { out } = await svc("webhooks why 1");
+    assert.deepEqual(out.split("\n").slice(1), [
+      "",
+      "",
+      "An attempt is due since 2031-01-02T03:04:05.000Z: it is under way, or waits for others to end",
+      "",
+    ]);
+    answered();
+  });
+
+  it("says that what is not kept may have been", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    await svc(create("Old", app.url));
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 31 * 86_400_000 });
+    const { out } = await svc("webhooks why 1");
+    assert.equal(
+      out.split("\n")[2],
+      "Nothing was sent in the 30 days for which deliveries are kept: it wants CONTRACT_CREATED, and what is kept of what happened in its workspace 1 (Northwind Legal) is 1 COUNTER_PARTY_CREATED, 1 COUNTER_PARTY_CONTACT_CREATED, which it does not want.",
+    );
+  });
+
   it("names the fault that is to blame in place of the receiver; so does doctor, with what is disabled", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const app = await receiver(t);
@@ -95,7 +131,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     const counted = async () => ((await emulator.ask("GET", "requests")).body as { total: number }).total;
     const before = await counted();
     const { out, err } = await svc("webhooks why");
-    assert.equal((await counted()) - before <= 8, true);
+    assert.equal((await counted()) - before <= 9, true);
     assert.equal(out.split("\n").filter((line) => /^\d+ Hook-\d+ /.test(line)).length, 12);
     assert.equal(out.match(/^Webhook \d+/gm)?.length, 3);
     assert.equal(err, "9 more that fail, each in full: svc webhooks why ID\n");
