@@ -2,19 +2,21 @@ import { NetworkError, ServiceError } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
 import type { EmulatorHere } from "./emulator-access.ts";
 
-/** A shell that still speaks of an emulator that ran before, while another one runs in its folder. */
+/** A shell that still speaks of an emulator that ran before. */
 export interface EndedEmulator {
   /** The variable that names the one that has ended. */
   readonly variable: string;
-  readonly here: EmulatorHere;
+  /** The one that runs in its folder; undefined: none does. */
+  readonly here: EmulatorHere | undefined;
 }
 
 const ofServices = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as const;
 const ofControl = ["SVC_EMULATOR_URL"] as const;
 
 /**
- * Whether the environment points to an emulator of this machine that has ended, though this folder's runs elsewhere: its
- * variables are those of an earlier one. Undefined too where something else than the environment says where to go.
+ * Whether the environment points to an emulator of this machine that has ended: this folder's runs elsewhere, or none does
+ * and nobody listens where the environment says that one runs. Undefined too where something else than the environment
+ * says where to go.
  */
 export async function endedEmulator(
   { globals, host }: Pick<Context, "globals" | "host">,
@@ -27,13 +29,18 @@ export async function endedEmulator(
   const { emulatorHere, isOnThisMachine, refuses } = await import("./emulator-access.ts");
   if (!isOnThisMachine(address)) return undefined;
   const here = await emulatorHere(host).catch(() => undefined);
-  if (here === undefined || !(await refuses(new URL(address).origin))) return undefined;
+  const { SVC_EMULATOR_URL: control } = host.env;
+  if (here === undefined && !(control && isOnThisMachine(control) && (await refuses(new URL(control).origin))))
+    return undefined;
+  if (!(await refuses(new URL(address).origin))) return undefined;
   return { variable, here };
 }
 
 /** What a person does about it. */
-export const evalAgain = ({ variable, here }: EndedEmulator): string =>
-  `${variable} points to an emulator that has ended; the one of this folder is at ${here.routerUrl}: eval "$(svc emulator env)" again.`;
+const evalAgain = ({ variable, here }: EndedEmulator): string =>
+  here === undefined
+    ? `${variable} points to an emulator that has ended, and none runs in this folder: svc emulator start --detach, then eval "$(svc emulator env)" again.`
+    : `${variable} points to an emulator that has ended; the one of this folder is at ${here.routerUrl}: eval "$(svc emulator env)" again.`;
 
 /** The same of a command that could not reach its service; undefined where that has another reason. */
 export async function hintOfEnded(error: unknown, context: Context): Promise<string | undefined> {
@@ -62,7 +69,7 @@ export async function hintOfRefused(error: unknown, { globals, host }: Context):
 export async function stateMeant(file: string | undefined, context: Context): Promise<string | undefined> {
   if (file !== undefined) return file;
   const ended = await endedEmulator(context, "control");
-  if (ended === undefined) return undefined;
+  if (ended?.here === undefined) return undefined;
   await context.output.warn(evalAgain(ended));
   return ended.here.state;
 }

@@ -60,14 +60,31 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     assert.match(elsewhere.err, /\n {2}Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, /);
   });
 
-  it("is told nothing of the kind where the address is another's, or no emulator runs here", async (t) => {
+  it("is told nothing of the kind where the address is another's, or nothing says that an emulator ran there", async (t) => {
     const { svc, elsewhere } = await stage(t);
     const usual = "  Check the address and that the service is up.\n";
     for (const { err } of [
       await svc(`contracts templates list --retries 0 --base-url ${ended}`),
-      await svc("contracts templates list --retries 0", {}, elsewhere),
+      await svc("contracts templates list --retries 0", { SVC_EMULATOR_URL: "" }, elsewhere),
     ])
       assert.ok(err.endsWith(usual), err);
+  });
+
+  it("is led to a new one in a folder where none runs", async (t) => {
+    const { svc, elsewhere } = await stage(t);
+    const { exit, err } = await svc("contracts templates list --retries 0", {}, elsewhere);
+    assert.deepEqual(
+      [exit, err.split("\n").slice(1)],
+      [
+        75,
+        [
+          '  SVC_BASE_URL points to an emulator that has ended, and none runs in this folder: svc emulator start --detach, then eval "$(svc emulator env)" again.',
+          "",
+        ],
+      ],
+    );
+    const status = await svc("emulator status", {}, elsewhere);
+    assert.deepEqual([status.exit, status.out], [5, "not running\n"], status.err);
   });
 
   it("asks for and ends the one of this folder", async (t) => {
