@@ -5,6 +5,7 @@ import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
+import { subscriptions } from "../webhooks/subscriptions.ts";
 import { namedContract } from "./contracts/named-contract.ts";
 import type { ControlHandlers } from "./world.ts";
 
@@ -27,6 +28,9 @@ export const waitHandlers = {
   "emulator.wait": async ({ query }, { store, clock, wall, request, fail }) => {
     const named =
       query.contract === undefined ? undefined : await store.read((view) => namedContract(view, query.contract!, fail));
+    const { webhook } = query;
+    if (webhook !== undefined && !(await store.read((view) => isKnown(view, webhook))))
+      fail("no-such-webhook", { id: webhook });
     const awaited = { ...query, contract_id: named?.id };
     const look = (view: View): Promise<Found> =>
       awaited.contract_status
@@ -60,6 +64,11 @@ export const waitHandlers = {
     };
   },
 } satisfies ControlHandlers;
+
+/** Whether a subscription is there, or was and deliveries to it are kept. */
+const isKnown = async (view: View, webhook: number): Promise<boolean> =>
+  (await view.get(subscriptions, webhook)) !== undefined ||
+  (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
 /** Looks again after every change, until it is enough, the time is over or the caller goes away. */
 async function until(

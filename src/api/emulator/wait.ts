@@ -75,7 +75,7 @@ export const wait = operation({
   auth: "control-token",
   request: { query: Awaited },
   responses: { 200: json(Met) },
-  failures: ["no-such-contract"],
+  failures: ["no-such-contract", "no-such-webhook"],
   cli: { by: "emulator wait-for" },
   basis: assumed("The control plane is the emulator's own."),
   examples: [
