@@ -29,6 +29,19 @@ const views = [
   ["#/nowhere", "There is no such view"],
 ] as const;
 
+/** Labels of the timeline's axis that begin left of what can be scrolled to, or lie over the one before. */
+const cutLabels = `(() => {
+  let end = document.querySelector(".canvas").getBoundingClientRect().left;
+  const ticks = [...document.querySelectorAll(".axis .tick")].map((tick) => [tick.textContent, tick.getBoundingClientRect()]);
+  return ticks
+    .sort(([, a], [, b]) => a.left - b.left)
+    .flatMap(([text, { left, right }]) => {
+      const isCut = left < end;
+      end = right;
+      return isCut ? [text] : [];
+    });
+})()`;
+
 async function look(page: Tab): Promise<void> {
   for (const width of [768, 320, 390, 1280]) {
     await page.setViewportSize({ width, height: 800 });
@@ -86,6 +99,24 @@ describe("every view of the console", { skip }, () => {
       });
       assert.equal(track, 0, "what a row of the timeline is called stands in sight");
     }
+  });
+
+  it("shows each label of the axis whole and none over another, where it names days, too", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    await openConsole(page, world);
+    for (const [minutes, contracts] of [
+      [1, 3],
+      [1_440, 4],
+    ] as const) {
+      await world.clock.advance({ by: minutes * 60_000 });
+      for (let made = 0; made < contracts; made += 1) {
+        await world.clock.advance({ by: 2_000 });
+        await draft(world.api);
+      }
+    }
+    await page.locator(".axis .day").first().waitFor();
+    assert.deepEqual(await page.evaluate(cutLabels), []);
   });
 
   it("says where there is nothing how something comes to be there", async (t) => {

@@ -16,9 +16,9 @@ describe("the axis of the timeline", () => {
     assert.deepEqual(
       ticks.map(({ x, gap }) => [x, gap]),
       [
-        [44, undefined],
-        [74, undefined],
-        [158, "1 h 14 min"],
+        [60, undefined],
+        [90, undefined],
+        [174, "1 h 14 min"],
       ],
     );
   });

@@ -13,7 +13,8 @@ export interface Axis {
   readonly width: number;
 }
 
-const lead = 44;
+/** Half of a label that names its day stands before it. */
+const lead = 60;
 /** Marks beside each other do not touch. */
 const step = 30;
 const collapsed = 84;

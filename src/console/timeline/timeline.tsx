@@ -137,17 +137,21 @@ function Tracks({
 /** Where now stands when nobody has scrolled: what is to come is in sight, and more of what was. */
 const followed = (now: number, width: number): number => Math.max(0, now - width * 0.6);
 
+/** Between the middles of two labels, and how much more one needs to each side that names its day. */
+const label = { apart: 66, day: 20 } as const;
+
 /** A label is as wide as two steps: not every moment has one, and now has its own. The first of a day names it. */
 function labelled<Tick extends { readonly x: number; readonly at: number }>(ticks: readonly Tick[], now: number) {
   const isOneDay = ticks.length === 0 || dateOf(ticks[0]!.at) === dateOf(ticks.at(-1)!.at);
   let last = Number.NEGATIVE_INFINITY;
   let today = "";
   return ticks.map((tick) => {
-    const isLabelled = tick.x - last >= 66 && Math.abs(tick.x - now) > 44;
-    if (!isLabelled) return { ...tick, isLabelled, day: undefined };
-    last = tick.x;
     const date = dateOf(tick.at);
     const day = isOneDay || date === today ? undefined : date.slice(5);
+    const more = day === undefined ? 0 : label.day;
+    const isLabelled = tick.x - last >= label.apart + more && Math.abs(tick.x - now) > 44 + more;
+    if (!isLabelled) return { ...tick, isLabelled, day: undefined };
+    last = tick.x + more;
     today = date;
     return { ...tick, isLabelled, day };
   });
