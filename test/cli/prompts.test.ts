@@ -132,6 +132,7 @@ describe("a person at a terminal", () => {
     await refused("router jobs resume", 5, /There are no jobs that were stopped\./);
     const nowhere = { SVC_BASE_URL: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
     await refused("contracts send", 2, /It is not known where the services are\./, nowhere);
+    await refused("webhooks create", 2, /It is not known where the services are\./, nowhere);
   });
 
   it("is offered the webhooks and the numbers of contracts that there are", async (t) => {

@@ -87,6 +87,17 @@ const refused: [string, string, RegExp][] = [
     "contracts show T-1",
     /unknown command 'show'\n {2}svc contracts status tells how a contract stands, svc emulator contract all/,
   ],
+  [
+    "a webhook that is to be shown",
+    "webhooks get 1",
+    /unknown command 'get'\n {2}svc webhooks why tells how a webhook stands, svc webhooks list which there are\./,
+  ],
+  ["a webhook that is to be tried", "webhooks test", /unknown command 'test'\n {2}svc webhooks trigger tells /],
+  [
+    "the log of an emulator",
+    "emulator logs",
+    /unknown command 'logs'\n {2}svc emulator requests .* \.svc\/emulator\.json\.log\./,
+  ],
   ["the help of an unknown command", "contracts lst --help", /unknown command 'lst'\n {2}Did you mean list\?/],
   ["help of a command that resembles none", "contracts xyzzy --help", /'xyzzy'\n {2}See svc contracts --help\.\n/],
   ["help of one of a group within", "emulator snapshot svae --help", /'svae'\n {2}Did you mean save\?/],

@@ -59,7 +59,7 @@ export interface Health {
 
 export function webhookHealth(webhook: Webhook, facts: Facts): Health {
   const { deliveries, at, now } = facts;
-  const { first, last, deliveredAt } = failedIn(deliveries);
+  const { first, last, count, deliveredAt } = failedIn(deliveries);
   const unsent = deliveries.filter((one) => isUnsent({ ...one, webhook_status: webhook.status })).toSorted(oldestFirst);
   const { status, forbidden } = webhook;
   const untouched =
@@ -67,7 +67,7 @@ export function webhookHealth(webhook: Webhook, facts: Facts): Health {
   const trouble = last ? troubleOf(last.attempt) : null;
   const acting = actingOn(webhook, facts.faults);
   const cause = last && causeOf(last.attempt);
-  const outlook = outlookOf(webhook, { last, unsent, at });
+  const outlook = outlookOf(webhook, { last, count, unsent, at });
   const nothing = untouched && deliveries.length === 0 ? nothingSent(webhook, facts.happened, { at, now }) : undefined;
   return {
     state: stateOf(webhook, last),
@@ -120,7 +120,7 @@ const oldestFirst = (a: Delivery, b: Delivery): number => byText(a.created_at, b
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The first and the last attempt since the last one that arrived, and when that was. */
+/** The first and the last attempt since the last one that arrived, how many there were, and when that was. */
 function failedIn(deliveries: readonly Delivery[]) {
   let good: Made | undefined;
   for (const delivery of deliveries)
@@ -130,14 +130,16 @@ function failedIn(deliveries: readonly Delivery[]) {
     }
   let first: Made | undefined;
   let last: Made | undefined;
+  let count = 0;
   for (const delivery of deliveries)
     for (const attempt of delivery.attempts) {
       const made = { delivery, attempt };
       if (succeeded(attempt) || (good && inOrder(made, good) < 0)) continue;
+      count += 1;
       if (!first || inOrder(made, first) < 0) first = made;
       if (!last || inOrder(last, made) < 0) last = made;
     }
-  return { first, last, deliveredAt: good?.attempt.at ?? null };
+  return { first, last, count, deliveredAt: good?.attempt.at ?? null };
 }
 
 /** As they were made. */
@@ -154,12 +156,14 @@ function stateOf({ status, forbidden, failure_count: failures }: Webhook, last: 
 
 interface Outlook {
   readonly last: Made | undefined;
+  /** How many attempts failed since the last one that arrived. */
+  readonly count: number;
   readonly unsent: readonly Delivery[];
   readonly at: Facts["at"];
 }
 
 /** What its state means for what is to come. */
-function outlookOf(webhook: Webhook, { last, unsent, at }: Outlook): string | undefined {
+function outlookOf(webhook: Webhook, { last, count, unsent, at }: Outlook): string | undefined {
   const { status, failure_count: failures, disabled_at: since, disabled_by: by, forbidden } = webhook;
   const when = since === null ? "" : ` at ${at(since)}${by === null ? "" : `, by ${by}`}`;
   if (status === "DISABLED_BY_USER") return `A person disabled it${when}; what comes due is skipped.`;
@@ -170,7 +174,9 @@ function outlookOf(webhook: Webhook, { last, unsent, at }: Outlook): string | un
   }
   const row = failures === 1 ? "1 attempt failed" : `${failures} attempts in a row failed`;
   if (forbidden !== null) return `Nothing is ever sent to it: ${forbidden}`;
-  if (failures > 0) return `${row}; the ${ordinal} disables it.`;
+  // Who enables it begins to count anew.
+  const anew = count > failures ? " since it was enabled again" : "";
+  if (failures > 0) return `${row}${anew}; the ${ordinal} disables it.`;
   if (last) return "It was enabled again, and nothing has arrived since.";
   return unsent.length > 0 ? "It works now." : undefined;
 }

@@ -1,5 +1,7 @@
+import { relative } from "node:path";
 import { NetworkError, ServiceError } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
+import { CommandFailed } from "../failure.ts";
 import type { EmulatorHere } from "./emulator-access.ts";
 
 /** A shell that still speaks of an emulator that ran before. */
@@ -37,16 +39,22 @@ export async function endedEmulator(
 }
 
 /** What a person does about it. */
-const evalAgain = ({ variable, here }: EndedEmulator): string =>
-  here === undefined
-    ? `${variable} points to an emulator that has ended, and none runs in this folder: svc emulator start --detach, then eval "$(svc emulator env)" again.`
-    : `${variable} points to an emulator that has ended; the one of this folder is at ${here.routerUrl}: eval "$(svc emulator env)" again.`;
+function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "host">): string {
+  const ended = `${variable} points to an emulator that has ended`;
+  if (here === undefined)
+    return `${ended}, and none runs in this folder: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
+  const path = relative(host.cwd, here.state);
+  const which = isAbove(path) ? `on ${path}` : "of this folder";
+  return `${ended}; the one ${which} is at ${here.routerUrl}: eval "$(svc emulator env)" again.`;
+}
+
+const isAbove = (path: string): boolean => path.startsWith("..");
 
 /** The same of a command that could not reach its service; undefined where that has another reason. */
 export async function hintOfEnded(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
   const ended = (await endedEmulator(context, "services")) ?? (await endedEmulator(context, "control"));
-  return ended && evalAgain(ended);
+  return ended && evalAgain(ended, context);
 }
 
 /**
@@ -64,12 +72,22 @@ export async function hintOfRefused(error: unknown, { globals, host }: Context):
 
 /**
  * The state of the emulator that is meant by who asks for the one that runs or ends it: that of this folder, where the
- * environment's has ended.
+ * environment's has ended. One of a folder above may be somebody else's, and is not ended instead.
  */
-export async function stateMeant(file: string | undefined, context: Context): Promise<string | undefined> {
+export async function stateMeant(
+  file: string | undefined,
+  context: Context,
+  { ends = false }: { readonly ends?: boolean } = {},
+): Promise<string | undefined> {
   if (file !== undefined) return file;
   const ended = await endedEmulator(context, "control");
   if (ended?.here === undefined) return undefined;
-  await context.output.warn(evalAgain(ended));
+  const path = relative(context.host.cwd, ended.here.state);
+  if (ends && isAbove(path)) {
+    const message = `${ended.variable} points to an emulator that has ended already.`;
+    const hint = `Another one runs, on ${path}.`;
+    throw new CommandFailed("not-found", "no_emulator", message, { hint, next: ["emulator", "stop", "--file", path] });
+  }
+  await context.output.warn(evalAgain(ended, context));
   return ended.here.state;
 }

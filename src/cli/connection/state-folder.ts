@@ -38,10 +38,14 @@ function seen(path: string): Stats | undefined {
   }
 }
 
-/** Says which state is used where it was found above this folder. */
+const told = new WeakMap<Output, string>();
+
+/** Says, once, which state is used where it was found above this folder. */
 export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
   const path = relative(cwd, state);
-  if (named === undefined && path.startsWith("..")) await output.note(`Using the emulator's state in ${path}`);
+  if (named !== undefined || !path.startsWith("..") || told.get(output) === path) return;
+  told.set(output, path);
+  await output.note(`Using the emulator's state in ${path}`);
 }
 
 /** A `.svc` folder that is made for a state is one that git passes over: what lies in it is a secret of this machine. */

@@ -126,7 +126,8 @@ export function createOutput(host: Host, globals: Globals): Output {
   return {
     format,
     show,
-    event: (value, ...lines) => (format === "table" ? print(...lines) : document(value)),
+    event: (value, ...lines) =>
+      format === "table" ? print(...lines) : document(globals.fields ? pick(value, globals.fields) : value),
     print,
     document,
     rows: printRows,
@@ -167,6 +168,9 @@ const hasField = (value: unknown, name: string): value is Record<string, unknown
 
 const pick = (value: unknown, names: readonly string[]): unknown =>
   Object.fromEntries(names.map((name) => [name, at(value, name) ?? null]));
+
+/** The fields of rows that are all alike; free where there are none. */
+export const fieldsIn = (rows: readonly object[]): readonly string[] => [...new Set(rows.flatMap(Object.keys))];
 
 /** Refuses a field that the answer does not have, before anything is printed. */
 export function checkFields(chosen: readonly string[], known: readonly string[]): void {

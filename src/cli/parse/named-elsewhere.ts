@@ -6,11 +6,26 @@ const most = 3;
 const oneContract =
   "svc contracts status tells how a contract stands, svc emulator contract all that an emulator knows of it";
 
+const oneWebhook = "svc webhooks why tells how a webhook stands, svc webhooks list which there are";
+const toTell =
+  "svc webhooks trigger tells subscriptions of an activity, svc webhooks replay sends what was saved again";
+const log =
+  "svc emulator requests and svc webhooks deliveries tell what came and what was sent; what one says that was started with --detach stands in .svc/emulator.json.log";
+
 /** What other groups have under that word and this one has not, for the services have no such call. */
 const insteadOf = lookupTable<string>({
   "contracts show": oneContract,
   "contracts get": oneContract,
   "contracts view": oneContract,
+  "webhooks show": oneWebhook,
+  "webhooks get": oneWebhook,
+  "webhooks view": oneWebhook,
+  "webhooks status": oneWebhook,
+  "webhooks test": toTell,
+  "webhooks fire": toTell,
+  "webhooks send": toTell,
+  "emulator log": log,
+  "emulator logs": log,
 });
 
 /** What to take in place of a command that is expected and does not exist. */

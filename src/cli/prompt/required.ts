@@ -1,6 +1,7 @@
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { Context, Input } from "../command.ts";
 import { mayAsk } from "../context.ts";
+import type { Declared } from "../declared.ts";
 import { type InputRequired, UsageError } from "../failure.ts";
 import { missingFrom } from "./missing.ts";
 
@@ -8,7 +9,7 @@ import { missingFrom } from "./missing.ts";
  * The input with everything that the command needs: a person at a terminal is asked for it, anybody else refused with
  * exit 2, before credentials or addresses are looked at (DECISIONS.md, L6, L7).
  */
-export async function completed(declaration: CommandDeclaration, input: Input, context: Context): Promise<Input> {
+export async function completed(declaration: Declared, input: Input, context: Context): Promise<Input> {
   const missing = missingFrom(declaration, input);
   const refused = [
     ...missing.positionals.map(({ name }) => `<${name.replaceAll("_", "-")}>`),
@@ -16,11 +17,19 @@ export async function completed(declaration: CommandDeclaration, input: Input, c
   ];
   if (refused.length + missing.body.length === 0) return input;
   if (mayAsk(context.host, context.globals)) {
+    await knowWhere(declaration, input, context);
     const { askFor } = await import("./ask-required.ts");
     return askFor(missing, input, context, declaration.words.join(" "));
   }
   if (refused.length === 0) return input;
   throw new UsageError(`${refused.join(", ")} required`, { hint: `See svc ${declaration.words.join(" ")} --help.` });
+}
+
+/** Nobody answers questions for a service of which it is not known where it is. */
+async function knowWhere(declaration: Declared, { flags }: Input, context: Context): Promise<void> {
+  const service = ("operation" in declaration ? declaration : declaration.spec)?.service;
+  if (flags["dry-run"] === true) return;
+  if (service === "router" || service === "contracts") await context.target(service);
 }
 
 /** The input with what a command found missing while it looked at it, asked for in the same way. */

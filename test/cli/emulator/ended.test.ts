@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
@@ -25,7 +26,7 @@ async function stage(t: TestContext) {
     runCli(argv, { cwd: folder, env: { ...env, ...more } });
   const told = (variable: string) =>
     `${variable} points to an emulator that has ended; the one of this folder is at ${twin.routerUrl}: eval "$(svc emulator env)" again.`;
-  return { svc, twin, told, elsewhere: await testFolder(t) };
+  return { svc, twin, told, folder: cwd, elsewhere: await testFolder(t) };
 }
 
 describe("a shell that speaks of an emulator that has ended, in the folder of one that runs", () => {
@@ -68,6 +69,37 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
       await svc("contracts templates list --retries 0", { SVC_EMULATOR_URL: "" }, elsewhere),
     ])
       assert.ok(err.endsWith(usual), err);
+  });
+
+  it("ends no other in a folder above, and says which one there is", async (t) => {
+    const { svc, folder, twin } = await stage(t);
+    const below = join(folder, "below");
+    await mkdir(below);
+    const { exit, out, err } = await svc("emulator stop", {}, below);
+    assert.deepEqual(
+      [exit, out, err.split("\n")],
+      [
+        5,
+        "",
+        [
+          "error: SVC_EMULATOR_URL points to an emulator that has ended already.",
+          "  Another one runs, on ../.svc/emulator.json.",
+          "  try: svc emulator stop --file ../.svc/emulator.json",
+          "",
+        ],
+      ],
+    );
+    const status = await svc("emulator status --json", {}, below);
+    assert.equal(JSON.parse(status.out).router_url, twin.routerUrl);
+    assert.match(status.err, /; the one on \.\.\/\.svc\/emulator\.json is at /);
+  });
+
+  it("says once which one it uses of a folder above", async (t) => {
+    const { svc, folder } = await stage(t);
+    const below = join(folder, "below");
+    await mkdir(below);
+    const { err } = await svc("emulator status", { SVC_EMULATOR_URL: "" }, below);
+    assert.equal(err, "Using the emulator's state in ../.svc/emulator.json\n");
   });
 
   it("is led to a new one in a folder where none runs", async (t) => {

@@ -83,6 +83,14 @@ describe("svc emulator wait-for", () => {
     assert.equal((await json<{ now: string }>("emulator clock")).now, "2031-01-02T04:04:05.000Z");
   });
 
+  it("says how a contract is signed that nobody signs", async (t) => {
+    const { svc } = await withContract(t);
+    await svc("contracts send T-1");
+    const { exit, err } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h");
+    assert.equal(exit, 75);
+    assert.match(err, / {2}Came near: T-1 is SIGN\.\n {2}try: svc emulator sign T-1\n$/);
+  });
+
   it("ends at once where the webhook is disabled that is to fail for good, and says what comes instead", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const argv = ["--title", "x", "--url", "http://127.0.0.1:9/hook", "--only-for-activities", "CONTRACT_CREATED"];

@@ -96,6 +96,17 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     assert.deepEqual([resent.exit, resent.err], [0, "All 1 arrived.\n"]);
   });
 
+  it("counts from where it was enabled again", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    await svc(create("Mine", dead));
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 155 * 60_000 });
+    await svc("emulator webhooks enable 1");
+    await emulator.clock.advance({ by: 160 * 60_000 });
+    const { out } = await svc("webhooks why 1");
+    assert.match(out, /^1 attempt failed since it was enabled again; the sixth disables it\.$/m);
+  });
+
   it("says of what a fault puts off when it comes, and why not at once", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
@@ -104,6 +115,23 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     await emulator.clock.advance({ by: 1 });
     const [planned] = await json<{ reason: string }[]>("webhooks schedule");
     assert.match(planned!.reason, /^first attempt, put off by a scripted fault: delay \(request:\d+\)$/);
+  });
+
+  it("shows the fields that are asked for, a row for each in spreadsheets, and refuses others, as lists do", async (t) => {
+    const { svc } = await cliEmulator(t);
+    await svc(create("Mine", dead));
+    const chosen = await svc("webhooks why --json=state,failing");
+    assert.deepEqual([chosen.exit, JSON.parse(chosen.out)], [1, { state: "active", failing: true }]);
+    assert.equal(
+      (await svc("webhooks why --format csv")).out,
+      "webhook.id,webhook.title,webhook.workspace_id,state,failing,since,short\r\n1,Mine,1,active,true,,nothing was sent yet\r\n",
+    );
+    assert.equal((await svc("webhooks why --format table --fields state,short")).out.split("\n").length, 3);
+    for (const line of ["webhooks why --json=sate", "webhooks why --fields sate", "webhooks list --json=id,statsu"]) {
+      const { exit, out, err } = await svc(line);
+      assert.deepEqual([exit, out], [2, ""], line);
+      assert.match(err, /Unknown field \\?"(sate|statsu)/);
+    }
   });
 
   it("says of one that was deleted what its deliveries came to", async (t) => {

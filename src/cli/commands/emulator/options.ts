@@ -196,7 +196,7 @@ export const emulatorFlags = (defaultPort: number) =>
       flag: "auto-sign",
       type: "text",
       placeholder: "DURATION",
-      description: "Let each signatory sign by itself after this long, in virtual time",
+      description: "Let each signatory of what is sent from now on sign by itself after this long, in virtual time",
     },
   ] as const satisfies readonly FlagSpec[];
 

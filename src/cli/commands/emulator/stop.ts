@@ -32,7 +32,7 @@ export const emulatorStop = command({
   examples: [{ title: "The one of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
     const { ready, stop } = await import("../../../api/emulator/lifecycle.ts");
-    const file = await stateMeant(input.flags.file, context);
+    const file = await stateMeant(input.flags.file, context, { ends: true });
     const client = await context.client("emulator", { file }).catch(leaveOutStart);
     const { signal } = context;
     const stopped = await client

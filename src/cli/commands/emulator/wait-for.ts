@@ -206,7 +206,10 @@ function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet)
       ? `Waited for ${awaited(query)} until ${met.now}: it does not come while webhook ${first.id} is disabled (${first.status}).`
       : `Waited ${waited} for ${awaited(query)}, until ${met.now}: it did not come.`;
   const hint = [nearest, ...disabled.slice(0, 1).map(insteadOf)].join(" ");
-  return new CommandFailed("temporary", "wait_timeout", message, { hint });
+  // Of what was sent before an emulator was started with --auto-sign no signatory signs by itself.
+  const unsigned = query.contract_status === "EXECUTED" && met.contract?.contract_status === "SIGN";
+  const next = unsigned ? ["emulator", "sign", met.contract!.composite_id] : undefined;
+  return new CommandFailed("temporary", "wait_timeout", message, { hint, next });
 }
 
 /** What to wait for instead: what comes due while a webhook is disabled is skipped (DECISIONS.md, C18). */

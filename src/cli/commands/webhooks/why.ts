@@ -2,6 +2,7 @@ import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { type Context, command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
+import { checkFields, fieldsIn } from "../../output/output.ts";
 import { emulatorOfEnvironment, serviceSettings } from "../../settings.ts";
 import type { Read } from "../../trace/failing-webhook.ts";
 import { type Asking, missing, namedWebhooks } from "./named-webhooks.ts";
@@ -37,17 +38,32 @@ export const webhooksWhy = command({
     const asking = { client: await context.client("emulator", { file: flags.file }), signal };
     const all = worstFirst(await chosen(positionals.webhook, asking));
     const isTable = output.format === "table";
+    const isForPeople = isTable && context.globals.fields === undefined;
+    if (!isForPeople && output.format !== "json" && output.format !== "ndjson") return await showRows(all, context);
     if (isTable && all.length > 1) await printTable(all, context);
     const inFull = all.length === 1 ? all : all.filter(({ health }) => health.failing).slice(0, mostInFull);
     const told = isTable ? inFull : all.slice(0, mostTold);
     for (const read of told) {
       const found = findings(inFull.includes(read) ? await withTrace(read, asking) : read);
+      if (context.globals.fields) checkFields(context.globals.fields, fieldsIn([found]));
       await output.event(found, ...(all.length === 1 ? [] : [""]), ...findingLines(found));
     }
     await noteRest(all, told.length, context);
-    return all.some(({ health }) => health.failing) ? "failed" : undefined;
+    return verdictOn(all);
   },
 });
+
+const verdictOn = (all: readonly Read[]) => (all.some(({ health }) => health.failing) ? "failed" : undefined);
+
+const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "state", "failing", "since", "short"];
+
+/** A row for each: for spreadsheets, and for people who choose what they see. */
+async function showRows(all: readonly Read[], { output }: Context) {
+  const { findings } = await import("../../trace/failing-webhook.ts");
+  const rows = all.map(findings);
+  await output.show(rows, { fields: fieldsIn(rows), columns: rowColumns });
+  return verdictOn(all);
+}
 
 /** The webhooks that are meant: by the argument, else all. */
 async function chosen(asked: string | undefined, asking: Asking): Promise<readonly Read[]> {
