@@ -6,22 +6,18 @@ import { failuresUntilDisabled } from "../webhook-retries.ts";
 import { type Attempt, blamedFault, type Delivery, shortTroubleOf, succeeded, troubleOf } from "./attempts.ts";
 import { causeOf, type Step } from "./causes.ts";
 import { actingOn, endOfFault, type Fault, faultSentence } from "./faults.ts";
-import { type Happened, nothingSent } from "./nothing-sent.ts";
+import { type Happened, nothingSent, type Telling } from "./nothing-sent.ts";
 import { isUnsent } from "./standing.ts";
 
 export type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
 /** What is known of a webhook. */
-export interface Facts {
+export interface Facts extends Telling {
   /** Of this webhook, in any order. */
   readonly deliveries: readonly Delivery[];
   readonly faults: readonly Fault[];
   /** Undefined: not asked for. */
   readonly happened?: Happened | undefined;
-  /** How times are written. */
-  readonly at: (iso: string) => string;
-  /** Virtual time, in milliseconds; undefined: not known. */
-  readonly now?: number | undefined;
 }
 
 /** An attempt, and what it was of. */
@@ -58,7 +54,7 @@ export interface Health {
 }
 
 export function webhookHealth(webhook: Webhook, facts: Facts): Health {
-  const { deliveries, at, now } = facts;
+  const { deliveries, at } = facts;
   const { first, last, count, deliveredAt } = failedIn(deliveries);
   const unsent = deliveries.filter((one) => isUnsent({ ...one, webhook_status: webhook.status })).toSorted(oldestFirst);
   const { status, forbidden } = webhook;
@@ -68,7 +64,7 @@ export function webhookHealth(webhook: Webhook, facts: Facts): Health {
   const acting = actingOn(webhook, facts.faults);
   const cause = last && causeOf(last.attempt);
   const outlook = outlookOf(webhook, { last, count, unsent, at });
-  const nothing = untouched && deliveries.length === 0 ? nothingSent(webhook, facts.happened, { at, now }) : undefined;
+  const nothing = untouched && deliveries.length === 0 ? nothingSent(webhook, facts.happened, facts) : undefined;
   return {
     state: stateOf(webhook, last),
     failing: status !== "ACTIVE" || forbidden !== null || last !== undefined || untouched,

@@ -1,4 +1,4 @@
-import { counted } from "../../base/counted.ts";
+import { durationWords } from "../../base/duration.ts";
 import type { listActivities } from "../emulator/activities.ts";
 import type { ResultOf } from "../operation.ts";
 import { deliveredKeptMs } from "../webhook-retries.ts";
@@ -16,7 +16,7 @@ interface Receiver {
 /** So many activities are named. */
 const named = 5;
 
-interface Telling {
+export interface Telling {
   /** How times are written. */
   readonly at: (iso: string) => string;
   /** Virtual time, in milliseconds; undefined: not known. */
@@ -28,7 +28,7 @@ export function nothingSent(webhook: Receiver, happened: Happened | undefined, {
   const { workspace_id: own, workspace, only_for_activities: wanted, created_at: created } = webhook;
   const mayBeDropped = now !== undefined && now - Date.parse(created) > deliveredKeptMs;
   const nothing = mayBeDropped
-    ? `Nothing was sent in the ${keptDays} for which deliveries are kept`
+    ? `Nothing was sent in the ${durationWords(deliveredKeptMs)} for which deliveries are kept`
     : "Nothing was sent yet";
   const wants = `${nothing}: it wants ${listed(wanted)}`;
   if (happened === undefined) return `${wants}.`;
@@ -62,8 +62,6 @@ export function nothingSent(webhook: Receiver, happened: Happened | undefined, {
   const none = mayBeDropped ? "none that is kept has happened" : "none has happened";
   return reasons.length === 0 ? `${wants}, and ${none}.` : `${wants}, and ${reasons.join("; ")}.`;
 }
-
-const keptDays = counted(deliveredKeptMs / (24 * 60 * 60_000), "day");
 
 const isFirstOfItsWorkspace = (one: Happened[number], i: number, all: Happened): boolean =>
   all.findIndex(({ workspace_id }) => workspace_id === one.workspace_id) === i;

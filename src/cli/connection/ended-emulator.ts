@@ -1,8 +1,8 @@
-import { relative } from "node:path";
 import { NetworkError, ServiceError } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
 import type { EmulatorHere } from "./emulator-access.ts";
+import { pathAbove } from "./state-folder.ts";
 
 /** A shell that still speaks of an emulator that ran before. */
 export interface EndedEmulator {
@@ -43,12 +43,10 @@ function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "h
   const ended = `${variable} points to an emulator that has ended`;
   if (here === undefined)
     return `${ended}, and none runs in this folder: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
-  const path = relative(host.cwd, here.state);
-  const which = isAbove(path) ? `on ${path}` : "of this folder";
+  const path = pathAbove(host.cwd, here.state);
+  const which = path === undefined ? "of this folder" : `on ${path}`;
   return `${ended}; the one ${which} is at ${here.routerUrl}: eval "$(svc emulator env)" again.`;
 }
-
-const isAbove = (path: string): boolean => path.startsWith("..");
 
 /** The same of a command that could not reach its service; undefined where that has another reason. */
 export async function hintOfEnded(error: unknown, context: Context): Promise<string | undefined> {
@@ -82,8 +80,8 @@ export async function stateMeant(
   if (file !== undefined) return file;
   const ended = await endedEmulator(context, "control");
   if (ended?.here === undefined) return undefined;
-  const path = relative(context.host.cwd, ended.here.state);
-  if (ends && isAbove(path)) {
+  const path = ends ? pathAbove(context.host.cwd, ended.here.state) : undefined;
+  if (path !== undefined) {
     const message = `${ended.variable} points to an emulator that has ended already.`;
     const hint = `Another one runs, on ${path}.`;
     throw new CommandFailed("not-found", "no_emulator", message, { hint, next: ["emulator", "stop", "--file", path] });

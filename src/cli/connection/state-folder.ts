@@ -38,12 +38,18 @@ function seen(path: string): Stats | undefined {
   }
 }
 
+/** The state's path, seen from a folder, where it lies above that; undefined: it does not. */
+export function pathAbove(folder: string, state: string): string | undefined {
+  const path = relative(folder, state);
+  return path.startsWith("..") ? path : undefined;
+}
+
 const told = new WeakMap<Output, string>();
 
 /** Says, once, which state is used where it was found above this folder. */
 export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
-  const path = relative(cwd, state);
-  if (named !== undefined || !path.startsWith("..") || told.get(output) === path) return;
+  const path = pathAbove(cwd, state);
+  if (named !== undefined || path === undefined || told.get(output) === path) return;
   told.set(output, path);
   await output.note(`Using the emulator's state in ${path}`);
 }

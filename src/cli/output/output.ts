@@ -12,7 +12,7 @@ import { cell, record } from "./text.ts";
 
 /** How an answer is laid out where it is a table. */
 export interface TableView {
-  /** Names of the fields that may be chosen; empty when they are free. */
+  /** Names of the fields that may be chosen, empty when they are free; left out: those that the rows have. */
   readonly fields?: readonly string[];
   readonly columns?: readonly Column[] | undefined;
   /** The field that holds the rows. */
@@ -70,8 +70,8 @@ export function createOutput(host: Host, globals: Globals): Output {
 
   async function showValue(value: unknown, view: TableView): Promise<void> {
     const chosen = globals.fields;
-    if (chosen) checkFields(chosen, view.fields ?? []);
     const rows = rowsOf(value, view.rows);
+    if (chosen) checkFields(chosen, view.fields ?? fieldsIn(rows ?? []));
     if (format === "json") {
       const chosenValue =
         chosen === undefined ? value : rows ? rows.map((row) => pick(row, chosen)) : pick(value, chosen);
@@ -169,8 +169,10 @@ const hasField = (value: unknown, name: string): value is Record<string, unknown
 const pick = (value: unknown, names: readonly string[]): unknown =>
   Object.fromEntries(names.map((name) => [name, at(value, name) ?? null]));
 
-/** The fields of rows that are all alike; free where there are none. */
-export const fieldsIn = (rows: readonly object[]): readonly string[] => [...new Set(rows.flatMap(Object.keys))];
+/** The fields that any of the rows has; none where there are no rows. */
+export const fieldsIn = (rows: readonly unknown[]): readonly string[] => [
+  ...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : []))),
+];
 
 /** Refuses a field that the answer does not have, before anything is printed. */
 export function checkFields(chosen: readonly string[], known: readonly string[]): void {

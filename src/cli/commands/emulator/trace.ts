@@ -4,7 +4,6 @@ import { svcVersion } from "../../../base/version.ts";
 import { type Context, command } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { UsageError } from "../../failure.ts";
-import { fieldsIn } from "../../output/output.ts";
 import { formats } from "../../parse/globals.ts";
 import { followFlag } from "../webhooks/deliveries.ts";
 
@@ -60,7 +59,7 @@ async function show(ref: string, file: string | undefined, context: Context) {
     const { treeLines } = await import("../../trace/tree-lines.ts");
     await output.print(...treeLines(trace));
   } else {
-    await output.show(trace, { fields: fieldsIn(trace.nodes), rows: "nodes" });
+    await output.show(trace, { rows: "nodes" });
   }
   return undefined;
 }

@@ -9,7 +9,6 @@ import { follow } from "../../connection/follow.ts";
 import { unknownIn } from "../../connection/named-things.ts";
 import { UsageError } from "../../failure.ts";
 import { nothingWith } from "../../nothing-found.ts";
-import { fieldsIn } from "../../output/output.ts";
 import { allParts, firstPart, noteRest } from "../../pages.ts";
 import { picked } from "../../parse/picked.ts";
 import { refuseRealService } from "./why.ts";
@@ -69,9 +68,7 @@ async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) 
   const whole = flags.all === true ? await allParts(paged, "items", first, query, fetch) : first;
   const filterNames = Object.keys(filters);
   const isEmpty = whole.items.length === 0;
-  const rows = whole.items.map(row);
-  await context.output.show(rows, {
-    fields: fieldsIn(rows),
+  await context.output.show(whole.items.map(row), {
     columns: withAttempts(listDeliveries.cli.columns),
     none:
       filterNames.length > 0

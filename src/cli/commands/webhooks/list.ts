@@ -1,6 +1,5 @@
 import { type Context, command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
-import { fieldsIn } from "../../output/output.ts";
 import { refuseRealService } from "./why.ts";
 
 const columns = [
@@ -27,11 +26,7 @@ export const webhooksList = command({
     const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
     const client = await emulatorClient(context, flags.file);
     const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
-    await context.output.show(found, {
-      fields: fieldsIn(found),
-      columns,
-      none: "No subscriptions; svc webhooks listen or create makes one",
-    });
+    await context.output.show(found, { columns, none: "No subscriptions; svc webhooks listen or create makes one" });
     return undefined;
   },
 });

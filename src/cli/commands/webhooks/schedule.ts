@@ -5,7 +5,6 @@ import { scheduledOf } from "../../../api/webhook-health/attempts.ts";
 import { failuresUntilDisabled, nextAttemptAt, retryDelaysMs } from "../../../api/webhook-retries.ts";
 import { type Context, command } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
-import { fieldsIn } from "../../output/output.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
@@ -40,16 +39,13 @@ export const webhooksSchedule = command({
     if (flags.rule) {
       const rows = ruleRows(startOf(flags.from, context), flags["worker-tick"] === true);
       await context.output.show(rows, {
-        fields: fieldsIn(rows),
         columns: ["attempt", "at", "after", { name: "reason", cut: 1, least: 24, purpose: true }],
       });
       return undefined;
     }
     if (flags.from !== undefined || flags["worker-tick"])
       throw new UsageError("--from and --worker-tick go with --rule");
-    const rows = await plannedRows(flags.file, context);
-    await context.output.show(rows, {
-      fields: fieldsIn(rows),
+    await context.output.show(await plannedRows(flags.file, context), {
       columns: [
         "at",
         "delivery",

@@ -60,8 +60,7 @@ const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "stat
 /** A row for each: for spreadsheets, and for people who choose what they see. */
 async function showRows(all: readonly Read[], { output }: Context) {
   const { findings } = await import("../../trace/failing-webhook.ts");
-  const rows = all.map(findings);
-  await output.show(rows, { fields: fieldsIn(rows), columns: rowColumns });
+  await output.show(all.map(findings), { columns: rowColumns });
   return verdictOn(all);
 }
 
