@@ -6,7 +6,7 @@ import { type BuildOptions, build, type Metafile, type Plugin, transform } from 
 import { bundleConsole } from "./console-bundle.ts";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
 import { registry, webhookPayloads } from "./src/api/registry.ts";
-import { commandFile } from "./src/cli/built-commands.ts";
+import { commandsFile } from "./src/cli/built-commands.ts";
 import { declarationsOf, groupNames } from "./src/cli/command-tree.ts";
 import { groupManual, manualPage } from "./src/cli/help/manual.ts";
 import { wholeTree } from "./src/cli/help/tree.ts";
@@ -51,8 +51,8 @@ const commonJs: BuildOptions = {
   format: "cjs",
   splitting: false,
   outExtension: { ".js": ".cjs" },
-  banner: { js: 'var fileUrl = require("node:url").pathToFileURL(__filename).href;' },
-  define: { "import.meta.url": "fileUrl" },
+  banner: { js: 'var chunkFile={get url(){return require("node:url").pathToFileURL(__filename).href}};' },
+  define: { "import.meta.url": "chunkFile.url" },
 };
 
 /**
@@ -89,6 +89,9 @@ const leaveOutUnused: Plugin = {
   },
 };
 
+/** Late modules that nothing but another late one imports. */
+const laterStill = [{ than: "src/cli/commands/router/index.ts", module: /^src\/cli\/bulk\// }];
+
 /**
  * What the command line imports late, it imports when `main` is there already. Each late module says so here, so that
  * esbuild leaves what both use in the chunk of `main`: it makes a chunk for every set of users, and Node needs more than
@@ -104,10 +107,13 @@ const lateOnesHave = (main: string): Plugin => ({
         ? { path: "./emulator.cjs", external: true }
         : { path: late, namespace: "late" };
     });
-    onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => ({
-      contents: `import "./${main}"; export * from "./${path}";`,
-      resolveDir: root,
-    }));
+    onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => {
+      const before = [main, ...laterStill.filter(({ module }) => module.test(path)).map(({ than }) => than)];
+      return {
+        contents: `${before.map((one) => `import "./${one}";`).join(" ")} export * from "./${path}";`,
+        resolveDir: root,
+      };
+    });
   },
 });
 
@@ -123,6 +129,11 @@ const standIns: Readonly<Record<string, string>> = {
 const undiciByItself: Plugin = {
   name: "undici-by-itself",
   setup({ onResolve, onLoad }) {
+    // It works out a dozen lists of characters and methods, and uses two lists of numbers.
+    onLoad({ filter: /[\\/]llhttp[\\/]constants\.js$/ }, ({ path }) => {
+      const { ERROR, TYPE } = createRequire(import.meta.url)(path) as Record<string, unknown>;
+      return { contents: `module.exports = ${JSON.stringify({ ERROR, TYPE })};` };
+    });
     onResolve({ filter: /^node:/ }, ({ importer, path }) =>
       /node_modules\/undici\//.test(importer) && Object.hasOwn(standIns, path)
         ? { path, namespace: "stand-in" }
@@ -141,7 +152,7 @@ const parsersBeside: Plugin = {
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]llhttp(_simd)?-wasm\.js$/ }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule("node:fs")
-        .readFileSync(new URL("./${basename(path, ".js")}.wasm", fileUrl));`,
+        .readFileSync(new URL("./${basename(path, ".js")}.wasm", chunkFile.url));`,
     }));
   },
 };
@@ -169,7 +180,7 @@ const latePackages: Plugin = {
  * Built-in modules that take milliseconds to load and that few commands get to use: loaded by the first call, and kept,
  * since to ask Node for one takes as long as to hash an address.
  */
-const lateBuiltins = ["node:crypto", "node:fs/promises", "node:os", "node:zlib"];
+const lateBuiltins = ["node:crypto", "node:fs/promises", "node:os", "node:tty", "node:zlib"];
 
 /**
  * An import of a built-in module makes Node read all it exports, which loads what lies behind each getter; asked for by
@@ -178,9 +189,13 @@ const lateBuiltins = ["node:crypto", "node:fs/promises", "node:os", "node:zlib"]
 const builtinsByName: Plugin = {
   name: "builtins-by-name",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:/ }, ({ kind, path }) =>
-      kind === "import-statement" ? { path, namespace: "builtin", sideEffects: false } : undefined,
-    );
+    onResolve({ filter: /^node:/ }, ({ kind, path, importer }) => {
+      if (kind !== "import-statement") return undefined;
+      // What takes a module as a whole, or classes of it, loads it with itself: that of others may be there without it.
+      const from =
+        importer.split("node_modules/").slice(1).at(-1) ?? (path === "node:stream" ? relative(root, importer) : "");
+      return { path, namespace: "builtin", sideEffects: false, suffix: from && `?${from}` };
+    });
     onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => {
       const found = process.getBuiltinModule(path) as Record<string, unknown>;
       const named = Object.keys(found).filter((name) => name !== "default");
@@ -313,17 +328,19 @@ async function makeCommonJs({ outputs }: Metafile, first = ""): Promise<string[]
       format: "cjs",
       platform: "node",
       target: "node20.19",
-      define: { "import.meta.url": "fileUrl" },
+      define: { "import.meta.url": "chunkFile.url" },
     });
     const renamed = path.replace(/\.js$/, ".cjs");
     const text =
       first +
       code
-        .replaceAll(/\bimport\("\.\/([^"]+)\.c?js"\)/g, 'Promise.resolve().then(()=>require("./$1.cjs"))')
-        .replaceAll(/\brequire\("\.\/([^"]+)\.js"\)/g, 'require("./$1.cjs")')
+        .replaceAll(/\bimport\(\s*"\.\/([^"]+)\.c?js"\s*\)/g, 'Promise.resolve().then(()=>require("./$1.cjs"))')
+        .replaceAll(/\brequire\(\s*"\.\/([^"]+)\.js"\s*\)/g, 'require("./$1.cjs")')
         // esbuild exports a copy whose getters all ask by a name that they are told: V8 never learns where these lead, and
         // a function of another chunk costs more to reach than many take.
-        .replace(/module\.exports=\s*__toCommonJS\(\s*stdin_exports\s*\)/, "module.exports=stdin_exports");
+        .replace(/\bmodule\.\s*exports\s*=\s*__toCommonJS\(\s*stdin_exports\s*\)/, "module.exports=stdin_exports");
+    const left = /\bimport\(\s*"\.|__toCommonJS\(\s*stdin_exports/.exec(text);
+    if (left) throw new Error(`${renamed} is CommonJS in part only: ${text.slice(left.index, left.index + 80)}`);
     texts.push(text);
     rmSync(join(root, path));
     writeFileSync(join(root, renamed), text);
@@ -353,8 +370,9 @@ const allDeclared = async () => (await Promise.all((await groupNames()).map(decl
 
 async function writeCommands(folder: string): Promise<void> {
   mkdirSync(`${folder}/commands`);
-  for (const command of await allDeclared()) {
-    writeFileSync(join(folder, commandFile(command.words)), JSON.stringify(command));
+  for (const group of await groupNames()) {
+    const declared = await declarationsOf(group);
+    writeFileSync(join(folder, commandsFile(group)), declared.map((one) => JSON.stringify(one)).join("\n"));
   }
 }
 

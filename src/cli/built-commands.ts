@@ -13,14 +13,19 @@ const commands =
 /** In the order of the root help. */
 export const builtGroups: readonly string[] | undefined = commands && [...new Set(commands.map(([group]) => group!))];
 
-/** The file of a command, below the folder of the bundle. */
-export const commandFile = (words: readonly string[]): string => `commands/${words.join(".")}.json`;
+/** The file of a group's commands, below the folder of the bundle: a line of JSON for each, in their order. */
+export const commandsFile = (group: string): string => `commands/${group}.ndjson`;
 
-/** The commands of one group. */
+/** The commands of one group: of its file, no line is parsed that nobody needs. */
 export const builtCommands = (group: string): readonly Listed[] =>
   (commands ?? [])
     .filter((words) => words[0] === group)
-    .map((words) => ({
-      words,
-      declaration: () => JSON.parse(readFileSync(new URL(commandFile(words), import.meta.url), "utf8")),
-    }));
+    .map((words, line) => ({ words, declaration: () => JSON.parse(linesOf(group)[line]!) }));
+
+const lines = new Map<string, readonly string[]>();
+
+function linesOf(group: string): readonly string[] {
+  const found = lines.get(group) ?? readFileSync(new URL(commandsFile(group), import.meta.url), "utf8").split("\n");
+  lines.set(group, found);
+  return found;
+}

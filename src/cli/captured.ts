@@ -19,6 +19,7 @@ export async function captured(
     inherits: false,
     stdin: input,
     stdout: out.stream,
+    writeAtOnce: undefined,
     stderr: err.stream,
     env: { ...host.env, ...env },
   });

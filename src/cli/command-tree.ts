@@ -13,7 +13,7 @@ export const groupNames = async (): Promise<readonly string[]> =>
 export async function parserFor(words: readonly string[]): Promise<Parser<Declared>> {
   const [{ Parser }, names] = await Promise.all([import("./parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
-  const named = group === undefined ? [] : ledTo(words, await listOf(group));
+  const named = group === undefined ? [] : ledTo(words, await commandsOf(group));
   return new Parser<Declared>(
     names,
     named.map((one) => one.declaration()),
@@ -26,20 +26,21 @@ export async function separated(argv: readonly string[]): Promise<readonly strin
   const { words } = locate(argv);
   const group = words.length > 1 ? (await groupNames()).find((name) => name === words[0]) : undefined;
   if (group === undefined) return argv;
-  const named = (await listOf(group)).find((one) => words.length > one.words.length && begins(words, one.words));
+  const named = (await commandsOf(group)).find((one) => words.length > one.words.length && begins(words, one.words));
   const declaration = named?.declaration();
   return declaration && passesOn(declaration) ? withSeparator(argv, declaration) : argv;
 }
 
 /** Every command of a group. */
 export const declarationsOf = async (group: string): Promise<readonly Declared[]> =>
-  (await listOf(group)).map((one) => one.declaration());
+  (await commandsOf(group)).map((one) => one.declaration());
 
 /** How the commands of a group are called. */
 export const commandWordsOf = async (group: string): Promise<readonly (readonly string[])[]> =>
-  (await listOf(group)).map(({ words }) => words);
+  (await commandsOf(group)).map(({ words }) => words);
 
-const listOf = async (group: string): Promise<readonly Listed[]> =>
+/** The commands of a group, each of which is read when it is asked for. */
+export const commandsOf = async (group: string): Promise<readonly Listed[]> =>
   builtGroups ? builtCommands(group) : (await import("./composed.ts")).composedCommands(group);
 
 /**

@@ -23,6 +23,11 @@ export interface Host {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
+  /**
+   * Where standard output is no terminal: writes a text there at once, without its stream, which takes Node milliseconds
+   * to make. Returns what a full pipe has not taken, or nobody can: the stream knows what to do then.
+   */
+  readonly writeAtOnce?: ((text: string) => Uint8Array) | undefined;
   readonly wall: Wall;
   readonly version: string;
   readonly pid: number;

@@ -1,4 +1,3 @@
-import { captured } from "./captured.ts";
 import { commandWordsOf, declarationsOf, groupNames, parserFor, separated } from "./command-tree.ts";
 import { readProfiles } from "./config/profile.ts";
 import { explain, interruption, signalCodes } from "./exit.ts";
@@ -6,7 +5,8 @@ import { PartialFailure, UsageError } from "./failure.ts";
 import { groups } from "./groups.ts";
 import { helpText } from "./help/help.ts";
 import type { Host } from "./host.ts";
-import { printerOn } from "./output/print.ts";
+import { pageText } from "./output/print.ts";
+import { write } from "./output/write.ts";
 import { locate, normalised } from "./parse/argv.ts";
 import { perform } from "./perform.ts";
 import { lost, reported } from "./report.ts";
@@ -18,6 +18,10 @@ import { Stopping } from "./stopping.ts";
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalised(await separated(argv));
+  const page = host.writeAtOnce && (await pageAsked(args, host).catch(() => undefined));
+  const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
+  if (rest?.length === 0) return 0;
+
   const stopping = new Stopping(host);
   let readerGone = false;
   let unwritten: NodeJS.ErrnoException | undefined;
@@ -32,7 +36,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   host.stderr.on("error", onNoteError);
   const stopListening = host.onSignal((name) => stopping.interrupt(name));
   try {
-    const code = await run(args, host, stopping);
+    const code = await run(args, host, stopping, rest);
     if (unwritten) return reported(explain(lost(unwritten)), unwritten, args, host);
     return readerGone ? 0 : code;
   } catch (error) {
@@ -51,18 +55,19 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-async function run(argv: readonly string[], host: Host, stopping: Stopping): Promise<number> {
-  if (argv[0] === "complete") return complete(argv.slice(argv.indexOf("--") + 1), host);
-  const { words, wantsHelp } = locate(argv);
-  const isVersion = ["--version", "-V", "-v"].some((flag) => argv.includes(flag)) && words.length === 0;
-  if (isVersion || (words.length === 1 && words[0] === "version")) return printed(host, `${host.version}\n`);
-  if (wantsHelp || words.length === 0 || words[0] === "help") return help(argv, host);
+/** `rest`: of the page that was asked for, what is still to be printed. */
+async function run(argv: readonly string[], host: Host, stopping: Stopping, rest?: Uint8Array): Promise<number> {
+  const page = rest ?? (await pageAsked(argv, host));
+  if (page !== undefined) return printed(host, page);
 
+  const { words } = locate(argv);
   const parser = await parserFor(words);
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
-    if (!chosen) return await help(argv, host);
-    return await perform(chosen, argv, host, stopping, (inner, how = {}) => captured(main, inner, host, how));
+    if (!chosen) return await printed(host, await help(argv, host));
+    return await perform(chosen, argv, host, stopping, async (inner, how = {}) =>
+      (await import("./captured.ts")).captured(main, inner, host, how),
+    );
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const isCommand = error.message.startsWith("unknown command");
@@ -85,32 +90,37 @@ async function hintOnName({ message, hint }: UsageError, words: readonly string[
   return namedElsewhere(words.slice(words.indexOf(unknown)), commands);
 }
 
-async function help(argv: readonly string[], host: Host): Promise<number> {
+/** What needs no command to be run: the version, a page of help, completions. Undefined where one is to be run. */
+async function pageAsked(argv: readonly string[], host: Host): Promise<string | undefined> {
+  if (argv[0] === "complete") return completions(argv.slice(argv.indexOf("--") + 1), host);
+  const { words, wantsHelp } = locate(argv);
+  const isVersion = ["--version", "-V", "-v"].some((flag) => argv.includes(flag)) && words.length === 0;
+  if (isVersion || (words.length === 1 && words[0] === "version")) return `${host.version}\n`;
+  return wantsHelp || words.length === 0 || words[0] === "help" ? help(argv, host) : undefined;
+}
+
+async function help(argv: readonly string[], host: Host): Promise<string> {
   const check = async (line: readonly string[]) => void (await parserFor(locate(line).words)).parse(line);
-  return printed(host, await helpText(argv, host, { declarationsOf, check }));
+  return pageText(host, await helpText(argv, host, check));
 }
 
 /** What the shells ask at each Tab. */
-async function complete(words: readonly string[], host: Host): Promise<number> {
+async function completions(words: readonly string[], host: Host): Promise<string> {
   const { completionsFor } = await import("./completion/answer.ts");
   const names = new Set(await groupNames());
-  return printed(
-    host,
-    await completionsFor(words, {
-      groups: [
-        ...[...names].map((value) => ({ value, about: groups[value]?.summary ?? "" })),
-        { value: "help", about: "Show help for a command or a topic" },
-      ],
-      declarations: async (group) => (names.has(group) ? declarationsOf(group) : []),
-      snapshots: async () => (await import("./connection/snapshot-names.ts")).snapshotNames(host),
-      profiles: async () => {
-        return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
-      },
-    }),
-  );
+  const found = await completionsFor(words, {
+    groups: [
+      ...[...names].map((value) => ({ value, about: groups[value]?.summary ?? "" })),
+      { value: "help", about: "Show help for a command or a topic" },
+    ],
+    declarations: async (group) => (names.has(group) ? declarationsOf(group) : []),
+    snapshots: async () => (await import("./connection/snapshot-names.ts")).snapshotNames(host),
+    profiles: async () => Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles),
+  });
+  return pageText(host, found);
 }
 
-async function printed(host: Host, text: string): Promise<number> {
-  await printerOn(host, false).text("stdout", text);
+async function printed(host: Host, page: string | Uint8Array): Promise<number> {
+  await write(host.stdout, page);
   return 0;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { fstatSync, readFileSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { systemWall } from "../base/clock.ts";
 import { deadline } from "../base/deadline.ts";
@@ -36,6 +36,28 @@ function ignoresHangUp(): boolean {
   return ![0, 1, 2].some((fd) => isatty(fd));
 }
 
+const standardOutput = 1;
+
+/** The module that tells it for sure takes as long to load as a page of help to lay out. */
+function mayBeTerminal(file: number): boolean {
+  try {
+    return fstatSync(file).isCharacterDevice();
+  } catch {
+    return true;
+  }
+}
+
+function writeAtOnce(text: string): Uint8Array {
+  const bytes = Buffer.from(text);
+  let written = 0;
+  try {
+    while (written < bytes.length) written += writeSync(standardOutput, bytes, written);
+  } catch {
+    // Whoever writes the rest by the stream hears of it.
+  }
+  return bytes.subarray(written);
+}
+
 /** Programs of others have channels to their children too, and children inherit variables. */
 const starter = (): Starter | undefined =>
   process.send === undefined || process.env[starterVariable] !== String(process.ppid)
@@ -56,8 +78,14 @@ export const processHost = (version: string): Host => ({
   get stdin() {
     return process.stdin;
   },
-  stdout: process.stdout,
-  stderr: process.stderr,
+  // As late: a page of help needs no stream where it can be written at once.
+  get stdout() {
+    return process.stdout;
+  },
+  get stderr() {
+    return process.stderr;
+  },
+  writeAtOnce: mayBeTerminal(standardOutput) ? undefined : writeAtOnce,
   wall: systemWall,
   version,
   pid: process.pid,

@@ -15,12 +15,13 @@ export class Stopping {
   readonly #host: Host;
   readonly #stop = new AbortController();
   readonly #cut = new AbortController();
-  readonly #ended = new AbortController();
   readonly #lastActs: (() => void)[] = [];
   #isLent = false;
   /** While a program is waited for: what is to be done once it has ended. */
   #waiting: (() => void)[] | undefined;
   #graceMs = usualGraceMs;
+  /** While what has to be finished has its time. */
+  #grace: AbortController | undefined;
   #name: SignalName | undefined;
 
   constructor(host: Host) {
@@ -98,12 +99,14 @@ export class Stopping {
 
   /** The run has ended. Should something hold the process all the same, it is forced. */
   ended(): void {
-    this.#ended.abort();
+    this.#grace?.abort();
   }
 
   async #cutLater(): Promise<void> {
-    await this.#host.wall.sleep(this.#graceMs, this.#ended.signal);
-    if (!this.#ended.signal.aborted) this.#cut.abort();
+    this.#grace = new AbortController();
+    const { signal } = this.#grace;
+    await this.#host.wall.sleep(this.#graceMs, signal);
+    if (!signal.aborted) this.#cut.abort();
   }
 
   #force(name: SignalName): void {

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Wall } from "../base/clock.ts";
 import { onAbort } from "../base/on-abort.ts";
+import { HeldBody } from "./held-body.ts";
 import {
   bytesAllowed,
   interimAnswers,
@@ -54,7 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #abort: ((cause?: Error) => void) | undefined;
   #resume = () => {};
   #unlisten = () => {};
-  #body: Readable | undefined;
+  #body: Readable | HeldBody | undefined;
   #reading: ReadMode = "whole";
   #allowed = 0;
   #interim = 0;
@@ -107,8 +108,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#fail(tooManyBytes(this.#allowed));
       return true;
     }
-    if (this.#reading !== "whole") this.#openWindow();
-    this.#body = new Readable({
+    this.#body = this.#reading === "whole" ? new HeldBody((cause) => this.#end(cause)) : this.#stream();
+    this.#begin({ status, headers, body: this.#body });
+    return true;
+  }
+
+  #stream(): Readable {
+    this.#openWindow();
+    const body = new Readable({
       highWaterMark: keptBytes,
       read: () => {
         if (!this.#isPaused) return;
@@ -121,9 +128,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       },
     });
     // Whoever reads it is told; nobody may be reading yet.
-    this.#body.on("error", () => {});
-    this.#begin({ status, headers, body: this.#body });
-    return true;
+    return body.on("error", () => {});
   }
 
   onData(chunk: Buffer): boolean {

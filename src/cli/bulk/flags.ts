@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import type { Input, InputOf } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { formatByName, type InputFormat, inputFormats } from "./input/rows.ts";
+import { formatByName, type InputFormat, inputFormats } from "./input/format.ts";
 import { parseShard } from "./input/shard.ts";
 
 /** Flags of every command that works through an input in batches. */

@@ -5,7 +5,7 @@ import type { Context } from "../command.ts";
 import { stateFile } from "../connection/run-file.ts";
 import { UsageError } from "../failure.ts";
 import { readInput } from "../parse/body.ts";
-import { inputFormats } from "./input/rows.ts";
+import { inputFormats } from "./input/format.ts";
 
 const count = z.int().nonnegative();
 

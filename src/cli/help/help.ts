@@ -1,6 +1,5 @@
 import { nearest } from "../../base/suggest.ts";
-import type { CommandDeclaration } from "../../derive/command-spec.ts";
-import { groupNames } from "../command-tree.ts";
+import { commandsOf, declarationsOf, groupNames } from "../command-tree.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { locate } from "../parse/argv.ts";
@@ -9,18 +8,11 @@ import { laidOut } from "./layout.ts";
 import { pageOf, rootPage, unknownIn } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";
 
-export interface HelpTree {
-  readonly declarationsOf: (group: string) => Promise<readonly CommandDeclaration[]>;
-  /** Throws a usage error where the command line names what does not exist. */
-  readonly check: (line: readonly string[]) => Promise<void>;
-}
+/** Throws a usage error where the command line names what does not exist. */
+type Check = (line: readonly string[]) => Promise<void>;
 
 /** What a command line shows that asks for help, names a group alone, or nothing: a page, or the whole tree as data. */
-export async function helpText(
-  argv: readonly string[],
-  host: Host,
-  { declarationsOf, check }: HelpTree,
-): Promise<string> {
+export async function helpText(argv: readonly string[], host: Host, check: Check): Promise<string> {
   const { words, wantsHelp } = locate(argv);
   const isVerb = words[0] === "help";
   const named = isVerb ? words.slice(1) : words;
@@ -35,7 +27,9 @@ export async function helpText(
     const group = tree.find(({ name }) => name === named[0]);
     return group ? manual.groupManual(group, host.version) : manual.manualPage(tree, host.version);
   }
-  const columns = windowOf(host.stdout, host.env) ?? (host.stdout.isTTY ? 80 : 100);
+  // Where it can be written at once, nobody asks for the stream: there is no window.
+  const out = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;
+  const columns = windowOf(out, host.env) ?? (out.isTTY ? 80 : 100);
   const topic = named.length === 1 ? topics[named[0]!] : undefined;
   if (topic) return laidOut(await topicPage(topic), columns, host);
 
@@ -46,10 +40,10 @@ export async function helpText(
   }
   // A word that names nothing is a mistake, unless it stands behind a command whose help is asked for.
   if (isVerb || !names.includes(named[0]!)) await check(named).catch((error: unknown) => sayWhatThereIs(error, named));
-  const declarations = await declarationsOf(named[0]!);
-  const unknown = unknownIn(named, declarations);
+  const commands = await commandsOf(named[0]!);
+  const unknown = unknownIn(named, commands);
   if (unknown) await check(unknown).catch((error: unknown) => sayWhereToRead(error, unknown.slice(0, -1)));
-  return laidOut(pageOf(named, declarations), columns, host);
+  return laidOut(pageOf(named, commands), columns, host);
 }
 
 function sayWhereToRead(error: unknown, group: readonly string[]): never {

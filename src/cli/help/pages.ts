@@ -1,4 +1,5 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
+import type { Listed } from "../declared.ts";
 import { type Group, groups } from "../groups.ts";
 import { begins } from "../parse/argv.ts";
 import { globalFlags } from "../parse/globals.ts";
@@ -45,25 +46,28 @@ export const headings = (names: readonly string[]): string[] => [...new Set(name
 export const headingOf = (name: string): string => groups[name]?.heading ?? "More";
 
 /** The page that these words name: of a group, of the words in between, or of a command. */
-export function pageOf(words: readonly string[], declarations: readonly Described[]): HelpPage {
-  const at = deepest(words, declarations);
-  const declared = declarations.find((one) => sameWords(one.words, at));
-  const below = declarations.filter(({ words: own }) => own.length > at.length && begins(own, at));
-  return declared ? commandPage(declared, below) : groupPage(at, below, at.length === 1 ? groups[at[0]!] : undefined);
+export function pageOf(words: readonly string[], commands: readonly Listed[]): HelpPage {
+  const at = deepest(words, commands);
+  const command = commands.find((one) => sameWords(one.words, at));
+  const below = commands
+    .filter(({ words: own }) => own.length > at.length && begins(own, at))
+    .map((one) => one.declaration());
+  if (command) return commandPage(command.declaration(), below);
+  return groupPage(at, below, at.length === 1 ? groups[at[0]!] : undefined);
 }
 
 /** The words up to the first that names nothing, where that stands behind a group; behind a command they are arguments. */
-export function unknownIn(words: readonly string[], declarations: readonly Described[]): readonly string[] | undefined {
-  const at = deepest(words, declarations);
-  const isCommand = declarations.some((one) => sameWords(one.words, at));
+export function unknownIn(words: readonly string[], commands: readonly Listed[]): readonly string[] | undefined {
+  const at = deepest(words, commands);
+  const isCommand = commands.some((one) => sameWords(one.words, at));
   return isCommand || at.length === words.length ? undefined : words.slice(0, at.length + 1);
 }
 
 /** The longest beginning of the words that stands in the tree. */
-function deepest(words: readonly string[], declarations: readonly Described[]): readonly string[] {
+function deepest(words: readonly string[], commands: readonly Listed[]): readonly string[] {
   for (let length = words.length; length > 1; length -= 1) {
     const start = words.slice(0, length);
-    if (declarations.some(({ words: own }) => begins(own, start))) return start;
+    if (commands.some(({ words: own }) => begins(own, start))) return start;
   }
   return words.slice(0, 1);
 }

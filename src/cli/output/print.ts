@@ -37,8 +37,6 @@ export interface Printer {
   lines(name: StreamName, lines: readonly Line[], how?: LinesHow): Promise<void>;
   /** A document of JSON, on one line unless indented. */
   json(name: StreamName, value: unknown, indent?: number): Promise<void>;
-  /** Text of our own making, in which line breaks and tabs have their place: pages of help. */
-  text(name: StreamName, text: string): Promise<void>;
   /** Rows, escaped by the rules of their format; on a terminal, where no program reads them, as people may see them. */
   rows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
   /**
@@ -50,10 +48,15 @@ export interface Printer {
   status(text: string | undefined): Promise<void>;
 }
 
+/** Text of our own making, in which line breaks and tabs have their place, as it may be printed: a page of help. */
+export const pageText = (host: Host, text: string): string => calmedFor(host)(visibleText(text));
+
+const calmedFor = ({ env }: Host): ((text: string) => string) => (isObeyedLog(env) ? withoutCommands : (text) => text);
+
 export function printerOn(host: Host, color: boolean | undefined): Printer {
   const isRunner = isObeyedLog(host.env);
   const called = asCalled(host);
-  const calmed = isRunner ? withoutCommands : (text: string) => text;
+  const calmed = calmedFor(host);
 
   const paintFor = async (name: StreamName, lines: readonly Line[]): Promise<Paint | undefined> => {
     const isStyled = lines.some((line) => typeof line !== "string" && line.some((piece) => typeof piece !== "string"));
@@ -103,7 +106,6 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
       const json = visibleJson(name === "stderr" ? withoutSent(host, document) : document);
       return put(host[name], `${isRunner ? jsonWithoutCommands(json) : json}\n`);
     },
-    text: (name, text) => put(host[name], calmed(visibleText(text))),
     async rows(rows, format) {
       const { stdout } = host;
       const line = rowLines[format];

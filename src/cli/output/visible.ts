@@ -11,6 +11,8 @@ const suspects = (): RegExp =>
 /** Most texts: nothing to look at closer. */
 const harmless = /^[ -~]*$/;
 const harmlessLines = /^[\n -~]*$/;
+/** With the dashes, quotation marks and ellipsis of our own pages. */
+const harmlessText = /^[\t\n -~\u2010-\u2027]*$/;
 
 /** Scripts without joined forms: a joiner between their letters has no effect, so it can only be meant to fool. */
 const isUnjoined = (char: string): boolean =>
@@ -45,7 +47,7 @@ export const visible = (text: string): string => escaped(text, toPeople);
 
 /** The same of text in which line breaks and tabs have their place. */
 export const visibleText = (text: string): string =>
-  escaped(text, (char) => (char === "\n" || char === "\t" ? char : toPeople(char)));
+  harmlessText.test(text) ? text : escaped(text, (char) => (char === "\n" || char === "\t" ? char : toPeople(char)));
 
 /** JSON that means the same and can be printed anywhere: `text` is what `JSON.stringify` made. */
 export const visibleJson = (text: string): string =>

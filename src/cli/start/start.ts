@@ -30,10 +30,15 @@ function load(name: string, kept: KeptCode): object {
   modules.set(name, module);
   const filename = join(__dirname, name);
   const code = readFileSync(filename, "utf8");
-  const text = `(function (exports, require, module, __filename, fileUrl) {${code}})`;
+  const text = `(function (exports, require, module, __filename, chunkFile) {${code}})`;
   const script = new Script(text, { filename, cachedData: kept.codeOf(name) });
   kept.add(name, script);
-  script.runInThisContext()(module.exports, required, module, filename, pathToFileURL(filename).href);
+  script.runInThisContext()(module.exports, required, module, filename, {
+    // Few chunks ask where they lie.
+    get url() {
+      return pathToFileURL(filename).href;
+    },
+  });
   return module.exports;
 
   function required(id: string): unknown {

@@ -4,7 +4,10 @@ import type { Host, OutputStream } from "../host.ts";
 export const usualColumns = 80;
 
 /** How wide its window is: what a terminal says, else the variable COLUMNS; undefined: nobody knows. */
-export function windowOf({ columns }: OutputStream, { COLUMNS = "" }: Host["env"]): number | undefined {
+export function windowOf(
+  { columns }: Pick<OutputStream, "columns">,
+  { COLUMNS = "" }: Host["env"],
+): number | undefined {
   return columns || (/^[1-9]\d{0,4}$/.test(COLUMNS) ? Number(COLUMNS) : undefined);
 }
 

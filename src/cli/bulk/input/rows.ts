@@ -1,4 +1,5 @@
 import { unzipped } from "./bytes.ts";
+import type { InputFormat } from "./format.ts";
 import { lineRows } from "./lines.ts";
 import { ndjsonRows } from "./ndjson.ts";
 import { recordRows } from "./records.ts";
@@ -6,27 +7,12 @@ import type { RowGroup } from "./row-group.ts";
 import { tsv } from "./tsv.ts";
 import { utf8 } from "./utf8.ts";
 
-export const inputFormats = ["lines", "csv", "tsv", "ndjson"] as const;
-export type InputFormat = (typeof inputFormats)[number];
-
 export interface ReadOptions {
   readonly format: InputFormat;
   /** What stands between the cells of CSV; null: a comma. */
   readonly delimiter: string | null;
   /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty: the first. */
   readonly columns: readonly string[];
-}
-
-const byExtension: readonly (readonly [RegExp, InputFormat])[] = [
-  [/\.csv$/, "csv"],
-  [/\.tsv$/, "tsv"],
-  [/\.(ndjson|jsonl)$/, "ndjson"],
-];
-
-/** The format by the name of the file: `.csv`, `.tsv`, `.ndjson` or `.jsonl`, each also with `.gz`. */
-export function formatByName(path: string): InputFormat {
-  const name = path.toLowerCase().replace(/\.gz$/, "");
-  return byExtension.find(([extension]) => extension.test(name))?.[1] ?? "lines";
 }
 
 /** The rows of a stream, in groups as they arrive, so that memory stays flat whatever the size. */

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../../client/errors.ts";
-import { isEmailHash } from "../../../schemes/email-hash.ts";
+import { emailHash, isEmailHash } from "../../../schemes/email-hash.ts";
 import { clusterClaim } from "../../../schemes/jwt-claims.ts";
 import { type Context, command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
@@ -46,10 +46,9 @@ export const routerResolve = command({
 
 /** What the two public look-ups know. */
 async function lookedUp(context: Context, identifier: string): Promise<Owner[]> {
-  const [{ showClusterEmail }, { showClusterClient }, { emailHash }] = await Promise.all([
+  const [{ showClusterEmail }, { showClusterClient }] = await Promise.all([
     import("../../../api/router/cluster-emails.ts"),
     import("../../../api/router/cluster-clients.ts"),
-    import("../../../schemes/email-hash.ts"),
   ]);
   const client = await context.client("router");
   const options = { signal: context.signal };
