@@ -287,7 +287,11 @@ export async function bundle(outdir: string): Promise<Metafile> {
     ...commonJs,
     ...compact,
     banner: {},
-    define: { SVC_MAIN_CHUNK: JSON.stringify(main), SVC_BUNDLE_ID: JSON.stringify(id) },
+    define: {
+      SVC_MAIN_CHUNK: JSON.stringify(main),
+      SVC_BUNDLE_ID: JSON.stringify(id),
+      SVC_VERSION: JSON.stringify(packageVersion()),
+    },
     entryPoints: loader,
   });
   const ofConsole = await bundleConsole(`${fresh}/console`);
@@ -328,7 +332,7 @@ async function makeCommonJs({ outputs }: Metafile, first = ""): Promise<string[]
       format: "cjs",
       platform: "node",
       target: "node20.19",
-      define: { "import.meta.url": "chunkFile.url" },
+      define: { "import.meta.url": "chunkFile.url", "import.meta.dirname": "__dirname" },
     });
     const renamed = path.replace(/\.js$/, ".cjs");
     const text =
@@ -368,6 +372,8 @@ const written = (paths: Readonly<Record<string, string>>): Record<string, string
 /** Every command, in the order of the root help. */
 const allDeclared = async () => (await Promise.all((await groupNames()).map(declarationsOf))).flat();
 
+const packageVersion = (): string => JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")).version;
+
 async function writeCommands(folder: string): Promise<void> {
   mkdirSync(`${folder}/commands`);
   for (const group of await groupNames()) {
@@ -378,7 +384,7 @@ async function writeCommands(folder: string): Promise<void> {
 
 /** `man svc`, and `man svc-emulator` for each group: package.json names the pages. */
 async function writeManual(folder: string): Promise<void> {
-  const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
+  const version = packageVersion();
   mkdirSync(folder, { recursive: true });
   const tree = await wholeTree(declarationsOf);
   writeFileSync(`${folder}/svc.1`, manualPage(tree, version));

@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 // CommonJS, as package.json beside it says: Node takes milliseconds to get its loader of ES modules ready.
 const { writeSync } = require("node:fs");
-const { version } = require("../package.json");
 
 const argv = process.argv.slice(2);
 
-if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]) && isWritten(`${version}\n`))) {
-  const { main, processHost } = require("../dist/start.cjs").commandLine();
+if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]) && isVersionWritten())) {
+  const { main, processHost, version } = require("../dist/start.cjs").commandLine();
   process.once("exit", () => {
     // As Node says it of a module that waits for what cannot come any more.
     process.exitCode ??= 13;
@@ -20,12 +19,12 @@ if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]
 }
 
 /**
- * Writes at once, without the stream that process.stdout would make: that costs an eighth of what Node costs to start.
+ * Writes it at once, without the stream that process.stdout would make: that costs an eighth of what Node costs to start.
  * False where the pipe is full, nobody reads it or the disk refuses: `main` knows what to say then.
  */
-function isWritten(text) {
+function isVersionWritten() {
   try {
-    writeSync(1, text);
+    writeSync(1, `${require("../package.json").version}\n`);
     return true;
   } catch {
     return false;

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Listed } from "./declared.ts";
 
 /**
@@ -25,7 +26,7 @@ export const builtCommands = (group: string): readonly Listed[] =>
 const lines = new Map<string, readonly string[]>();
 
 function linesOf(group: string): readonly string[] {
-  const found = lines.get(group) ?? readFileSync(new URL(commandsFile(group), import.meta.url), "utf8").split("\n");
+  const found = lines.get(group) ?? readFileSync(join(import.meta.dirname, commandsFile(group)), "utf8").split("\n");
   lines.set(group, found);
   return found;
 }

@@ -11,15 +11,18 @@ declare const SVC_MAIN_CHUNK: string;
 /** Set by the build, too: no other bundle has it, unless it is the same in every byte. */
 declare const SVC_BUNDLE_ID: string;
 
+/** And the version that the package had when it was built: to read it takes Node a millisecond. */
+declare const SVC_VERSION: string;
+
 const modules = new Map<string, { readonly exports: object }>();
 
 /** The command line, with what V8 compiles of it kept for the next process. */
-export function commandLine(): typeof import("../entry.ts") {
+export function commandLine(): Pick<typeof import("../entry.ts"), "main" | "processHost"> & { version: string } {
   const kept = new KeptCode(SVC_BUNDLE_ID, __dirname);
-  const main = load(SVC_MAIN_CHUNK, kept);
+  const { main, processHost } = load(SVC_MAIN_CHUNK, kept) as typeof import("../entry.ts");
   // Not where the process is ended: whoever does that is in a hurry.
   process.once("beforeExit", () => kept.keep());
-  return main as typeof import("../entry.ts");
+  return { main, processHost, version: SVC_VERSION };
 }
 
 /** Runs a chunk once: a CommonJS module that the build has made (build.ts), of the command line or of the emulator. */
@@ -30,10 +33,10 @@ function load(name: string, kept: KeptCode): object {
   modules.set(name, module);
   const filename = join(__dirname, name);
   const code = readFileSync(filename, "utf8");
-  const text = `(function (exports, require, module, __filename, chunkFile) {${code}})`;
+  const text = `(function (exports, require, module, __filename, __dirname, chunkFile) {${code}})`;
   const script = new Script(text, { filename, cachedData: kept.codeOf(name) });
   kept.add(name, script);
-  script.runInThisContext()(module.exports, required, module, filename, {
+  script.runInThisContext()(module.exports, required, module, filename, __dirname, {
     // Few chunks ask where they lie.
     get url() {
       return pathToFileURL(filename).href;
