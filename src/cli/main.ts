@@ -5,8 +5,7 @@ import { PartialFailure, UsageError } from "./failure.ts";
 import { groups } from "./groups.ts";
 import { helpText } from "./help/help.ts";
 import type { Host } from "./host.ts";
-import { pageText } from "./output/print.ts";
-import { write } from "./output/write.ts";
+import { pageText, printPage } from "./output/print.ts";
 import { locate, normalised } from "./parse/argv.ts";
 import { perform } from "./perform.ts";
 import { lost, reported } from "./report.ts";
@@ -57,14 +56,15 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
 
 /** `rest`: of the page that was asked for, what is still to be printed. */
 async function run(argv: readonly string[], host: Host, stopping: Stopping, rest?: Uint8Array): Promise<number> {
+  const printed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
   const page = rest ?? (await pageAsked(argv, host));
-  if (page !== undefined) return printed(host, page);
+  if (page !== undefined) return printed(page);
 
   const { words } = locate(argv);
   const parser = await parserFor(words);
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
-    if (!chosen) return await printed(host, await help(argv, host));
+    if (!chosen) return await printed(await help(argv, host));
     return await perform(chosen, argv, host, stopping, async (inner, how = {}) =>
       (await import("./captured.ts")).captured(main, inner, host, how),
     );
@@ -118,9 +118,4 @@ async function completions(words: readonly string[], host: Host): Promise<string
     profiles: async () => Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles),
   });
   return pageText(host, found);
-}
-
-async function printed(host: Host, page: string | Uint8Array): Promise<number> {
-  await write(host.stdout, page);
-  return 0;
 }

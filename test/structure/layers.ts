@@ -136,6 +136,7 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   "csv-parse": ["src/cli"],
   "fast-string-width": ["src/cli"],
   "mime-types": ["src/cli", "emulator/cluster"],
+  "@noble/hashes": ["src/cli"],
   "@bomb.sh/tab": ["src/cli"],
   jose: ["emulator"],
   "pdfjs-dist": ["emulator/cluster"],

@@ -51,6 +51,9 @@ export interface Printer {
 /** Text of our own making, in which line breaks and tabs have their place, as it may be printed: a page of help. */
 export const pageText = (host: Host, text: string): string => calmedFor(host)(visibleText(text));
 
+/** Prints what `pageText` has made, or what is left of it. */
+export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
+
 const calmedFor = ({ env }: Host): ((text: string) => string) => (isObeyedLog(env) ? withoutCommands : (text) => text);
 
 export function printerOn(host: Host, color: boolean | undefined): Printer {
