@@ -4,13 +4,13 @@ import { jobsPrune } from "./jobs-prune.ts";
 import { mappingCommands } from "./mapping.ts";
 import { offboard } from "./offboard.ts";
 import { routerResolve } from "./resolve.ts";
-import { routerShowEmail } from "./show-email.ts";
+import { commands as showEmail } from "./show-email.ts";
 
 export const commands: readonly Command[] = [
   ...mappingCommands,
   offboard,
   routerResolve,
-  routerShowEmail,
+  ...showEmail,
   jobsList,
   jobsShow,
   jobsResume,

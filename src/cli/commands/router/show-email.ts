@@ -6,7 +6,7 @@ import { runDerived } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
 
 /** The look-up takes any string: an address that nobody hashed would be found nowhere. */
-export const routerShowEmail: Command = {
+const showEmail: Command = {
   words: ["router", "show-email"],
   summary: "Show which cluster an e-mail address is mapped to, by the address or its hash",
   extendsDerived: true,
@@ -18,6 +18,8 @@ export const routerShowEmail: Command = {
     return runDerived(spec!, { ...input, positionals: { email_hash: hashed(given) } }, context);
   },
 };
+
+export const commands = [showEmail];
 
 function hashed(given: string): string {
   // Anything that is no address stays what it is.
