@@ -5,6 +5,7 @@ import { controlTarget, serviceTarget } from "./connection/target.ts";
 import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
+import { locate } from "./parse/argv.ts";
 import type { Globals } from "./parse/globals.ts";
 import type { Stopping } from "./stopping.ts";
 
@@ -22,6 +23,7 @@ export function createContext(
   const { signal, cut } = stopping;
   const closers: (() => Promise<void>)[] = [];
   const atEnd = (close: () => Promise<void>) => void closers.unshift(close);
+  const isEmulators = locate(argv).words[0] === "emulator";
   let embedded: Promise<Target> | undefined;
   let services: Promise<Target> | undefined;
 
@@ -32,7 +34,7 @@ export function createContext(
       );
       return embedded;
     }
-    if (service === "emulator") return controlTarget(globals, host, file, output);
+    if (service === "emulator") return controlTarget(globals, host, file, output, isEmulators);
     services ??= serviceTarget(globals, host, output);
     return services;
   };

@@ -44,14 +44,21 @@ export function pathAbove(folder: string, state: string): string | undefined {
   return path.startsWith("..") ? path : undefined;
 }
 
-const told = new WeakMap<Output, string>();
-
 /** Says, once, which state is used where it was found above this folder. */
 export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
   const path = pathAbove(cwd, state);
-  if (named !== undefined || path === undefined || told.get(output) === path) return;
-  told.set(output, path);
-  await output.note(`Using the emulator's state in ${path}`);
+  if (named === undefined && path !== undefined) await noteOnce(output, `Using the emulator's state in ${path}`);
+}
+
+const told = new WeakMap<Output, Set<string>>();
+
+/** A command may ask several times where its services are. `more` is said with it. */
+export async function noteOnce(output: Output, text: string, more = ""): Promise<void> {
+  const already = told.get(output) ?? new Set();
+  told.set(output, already);
+  if (already.has(text)) return;
+  already.add(text);
+  await output.note(text + more);
 }
 
 /** A `.svc` folder that is made for a state is one that git passes over: what lies in it is a secret of this machine. */

@@ -9,7 +9,7 @@ import type { Globals } from "../parse/globals.ts";
 import { controlTokenSetting, emulatorSetting, serviceSettings } from "../settings.ts";
 import { noteUnused } from "./key-of-environment.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
-import { nearestState, noteStateAbove } from "./state-folder.ts";
+import { nearestState, noteOnce, noteStateAbove } from "./state-folder.ts";
 
 /**
  * Where the services are, and the credentials for them. Exit 2 where nothing says where they are; an emulator that
@@ -20,7 +20,7 @@ export async function serviceTarget(globals: Globals, host: Host, output: Output
   if (found.isEmulatorHere) {
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
     const other = current === undefined ? "" : `, not profile ${current}; --profile ${current} chooses that`;
-    await output.note(`Using ${found.chosenBy} (${found.router?.value})${other}`);
+    await noteOnce(output, `Using ${found.chosenBy} (${found.router?.value})`, other);
     await noteUnused(found.unused, output);
   }
   if (found.chosenBy === undefined) {
@@ -51,12 +51,16 @@ export async function serviceTarget(globals: Globals, host: Host, output: Output
   };
 }
 
-/** The control plane of a running emulator: by its state file, the environment, or the run file in this folder. */
+/**
+ * The control plane of a running emulator: by its state file, the environment, or the run file in this folder. Says so
+ * where the command is not one of the emulator's own.
+ */
 export async function controlTarget(
   globals: Globals,
   host: Host,
   file: string | undefined,
   output: Output,
+  isOwn: boolean,
 ): Promise<Target> {
   const controlToken = controlTokenSetting(host)?.value;
   if (globals.baseUrl !== undefined) {
@@ -86,7 +90,8 @@ export async function controlTarget(
       },
     );
   }
-  await noteStateAbove(host, output, state, file);
   const { routerUrl, token } = running;
+  if (isOwn || file !== undefined) await noteStateAbove(host, output, state, file);
+  else await noteOnce(output, `Using the emulator that runs on ${relative(host.cwd, state)} (${routerUrl})`);
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }

@@ -49,6 +49,19 @@ describe("in a folder whose emulator runs", () => {
     assert.deepEqual([JSON.stringify(JSON.parse(asJson.out)).includes("101"), asJson.err], [true, note]);
   });
 
+  it("so say those that only an emulator can answer, but for the emulator's own", async (t) => {
+    const { svc, twin } = await stage(t);
+    const note = `Using the emulator that runs on ${state} (${twin.routerUrl})`;
+    const saidBy = async (argv: string) => (await svc(argv)).err.split("\n")[0];
+    assert.deepEqual(
+      [await saidBy("webhooks list"), await saidBy("webhooks why"), await saidBy("webhooks schedule")],
+      [note, note, note],
+    );
+    assert.equal((await svc("emulator status")).err, "");
+    const { err } = await svc("webhooks trigger CONTRACT_SIGNED --dry-run");
+    assert.deepEqual(err.match(/Using the emulator/g)?.length ?? 0, 1, err);
+  });
+
   it("the environment may say as which of its workspaces, whose secret the emulator checks", async (t) => {
     const { svc, twin } = await stage(t);
     const workspaces = (await twin.ask("GET", "workspaces")).body as Record<"client_id" | "client_secret", string>[];
