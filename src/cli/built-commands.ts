@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Listed } from "./declared.ts";
 
 /**
- * Set by the build: a line for each command, of its words. What is declared of it stands in a file beside the bundle, so
- * that neither the registry nor a command written by hand is loaded to parse or to help, nor more read than is meant.
+ * Set by the build: a line for each command, of its words. What is declared of it stands in the file of its group beside
+ * the bundle, so that neither the registry nor a command written by hand is loaded to parse or to help.
  */
 declare const SVC_COMMANDS: string | undefined;
 

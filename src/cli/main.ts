@@ -17,6 +17,7 @@ import { Stopping } from "./stopping.ts";
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalised(await separated(argv));
+  // What fails in it fails once more below, where the streams are listened to, and is told there.
   const page = host.writeAtOnce && (await pageAsked(args, host).catch(() => undefined));
   const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
   if (rest?.length === 0) return 0;
@@ -100,8 +101,7 @@ async function pageAsked(argv: readonly string[], host: Host): Promise<string | 
 }
 
 async function help(argv: readonly string[], host: Host): Promise<string> {
-  const check = async (line: readonly string[]) => void (await parserFor(locate(line).words)).parse(line);
-  return pageText(host, await helpText(argv, host, check));
+  return pageText(host, await helpText(argv, host));
 }
 
 /** What the shells ask at each Tab. */

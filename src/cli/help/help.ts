@@ -1,5 +1,5 @@
 import { nearest } from "../../base/suggest.ts";
-import { commandsOf, declarationsOf, groupNames } from "../command-tree.ts";
+import { commandsOf, declarationsOf, groupNames, parserFor } from "../command-tree.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { locate } from "../parse/argv.ts";
@@ -8,11 +8,8 @@ import { laidOut } from "./layout.ts";
 import { pageOf, rootPage, unknownIn } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";
 
-/** Throws a usage error where the command line names what does not exist. */
-type Check = (line: readonly string[]) => Promise<void>;
-
 /** What a command line shows that asks for help, names a group alone, or nothing: a page, or the whole tree as data. */
-export async function helpText(argv: readonly string[], host: Host, check: Check): Promise<string> {
+export async function helpText(argv: readonly string[], host: Host): Promise<string> {
   const { words, wantsHelp } = locate(argv);
   const isVerb = words[0] === "help";
   const named = isVerb ? words.slice(1) : words;
@@ -44,6 +41,11 @@ export async function helpText(argv: readonly string[], host: Host, check: Check
   const unknown = unknownIn(named, commands);
   if (unknown) await check(unknown).catch((error: unknown) => sayWhereToRead(error, unknown.slice(0, -1)));
   return laidOut(pageOf(named, commands), columns, host);
+}
+
+/** Throws a usage error where the command line names what does not exist. */
+async function check(line: readonly string[]): Promise<void> {
+  (await parserFor(locate(line).words)).parse(line);
 }
 
 function sayWhereToRead(error: unknown, group: readonly string[]): never {
