@@ -27,7 +27,7 @@ interface Options<Failure extends Error> {
   readonly failure: (reason: string, cause: unknown) => Failure;
   /** Told at once when nothing can be written any more; whoever waits is told after it. */
   readonly onFailure?: (failure: Failure) => void;
-  /** Waits for more lines before a group is written; left out: those of one turn of the microtask queue. */
+  /** Waits for more lines before a group is written; left out: those of one turn of the event loop. */
   readonly gather?: () => Promise<void>;
   /**
    * Makes durable what the lines of a group refer to, before they are written. Called once no more lines join the
@@ -158,10 +158,9 @@ export class AppendLog<Failure extends Error> {
   }
 
   async #flush(): Promise<void> {
-    // One turn of the microtask queue, so that lines that are added together share their first fdatasync.
-    await undefined;
     while (this.#queue.length > 0) {
-      if (this.#options.gather) await this.#options.gather();
+      // Requests that came together share their fdatasync, also the first.
+      await (this.#options.gather?.() ?? new Promise((turn) => setImmediate(turn)));
       const step = this.#queue.shift();
       if (step === undefined) break;
       if ("lines" in step) await this.#write(step);

@@ -20,7 +20,7 @@ const bulkPath = "/router/v1/cluster_emails/bulk";
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
   await using parties = new Parties();
-  const bare = await parties.start("tables");
+  const bare = await parties.start("tables", { owners: { [known]: "eu-1" } });
   const memory = await parties.emulator({ ephemeral: true, seed });
   const durable = await parties.emulator({ file: join(folder, "emulator.json"), seed });
 

@@ -6,14 +6,43 @@ import { Deadlines } from "../outgoing/deadlines.ts";
 /** As long as a body may take to come. */
 export const unreadAnswerMs = 120_000;
 
-/** Sees that the answers of one listener are read: what nobody takes is held in memory for as long as somebody waits. */
+interface Whole {
+  readonly response: ServerResponse;
+  readonly body: string | Uint8Array | undefined;
+}
+
+/**
+ * Sends the answers of one listener, and sees that they are read: what nobody takes is held in memory for as long as
+ * somebody waits.
+ */
 export class Departures {
   readonly #unread: Deadlines<ServerResponse>;
+  #whole: Whole[] = [];
   #isLast = false;
 
   /** Whoever takes nothing of an answer for `unreadMs` of wall time is cut off. */
   constructor(wall: Wall, unreadMs: number) {
     this.#unread = new Deadlines(wall, unreadMs, (response) => response.destroy());
+  }
+
+  /**
+   * Ends an answer, whose head is written, with the others that are made in the same turn of the event loop. To wake whoever
+   * reads costs the system more than a short answer costs us, and a program that is awake takes the next one, too.
+   */
+  end(response: ServerResponse, body: string | Uint8Array | undefined): void {
+    if (this.#whole.length === 0) setImmediate(() => this.#endAll());
+    this.#whole.push({ response, body });
+  }
+
+  #endAll(): void {
+    const whole = this.#whole;
+    this.#whole = [];
+    for (const { response, body } of whole) {
+      // The caller may have gone meanwhile.
+      if (response.destroyed) continue;
+      response.end(body);
+      this.watch(response);
+    }
   }
 
   /** Cuts the connection when what was written so far is not taken in time. */

@@ -11,9 +11,9 @@ const noBytes = Buffer.alloc(0);
 const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding", "x-svc-time"]);
 
 /**
- * Writes an answer. A whole body is at the socket when this returns; a streamed one when the promise resolves. A
- * stream that fails ends the connection, so that the caller sees that something is missing. `truncated` announces
- * the whole and sends half.
+ * Writes an answer. A whole body is at the socket at the end of this turn of the event loop; a streamed one when the
+ * promise resolves. A stream that fails ends the connection, so that the caller sees that something is missing.
+ * `truncated` announces the whole and sends half.
  */
 export function send(
   response: ServerResponse,
@@ -35,9 +35,10 @@ export function send(
     head.push("content-length", String(body === undefined ? 0 : Buffer.byteLength(body)));
   }
   response.writeHead(status, head);
-  if (truncated) cutOff(response, body);
-  else response.end(isBare ? undefined : body);
-  departures.watch(response);
+  if (truncated) {
+    cutOff(response, body);
+    departures.watch(response);
+  } else departures.end(response, isBare ? undefined : body);
   return undefined;
 }
 

@@ -14,7 +14,7 @@ export async function spent(party: Party, work: () => Promise<number>): Promise<
   return { ms, cpuMs: (await party.cpuMs()) - before };
 }
 
-const rounds = 9;
+const rounds = 15;
 /** After one the engine still compiles what serves a request, more of it in the server that does more. */
 const warming = 3;
 

@@ -27,10 +27,13 @@ const roles: Readonly<Record<string, Role>> = {
   },
 
   /** The bare counterpart of the mapping tables: the same JSON out, and in. */
-  async tables() {
+  async tables({ owners: seeded = {} }: { owners?: Readonly<Record<string, string>> }) {
     const app = fastify({ bodyLimit: 64 * 1024 * 1024 });
-    const owners = new Map<string, string>();
-    app.get("/router/v1/cluster_emails/email/:hash", () => ({ cluster_id: "eu-1" }));
+    const owners = new Map(Object.entries(seeded));
+    app.get("/router/v1/cluster_emails/email/:email_hash", ({ params }) => {
+      const { email_hash } = params as { email_hash: string };
+      return { email_hash, cluster_id: owners.get(email_hash) };
+    });
     app.post("/router/v1/cluster_emails/bulk", ({ body }) => {
       const { email_hash_list, cluster_id } = body as { email_hash_list: string[]; cluster_id: string };
       for (const hash of email_hash_list) owners.set(hash, cluster_id);

@@ -78,8 +78,11 @@ const open = (disk: ForgetfulDisk, { historyBytes }: Life): Promise<Store> =>
 
 const snapshotsOn = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: snapshotFolder(path), disk });
 
-/** Lives it on a disk. Returns how many commits were acknowledged before the disk died, if it did. */
-async function live(life: Life, disk: ForgetfulDisk): Promise<number> {
+/**
+ * Lives it on a disk. Returns how many commits were acknowledged before the disk died, if it did: what a process says
+ * after that, nobody hears.
+ */
+async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promise<number> {
   let acknowledged = 0;
   let store: Store | undefined;
   let past: Position | undefined;
@@ -117,8 +120,7 @@ async function live(life: Life, disk: ForgetfulDisk): Promise<number> {
       }
     }
   } catch (error) {
-    const root = (error as Error).cause ?? error;
-    if (!(root instanceof Crashed)) throw error;
+    if (!died()) throw error;
   } finally {
     await store?.close().catch(() => {});
   }
@@ -159,8 +161,7 @@ export async function survive(
 ): Promise<void> {
   const first = new ForgetfulDisk();
   prepare(first);
-  dieAt(first, crash.at);
-  const acknowledged = await live(life, first);
+  const acknowledged = await live(life, first, dieAt(first, crash.at));
   let disk = first.crash(crash.chance);
   prepare(disk);
   if (crash.again !== undefined) {
@@ -214,15 +215,18 @@ async function commitsOf(history: History): Promise<number[]> {
   return numbers;
 }
 
-/** Lets the disk die before that step, from 0. */
-export function dieAt(disk: ForgetfulDisk, at: number): void {
+/** Lets the disk die before that step, from 0. Tells whether it has. */
+export function dieAt(disk: ForgetfulDisk, at: number): () => boolean {
   const before = disk.before;
   let left = at;
+  let isDead = false;
   disk.before = (step, path) => {
-    if (left === 0) throw new Crashed(`before ${step} ${path}`);
+    isDead ||= left === 0;
+    if (isDead) throw new Crashed(`before ${step} ${path}`);
     left -= 1;
     before(step, path);
   };
+  return () => isDead;
 }
 
 /** The same numbers for the same seed (mulberry32). */

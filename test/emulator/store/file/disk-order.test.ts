@@ -84,6 +84,21 @@ describe("the order in which things reach the disk", () => {
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
   });
 
+  it("of commits that came in one turn of the event loop, one after the other: all of them at once", async (t) => {
+    const folder = await temporaryFolder(t);
+    const { calls, disk } = noted(folder);
+    const store = await open(folder, disk);
+    calls.length = 0;
+    const commits: Promise<unknown>[] = [];
+    for (const id of [1, 2, 3]) {
+      commits.push(put(store, id));
+      await new Promise((resolve) => process.nextTick(resolve));
+    }
+    await Promise.all(commits);
+    assert.deepEqual(calls, ["write emulator.json.journal.1", "datasync emulator.json.journal.1"]);
+    await store.close();
+  });
+
   it("of a new state waits for what was committed before it, and fails with it", async (t) => {
     const folder = await temporaryFolder(t);
     const calls: string[] = [];
