@@ -63,7 +63,7 @@ describe("svc emulator start", () => {
     const { ended, signal } = await started("", cwd);
     const second = await runCli("emulator start --port 0", { cwd });
     assert.equal(second.exit, 1);
-    assert.match(second.err, /An emulator is running on this state/);
+    assert.match(second.err, /^error: An emulator runs on .*emulator\.json already: http/);
     signal("SIGTERM");
     await ended;
 

@@ -55,6 +55,6 @@ export async function noEmulator(state: string, runFile: string): Promise<Comman
   const other = way ? ` Another one listens at ${url}: ${way.words}.` : "";
   return new CommandFailed("not-found", "no_emulator", `No emulator runs on ${state}.`, {
     hint: `Name the state of a running one with --file, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${other}`,
-    next: ["emulator", "start"],
+    next: other === "" ? ["emulator", "start"] : ["emulator", "start", "--port", "0"],
   });
 }

@@ -3,7 +3,7 @@ import type { Context } from "../../command.ts";
 import { endedBy, notStarted } from "../../connection/start-trouble.ts";
 import { makeStateFolder } from "../../connection/state-folder.ts";
 import { requireDifferentFiles } from "./different-files.ts";
-import { portTaken } from "./port-taken.ts";
+import { alreadyRunning, portTaken } from "./port-taken.ts";
 
 interface Surroundings {
   /** Is written later, and may not be one of the emulator's own files. */
@@ -43,9 +43,17 @@ export async function openEmulator(
     );
     return emulator;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") {
-      throw await portTaken({ port: options.port, state: toldAt, cause: error }, context);
+    const isPortTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+    const state = options.file ?? toldAt;
+    if (state !== undefined && (isPortTaken || isFileTaken(error as Error, options))) {
+      const running = await alreadyRunning(state, error);
+      if (running) throw running;
     }
+    if (isPortTaken) throw await portTaken({ port: options.port, state: toldAt, cause: error }, context);
     throw notStarted(error as Error, options);
   }
 }
+
+/** Of a store several processes may run, each with a file of its own that tells of it: that one is meant there. */
+const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
+  name === "StateInUse" && file !== undefined;

@@ -5,28 +5,27 @@ import { CommandFailed } from "../../failure.ts";
 
 const another = "Choose another with --port, or --port 0 for free ones.";
 
+/** What to say where an emulator runs on a state already and answers; undefined where none does. */
+export async function alreadyRunning(state: string, cause: unknown): Promise<CommandFailed | undefined> {
+  const running = await readRunFile(await runFileOf(state));
+  if (!running || (await listeningAt(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
+  const message = `An emulator runs on ${state} already: ${running.routerUrl}.`;
+  return new CommandFailed("failed", "already_running", message, {
+    hint: "Use that one, or stop it with svc emulator stop.",
+    next: ["emulator", "status", "--file", state],
+    cause,
+  });
+}
+
 /**
- * What to say where a port is taken: mostly it is the emulator of this very folder, started before, or one of another.
- * `state` is that beside which it would have told of itself.
+ * What to say where a port is taken by something else than the emulator of this very state, beside which it would have told
+ * of itself.
  */
 export async function portTaken(
   { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },
   { host }: Context,
 ): Promise<CommandFailed> {
   const runFile = state === undefined ? undefined : await runFileOf(state);
-  const running = runFile === undefined ? undefined : await readRunFile(runFile);
-  if (running && (await listeningAt(running.routerUrl))?.instance_id === running.instanceId) {
-    return new CommandFailed(
-      "failed",
-      "already_running",
-      `An emulator runs on ${state} already: ${running.routerUrl}.`,
-      {
-        hint: "Use that one, or stop it with svc emulator stop.",
-        next: ["emulator", "status", "--file", state!],
-        cause,
-      },
-    );
-  }
   const taken = (who: string, hint: string) =>
     new CommandFailed("failed", "port_taken", `${who} listens on port ${port} or the ones after it already.`, {
       hint,
