@@ -50,8 +50,24 @@ describe("a command of several calls, when the service goes away in between", ()
   it("tells that a contract is sent before it was waited for", async (t) => {
     const { breaking, json } = await stage(t);
     const told = await breaking(1, ["contracts", "send", "T-1", "--wait", "executed"]);
-    assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent before"]]);
+    assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent, and what failed is the wait for EXECUTED"]]);
     assert.notEqual((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
+  });
+
+  it("goes on waiting when it is run again for a contract that is sent", async (t) => {
+    const { svc } = await stage(t);
+    const late = await svc("contracts send T-1 --wait executed --wait-timeout 1s --json --quiet");
+    const { code, retryable } = JSON.parse(late.err).error;
+    assert.deepEqual([late.exit, code, retryable], [75, "wait_timeout", true]);
+    const again = await svc("contracts send T-1 --wait executed --wait-timeout 1s");
+    assert.equal(again.exit, 75);
+    assert.match(again.err, /^T-1 was sent before, waiting for EXECUTED/);
+    let signed = 0;
+    while ((await svc("emulator sign T-1")).exit === 0) signed += 1;
+    assert.ok(signed > 0);
+    assert.equal((await svc("contracts send T-1 --wait executed --json=contract_status")).exit, 0);
+    const alone = await svc("contracts send T-1");
+    assert.deepEqual([alone.exit, /cannot be sent/.test(alone.err)], [1, true]);
   });
 
   it("tells that subscriptions were told before their answers were read", async (t) => {

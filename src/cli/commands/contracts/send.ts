@@ -1,4 +1,5 @@
 import { contractStatuses } from "../../../api/contract-statuses.ts";
+import { ServiceError } from "../../../client/errors.ts";
 import { type Context, command } from "../../command.ts";
 import { pollUntil } from "../../connection/poll.ts";
 import { call } from "../../derived.ts";
@@ -45,12 +46,17 @@ export const contractsSend = command({
       await context.output.note(`Sent ${id}. Next: ${nextLine(["contracts", "status", id], context)}`);
       return undefined;
     }
-    await prepared.client.send(prepared.call, { signal: context.signal });
-    await context.output.note(`Sent ${id}, waiting for ${target} (at most ${longest}: --wait-timeout)`);
+    const begun = await prepared.client.send(prepared.call, { signal: context.signal }).then(
+      () => `Sent ${id}`,
+      async (error) => {
+        if (await wasSentBefore(error, context, id)) return `${id} was sent before`;
+        throw error;
+      },
+    );
+    await context.output.note(`${begun}, waiting for ${target} (at most ${longest}: --wait-timeout)`);
     const awaited = () => untilStatus(context, id, target, timeoutMs);
     const answer = await withSpinner(context, `Waiting for ${target}`, awaited, { tellsTime: true }).catch((error) => {
-      // It cannot be sent twice: one that is no draft any more is refused.
-      throw new PartialFailure(error, [`${id} was sent before`], {
+      throw new PartialFailure(error, [`${id} was sent, and what failed is the wait for ${target}`], {
         next: ["contracts", "status", id],
         repeatable: true,
       });
@@ -60,11 +66,22 @@ export const contractsSend = command({
   },
 });
 
-async function untilStatus(context: Context, id: string, target: string, timeoutMs: number) {
+/** A wait that ran out is run again: the service refuses to send what its signatories have already. */
+async function wasSentBefore(error: unknown, context: Context, id: string): Promise<boolean> {
+  if (!(error instanceof ServiceError) || error.status !== 400) return false;
+  const { contract_status: status } = await statusOf(context, id);
+  return status === "SIGN" || status === "EXECUTED";
+}
+
+async function statusOf(context: Context, id: string) {
   const { showContractStatus } = await import("../../../api/contracts/contracts.ts");
   const client = await context.client("contracts");
+  return client.call(showContractStatus, { params: { composite_id: id } }, { signal: context.signal });
+}
+
+async function untilStatus(context: Context, id: string, target: string, timeoutMs: number) {
   return pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
-    const answer = await client.call(showContractStatus, { params: { composite_id: id } }, { signal: context.signal });
+    const answer = await statusOf(context, id);
     const status: string = answer.contract_status;
     if (status === target) return answer;
     if (isFinal(status)) {
