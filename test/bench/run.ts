@@ -78,7 +78,7 @@ function reached(measured: number, goal: string): boolean {
 function withTable(text: string): string {
   const [before = "", after = ""] = text.split(/<!-- figures -->[\s\S]*<!-- end -->/);
   // When all ran, a row that none of them printed is of a figure that is no more.
-  const old = [...(named.length === 0 ? [] : text.matchAll(/^\| (?!what|---)(.+?) \| (.+?) \| (.*?) \|$/gm))].map(
+  const old = [...(named.length === 0 ? [] : text.matchAll(/^\| (?!what \||---)(.+?) \| (.+?) \| (.*?) \|$/gm))].map(
     ([row, what]) => [what!, row] as const,
   );
   const fresh = figures.map(

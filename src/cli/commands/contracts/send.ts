@@ -1,4 +1,7 @@
 import { contractStatuses } from "../../../api/contract-statuses.ts";
+import type { showContractStatus } from "../../../api/contracts/contracts.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { type Context, command } from "../../command.ts";
 import { pollUntil } from "../../connection/poll.ts";
@@ -46,15 +49,16 @@ export const contractsSend = command({
       await context.output.note(`Sent ${id}. Next: ${nextLine(["contracts", "status", id], context)}`);
       return undefined;
     }
+    const ask = await statusOf(id, prepared.client, context.signal);
     const begun = await prepared.client.send(prepared.call, { signal: context.signal }).then(
       () => `Sent ${id}`,
       async (error) => {
-        if (await wasSentBefore(error, context, id)) return `${id} was sent before`;
+        if (await wasSentBefore(error, ask)) return `${id} was sent before`;
         throw error;
       },
     );
     await context.output.note(`${begun}, waiting for ${target} (at most ${longest}: --wait-timeout)`);
-    const awaited = () => untilStatus(context, id, target, timeoutMs);
+    const awaited = () => untilStatus(context, id, target, timeoutMs, ask);
     const answer = await withSpinner(context, `Waiting for ${target}`, awaited, { tellsTime: true }).catch((error) => {
       throw new PartialFailure(error, [`${id} was sent, and what failed is the wait for ${target}`], {
         next: ["contracts", "status", id],
@@ -66,22 +70,24 @@ export const contractsSend = command({
   },
 });
 
+type Ask = () => Promise<ResultOf<typeof showContractStatus>>;
+
+/** Asks for the status of a contract, each time it is called, over one client. */
+async function statusOf(id: string, client: Client, signal: AbortSignal): Promise<Ask> {
+  const { showContractStatus } = await import("../../../api/contracts/contracts.ts");
+  return () => client.call(showContractStatus, { params: { composite_id: id } }, { signal });
+}
+
 /** A wait that ran out is run again: the service refuses to send what its signatories have already. */
-async function wasSentBefore(error: unknown, context: Context, id: string): Promise<boolean> {
+async function wasSentBefore(error: unknown, ask: Ask): Promise<boolean> {
   if (!(error instanceof ServiceError) || error.status !== 400) return false;
-  const { contract_status: status } = await statusOf(context, id);
+  const { contract_status: status } = await ask();
   return status === "SIGN" || status === "EXECUTED";
 }
 
-async function statusOf(context: Context, id: string) {
-  const { showContractStatus } = await import("../../../api/contracts/contracts.ts");
-  const client = await context.client("contracts");
-  return client.call(showContractStatus, { params: { composite_id: id } }, { signal: context.signal });
-}
-
-async function untilStatus(context: Context, id: string, target: string, timeoutMs: number) {
+async function untilStatus(context: Context, id: string, target: string, timeoutMs: number, ask: Ask) {
   return pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
-    const answer = await statusOf(context, id);
+    const answer = await ask();
     const status: string = answer.contract_status;
     if (status === target) return answer;
     if (isFinal(status)) {
