@@ -1,6 +1,6 @@
 import { deviceApprovals } from "../cluster/identity/grants.ts";
 import { userOfEmail } from "../cluster/identity/people.ts";
-import { type DeviceGrant, decideGrant, type Undecidable } from "../router/device/rows.ts";
+import { type DeviceGrant, decideGrant, grantOfUserCode, type Undecidable } from "../router/device/rows.ts";
 import type { Transaction } from "../store/port.ts";
 import type { User } from "../world/workspaces.ts";
 import type { ControlWorld } from "./world.ts";
@@ -24,7 +24,9 @@ export async function approve(
   { clusters, clock }: Pick<ControlWorld, "clusters" | "clock">,
   { user_code, status, cluster_id, email }: DeviceDecision,
 ): Promise<DeviceGrant | Unapproved> {
-  const candidates = clusters.filter(({ id }) => (cluster_id ?? id) === id);
+  const bound = (await grantOfUserCode(tx, user_code))?.cluster_id ?? undefined;
+  const wanted = cluster_id ?? bound;
+  const candidates = clusters.filter(({ id }) => (wanted ?? id) === id);
   if (candidates.length === 0) return "no-cluster";
   const found = email === undefined ? { cluster: candidates[0]! } : await personAt(tx, candidates, email);
   if (!found) return "no-person";

@@ -15,6 +15,7 @@ const why: Readonly<Record<Unapproved, string>> = {
   unknown: "No device waits under this code.",
   expired: "This code has expired. Let the device ask for a new one.",
   decided: "Somebody has decided about this code already.",
+  bound: "Another cluster decides on this code.",
   "no-cluster": "The emulator has no such cluster.",
   "no-person": "No active user of that cluster has this address.",
 };
@@ -43,6 +44,8 @@ export const deviceGrantHandlers = {
           return fail("user-code-expired", { code: user_code });
         case "decided":
           return fail("user-code-decided", { code: user_code });
+        case "bound":
+          return fail("user-code-bound", { code: user_code });
         case "no-cluster":
           return fail("no-such-cluster-here", { cluster: body.cluster_id ?? "", known: clusters.map(({ id }) => id) });
         case "no-person":

@@ -74,6 +74,7 @@ const undecidable = {
   unknown: "unknown-user-code",
   expired: "expired-user-code",
   decided: "already-decided",
+  bound: "grant-bound",
 } as const;
 
 const decideDeviceGrant: RouterHandler<"device-grant.decide"> = async ({ body }, call) => {

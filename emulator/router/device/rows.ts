@@ -48,12 +48,12 @@ export interface Decision {
   readonly cluster_id: string;
 }
 
-/** Why nothing can be decided about a user code any more. */
-export type Undecidable = "unknown" | "expired" | "decided";
+/** Why a user code cannot be decided on: `bound`: only another cluster may. */
+export type Undecidable = "unknown" | "expired" | "decided" | "bound";
 
 /**
- * Decides about a user code, and maps it to the cluster that does. PENDING binds a pending grant to a cluster; the same
- * decision by the same cluster again changes nothing (DECISIONS.md, R30).
+ * Decides about a user code, and maps it to the cluster that does. PENDING binds a pending grant to a cluster, which
+ * alone decides from then on; the same decision by the same cluster again changes nothing (DECISIONS.md, R30).
  */
 export async function decideGrant(
   tx: Transaction,
@@ -67,6 +67,7 @@ export async function decideGrant(
   if (grant.status !== "PENDING") {
     return grant.status === status && grant.cluster_id === cluster_id ? grant : "decided";
   }
+  if (grant.cluster_id !== null && grant.cluster_id !== cluster_id) return "bound";
   const decided = { ...grant, status, cluster_id };
   tx.put(deviceGrants, decided);
   tx.map(mappingTables.user_codes, cluster_id, [grant.user_code]);

@@ -10,7 +10,7 @@ const ours = assumed("How a person approves a device is the cluster's business; 
 const ClusterOfDecision = z
   .string()
   .optional()
-  .describe("Cluster that the device belongs to; that of the address, else the first one");
+  .describe("Cluster that decides (default: the one that the code is bound to, that of the address, or the first)");
 
 export const listDevices = operation({
   id: "device-grants.list",
@@ -67,7 +67,14 @@ export const approveDevice = operation({
   responses: {
     200: json(z.strictObject({ user_code: z.string(), status: z.string(), cluster_id: z.string() })),
   },
-  failures: ["no-such-user-code", "user-code-expired", "user-code-decided", "no-such-cluster-here", "no-such-person"],
+  failures: [
+    "no-such-user-code",
+    "user-code-expired",
+    "user-code-decided",
+    "user-code-bound",
+    "no-such-cluster-here",
+    "no-such-person",
+  ],
   cli: { by: "emulator device approve" },
   basis: ours,
   examples: [

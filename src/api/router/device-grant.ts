@@ -44,7 +44,7 @@ export const AccessTokenGetRequest = z.object({
 export const TokenResponse = z.looseObject({
   access_token: z.string(),
   token_type: z.string(),
-  expires_in: z.int().optional().describe("Seconds"),
+  expires_in: z.int().nonnegative().optional().describe("Seconds"),
   refresh_token: z.string().optional(),
   scope: z.string(),
   id_token: z.string().optional(),
@@ -128,6 +128,7 @@ export const decideDeviceGrant = operation({
     "unknown-user-code",
     "expired-user-code",
     "already-decided",
+    "grant-bound",
   ],
   cli: { command: "auth device-decide" },
   basis: assumed("The input is specified; answer and transitions are not shown (DECISIONS.md, R30)."),

@@ -81,6 +81,25 @@ describe("approving a device on the control plane", () => {
     assert.deepEqual(await ownerOf(world, waiting), { sub: "demo-cli", cluster: "eu-1" });
   });
 
+  it("approves at the cluster that the code is bound to, and at no other", async (t) => {
+    const world = await emulator(t);
+    const waiting = await device(world);
+    await waiting.decide("PENDING", "us-1");
+    await assertRefused(world, () => approve(world, waiting.user_code, { status: "AUTHORIZED", cluster_id: "eu-1" }), {
+      status: 409,
+      body: refused(
+        "user_code_bound",
+        `The user code ${waiting.user_code} is bound to another cluster.`,
+        "`svc emulator devices` names the cluster.",
+      ),
+    });
+    assert.deepEqual((await approve(world, waiting.user_code, { status: "AUTHORIZED" })).body, {
+      user_code: waiting.user_code,
+      status: "AUTHORIZED",
+      cluster_id: "us-1",
+    });
+  });
+
   it("may deny it", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);

@@ -28,6 +28,14 @@ export const controlSignInFailures = {
     code: "user_code_decided",
     says: ({ code }: { code: string }) => `Somebody has decided about the user code ${code} already.`,
   }),
+  "user-code-bound": control({
+    status: 409,
+    when: "another cluster bound the device grant to itself",
+    basis: ours,
+    code: "user_code_bound",
+    says: ({ code }: { code: string }) => `The user code ${code} is bound to another cluster.`,
+    hint: "`svc emulator devices` names the cluster.",
+  }),
   "no-such-cluster-here": control({
     status: 404,
     when: "the emulator has no such cluster",

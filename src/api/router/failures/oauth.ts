@@ -84,6 +84,12 @@ export const oauthFailures = {
     basis: assumed("The transitions are not shown (DECISIONS.md, R30)."),
     says: "The device grant has been decided already",
   }),
+  "grant-bound": detail({
+    status: 409,
+    when: "another cluster bound the grant to itself with PENDING",
+    basis: assumed("The transitions are not shown (DECISIONS.md, R30)."),
+    says: "The device grant is bound to another cluster",
+  }),
   "invalid-token": detail({
     status: 401,
     when: "the access token is missing, or is no JWT whose cluster claim names a known cluster",

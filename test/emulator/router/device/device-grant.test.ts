@@ -94,11 +94,17 @@ describe("a decision about a user code", () => {
     assert.deepEqual(answer.body, { cluster_id: "us-1", method: "GET", path: "/anything" });
   });
 
-  it("may bind a pending grant to a cluster, and to another, before it is made", async (t) => {
+  it("is up to the cluster that bound the pending grant to itself, and to no other", async (t) => {
     const world = await emulator(t);
     const { decide, poll } = await device(world);
     assert.equal((await decide("PENDING", "us-1")).status, 200);
-    assert.equal((await decide("PENDING", "eu-1")).status, 200);
+    assert.equal((await decide("PENDING", "us-1")).status, 200);
+    for (const status of ["PENDING", "AUTHORIZED", "DENIED"]) {
+      await assertRefused(world, () => decide(status, "eu-1"), {
+        status: 409,
+        body: { detail: "The device grant is bound to another cluster" },
+      });
+    }
     assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
     assert.equal((await decide("DENIED", "us-1")).status, 200);
   });
