@@ -19,6 +19,9 @@ export interface Wall {
   sleep(ms: number, signal?: AbortSignal, how?: { readonly inBackground: boolean }): Promise<void>;
 }
 
+/** Node ends a longer timer at once. */
+const maxTimerMs = 2 ** 31 - 1;
+
 export const systemWall: Wall = {
   now: () => Date.now(),
   sleep: (ms, signal, how) =>
@@ -29,7 +32,7 @@ export const systemWall: Wall = {
         stopWaiting?.();
         resolve();
       };
-      const timer = setTimeout(done, ms);
+      const timer = setTimeout(done, Math.min(ms, maxTimerMs));
       if (how?.inBackground) timer.unref();
       const stopWaiting = signal && onAbort(signal, done);
     }),

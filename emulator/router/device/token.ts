@@ -83,12 +83,10 @@ const refusals = lookupTable<Refused>({
 
 function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterReply): Answer {
   if (reply.kind === "answered" && reply.status === 200) {
-    // Some clients read it always, and a cluster need not say it (RFC 6749, 5.1; DECISIONS.md, R30).
-    const { data: tokens, error } = TokenResponse.safeParse({ scope: "", ...reply.body });
-    if (tokens) return { tokens };
-    const wrong = [...new Set(error.issues.map(({ path }) => path.join(".")))].join(", ");
-    finding("no-tokens", `${cluster} answered 200 with what is no token answer (RFC 6749, 5.1): ${wrong}`);
-    return { refused: "token-cluster-down" };
+    const { tokens, misfits } = tokensIn(reply.body ?? {});
+    const names = misfits.join(", ");
+    if (misfits.length > 0) finding("token-response", `members of ${cluster} that do not fit RFC 6749, 5.1: ${names}`);
+    return tokens ? { tokens } : { refused: "token-cluster-down" };
   }
   if (reply.kind === "answered" && reply.status >= 400 && reply.status < 500) {
     finding("tokens-refused", `${cluster} answered ${reply.status} ${String(reply.body?.error ?? "")}`);
@@ -97,4 +95,15 @@ function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterRepl
   const why = reply.kind === "answered" ? `answered ${reply.status}` : reply.kind === "late" ? "is late" : reply.reason;
   finding("cluster-unreachable", `${cluster}: ${why}`);
   return { refused: "token-cluster-down" };
+}
+
+/**
+ * The tokens in a response. Members that do not fit are dropped: the cluster has issued the tokens, and will not do so
+ * again. Some clients always read `scope`, which a cluster may omit (RFC 6749, 5.1; DECISIONS.md, R30).
+ */
+function tokensIn(body: Readonly<Record<string, unknown>>) {
+  const issues = TokenResponse.safeParse({ scope: "", ...body }).error?.issues ?? [];
+  const misfits = [...new Set(issues.map(({ path }) => String(path[0])))];
+  const rest = Object.entries(body).filter(([name]) => !misfits.includes(name));
+  return { tokens: TokenResponse.safeParse({ scope: "", ...Object.fromEntries(rest) }).data, misfits };
 }

@@ -62,10 +62,13 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
 export const textOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** A number, also where a server writes it as text. */
+/** A hundred years: a longer lifetime has no use, and a date may not be able to hold its end. */
+const maxSeconds = 100 * 365 * 24 * 60 * 60;
+
+/** A number of seconds, also where a server writes it as text; undefined for a negative one. */
 export function secondsOf(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : undefined;
+  return typeof number === "number" && number >= 0 ? Math.min(number, maxSeconds) : undefined;
 }
 
 /** What an endpoint refused, in its own words as far as they can be printed. */

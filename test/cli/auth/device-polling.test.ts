@@ -67,6 +67,24 @@ describe("polling for the tokens of a device", () => {
     assert.match(err, /No usable answer \(UND_ERR_SOCKET\); trying again in 10 s/);
   });
 
+  for (const [expires_in, good] of [
+    [1e300, "; the token is good until 2130-12-09T03:04:10Z"],
+    ["1e17", "; the token is good until 2130-12-09T03:04:10Z"],
+    [-1, ""],
+    ["soon", ""],
+  ] as const) {
+    it(`keeps the tokens when expires_in is ${expires_in}`, async (t) => {
+      const { exit, err } = await signIn(t, [{ status: 200, body: { ...tokens, expires_in } }]);
+      assert.equal(exit, 0, err);
+      assert.match(err, new RegExp(`^Signed in at http:[^;\\s]+${good}$`, "m"));
+    });
+  }
+
+  it("begins when the lifetime of the code is more than a date can hold", async (t) => {
+    const { exit, slept } = await signIn(t, [signedIn], { expires_in: 1e300 });
+    assert.deepEqual([exit, slept], [0, [5]]);
+  });
+
   it("reads the error whatever status it came with", async (t) => {
     const answers = [error("authorization_pending", 428), error("slow_down", 429), signedIn];
     const { exit, slept } = await signIn(t, answers);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { device, oauthError, tokenExchangeType } from "../../../support/identity/devices.ts";
-import { confidential, form } from "../../../support/identity/sign-in.ts";
+import { confidential, findings, form } from "../../../support/identity/sign-in.ts";
 import type { Receiver } from "../../../support/receiver.ts";
 import { receiver } from "../../../support/receiver.ts";
 import { assertRefused } from "../../../support/refused.ts";
@@ -218,6 +218,22 @@ describe("the tokens of a device", () => {
     assert.deepEqual(plain(await poll()), { status: 200, body: without });
   });
 
+  it("come without the members that do not fit, since the cluster issues them once", async (t) => {
+    const { world, cluster } = await behindReceiver(t);
+    const { expires_in: _, ...fitting } = tokens;
+    says(cluster, 200, { ...fitting, expires_in: -1, refresh_token: null, scope: null });
+    const { poll, decide } = await device(world);
+    await decide("AUTHORIZED");
+    assert.deepEqual(plain(await poll()), { status: 200, body: { ...fitting, scope: "" } });
+    assert.deepEqual(await findings(world, "router"), [
+      { code: "no-cluster-key", detail: "x-cluster-key is absent" },
+      {
+        code: "token-response",
+        detail: "members of eu-1 that do not fit RFC 6749, 5.1: expires_in, refresh_token, scope",
+      },
+    ]);
+  });
+
   it("are asked for once, whoever else polls meanwhile", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { poll, decide } = await device(world);
@@ -243,7 +259,7 @@ describe("the tokens of a device", () => {
     ["answers too late", (cluster) => cluster.answer(() => {})],
     ["answers 500", (cluster) => cluster.answer(500)],
     ["answers something else", (cluster) => says(cluster, 200, { hello: "world" })],
-    ["answers what no token answer may hold", (cluster) => says(cluster, 200, { ...tokens, expires_in: "soon" })],
+    ["answers no usable access token", (cluster) => says(cluster, 200, { ...tokens, access_token: 7 })],
     ["breaks off", (cluster) => cluster.answer((_, r) => r.writeHead(200, { "content-length": "9" }).end("{"))],
   ];
   for (const [what, trouble] of troubles) {
