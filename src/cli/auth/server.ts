@@ -3,7 +3,7 @@ import type { Client } from "../../client/client.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
 import { checkedUrl } from "../parse/globals.ts";
-import { oauthGet, refusal, textOf } from "./oauth-call.ts";
+import { type OAuthAnswer, oauthGet, refusal, textOf } from "./oauth-call.ts";
 
 /** Where a device gets its codes and its tokens. */
 export interface AuthServer {
@@ -44,30 +44,51 @@ export async function authServer(issuer: string | undefined, client: Client, con
   };
 }
 
-const wellKnown = ["openid-configuration", "oauth-authorization-server"];
-
-/** The endpoints that an issuer names in its metadata (OpenID Connect Discovery 4; RFC 8414, 3). */
-async function discovered(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
-  const documents = [];
-  for (const name of wellKnown) {
-    const answer = await oauthGet(client, `${issuer}/.well-known/${name}`, signal);
-    if (answer.status === 200) return endpoints(issuer, answer.fields);
-    documents.push(answer);
-  }
-  throw refusal(`The metadata of ${issuer}`, documents[0]!);
+/**
+ * Where an issuer publishes its metadata: OpenID Connect appends to the issuer (Discovery, 4), OAuth inserts before its
+ * path (RFC 8414, 3 and 5). Some servers append there, too.
+ */
+function metadataUrls(issuer: string): ReadonlySet<string> {
+  const { origin, pathname } = new URL(issuer);
+  const inserted = (name: string) => `${origin}/.well-known/${name}${withoutTrailing(pathname, "/")}`;
+  const appended = (name: string) => `${issuer}/.well-known/${name}`;
+  const [openid, oauth] = ["openid-configuration", "oauth-authorization-server"] as const;
+  return new Set([appended(openid), inserted(oauth), inserted(openid), appended(oauth)]);
 }
 
-function endpoints(issuer: string, metadata: Readonly<Record<string, unknown>>): AuthServer {
-  const broken = (what: string) =>
-    new CommandFailed("failed", "bad_metadata", `The metadata of ${issuer} ${what}.`, {
+/** The endpoints that the first usable metadata document of an issuer names. */
+async function discovered(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
+  const failures: CommandFailed[] = [];
+  for (const url of metadataUrls(issuer)) {
+    const answer = await oauthGet(client, url, signal);
+    try {
+      return endpoints(issuer, answer);
+    } catch (error) {
+      if (!(error instanceof CommandFailed)) throw error;
+      failures.push(error);
+    }
+  }
+  // A document says more than the lack of one.
+  throw failures.find(({ code }) => code === "bad_metadata") ?? failures[0]!;
+}
+
+function endpoints(issuer: string, answer: OAuthAnswer): AuthServer {
+  const metadata = answer.fields;
+  const broken = (what: string, code = "bad_metadata") =>
+    new CommandFailed("failed", code, `The metadata of ${issuer} ${what}.`, {
       hint: "Is --issuer the very address that the server calls its issuer?",
     });
-  if (textOf(metadata.issuer) === undefined) throw broken("is no JSON document that names an issuer");
+  if (answer.status !== 200) throw refusal(`The metadata of ${issuer}`, answer);
+  const named = textOf(metadata.issuer);
+  if (named === undefined) throw broken("is no JSON document that names an issuer", "no_metadata");
   // RFC 8414, 3.3: another name means that somebody else's metadata was served.
-  if (withoutTrailing(textOf(metadata.issuer) ?? "", "/") !== issuer) throw broken("names another issuer");
+  if (withoutTrailing(named, "/") !== issuer) throw broken("names another issuer");
   const url = (name: string) => {
     const text = textOf(metadata[name]);
-    return text === undefined ? undefined : checkedUrl(text, `${name} of ${issuer}`);
+    if (text === undefined) return undefined;
+    const protocol = URL.canParse(text) ? new URL(text).protocol : undefined;
+    if (protocol === "https:" || (protocol === "http:" && issuer.startsWith("http:"))) return text;
+    throw broken(`names a ${name} that is no ${issuer.startsWith("http:") ? "http" : "https"} URL`);
   };
   const deviceUrl = url("device_authorization_endpoint");
   const tokenUrl = url("token_endpoint");

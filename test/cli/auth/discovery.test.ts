@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { receiver } from "../../support/receiver.ts";
+import { movedWall } from "../../support/walls/moved-wall.ts";
+
+const page = "<!doctype html><title>An app that answers every path</title>";
+
+/** Signs in at the issuer `path` of a server with these documents; every other path gets `otherwise`. */
+async function signIn(
+  t: TestContext,
+  path: string,
+  documents: (origin: string) => Readonly<Record<string, object>>,
+  otherwise: { readonly status: number; readonly body: string } = { status: 404, body: "" },
+) {
+  const server = await receiver(t);
+  const served: Readonly<Record<string, object>> = {
+    ...documents(server.url),
+    "/device/": {
+      device_code: "secret",
+      user_code: "WDJB-MJHT",
+      verification_uri: "https://id.example.com/device",
+      expires_in: 600,
+    },
+    "/token/": { access_token: "at", token_type: "Bearer" },
+  };
+  server.answer(({ url }, response) => {
+    const document = served[url];
+    response.writeHead(document ? 200 : otherwise.status, {
+      "content-type": document ? "application/json" : "text/html",
+    });
+    response.end(document ? JSON.stringify(document) : otherwise.body);
+  });
+  const argv = ["auth", "device-login", "--client-id", "cli", "--issuer", `${server.url}${path}`];
+  const result = await runCli(argv, { wall: movedWall(), env: { SVC_CONFIG_DIR: await testFolder(t) } });
+  const asked = server.received.map(({ method, url }) => `${method} ${url}`);
+  return { ...result, asked, origin: server.url };
+}
+
+const metadata = (issuer: string, origin = issuer) => ({
+  issuer,
+  device_authorization_endpoint: `${origin}/device/`,
+  token_endpoint: `${origin}/token/`,
+});
+
+const openid = "/.well-known/openid-configuration";
+const oauth = "/.well-known/oauth-authorization-server";
+const login = ["POST /device/", "POST /token/"];
+
+describe("the metadata of an issuer", () => {
+  it("of OpenID Connect is appended to its path (Discovery, 4)", async (t) => {
+    const { exit, asked } = await signIn(t, "/tenant/a", (origin) => ({
+      [`/tenant/a${openid}`]: metadata(`${origin}/tenant/a`, origin),
+    }));
+    assert.deepEqual([exit, asked], [0, [`GET /tenant/a${openid}`, ...login]]);
+  });
+
+  it("of OAuth stands before its path (RFC 8414, 3.1)", async (t) => {
+    const { exit, asked } = await signIn(t, "/tenant/a", (origin) => ({
+      [`${oauth}/tenant/a`]: metadata(`${origin}/tenant/a/`, origin),
+      // Of another issuer of this server.
+      [oauth]: metadata(origin),
+    }));
+    assert.deepEqual([exit, asked], [0, [`GET /tenant/a${openid}`, `GET ${oauth}/tenant/a`, ...login]]);
+  });
+
+  it("is looked for at each place once", async (t) => {
+    const { exit, asked } = await signIn(t, "", () => ({}));
+    assert.deepEqual([exit, asked], [1, [`GET ${openid}`, `GET ${oauth}`]]);
+    const { asked: withPath } = await signIn(t, "/tenant/a", () => ({}));
+    assert.deepEqual(withPath, [
+      `GET /tenant/a${openid}`,
+      `GET ${oauth}/tenant/a`,
+      `GET ${openid}/tenant/a`,
+      `GET /tenant/a${oauth}`,
+    ]);
+  });
+
+  it("is no web page, whatever its status: the next place is asked", async (t) => {
+    const spa = { status: 200, body: page };
+    const found = await signIn(t, "", (origin) => ({ [oauth]: metadata(origin) }), spa);
+    assert.deepEqual([found.exit, found.asked], [0, [`GET ${openid}`, `GET ${oauth}`, ...login]]);
+    const none = await signIn(t, "", () => ({}), spa);
+    assert.equal(none.exit, 1);
+    assert.equal(
+      none.err,
+      `error: The metadata of ${none.origin} is no JSON document that names an issuer.\n` +
+        "  Is --issuer the very address that the server calls its issuer?\n",
+    );
+  });
+
+  it("that has no device login gives way to one that has", async (t) => {
+    const { exit } = await signIn(t, "", (origin) => ({
+      [openid]: { issuer: origin, token_endpoint: `${origin}/elsewhere` },
+      [oauth]: metadata(origin),
+    }));
+    assert.equal(exit, 0);
+  });
+
+  const refused: [string, (origin: string) => object, RegExp][] = [
+    ["of another issuer", () => metadata("https://other.example"), /names another issuer/],
+    ["without a device login", (origin) => ({ issuer: origin }), /it knows no device login/],
+    [
+      "with an endpoint that is no web address",
+      (origin) => ({ ...metadata(origin), token_endpoint: "file:///token" }),
+      /names a token_endpoint that is no http URL/,
+    ],
+  ];
+  for (const [what, document, message] of refused) {
+    it(`${what} is refused, and nothing is sent there`, async (t) => {
+      const { exit, err, asked } = await signIn(t, "", (origin) => ({ [openid]: document(origin) }));
+      assert.deepEqual([exit, asked], [1, [`GET ${openid}`, `GET ${oauth}`]]);
+      assert.match(err, message);
+    });
+  }
+});
