@@ -11,6 +11,7 @@ import { Feed } from "../control/events/feed.ts";
 import { Faults } from "../faults/faults.ts";
 import { incomingFaults, keptFaults } from "../faults/incoming.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
+import { allowsBrowserApp } from "../router/oidc/browser-apps.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Cause } from "../store/cause.ts";
 import { lastNumberIn } from "../store/causes.ts";
@@ -215,7 +216,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   const told = clusters.map(({ id, url }) => ({ id, url }));
   await runFile.tell({ clusters: told, token });
   closing.push(() => listeners.leave(front));
-  front.open({ ...served, parts: routerParts({ router, control }, token) });
+  front.open({ ...served, allowsOrigin: allowsBrowserApp(router), parts: routerParts({ router, control }, token) });
   if (following && leadership && settled) {
     const at = addressFor(ourRouter, options.host, state.clusters, clusters);
     tellOthers = async () => {

@@ -7,6 +7,7 @@ import { NeedsLeader } from "../store/needs-leader.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
+import { type AllowsOrigin, isPreflight, preflightAnswer } from "./cors.ts";
 import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
@@ -35,6 +36,7 @@ interface Setup {
   readonly proxies: TrustedProxies;
   readonly faultFor?: FaultFor | undefined;
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
+  readonly allowsOrigin?: AllowsOrigin | undefined;
   readonly fallback?: Fallback | undefined;
   /** Everything but what is declared answers 503. */
   readonly starting: boolean;
@@ -123,6 +125,13 @@ export class Dispatch {
     try {
       const refused = this.#refuse(raw, match?.bound, told);
       if (refused) return await exchange.finish(refused);
+      const { origin } = raw.headers;
+      const asked = origin === undefined ? undefined : this.#setup.allowsOrigin?.(target.path, origin);
+      if (origin !== undefined && asked) {
+        const isAllowed = await asked;
+        if (isAllowed && isPreflight(raw)) return await exchange.finish(preflightAnswer(origin));
+        exchange.showTo(isAllowed ? origin : undefined);
+      }
       const fault = this.#setup.faultFor?.(received, match?.bound.operation);
       if (fault) {
         exchange.meets(fault);

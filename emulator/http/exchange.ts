@@ -8,6 +8,7 @@ import { FileRefused, StateReplaced, StoreFailed } from "../store/port.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import { BodyAborted } from "./collect.ts";
+import { withCors } from "./cors.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import type { Fault } from "./faults.ts";
 import type { Link } from "./outgoing/links.ts";
@@ -51,6 +52,7 @@ export class Exchange implements Cause {
   #findings: Finding[] | undefined;
   #caller: string | undefined;
   #fault: string | undefined;
+  #cors: { readonly origin: string | undefined } | undefined;
   #id: string | undefined;
 
   constructor(
@@ -118,6 +120,11 @@ export class Exchange implements Cause {
     this.#caller = caller;
   }
 
+  /** Lets pages of this origin read the response, undefined: of none. */
+  showTo(origin: string | undefined): void {
+    this.#cors = { origin };
+  }
+
   /** Says what scripted trouble befalls it. */
   meets(fault: Fault): void {
     this.#fault = fault.told;
@@ -135,7 +142,8 @@ export class Exchange implements Cause {
   /** Sends the answer and logs it; a promise only where the body is a stream. */
   finish(answer: Answer, fault?: Fault): Promise<void> | undefined {
     const { time, departures } = this.#running;
-    const streaming = send(this.#response, answer, time(), fault?.truncated === true, departures);
+    const shown = this.#cors ? withCors(answer, this.#cors.origin) : answer;
+    const streaming = send(this.#response, shown, time(), fault?.truncated === true, departures);
     if (streaming) return streaming.then(() => this.#note(answer.status, answer.failure));
     this.#note(answer.status, answer.failure);
     return undefined;

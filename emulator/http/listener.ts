@@ -7,6 +7,7 @@ import { causeRows, type MakeCauseRow } from "../store/causes.ts";
 import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
 import { maxBodyBytes } from "./collect.ts";
+import type { AllowsOrigin } from "./cors.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
@@ -85,6 +86,8 @@ export interface Served {
   readonly faultFor?: FaultFor | undefined;
   /** Waits, before a request is answered, for what must not come after its answer; `cause`: the request. */
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
+  /** Which pages of other origins may read what. */
+  readonly allowsOrigin?: AllowsOrigin | undefined;
   /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
   readonly fallback?: Fallback | undefined;
 }

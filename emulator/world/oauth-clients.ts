@@ -10,9 +10,14 @@ export const OAuthClient = z.strictObject({
 });
 export type OAuthClient = z.infer<typeof OAuthClient>;
 
-export const oauthClients = rows<OAuthClient>({
+export const oauthClients = rows<OAuthClient, "origin">({
   name: "oauth_clients",
   schema: OAuthClient,
   key: (row) => row.client_id,
-  indexes: {},
+  indexes: {
+    origin: ({ redirect_uris }) =>
+      redirect_uris
+        .flatMap((uri) => (URL.canParse(uri) ? [new URL(uri).origin] : []))
+        .filter((each) => each !== "null"),
+  },
 });

@@ -55,6 +55,26 @@ describe("oauth4webapi, unmodified", () => {
     assert.equal((await oauth.processUserInfoResponse(server, client, sub, person)).email, "eli@fabrikam.example");
   });
 
+  it("finds the metadata of an issuer with a path, as OAuth and as OpenID Connect have it", async (t) => {
+    const issuer = new URL("https://sandbox.example/twin");
+    const { routerUrl } = await emulator(t, { publicUrl: issuer.href });
+    const asked: string[] = [];
+    /** A proxy in front of the router, which removes the path. */
+    const proxied = {
+      [oauth.customFetch]: (url: string, init: object) => {
+        const { pathname } = new URL(url);
+        asked.push(pathname);
+        return fetch(`${routerUrl}${pathname.replace(/^\/twin\//, "/")}`, init);
+      },
+    };
+    for (const algorithm of ["oauth2", "oidc"] as const) {
+      const answer = await oauth.discoveryRequest(issuer, { algorithm, ...proxied });
+      const server = await oauth.processDiscoveryResponse(issuer, answer);
+      assert.equal(server.token_endpoint, "https://sandbox.example/twin/api/v1/oauth/token/");
+    }
+    assert.deepEqual(asked, ["/.well-known/oauth-authorization-server/twin", "/twin/.well-known/openid-configuration"]);
+  });
+
   it("is refused with a challenge that it understands when its access token is worn out", async (t) => {
     const { routerUrl } = await emulator(t, { clock: { mode: "real" } });
     const issuer = new URL(routerUrl);

@@ -41,6 +41,7 @@ export function bulkBody(table: Table, cluster_id: string, identifiers: readonly
 interface RoutedOptions extends EmulatorOptions {
   /** What the seed says of the connected apps. */
   readonly apps?: object;
+  readonly oauth_clients?: readonly object[];
   /** Identifiers by table and cluster, for tables that have no bulk operation. */
   readonly mappings?: object;
   /** The clusters of an emulator that ran before, for a restart on its file. */
@@ -49,7 +50,7 @@ interface RoutedOptions extends EmulatorOptions {
 
 export async function routed(
   t: Pick<TestContext, "after">,
-  { apps, mappings, behind, ...options }: RoutedOptions = {},
+  { apps, oauth_clients, mappings, behind, ...options }: RoutedOptions = {},
 ): Promise<Routed> {
   const { eu, us } = behind ?? { eu: await receiver(t), us: await receiver(t) };
   const seed = {
@@ -58,6 +59,7 @@ export async function routed(
       { id: "us-1", label: "us", key: keys["us-1"], external_url: us.url },
     ],
     ...(apps && { apps }),
+    ...(oauth_clients && { oauth_clients }),
     ...(mappings && { mappings }),
   };
   const started = await emulator(t, { seed, ...options });

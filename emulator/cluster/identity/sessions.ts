@@ -32,7 +32,7 @@ export async function sessionOf(
 /** Begins a session; gives the header that sets its cookie. */
 export async function beginSession(
   tx: Transaction,
-  { cluster, clock, ids }: Pick<ClusterWorld, "cluster" | "clock" | "ids">,
+  { cluster, clock, ids, settings }: Pick<ClusterWorld, "cluster" | "clock" | "ids" | "settings">,
   user: User,
 ): Promise<{ readonly "set-cookie": string }> {
   const now = clock.now();
@@ -45,6 +45,8 @@ export async function beginSession(
     signed_in_at: now,
     expires_at: now + lifetimeMs,
   });
-  const attributes = `Path=/api/v1/oauth/; Max-Age=${lifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
+  // A proxy in front may have the router below a path.
+  const path = new URL(`${settings.publicUrl}/api/v1/oauth/`).pathname;
+  const attributes = `Path=${path}; Max-Age=${lifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
   return { "set-cookie": `${cookie}=${encodeURIComponent(cluster.id)}_${id}; ${attributes}` };
 }

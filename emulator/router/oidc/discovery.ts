@@ -1,3 +1,5 @@
+import { withoutTrailing } from "../../../src/base/trailing.ts";
+
 /** Endpoints that the routing service itself has (the specification, OpenID Connect; DECISIONS.md, R35 and P4). */
 const own = {
   authorization_endpoint: "/api/v1/oauth/authorize/",
@@ -43,6 +45,12 @@ const ofOAuth: ReadonlySet<string> = new Set([
     `${name}_endpoint_auth_signing_alg_values_supported`,
   ]),
 ]);
+
+/** Whether the metadata of an OAuth server stands there: the path of the issuer is appended (RFC 8414, 3.1). */
+export function isServerMetadata(path: string, issuer: string): boolean {
+  const wellKnown = "/.well-known/oauth-authorization-server";
+  return path === wellKnown || path === wellKnown + withoutTrailing(new URL(issuer).pathname, "/");
+}
 
 /** The metadata of an OAuth server in an OpenID configuration. */
 export const authorizationServerOf = (configuration: Readonly<Record<string, unknown>>) =>

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
+import { type Answer, emulator, type Sent, type TestEmulator } from "../../../support/emulator.ts";
+import { routed } from "../../../support/routed.ts";
+
+const app = "https://spa.example:8443";
+const oauth_clients = [
+  { client_id: "spa", client_name: "Browser app", redirect_uris: [`${app}/callback?x=1`, "com.example.spa:/callback"] },
+  ...demo.oauth_clients,
+];
+const seed = { ...demo, oauth_clients };
+
+const openPaths: readonly (readonly [method: string, path: string, status: number])[] = [
+  ["GET", "/.well-known/openid-configuration", 200],
+  ["GET", "/.well-known/oauth-authorization-server", 200],
+  ["GET", "/.well-known/jwks.json", 200],
+  ["POST", "/api/v1/oauth/token/", 400],
+  ["GET", "/api/v1/oauth/userinfo/", 401],
+];
+
+/** What a browser reads in a response before it lets the page of another origin read it. */
+const corsIn = ({ headers }: Answer) =>
+  Object.fromEntries([...headers].filter(([name]) => name.startsWith("access-control-") || name === "vary"));
+
+const shownTo = (origin: string) => ({
+  "access-control-allow-origin": origin,
+  "access-control-expose-headers": "retry-after, www-authenticate",
+  vary: "origin",
+});
+const shownToNone = { vary: "origin" };
+
+const from = (origin: string, { headers, ...sent }: Sent = {}): Sent => ({ ...sent, headers: { ...headers, origin } });
+
+describe("an OAuth client in a browser", () => {
+  it("reads discovery, keys, token and userinfo from the origin of a registered redirect URI", async (t) => {
+    const { router } = await emulator(t, { seed });
+    for (const [method, path, status] of openPaths) {
+      const answer = await router(method, path, from(app));
+      assert.deepEqual([answer.status, corsIn(answer)], [status, shownTo(app)], path);
+    }
+  });
+
+  it("may send a token and a type of content, and no cookie", async (t) => {
+    const { router } = await emulator(t, { seed });
+    for (const [method, path] of openPaths) {
+      const asks = { "access-control-request-method": method, "access-control-request-headers": "authorization" };
+      const answer = await router("OPTIONS", path, from(app, { headers: asks }));
+      assert.deepEqual(
+        [answer.status, answer.body, corsIn(answer)],
+        [
+          204,
+          "",
+          {
+            "access-control-allow-origin": app,
+            "access-control-allow-methods": "GET, POST",
+            "access-control-allow-headers": "authorization, content-type",
+            "access-control-max-age": "600",
+            vary: "origin",
+          },
+        ],
+        path,
+      );
+    }
+  });
+
+  for (const origin of [
+    "https://spa.example",
+    "https://spa.example:8443.evil.example",
+    "http://spa.example:8443",
+    "https://evil.example",
+    "http://127.0.0.1:3000",
+    "null",
+  ]) {
+    it(`reads nothing from ${origin}, where no redirect URI is registered`, async (t) => {
+      const { router } = await emulator(t, { seed });
+      for (const [method, path, status] of openPaths) {
+        const answer = await router(method, path, from(origin));
+        assert.deepEqual([answer.status, corsIn(answer)], [status, shownToNone], path);
+        const preflight = await router(
+          "OPTIONS",
+          path,
+          from(origin, { headers: { "access-control-request-method": method } }),
+        );
+        assert.deepEqual([preflight.status, corsIn(preflight)], [405, shownToNone], path);
+      }
+    });
+  }
+
+  it("reads nothing else", async (t) => {
+    const { router } = await emulator(t, { seed });
+    for (const [method, path] of [
+      ["GET", "/"],
+      ["GET", "/api/v1/oauth/authorize/?client_id=spa"],
+      ["POST", "/router/v1/oauth2.0/token/"],
+      ["GET", "/.well-known/oauth-authorization-server/tenant"],
+      ["GET", "/anything"],
+    ] as const) {
+      assert.deepEqual(corsIn(await router(method, path, from(app))), {}, path);
+    }
+  });
+
+  it("reads also what a scripted fault answers", async (t) => {
+    const world: TestEmulator = await emulator(t, { seed });
+    await world.ask("POST", "faults", { body: { direction: "incoming", operation: "oidc.token", status: 503 } });
+    const answer = await world.router("POST", "/api/v1/oauth/token/", from(app));
+    assert.deepEqual([answer.status, corsIn(answer)], [503, shownTo(app)]);
+  });
+
+  it("gets one answer to whether it may, whatever an external cluster says", async (t) => {
+    const world = await routed(t, { oauth_clients });
+    world.eu.answer((_, response) =>
+      response
+        .writeHead(200, { "Access-Control-Allow-Origin": "*", "access-control-allow-credentials": "true" })
+        .end("{}"),
+    );
+    const token = { body: { grant_type: "refresh_token", refresh_token: "eu-1_x", client_id: "spa" } };
+    assert.deepEqual(corsIn(await world.router("POST", "/api/v1/oauth/token/", from(app, token))), shownTo(app));
+    const evil = from("https://evil.example", token);
+    assert.deepEqual(corsIn(await world.router("POST", "/api/v1/oauth/token/", evil)), shownToNone);
+  });
+});
