@@ -17,13 +17,9 @@ export const pageAnswer = (status: number, { text, headers }: HtmlPage): Passthr
     Buffer.from(text),
   );
 
-/** A redirect; the location is a URL that was parsed and printed again, so it cannot end the header. */
-export const redirect = (location: URL, headers: Headers = {}): Passthrough =>
-  new Passthrough(
-    302,
-    Object.entries({ location: location.href, "cache-control": "no-store", ...headers }).flat(),
-    Buffer.alloc(0),
-  );
+/** A redirect; the location holds nothing but characters of a URI, so it cannot end the header. */
+export const redirect = (location: string, headers: Headers = {}): Passthrough =>
+  new Passthrough(302, Object.entries({ location, "cache-control": "no-store", ...headers }).flat(), Buffer.alloc(0));
 
 /** RFC 6749, 5.2 */
 export const oauthError = (error: string, description: string, headers: Headers = {}, status = 400): Passthrough =>

@@ -30,10 +30,10 @@ ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this re
 }
 
 /** Composite or not; an id of nobody's leads to the page that says so. */
-async function pageOfContract(id: string, { store, cluster }: ClusterWorld): Promise<URL> {
+async function pageOfContract(id: string, { store, cluster }: ClusterWorld): Promise<string> {
   const row = /^\d{1,15}$/.test(id) ? await store.read((view) => view.get(contracts, Number(id))) : undefined;
   const found = row && row.cluster_id === cluster.id && row.deleted_at === null;
-  return new URL(`${cluster.url}/contracts/${encodeURIComponent(found ? compositeId(row) : id)}`);
+  return `${cluster.url}/contracts/${encodeURIComponent(found ? compositeId(row) : id)}`;
 }
 
 /** A card for each contract of the record; every link opens in the CRM, or in a browser (DECISIONS.md, R29). */

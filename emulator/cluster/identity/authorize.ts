@@ -22,7 +22,8 @@ const codeLifetimeMs = 10 * 60 * 1_000;
 interface Authorization {
   readonly parameters: Parameters;
   readonly clientId: string;
-  readonly redirectTo: URL;
+  /** As the client sent it. */
+  readonly redirectTo: string;
 }
 
 /**
@@ -37,7 +38,7 @@ export async function authorize(request: ReceivedRequest, world: ClusterWorld, f
     // The router asks that cluster at once: this person came here without it, and is sent there by way of it.
     const other = await world.store.read((view) => view.get(clusterRows, cluster_id));
     const { publicUrl } = world.settings;
-    if (other) return redirect(new URL(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`));
+    if (other) return redirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
   }
   const repeated = repeatedIn(request);
   // Which client it is, or where it may be answered, is not said.
@@ -148,18 +149,17 @@ async function grant(
   return back(world, authorization, { code: `${cluster.id}_${code}` }, cookie);
 }
 
-/** The redirect that answers a client; `iss` says who answers (RFC 9207). */
+/**
+ * The redirect that answers a client; `iss` says who answers (RFC 9207). What the redirect URI holds already stays as it
+ * is, byte for byte (RFC 6749, 3.1.2): clients and proxies may compare it.
+ */
 function back(
   { settings }: ClusterWorld,
   { redirectTo, parameters }: Authorization,
   answer: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>> = {},
 ): Passthrough {
-  const location = new URL(redirectTo);
   const { state } = parameters;
-  for (const [name, value] of Object.entries({ ...answer, ...(state !== undefined && { state }) })) {
-    location.searchParams.set(name, value);
-  }
-  location.searchParams.set("iss", settings.publicUrl);
-  return redirect(location, headers);
+  const added = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss: settings.publicUrl });
+  return redirect(`${redirectTo}${redirectTo.includes("?") ? "&" : "?"}${added}`, headers);
 }

@@ -6,14 +6,17 @@ const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
  * The redirect URI of an authorization request, if the client may use it: one of those it registered (a loopback one
  * with any port, RFC 8252, 7.3), or any https or loopback one where it registered none (DECISIONS.md, R35).
  */
-export function allowedRedirect(client: OAuthClient, given: string | undefined): URL | undefined {
-  const url = given === undefined ? undefined : parsed(given);
-  if (!url || given === undefined || given.includes("#") || !isSafe(url)) return undefined;
+export function allowedRedirect(client: OAuthClient, given: string | undefined): string | undefined {
+  const url = given === undefined || !absoluteUri.test(given) ? undefined : parsed(given);
+  if (!url || given === undefined || !isSafe(url)) return undefined;
   const { redirect_uris } = client;
   const matches =
     redirect_uris.length === 0 || redirect_uris.some((known) => known === given || sameButPort(known, url));
-  return matches ? url : undefined;
+  return matches ? given : undefined;
 }
+
+/** The characters of a URI without a fragment (RFC 3986, 2 and 4.3). A backslash would be a slash to browsers alone. */
+const absoluteUri = /^[\w\-.~:/?[\]@!$&'()*+,;=%]+$/;
 
 const isLoopback = ({ hostname }: URL): boolean => loopback.test(hostname);
 

@@ -5,6 +5,7 @@ import { linksIn } from "../../../support/identity/forms.ts";
 import {
   authorize,
   authorizePath,
+  type Changes,
   callback,
   changed,
   findings,
@@ -51,12 +52,21 @@ describe("an authorization request", () => {
     assert.match(sentBack(answer).code!, /^eu-1_/);
   });
 
-  it("keeps the client's own query, and goes without a state when none was sent", async (t) => {
+  it("keeps the client's own query byte for byte, and goes without a state when none was sent", async (t) => {
     const world = await emulator(t);
-    const redirect_uri = `${callback}?a=1%202`;
-    const { code, ...rest } = sentBack(await authorize(world, { svc_user: ada, redirect_uri, state: undefined }));
-    assert.ok(code);
-    assert.deepEqual(rest, { "": callback, a: "1 2", iss: world.routerUrl });
+    const iss = encodeURIComponent(world.routerUrl);
+    for (const [redirect_uri, more] of [
+      [callback, "?"],
+      [`${callback}?a=1%202&b=%7e~+&b&c=%2F/@:&a='*%c3%bc`, "&"],
+      ["http://localhost:8123", "?"],
+      ["http://127.0.0.1:8123/a/../%62", "?"],
+    ] as const) {
+      const location = async (changes: Changes) =>
+        (await authorize(world, { redirect_uri, state: undefined, ...changes })).headers.get("location")!;
+      assert.equal(await location({ prompt: "none" }), `${redirect_uri}${more}error=login_required&iss=${iss}`);
+      const code = (await location({ svc_user: ada })).replace(/eu-1_[\w-]+/, "CODE");
+      assert.equal(code, `${redirect_uri}${more}code=CODE&iss=${iss}`);
+    }
   });
 
   it("for somebody who is no active user of any cluster ends on a page", async (t) => {
@@ -89,6 +99,10 @@ describe("an authorization request", () => {
     ["demo-cli", "http://localhost:3000/#x", false],
     ["demo-cli", "javascript:alert(1)", false],
     ["demo-cli", "/relative", false],
+    ["demo-cli", "http://localhost:3000/a b", false],
+    ["demo-cli", "http://localhost:3000/\r\nset-cookie:%20a=b", false],
+    ["demo-cli", "http://localhost:3000/ü", false],
+    ["demo-cli", "http://localhost:3000\\@anything.example/", false],
   ];
   for (const [client_id, redirect_uri, allowed] of redirects) {
     it(`of ${client_id} ${allowed ? "may" : "must not"} redirect to ${redirect_uri}`, async (t) => {
@@ -203,6 +217,12 @@ describe("a session", () => {
         assert.equal(answer.headers.get("set-cookie"), null);
       }
     }
+  });
+
+  it("is kept below the path that a proxy has the router at", async (t) => {
+    const world = await emulator(t, { publicUrl: "https://sandbox.example/twin" });
+    const { attributes } = await begin(world, ada);
+    assert.equal(attributes[0], "Path=/twin/api/v1/oauth/");
   });
 
   it("does not spare a sign-in that the client insists on", async (t) => {
