@@ -12,6 +12,7 @@ import { allowedRedirect } from "./redirect-uri.ts";
 import { defaultScope, knownScope, unknownWords, wordsOf } from "./scopes.ts";
 import { beginSession, sessionOf } from "./sessions.ts";
 import { problemPage, signInPage, unknownPerson } from "./sign-in-page.ts";
+import { subjectOfIdToken } from "./tokens.ts";
 
 const authorizePath = "/api/v1/oauth/authorize/";
 
@@ -24,6 +25,8 @@ interface Authorization {
   readonly clientId: string;
   /** As the client sent it. */
   readonly redirectTo: string;
+  /** The only user who may sign in, where the client named one by id_token_hint. */
+  readonly expectedSub: string | undefined;
 }
 
 /**
@@ -49,10 +52,15 @@ export async function authorize(request: ReceivedRequest, world: ClusterWorld, f
   // A redirect to a place that the client did not name would hand errors to strangers.
   if (!redirectTo) return problemPage(400, "redirect_uri is missing, or not one that this client may use.");
 
-  const authorization = { parameters, clientId: client_id, redirectTo };
+  const { id_token_hint } = parameters;
+  const expectedSub = id_token_hint === undefined ? undefined : await subjectOfIdToken(world, id_token_hint);
+  const authorization = { parameters, clientId: client_id, redirectTo, expectedSub };
   const needsPkce = client.client_secret === null || world.settings.strict.has("pkce");
   const problem = repeated === undefined ? problemOf(parameters, needsPkce) : invalid(givenTwice(repeated));
   if (problem) return back(world, authorization, problem);
+  if (id_token_hint !== undefined && expectedSub === undefined) {
+    return back(world, authorization, invalid("id_token_hint is no ID token of this issuer"));
+  }
   if (parameters.code_challenge === undefined) finding("no-pkce", `${client_id} sent no code_challenge`);
   const ignored = unknownWords(parameters.scope ?? "");
   if (ignored.length > 0) finding("scope-ignored", ignored.join(" "));
@@ -65,12 +73,15 @@ const invalid = (why: string) => ({ error: "invalid_request", error_description:
 const unsupported = ["request", "request_uri", "registration"];
 
 function problemOf(parameters: Parameters, needsPkce: boolean): Record<string, string> | undefined {
-  const { response_type, response_mode = "query" } = parameters;
+  const { response_type, response_mode = "query", prompt = "", max_age = "0" } = parameters;
   const refused = unsupported.find((name) => parameters[name] !== undefined);
   if (refused !== undefined) return { error: `${refused}_not_supported` };
   if (response_type === undefined) return invalid("response_type is missing");
   if (response_type !== "code") return { error: "unsupported_response_type" };
   if (response_mode !== "query") return invalid("response_mode must be query");
+  const prompts = wordsOf(prompt);
+  if (prompts.includes("none") && prompts.length > 1) return invalid("prompt must be none alone, or without none");
+  if (!/^\d{1,15}$/.test(max_age)) return invalid("max_age must be a number of seconds");
   // It is kept with the code; a limit of the emulator's own (DECISIONS.md, E11).
   if ((parameters.nonce ?? "").length > 1_000) return invalid("nonce has more than 1,000 characters");
   return pkceProblem(parameters, needsPkce);
@@ -94,26 +105,30 @@ async function signIn(
   clientName: string,
 ): Promise<Passthrough> {
   const { store, cluster, clock } = world;
-  const { svc_user, prompt = "", max_age } = authorization.parameters;
-  const prompts = wordsOf(prompt);
+  const { parameters, expectedSub } = authorization;
+  const { svc_user, prompt = "", max_age } = parameters;
+  const isExpected = ({ id }: User) => expectedSub === undefined || expectedSub === String(id);
   if (svc_user !== undefined) {
     const user = await store.read((view) => userOfEmail(view, cluster.id, svc_user));
-    if (!user) return store.read((view) => unknownPerson(view, authorization.parameters, cluster.id));
-    return grant(world, authorization, user, undefined);
+    if (!user) return store.read((view) => unknownPerson(view, parameters, cluster.id));
+    return isExpected(user) ? grant(world, authorization, user, undefined) : back(world, authorization, loginRequired);
   }
 
   const known = await store.read((view) => sessionOf(view, request, world));
-  if (known && known !== "foreign" && !prompts.includes("login") && !prompts.includes("select_account")) {
+  const prompts = wordsOf(prompt);
+  const asksAgain = prompts.includes("login") || prompts.includes("select_account") || Number(max_age) === 0;
+  if (known && isExpected(known.user) && !asksAgain) {
     const ageMs = clock.now() - known.session.signed_in_at;
     if (max_age === undefined || ageMs <= Number(max_age) * 1_000) {
       return grant(world, authorization, known.user, known.session.signed_in_at);
     }
   }
-  // The cluster of the session should answer, so this one does not succeed.
-  const status = known === "foreign" ? 401 : 200;
-  if (prompts.includes("none") && status === 200) return back(world, authorization, { error: "login_required" });
-  return store.read((view) => signInPage(view, authorization.parameters, clientName, status));
+  if (prompts.includes("none")) return back(world, authorization, loginRequired);
+  return store.read((view) => signInPage(view, parameters, clientName));
 }
+
+/** Nobody is signed in whom the request allows (OpenID Connect Core, 3.1.2.6). */
+const loginRequired = { error: "login_required" };
 
 /** Redirects back with a code; a person who just signed in gets a session. */
 async function grant(

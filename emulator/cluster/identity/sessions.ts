@@ -1,31 +1,24 @@
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
+import { sessionCookie, sessionIn } from "../../world/session-cookie.ts";
 import type { User } from "../../world/workspaces.ts";
 import type { ClusterWorld } from "../world.ts";
 import { type Session, sessions } from "./grants.ts";
 import { userOfId } from "./people.ts";
 
-const cookie = "svc_session";
-const cookieValue = /(?:^|;\s*)svc_session=([^;]+)/;
 const lifetimeMs = 12 * 60 * 60 * 1_000;
 
-/**
- * Who signed in with this browser before. All clusters share the router's name and so the cookie; `foreign` is one of
- * another cluster, which is the one that should answer.
- */
-export type SessionState = { readonly user: User; readonly session: Session } | "foreign" | undefined;
-
+/** Who signed in at this cluster with this browser before. */
 export async function sessionOf(
   view: View,
   { headers }: Pick<ReceivedRequest, "headers">,
   { cluster, clock }: Pick<ClusterWorld, "cluster" | "clock">,
-): Promise<SessionState> {
-  const [, value] = cookieValue.exec(headers.cookie ?? "") ?? [];
-  if (value === undefined) return undefined;
-  const prefix = `${encodeURIComponent(cluster.id)}_`;
-  const session = value.startsWith(prefix) ? await view.get(sessions, value.slice(prefix.length)) : undefined;
-  if (!session || session.cluster_id !== cluster.id) return value.startsWith(prefix) ? undefined : "foreign";
-  const user = session.expires_at > clock.now() ? await userOfId(view, cluster.id, session.user_id) : undefined;
+): Promise<{ readonly user: User; readonly session: Session } | undefined> {
+  const value = sessionIn(headers);
+  const prefix = `${cluster.id}_`;
+  const session = value?.startsWith(prefix) ? await view.get(sessions, value.slice(prefix.length)) : undefined;
+  if (session?.cluster_id !== cluster.id || session.expires_at <= clock.now()) return undefined;
+  const user = await userOfId(view, cluster.id, session.user_id);
   return user && { user, session };
 }
 
@@ -48,5 +41,5 @@ export async function beginSession(
   // A proxy in front may have the router below a path.
   const path = new URL(`${settings.publicUrl}/api/v1/oauth/`).pathname;
   const attributes = `Path=${path}; Max-Age=${lifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
-  return { "set-cookie": `${cookie}=${encodeURIComponent(cluster.id)}_${id}; ${attributes}` };
+  return { "set-cookie": sessionCookie(`${cluster.id}_${id}`, attributes) };
 }

@@ -22,12 +22,7 @@ interface Person {
  * mapped nowhere reaches every cluster, and any of their pages may be the one that is shown. Each link names its
  * cluster, which decides before anything else in the request does (DECISIONS.md, R14).
  */
-export async function signInPage(
-  view: View,
-  parameters: Parameters,
-  clientName: string,
-  status: number,
-): Promise<Passthrough> {
+export async function signInPage(view: View, parameters: Parameters, clientName: string): Promise<Passthrough> {
   // Whom the client expected is nobody's reason to be sent to that person's cluster.
   const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...kept } = parameters;
   const links = (await peopleOf(view)).map(
@@ -41,7 +36,7 @@ ${workspace}, ${cluster_id}</li>`,
 <p><label>Somebody else:
 <input name="svc_user" type="email" placeholder="e-mail address" value="${login_hint}" required></label></p>
 <p><button>Sign in</button></p></form>`;
-  return pageAnswer(status, page("Sign in", content, leadsAway));
+  return pageAnswer(200, page("Sign in", content, leadsAway));
 }
 
 const queryFor = (parameters: Parameters, svc_user: string, cluster_id: string): string =>

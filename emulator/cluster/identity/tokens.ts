@@ -1,11 +1,12 @@
 import { calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterWorld } from "../world.ts";
 import { type RefreshToken, refreshTokens } from "./grants.ts";
 import { accessLifetime } from "./lifetimes.ts";
 import { userOfId } from "./people.ts";
 import { claimsOf, wordsOf } from "./scopes.ts";
-import { signingKeyOf } from "./signing-keys.ts";
+import { signingKeyOf, signingKeys } from "./signing-keys.ts";
 
 type Signing = Pick<ClusterWorld, "store" | "cluster" | "settings" | "clock" | "ids">;
 
@@ -78,6 +79,28 @@ export async function verifiedAccess(world: Signing, token: string): Promise<JWT
       currentDate: new Date(world.clock.now()),
     });
     return payload.cluster === world.cluster.id ? payload : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The subject of an ID token that a cluster of this issuer signed; undefined for any other token. It may have expired
+ * (OpenID Connect Core, 3.1.2.1, id_token_hint).
+ */
+export async function subjectOfIdToken({ store, settings }: Signing, token: string): Promise<string | undefined> {
+  const cluster = clusterClaim(token);
+  const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));
+  if (!key) return undefined;
+  const { kty, n, e } = key.jwk;
+  try {
+    const { payload } = await jwtVerify(token, await importJWK({ kty, n, e }, "RS256"), {
+      algorithms: ["RS256"],
+      typ: "JWT",
+      issuer: settings.publicUrl,
+      currentDate: new Date(0),
+    });
+    return payload.sub;
   } catch {
     return undefined;
   }

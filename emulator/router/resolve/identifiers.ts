@@ -1,6 +1,7 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
+import { sessionIn } from "../../world/session-cookie.ts";
 import { userCodeKey } from "../device/user-codes.ts";
 import type { MappingTable } from "../mapping/tables.ts";
 import { fieldsOf } from "./request-fields.ts";
@@ -29,6 +30,7 @@ export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "header
   yield* named("cluster", "cluster_id", "x-cluster-id");
   const [, bearer] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
   if (bearer !== undefined) yield* ownersOfToken(bearer);
+  for (const token of values("id_token_hint")) yield* ownersOfToken(token);
   if (headers["client-id"]) yield { table: "cluster_clients", key: headers["client-id"] };
   yield* named("cluster_clients", "client_id");
   yield* named("cluster_emails", "email_hash");
@@ -43,6 +45,9 @@ export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "header
   const [integration = defaultIntegration] = values("integration_type");
   for (const id of values("external_id")) yield { table: "external_integrations", key: `${integration}:${id}` };
   yield* named("signatories", "signatory_hash");
+  // Last: a session says where a person signed in before, which need not be where this request belongs.
+  const session = sessionIn(headers);
+  if (session !== undefined) yield { table: "prefix", key: session };
 }
 
 /** A token of the form `{cluster_id}_…`, or a JWT with the claim `cluster`. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator } from "../../../support/emulator.ts";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
 import { linksIn } from "../../../support/identity/forms.ts";
 import {
   authorize,
@@ -8,6 +8,7 @@ import {
   type Changes,
   callback,
   changed,
+  decoded,
   findings,
   request,
   requestToken,
@@ -138,6 +139,10 @@ describe("an authorization request", () => {
     [{ request: "ey", response_type: undefined }, { error: "request_not_supported" }],
     [{ request_uri: "https://app.example/request" }, { error: "request_uri_not_supported" }],
     [{ registration: "{}" }, { error: "registration_not_supported" }],
+    [{ prompt: "none login" }, invalid("prompt must be none alone, or without none")],
+    [{ max_age: "soon" }, invalid("max_age must be a number of seconds")],
+    [{ max_age: "-1" }, invalid("max_age must be a number of seconds")],
+    [{ id_token_hint: "e30.e30.e30" }, invalid("id_token_hint is no ID token of this issuer")],
     [{ prompt: "none" }, { error: "login_required" }],
   ];
   for (const [changes, problem] of problems) {
@@ -237,6 +242,26 @@ describe("a session", () => {
     assert.equal(await status({ max_age: "60" }), 200);
   });
 
+  it("does not spare a sign-in by max_age=0, though no time has passed", async (t) => {
+    const world = await emulator(t);
+    const { cookie } = await begin(world, ada);
+    const headers = { cookie };
+    assert.equal((await authorize(world, { max_age: "0" }, { headers })).status, 200);
+    const silent = await authorize(world, { max_age: "0", prompt: "none" }, { headers });
+    assert.equal(sentBack(silent).error, "login_required");
+  });
+
+  it("of somebody at another cluster than the client's is none there, and prompt=none says so", async (t) => {
+    const world = await emulator(t);
+    const { cookie } = await begin(world, eli);
+    await world.router("POST", "/router/v1/cluster_clients/bulk", {
+      body: { client_ids: ["demo-cli"], cluster_id: "eu-1" },
+    });
+    const silent = await authorize(world, { prompt: "none" }, { headers: { cookie } });
+    assert.deepEqual([silent.status, sentBack(silent).error], [302, "login_required"]);
+    assert.equal((await authorize(world, {}, { headers: { cookie } })).status, 200);
+  });
+
   it("ends after twelve virtual hours", async (t) => {
     const world = await emulator(t);
     const { cookie } = await begin(world, ada);
@@ -253,5 +278,67 @@ describe("a session", () => {
     const cookie = "svc_session=eu-1_guess";
     const answer = await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } });
     assert.equal(sentBack(answer).error, "login_required");
+  });
+});
+
+describe("an id_token_hint", () => {
+  const cookieOf = async (world: TestEmulator, svc_user: string) =>
+    (await authorize(world, { svc_user })).headers.get("set-cookie")!.split("; ")[0]!;
+
+  it("lets the user whom it names sign in, after it expired, too, at whichever cluster", async (t) => {
+    const world = await emulator(t);
+    for (const [email, cluster] of [
+      [ada, "eu-1"],
+      [eli, "us-1"],
+    ] as const) {
+      const { id_token } = await signIn(world, email);
+      const cookie = await cookieOf(world, email);
+      await world.clock.advance({ by: 2 * 3_600_000 });
+      const silent = { prompt: "none", id_token_hint: id_token };
+      const answer = await authorize(world, silent, { headers: { cookie } });
+      assert.match(sentBack(answer).code ?? "", new RegExp(`^${cluster}_`));
+    }
+  });
+
+  it("of another user than the one who is signed in is login_required by prompt=none", async (t) => {
+    const world = await emulator(t);
+    const required = {
+      "": callback,
+      error: "login_required",
+      state: request.state,
+      iss: world.routerUrl,
+    };
+    for (const [signedIn, hinted] of [
+      ["ben@northwind.example", ada],
+      [eli, ada],
+      [ada, eli],
+    ] as const) {
+      const { id_token } = await signIn(world, hinted);
+      const headers = { cookie: await cookieOf(world, signedIn) };
+      const silent = await authorize(world, { prompt: "none", id_token_hint: id_token }, { headers });
+      assert.deepEqual([silent.status, sentBack(silent)], [302, required], `${signedIn} for ${hinted}`);
+    }
+  });
+
+  it("of another user than the one who is signed in asks who it is, and takes nobody else", async (t) => {
+    const world = await emulator(t);
+    const { id_token } = await signIn(world, ada);
+    const headers = { cookie: await cookieOf(world, "ben@northwind.example") };
+    const page = await authorize(world, { id_token_hint: id_token }, { headers });
+    assert.equal(page.status, 200);
+    const links = linksIn(String(page.body));
+    const choose = async (at: number) => sentBack(await world.router("GET", `${authorizePath}${links[at]}`));
+    assert.match((await choose(0)).code ?? "", /^eu-1_/);
+    for (const other of [1, 3]) assert.equal((await choose(other)).error, "login_required");
+  });
+
+  it("must be an ID token: an access token, or one that was altered, is an invalid request", async (t) => {
+    const world = await emulator(t);
+    const { id_token, access_token } = await signIn(world, ada);
+    const [head, , signature] = id_token.split(".");
+    const claims = Buffer.from(JSON.stringify({ ...decoded(id_token, 1), sub: "31" })).toString("base64url");
+    for (const id_token_hint of [access_token, `${head}.${claims}.${signature}`]) {
+      assert.equal(sentBack(await authorize(world, { id_token_hint })).error, "invalid_request");
+    }
   });
 });
