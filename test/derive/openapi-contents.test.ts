@@ -43,6 +43,7 @@ describe("what the OpenAPI documents hold", () => {
     assert.deepEqual(
       Object.values(content["application/json"].examples).map((example) => (example as { value: unknown }).value),
       [
+        { detail: "Not authenticated" },
         { detail: "Invalid access token" },
         {
           error: "invalid_token",
@@ -52,7 +53,7 @@ describe("what the OpenAPI documents hold", () => {
     );
     assert.deepEqual(
       failures.map(({ code }: { code: string }) => code),
-      ["invalid-token", "refused-token"],
+      ["no-access-token", "invalid-token", "refused-token"],
     );
   });
 

@@ -11,24 +11,25 @@ import { verifiedAccess } from "./tokens.ts";
 /** Who the user of an access token is (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
 export async function userinfo(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
   const given = accessTokenOf(request);
-  if (given === undefined) return sentTwice();
+  if (given === "twice") return sentTwice();
+  if (given === undefined) return refused("no-access-token");
   const prefix = `${world.cluster.id}_`;
   const claims = await verifiedAccess(world, given.startsWith(prefix) ? given.slice(prefix.length) : given);
-  if (!claims) return refused();
+  if (!claims) return refused("refused-token");
 
   const { sub = "", client_id, scope } = claims;
   const own = { cluster: world.cluster.id };
   // The client acts for itself.
   if (sub === client_id) return json(200, { sub, ...own });
   const user = await world.store.read((view) => userOfId(view, world.cluster.id, Number(sub)));
-  return user ? json(200, { sub, ...claimsOf(user, String(scope)), ...own }) : refused();
+  return user ? json(200, { sub, ...claimsOf(user, String(scope)), ...own }) : refused("refused-token");
 }
 
-/** In the header, or in the form of a POST, undefined: in both (RFC 6750, 2.1 and 2.2); a token in a URL would stand in many a log. */
-function accessTokenOf(request: ReceivedRequest): string | undefined {
-  const [, bearer] = /^bearer\s+(\S+)\s*$/i.exec(request.headers.authorization ?? "") ?? [];
+/** In the header, or in the form of a POST (RFC 6750, 2.1 and 2.2): a URL with a token would end up in many a log. */
+function accessTokenOf(request: ReceivedRequest): string | "twice" | undefined {
+  const [, bearer] = /^bearer\s+(\S.*)$/i.exec(request.headers.authorization ?? "") ?? [];
   const { access_token } = request.method === "POST" ? parametersOf(request) : {};
-  return bearer !== undefined && access_token !== undefined ? undefined : (bearer ?? access_token ?? "");
+  return bearer !== undefined && access_token !== undefined ? "twice" : (bearer ?? access_token);
 }
 
 /** RFC 6750, 3.1 */
@@ -39,5 +40,7 @@ const sentTwice = (): Passthrough =>
     { "www-authenticate": 'Bearer error="invalid_request"' },
   );
 
-const { status, body, headers } = oauthFailures["refused-token"];
-const refused = (): Passthrough => json(status, body(), headers?.());
+function refused(code: "no-access-token" | "refused-token"): Passthrough {
+  const { status, body, headers } = oauthFailures[code];
+  return json(status, body(), headers?.());
+}

@@ -92,7 +92,8 @@ async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[
 
 /** The token is decoded, not verified: that is the cluster's business (DECISIONS.md, R36). */
 const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
-  const [, token = ""] = /^bearer\s+(\S+)\s*$/i.exec(call.request.headers.authorization ?? "") ?? [];
+  const [, token = call.fail("no-access-token")] =
+    /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
   const prefix = clusterOfPrefix(call.clusters, token)?.id;
   const claim = clusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
   const owner = call.clusters.find(({ id }) => id === claim) ?? call.fail("invalid-token");

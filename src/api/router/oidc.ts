@@ -92,7 +92,7 @@ export const showUserinfo = operation({
   auth: "bearer",
   request: {},
   responses: { 200: passthrough() },
-  failures: ["invalid-token", ...forwardingToOne],
+  failures: ["no-access-token", "invalid-token", ...forwardingToOne],
   clusterFailures: ["refused-token"],
   cli: { command: "oidc userinfo" },
   basis: "specified",

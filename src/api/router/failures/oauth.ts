@@ -90,9 +90,17 @@ export const oauthFailures = {
     basis: assumed("The transitions are not shown (DECISIONS.md, R30)."),
     says: "The device grant is bound to another cluster",
   }),
+  // Without a token there is nothing wrong with one: no error is named (RFC 6750, 3.1).
+  "no-access-token": detail({
+    status: 401,
+    when: "no access token is sent",
+    basis: "public",
+    says: "Not authenticated",
+    headers: () => ({ "www-authenticate": 'Bearer realm="oauth"' }),
+  }),
   "invalid-token": detail({
     status: 401,
-    when: "the access token is missing, or is no JWT whose cluster claim names a known cluster",
+    when: "the access token is no JWT whose cluster claim names a known cluster",
     basis: assumed("What an undecodable token answers is not shown (DECISIONS.md, R36)."),
     says: "Invalid access token",
     headers: () => ({ "www-authenticate": 'Bearer error="invalid_token"' }),

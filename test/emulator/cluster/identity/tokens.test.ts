@@ -321,13 +321,14 @@ describe("an access token", () => {
     const world = await emulator(t);
     const { access_token } = await signIn(world, ada);
     const gone = refusal("invalid_token", "The access token is altered, expired, or of somebody who is gone", 401);
-    for (const [target, headers] of [
-      ["/api/v1/oauth/userinfo/", { authorization: "Bearer guess" }],
-      [`/api/v1/oauth/userinfo/?access_token=${access_token}`, {}],
+    const missing = { status: 401, body: { detail: "Not authenticated" } };
+    for (const [target, headers, refused, challenge] of [
+      ["/api/v1/oauth/userinfo/", { authorization: "Bearer guess" }, gone, 'Bearer error="invalid_token"'],
+      [`/api/v1/oauth/userinfo/?access_token=${access_token}`, {}, missing, 'Bearer realm="oauth"'],
     ] as const) {
       const answer = await world.router("POST", target, { headers });
-      assert.deepEqual(plain(answer), gone);
-      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
+      assert.deepEqual(plain(answer), refused);
+      assert.equal(answer.headers.get("www-authenticate"), challenge);
     }
   });
 

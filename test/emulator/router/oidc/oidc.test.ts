@@ -281,11 +281,21 @@ describe("userinfo", () => {
     });
   }
 
-  const bad = [undefined, "Bearer x", `Basic ${jwt({ cluster: "us-1" })}`, `Bearer ${jwt({ cluster: "ap-9" })}`];
+  for (const authorization of [undefined, "Bearer", "Bearer ", `Basic ${jwt({ cluster: "us-1" })}`]) {
+    it(`names no error where no token is sent (RFC 6750, 3.1): ${authorization}`, async (t) => {
+      const world = await routed(t);
+      const answer = await world.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
+      assert.deepEqual(plain(answer), { status: 401, body: { detail: "Not authenticated" } });
+      assert.equal(answer.headers.get("www-authenticate"), 'Bearer realm="oauth"');
+      assert.deepEqual(world.reached(), []);
+    });
+  }
+
+  const bad = ["Bearer x", "Bearer x y", `Bearer ${jwt({ cluster: "ap-9" })}`];
   for (const authorization of [...bad, `Bearer ${jwt({})}`, `Bearer ${jwt([])}`, `Bearer us-1_${"x"}`]) {
     it(`is refused for ${authorization}`, async (t) => {
       const world = await routed(t);
-      const answer = await world.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
+      const answer = await world.router("GET", userinfoPath, { headers: { authorization } });
       assert.deepEqual(plain(answer), { status: 401, body: { detail: "Invalid access token" } });
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
       assert.deepEqual(world.reached(), []);
