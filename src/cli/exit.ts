@@ -1,4 +1,5 @@
 import { redactText } from "../api/secrets.ts";
+import { lookupTable } from "../base/lookup-table.ts";
 import { mayExpectTls, tlsTrouble } from "../base/tls-trouble.ts";
 import {
   AnswerTooLarge,
@@ -99,7 +100,7 @@ export function explain(error: unknown): Explanation {
       `The service refused (${status}): ${problem.message}`,
       {
         details: problem.fields.length > 1 ? problem.fields : [],
-        hint: problem.hint ?? hintFor(status),
+        hint: problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(status),
         requestId: error.headers["x-request-id"],
       },
     );
@@ -159,7 +160,22 @@ export const interruption = ({ done, hint, next }: PartialFailure, name: SignalN
   exitCode: signalCodes[name],
 });
 
-function failureKindOf({ status }: ServiceError): FailureKind {
+/** What polling for the tokens of a device comes to, whatever the status: servers differ (RFC 8628, 3.5; DECISIONS.md, P1). */
+const pollOutcomes = lookupTable<FailureKind>({
+  authorization_pending: "pending",
+  slow_down: "pending",
+  access_denied: "forbidden",
+  expired_token: "forbidden",
+});
+
+const pollHints = lookupTable<string>({
+  authorization_pending: "The user code is not approved yet. Poll again after the interval.",
+  slow_down: "The user code is not approved yet. From now on wait 5 s longer between polls.",
+});
+
+function failureKindOf({ status, problem }: ServiceError): FailureKind {
+  const polled = pollOutcomes[problem.code ?? ""];
+  if (polled) return polled;
   if (status === 401 || status === 403) return "forbidden";
   if (status === 404) return "not-found";
   if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";

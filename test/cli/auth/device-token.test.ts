@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { device, deviceGrantType } from "../../support/identity/devices.ts";
+import { receiver } from "../../support/receiver.ts";
+
+/** A device that waits, and the two commands that poll for its tokens. */
+async function waiting(t: TestContext) {
+  const { svc, emulator } = await cliEmulator(t);
+  const { device_code, decide } = await device(emulator);
+  const fields = ["--grant-type", deviceGrantType, "--device-code", device_code, "--client-id", "demo-cli"];
+  const poll = async (command: "auth device-token" | "oidc token", ...more: string[]) => {
+    await emulator.clock.advance({ by: 60_000 });
+    return svc([...command.split(" "), ...fields, ...more]);
+  };
+  return { svc, emulator, fields, decide, poll };
+}
+
+describe("polling for the tokens of a device by one command", () => {
+  it("exits 8 while the code is not approved, then prints the tokens", async (t) => {
+    const { poll, decide } = await waiting(t);
+    for (const command of ["auth device-token", "oidc token"] as const) {
+      const { exit, out, err } = await poll(command);
+      assert.deepEqual([exit, out], [8, ""]);
+      assert.match(
+        err,
+        /authorization_pending\n {2}The user code is not approved yet\. Poll again after the interval\.\n$/,
+      );
+    }
+    await decide("AUTHORIZED");
+    const { exit, out } = await poll("auth device-token", "--json");
+    assert.deepEqual([exit, JSON.parse(out).token_type], [0, "Bearer"]);
+  });
+
+  it("exits 8 when it polls too early, and says how to go on", async (t) => {
+    const { svc, poll, fields } = await waiting(t);
+    await poll("auth device-token");
+    const { exit, err } = await svc(["auth", "device-token", ...fields, "--json"]);
+    assert.equal(exit, 8);
+    const { code, hint, retryable, exitCode } = JSON.parse(err).error;
+    assert.deepEqual(
+      { code, hint, retryable, exitCode },
+      {
+        code: "slow_down",
+        hint: "The user code is not approved yet. From now on wait 5 s longer between polls.",
+        retryable: false,
+        exitCode: 8,
+      },
+    );
+  });
+
+  it("exits 4 once it is denied or has expired, as svc auth device-login does", async (t) => {
+    const denied = await waiting(t);
+    await denied.decide("DENIED");
+    assert.equal((await denied.poll("auth device-token")).exit, 4);
+    const late = await waiting(t);
+    await late.emulator.clock.advance({ by: 15 * 60_000 });
+    assert.equal((await late.poll("auth device-token")).exit, 4);
+  });
+
+  it("goes by the error, whatever its status", async (t) => {
+    const server = await receiver(t);
+    const fields = ["--grant-type", deviceGrantType, "--device-code", "d", "--client-id", "c"];
+    server.answer((_, response) =>
+      response.writeHead(428, { "content-type": "application/json" }).end('{"error":"authorization_pending"}'),
+    );
+    assert.equal((await runCli(["auth", "device-token", ...fields, "--base-url", server.url])).exit, 8);
+  });
+});
