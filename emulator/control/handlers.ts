@@ -14,6 +14,7 @@ import { emailHandlers } from "./emails.ts";
 import { eventHandlers } from "./events/handlers.ts";
 import { faultHandlers } from "./faults.ts";
 import { inboxHandlers } from "./inbox.ts";
+import { installationHandlers } from "./installations.ts";
 import { invitationHandlers } from "./invitations.ts";
 import { lifecycleHandlers } from "./lifecycle.ts";
 import { metricsHandlers } from "./metrics/metrics.ts";
@@ -60,6 +61,7 @@ export const controlHandlers = {
   ...snapshotHandlers,
   ...deviceGrantHandlers,
   ...providerHandlers,
+  ...installationHandlers,
   ...consoleHandlers,
   ...eventHandlers,
   ...tokenHandlers,

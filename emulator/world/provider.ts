@@ -1,14 +1,18 @@
 import * as z from "zod";
+import type { Ids } from "../../src/base/ids.ts";
+import { keepNewest } from "../store/newest.ts";
 import { rows, type Transaction } from "../store/port.ts";
 
 /**
- * The stand-in for the providers that people sign in with: its page lets a person be anybody, and a code stands for
- * who they said they are until it is redeemed (DECISIONS.md, R25).
+ * The stand-in for the providers that people sign in with or connect, and for chat_a: its page lets a person be anybody,
+ * and a code stands for who they said they are until it is redeemed (DECISIONS.md, R25).
  */
 export const ProviderCode = z.strictObject({
   code: z.string(),
+  /** Who issued it: a provider, or chat_a. */
   provider: z.string(),
-  email: z.string(),
+  /** E-mail address of the person, or ID of the team of chat_a. */
+  account: z.string(),
   name: z.string(),
 });
 
@@ -19,25 +23,62 @@ export const providerCodes = rows<z.infer<typeof ProviderCode>>({
   indexes: {},
 });
 
-/** What somebody signs in for, with the path that the provider sends them back to. */
-export const providerFlows = {
+/** Lets a provider issue a code for an account. */
+export async function issueProviderCode(
+  tx: Transaction,
+  ids: Ids,
+  account: Omit<z.infer<typeof ProviderCode>, "code">,
+): Promise<string> {
+  const code = ids.token(24);
+  tx.put(providerCodes, { code, ...account });
+  await keepNewest(tx, providerCodes);
+  return code;
+}
+
+/** The account that a code of this provider stands for, once; undefined when the provider does not know the code. */
+export async function redeemProviderCode(
+  tx: Transaction,
+  provider: string,
+  code: string,
+): Promise<{ readonly id: string; readonly name: string } | undefined> {
+  const known = await tx.get(providerCodes, code);
+  if (known?.provider !== provider) return undefined;
+  tx.delete(providerCodes, code);
+  return { id: known.account, name: known.name };
+}
+
+/** What a person is at a provider for, and what brings them back. */
+export interface ProviderVisit {
+  /** `install`: an app is added to a workspace. */
+  readonly flow: "trial" | "login" | "signup" | "install";
+  readonly provider: string;
+  readonly state: string;
+  /** Where chat_a redirects to; only of its own. */
+  readonly destination?: string | undefined;
+}
+
+/** Where a person signs in with a provider, or approves. */
+export const authorizationUrl = (publicUrl: string, { flow, provider, state, destination }: ProviderVisit): string =>
+  `${publicUrl}/_emulator/provider?${new URLSearchParams({ flow, provider, state, ...(destination && { destination }) })}`;
+
+/** Where the provider sends the person back to, with a code or with what went wrong. */
+export function providerRedirect(
+  publicUrl: string,
+  visit: ProviderVisit,
+  answer: Readonly<Record<string, string>>,
+): string {
+  return `${publicUrl}${callbackOf(visit)}?${new URLSearchParams({ ...answer, state: visit.state })}`;
+}
+
+function callbackOf({ flow, provider, destination = "default" }: ProviderVisit): string {
+  if (flow !== "install") return callbacks[flow];
+  return provider === "chat_a"
+    ? `/router/v1/integrations/destinations/${encodeURIComponent(destination)}/chat_a/oauth_redirect`
+    : `/router/v1/oauth2.0/external/${encodeURIComponent(provider)}/redirect`;
+}
+
+const callbacks = {
   trial: "/router/v1/trial/signup/oauth/callback",
   login: "/api/v1/svc_auth/oauth/callback",
   signup: "/api/v1/svc_auth/oauth/signup/callback",
 } as const;
-export type ProviderFlow = keyof typeof providerFlows;
-
-/** Where a person signs in with a provider. */
-export const authorizationUrl = (publicUrl: string, flow: ProviderFlow, provider: string, state: string): string =>
-  `${publicUrl}/_emulator/provider?${new URLSearchParams({ flow, provider, state })}`;
-
-/** Whom a code stands for, once; undefined when the provider does not know it. */
-export async function redeemProviderCode(
-  tx: Transaction,
-  code: string,
-): Promise<{ readonly email: string; readonly name: string } | undefined> {
-  const known = await tx.get(providerCodes, code);
-  if (!known) return undefined;
-  tx.delete(providerCodes, code);
-  return { email: known.email, name: known.name };
-}

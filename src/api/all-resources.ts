@@ -35,6 +35,7 @@ import * as emulatorDeviceGrants from "./emulator/device-grants.ts";
 import * as emulatorEmails from "./emulator/emails.ts";
 import * as emulatorFaults from "./emulator/faults.ts";
 import * as emulatorInbox from "./emulator/inbox.ts";
+import * as emulatorInstallations from "./emulator/installations.ts";
 import * as emulatorInvitations from "./emulator/invitations.ts";
 import * as emulatorLifecycle from "./emulator/lifecycle.ts";
 import * as emulatorOpenapi from "./emulator/openapi.ts";
@@ -134,6 +135,7 @@ export const allResources: Declared = {
   "emulator/activities": emulatorActivities,
   "emulator/device-grants": emulatorDeviceGrants,
   "emulator/provider": emulatorProvider,
+  "emulator/installations": emulatorInstallations,
   "emulator/clusters": emulatorClusters,
   "emulator/state": emulatorState,
   "emulator/snapshots": emulatorSnapshots,

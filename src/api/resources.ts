@@ -57,6 +57,7 @@ export const resources = {
   "emulator/activities": () => import("./emulator/activities.ts"),
   "emulator/device-grants": () => import("./emulator/device-grants.ts"),
   "emulator/provider": () => import("./emulator/provider.ts"),
+  "emulator/installations": () => import("./emulator/installations.ts"),
   "emulator/clusters": () => import("./emulator/clusters.ts"),
   "emulator/state": () => import("./emulator/state/state.ts"),
   "emulator/snapshots": () => import("./emulator/state/snapshots.ts"),

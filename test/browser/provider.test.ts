@@ -45,6 +45,23 @@ describe("the page of the provider in a browser", { skip }, () => {
     });
   }
 
+  it("adds the app to a team of chat_a, and may be denied", async (t) => {
+    const page = await tabInTurn();
+    const world = await emulator(t);
+    const open = async () => {
+      const { body } = await world.ask("POST", "installations/chat_a", { body: { workspace_id: 3 } });
+      await page.goto((body as { authorization_url: string }).authorization_url);
+    };
+    const redirect = "/router/v1/integrations/destinations/default/chat_a/oauth_redirect";
+    await open();
+    await page.getByLabel("Team ID").fill("T-NEW");
+    await page.getByRole("button", { name: "Allow" }).click();
+    assert.equal((await answered(page, redirect)).cluster_id, "us-1");
+    await open();
+    await page.getByRole("button", { name: "Deny" }).click();
+    assert.deepEqual(await answered(page, redirect), { detail: "The installation was refused: access_denied" });
+  });
+
   it("asks again, with what was typed, for an address that is none", async (t) => {
     const { page } = await begin(t, "/router/v1/trial/signup/oauth");
     // To a browser's own check the address looks all right.

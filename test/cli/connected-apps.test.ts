@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, cliEmulator } from "../support/cli/cli-emulator.ts";
+import { quiet } from "../support/refused.ts";
 
 const secrets = { chatA: "chat-a secret", crmA: "crm-a secret", crmB: "crm-b secret", billing: "billing secret" };
 const seed = {
@@ -109,6 +110,41 @@ describe("svc chat-a", () => {
     assert.equal((await svc("chat-a event --file event.json --signing-secret-file empty.secret")).exit, 2);
     assert.equal((await svc("chat-a event --file - --signing-secret-file -", { stdin: "x" })).exit, 2);
     assert.equal((await svc("chat-a event --file event.json --signing-secret-file none")).exit, 2);
+  });
+});
+
+describe("an installation by the command line alone", () => {
+  it("of chat_a begins, prints the URL to open, is redeemed once, and maps the team", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    const opened = await svc("emulator installations begin chat_a --workspace-id 3");
+    assert.equal(opened.exit, 0);
+    assert.ok(opened.out.includes(`${emulator.routerUrl}/_emulator/provider?flow=install&provider=chat_a&state=`));
+
+    const begun = await json("emulator installations begin chat_a --workspace-id 3 --approve-as T-NEW");
+    const { code, state } = begun as { code: string; state: string };
+    const redirect = `chat-a oauth-redirect default --code ${code} --state ${state}`;
+    const account = { id: "T-NEW", name: "T-NEW" };
+    assert.deepEqual(await json(redirect), { cluster_id: "us-1", workspace_id: 3, app: "chat_a", account });
+    const again = await svc(redirect);
+    assert.equal(again.exit, 5);
+    assert.match(again.err, /Unknown or used state/);
+    await quiet(emulator);
+    assert.deepEqual(await json("emulator owners --identifier T-NEW"), [
+      { table: "chat_a_teams", key: "T-NEW", cluster_id: "us-1" },
+    ]);
+    const rows = await json("emulator installations --fields app,workspace_id,status,account.id");
+    assert.deepEqual(rows, [
+      { app: "chat_a", workspace_id: 3, status: "INSTALLED", "account.id": "T-NEW" },
+      { app: "chat_a", workspace_id: 3, status: "PENDING", "account.id": null },
+    ]);
+  });
+
+  it("of a provider may be denied", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    const { state } = (await json("emulator installations begin ProviderC")) as { state: string };
+    const { exit, err } = await svc(`auth external-redirect ProviderC --error access_denied --state ${state}`);
+    assert.equal(exit, 1);
+    assert.match(err, /The installation was refused: access_denied/);
   });
 });
 

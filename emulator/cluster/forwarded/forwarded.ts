@@ -11,6 +11,7 @@ import { crmAAnswers } from "../crm/crm-a.ts";
 import { crmBAnswers } from "../crm/crm-b.ts";
 import { takeMailerEvent } from "../emails/mailer-events.ts";
 import { howToLogIn } from "../identity/login.ts";
+import { installationAnswer } from "../installations/installations.ts";
 import { invitationAnswer } from "../invitations/answers.ts";
 import { recipientPage } from "../recipient-pages/recipient-pages.ts";
 import { createTrialWorkspace } from "../workspace/trial-workspace.ts";
@@ -23,9 +24,8 @@ import type { Inbox } from "./inbox.ts";
  */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
-/** Events of the connected apps, and the redirects at the end of connecting one: taken, and no more (DECISIONS.md, R38). */
-const ofApps =
-  /^\/router\/v1\/(?:integrations\/(?:destinations\/[^/]+\/)?chat_[ab]\/|billing\/webhook$|oauth2\.0\/external\/[^/]+\/redirect$)/;
+/** Events of the connected apps: taken, and no more (DECISIONS.md, R38). */
+const ofApps = /^\/router\/v1\/(?:integrations\/(?:destinations\/[^/]+\/)?chat_[ab]\/webhook\/|billing\/webhook$)/;
 
 type Answer = (request: ReceivedRequest, world: ClusterWorld, finding: Finding) => Promise<Passthrough>;
 
@@ -68,6 +68,7 @@ export const forwardedTo =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
       (await invitationAnswer(request, world)) ??
+      (await installationAnswer(request, world)) ??
       (await identityAnswer(request, path, world, finding));
     if (!answer && ownPaths.test(path)) return notBuilt(path);
     const given = answer ?? (ofApps.test(path) ? json(200, {}) : echo(request, world, finding));

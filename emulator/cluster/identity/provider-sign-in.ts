@@ -26,7 +26,7 @@ export const beginWithProvider =
       tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow });
       return keepNewest(tx, providerStates);
     });
-    return json(200, { authorization_url: authorizationUrl(settings.publicUrl, flow, provider, state), state });
+    return json(200, { authorization_url: authorizationUrl(settings.publicUrl, { flow, provider, state }), state });
   };
 
 /**
@@ -41,8 +41,9 @@ export const endWithProvider =
     return store.transaction(`identity.${flow}-callback`, async (tx) => {
       const begun = await tx.get(providerStates, state);
       if (begun?.cluster_id !== cluster.id || begun.flow !== flow) return detail(400, "Unknown or used state");
-      const person = await redeemProviderCode(tx, code);
-      if (!person) return detail(400, "The provider does not know this code");
+      const account = await redeemProviderCode(tx, begun.provider, code);
+      if (!account) return detail(400, "The provider does not know this code");
+      const person = { email: account.id, name: account.name };
       tx.delete(providerStates, state);
       const known = await userOfEmail(tx, cluster.id, person.email);
       if (flow === "login" && !known) return detail(404, "No account with this e-mail");

@@ -2,6 +2,7 @@ import { emailHash } from "../../../src/schemes/email-hash.ts";
 import type { Slice, View } from "../../store/port.ts";
 import { users, workspaces } from "../../world/workspaces.ts";
 import { contracts } from "../contracts/rows.ts";
+import { installations } from "../installations/rows.ts";
 import { invitations } from "../invitations/rows.ts";
 import { type Bulk, isTaken, type Tell } from "./bulk-calls.ts";
 import type { ReportKind } from "./report.ts";
@@ -70,6 +71,17 @@ export const contents: Readonly<Record<ReportKind, (view: View, id: number) => P
         (!user.is_active || (await mapAddress(ask, hash, cluster_id))) &&
         (acting_user_id !== user.id || isTaken(await ask("POST", "/router/v1/cluster_clients/bulk", client))) &&
         tell([creatorTokensMapped, open], [creatorTokensEnded, over]),
+    };
+  },
+
+  /** The team of chat_a that an app was installed in belongs to the cluster of the workspace (DECISIONS.md, R21). */
+  "report-installation": async (view, id) => {
+    const { cluster_id, account } = (await view.get(installations, id)) ?? {};
+    if (!cluster_id || !account) return undefined;
+    const teams = { chat_a_team_id_list: [account.id], cluster_id };
+    return {
+      cluster_id,
+      content: async (ask) => isTaken(await ask("POST", "/router/v1/cluster_chat_a_teams/bulk", teams)),
     };
   },
 };

@@ -6,6 +6,7 @@ import * as contracts from "../../cluster/contracts/rows.ts";
 import * as counterparties from "../../cluster/counterparties/rows.ts";
 import * as grants from "../../cluster/identity/grants.ts";
 import * as signingKeys from "../../cluster/identity/signing-keys.ts";
+import * as installations from "../../cluster/installations/rows.ts";
 import * as intakes from "../../cluster/intake/rows.ts";
 import * as userTasks from "../../cluster/intake/user-task-rows.ts";
 import * as invitations from "../../cluster/invitations/rows.ts";
@@ -47,6 +48,7 @@ const modules = [
   intakes,
   userTasks,
   invitations,
+  installations,
   contracts,
   counterparties,
   access,

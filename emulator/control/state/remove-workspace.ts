@@ -5,6 +5,7 @@ import { comments } from "../../cluster/contracts/comments.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { counterparties } from "../../cluster/counterparties/rows.ts";
 import { authorizationCodes, deviceApprovals, refreshTokens, sessions } from "../../cluster/identity/grants.ts";
+import { installations } from "../../cluster/installations/rows.ts";
 import { intakes } from "../../cluster/intake/rows.ts";
 import { userTasks } from "../../cluster/intake/user-task-rows.ts";
 import { invitations } from "../../cluster/invitations/rows.ts";
@@ -35,6 +36,7 @@ export const rowsOfWorkspace = {
     intakes,
     userTasks,
     invitations,
+    installations,
     contracts,
     counterparties,
     subscriptions,
@@ -106,11 +108,21 @@ async function unmap(tx: Transaction, { id, cluster_id, ...workspace }: world.Wo
   const hashes = people.map(({ email }) => emailHash(email)).filter((hash) => !stays.has(hash));
   tx.unmap(mappingTables.cluster_clients, cluster_id, [workspace.client_id]);
   tx.unmap(mappingTables.cluster_emails, cluster_id, hashes);
+  tx.unmap(mappingTables.chat_a_teams, cluster_id, await teamsOf(tx, id, cluster_id));
   tx.unmap(mappingTables.creator_tokens, cluster_id, [...workspace.creator_tokens, ...tokensOf("creator")]);
   tx.unmap(mappingTables.counterparty_tokens, cluster_id, [
     ...workspace.counterparty_tokens,
     ...tokensOf("counterparty"),
   ]);
+}
+
+/** The teams of chat_a that are installed in a workspace, and in no other one of its cluster. */
+async function teamsOf(tx: Transaction, workspaceId: number, clusterId: string): Promise<string[]> {
+  const installed = (await tx.list(installations)).flatMap(({ app, cluster_id, workspace_id, account }) =>
+    app === "chat_a" && cluster_id === clusterId && account ? [{ workspace_id, team: account.id }] : [],
+  );
+  const others = new Set(installed.flatMap((row) => (row.workspace_id === workspaceId ? [] : row.team)));
+  return installed.flatMap((row) => (row.workspace_id === workspaceId && !others.has(row.team) ? row.team : []));
 }
 
 /** Drops events and deliveries with their attempts, and what of them waits in the queue. Says how many deliveries. */

@@ -76,16 +76,17 @@ const startTrialOAuth: RouterHandler<"trial.oauth"> = async ({ query }, { store,
     tx.put(trialStates, { state, provider });
     return keepNewest(tx, trialStates);
   });
-  return { authorization_url: authorizationUrl(settings.publicUrl, "trial", provider, state), state };
+  return { authorization_url: authorizationUrl(settings.publicUrl, { flow: "trial", provider, state }), state };
 };
 
 const finishTrialOAuth: RouterHandler<"trial.oauth-callback"> = ({ query }, call) =>
   call.store.transaction("trial.oauth-callback", async (tx) => {
     const { state, provider } = (await tx.get(trialStates, query.state)) ?? call.fail("unknown-state");
-    const person = (await redeemProviderCode(tx, query.code)) ?? call.fail("unknown-provider-code");
+    const { id: email, name } =
+      (await redeemProviderCode(tx, provider, query.code)) ?? call.fail("unknown-provider-code");
     tx.delete(trialStates, state);
-    const account_details = { provider, email: person.email, name: person.name };
-    return shown(await pending(tx, call, { email: person.email, oauth_provider: provider, account_details }));
+    const account_details = { provider, email, name };
+    return shown(await pending(tx, call, { email, oauth_provider: provider, account_details }));
   });
 
 export const trialHandlers = {

@@ -5,11 +5,12 @@ import { emulator } from "../services.ts";
 
 const ours = assumed("The emulator stands in for the providers that people sign in with (DECISIONS.md, R25).");
 
-/** What the page was asked for, by the authorization_url of a login or a signup. */
+/** What the page was asked for, by the authorization_url of a login, a signup or an installation. */
 const fields = {
-  flow: z.enum(["trial", "login", "signup"]).describe("What the person signs in for"),
-  provider: z.string().max(100).describe("Name of the provider"),
+  flow: z.enum(["trial", "login", "signup", "install"]).describe("What the person signs in for"),
+  provider: z.string().max(100).describe("Name of the provider, or chat_a"),
   state: z.string().max(1_000).describe("State that the flow began with"),
+  destination: z.string().max(200).optional().describe("Where chat_a redirects to: a destination of the router"),
 };
 
 export const showProviderPage = operation({
@@ -32,7 +33,7 @@ export const submitProviderPage = operation({
   service: emulator,
   summary: "Send the form of the stand-in provider: say who the person is",
   description:
-    "Redirects to the callback of the flow with a code that stands for the person; without an address it asks again.",
+    "Redirects to the callback of the flow with a code that stands for the person or the team; without one it asks again. Who denies an installation is sent there with an error.",
   method: "POST",
   path: "/_emulator/provider",
   auth: "none",
@@ -40,8 +41,10 @@ export const submitProviderPage = operation({
     body: form(
       z.object({
         ...fields,
-        email: z.string().max(1_000).describe("Address that the provider vouches for"),
+        email: z.string().max(1_000).default("").describe("Address that the provider vouches for"),
+        team_id: z.string().max(100).default("").describe("Team of chat_a that gets the app"),
         name: z.string().max(1_000).default("").describe("Name that the provider tells"),
+        decision: z.enum(["allow", "deny"]).default("allow").describe("Of an installation"),
         form_token: z.string().describe("Stands in the page"),
       }),
     ),

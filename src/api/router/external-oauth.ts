@@ -18,6 +18,7 @@ export const receiveExternalRedirect = operation({
     query: z.object({
       code: z.string().optional().describe("Code of the provider"),
       state: z.string().optional().describe("State that the cluster began with"),
+      error: z.string().optional().describe("What the provider sends instead of a code"),
     }),
   },
   responses: { 200: passthrough() },

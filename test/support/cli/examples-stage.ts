@@ -31,13 +31,18 @@ const madeUp: Readonly<Record<string, string>> = {
   WDJBMJHT: "user_code",
   dc_19ab: "device_code",
   trl_5e1d: "token",
+  c0de: "code",
+  st_81: "state",
+  "eu-1_4af0": "state",
 };
 
 /** What has happened before an example, by its first words; the longest that fit count. */
 const before: Readonly<Record<string, readonly string[]>> = {
   "auth device-decide": [deviceCode],
   "auth device-login --finish": ["auth device-login --client-id demo-cli --no-wait"],
+  "auth external-redirect": ["emulator installations begin ProviderA --approve-as ada@northwind.example"],
   "auth device-token": [deviceCode, "emulator device approve WDJB-MJHT"],
+  "chat-a oauth-redirect": ["emulator installations begin chat_a --approve-as T-NEW"],
   "config list": [staging],
   "config remove": [staging],
   "config unset": ["config set client_secret --secret-file secret.txt"],

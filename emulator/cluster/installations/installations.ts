@@ -1,0 +1,73 @@
+import type { InstallableApp } from "../../../src/api/emulator/installations.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Passthrough } from "../../http/reply.ts";
+import { targetOf } from "../../http/routing/path.ts";
+import { keepNewest } from "../../store/newest.ts";
+import type { Transaction } from "../../store/port.ts";
+import { redeemProviderCode } from "../../world/provider.ts";
+import type { Workspace } from "../../world/workspaces.ts";
+import { json } from "../answer.ts";
+import { parametersOf } from "../parameters.ts";
+import { report } from "../reports/report.ts";
+import type { ClusterWorld } from "../world.ts";
+import { type Installation, installations } from "./rows.ts";
+
+/**
+ * Begins an installation. Its state names the cluster where the router goes by that; the state of chat_a says nothing,
+ * since its redirects go to all clusters of a destination (the specification, oauth_redirect).
+ */
+export async function beginInstallation(
+  tx: Transaction,
+  { clock, ids }: Pick<ClusterWorld, "clock" | "ids">,
+  app: InstallableApp,
+  { id: workspace_id, cluster_id }: Workspace,
+): Promise<Installation> {
+  const row: Installation = {
+    id: tx.next("installation"),
+    app,
+    cluster_id,
+    workspace_id,
+    state: app === "chat_a" ? ids.token(24) : `${cluster_id}_${ids.token(24)}`,
+    status: "PENDING",
+    account: null,
+    begun_at: clock.now(),
+    ended_at: null,
+  };
+  tx.put(installations, row);
+  await keepNewest(tx, installations, { stays: ({ status }) => status === "INSTALLED" });
+  return row;
+}
+
+const chatARedirect = /^\/router\/v1\/integrations\/destinations\/[^/]+\/chat_a\/oauth_redirect$/;
+const providerRedirect = /^\/router\/v1\/oauth2\.0\/external\/([^/]+)\/redirect$/;
+
+/**
+ * Answers the redirect at the end of an installation that this cluster began, once; undefined for any other request. A
+ * state that it did not issue is 404, so that of several clusters the one that issued it is heard, whatever it answers.
+ */
+export async function installationAnswer(
+  request: ReceivedRequest,
+  { store, cluster, clock }: Pick<ClusterWorld, "store" | "cluster" | "clock">,
+): Promise<Passthrough | undefined> {
+  const { path } = targetOf(request.target);
+  const app = chatARedirect.test(path) ? "chat_a" : providerRedirect.exec(path)?.[1];
+  if (app === undefined || request.method !== "GET") return undefined;
+  const { state = "", code = "", error } = parametersOf(request);
+  return store.transaction("installations.redirect", async (tx) => {
+    const [begun] = await tx.list(installations, { by: "state", equals: state, limit: 1 });
+    if (begun?.cluster_id !== cluster.id || begun.app !== app || begun.status !== "PENDING") {
+      return json(404, { detail: "Unknown or used state" });
+    }
+    const ended_at = clock.now();
+    if (error !== undefined) {
+      tx.put(installations, { ...begun, status: "REFUSED", ended_at });
+      return json(400, { detail: `The installation was refused: ${error}` });
+    }
+    const account = await redeemProviderCode(tx, app, code);
+    if (!account) return json(400, { detail: "The provider does not know this code" });
+    tx.put(installations, { ...begun, status: "INSTALLED", account, ended_at });
+    // The router need not find the owner of a provider's account: nothing comes from there.
+    if (app === "chat_a") report(tx, "report-installation", begun.id, ended_at);
+    return json(200, { cluster_id: cluster.id, workspace_id: begun.workspace_id, app, account });
+  });
+}

@@ -1,0 +1,100 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { json, operation } from "../operation.ts";
+import { OAuthProviderType } from "../router/external-oauth.ts";
+import { emulator } from "../services.ts";
+import { timestamp } from "../timestamp.ts";
+import { pageOf, pageQuery } from "./shapes/page.ts";
+
+const ours = assumed("Where an installation begins is the cluster's business; the control plane stands in for it.");
+
+/** What can be installed in a workspace: chat_a, and an account at each external provider. */
+export const installableApps = ["chat_a", ...OAuthProviderType.options] as const;
+export type InstallableApp = (typeof installableApps)[number];
+
+const app = z.enum(installableApps);
+
+const installation = {
+  id: z.int(),
+  app,
+  cluster_id: z.string().describe("The cluster that issued the state, and alone redeems it"),
+  workspace_id: z.int(),
+  status: z.enum(["PENDING", "INSTALLED", "REFUSED"]),
+  account: z
+    .strictObject({ id: z.string(), name: z.string() })
+    .nullable()
+    .describe("Team of chat_a, or account at the provider; null until it is installed"),
+  begun_at: timestamp.describe("Virtual time"),
+  ended_at: timestamp.nullable(),
+};
+
+export const listInstallations = operation({
+  id: "installations.list",
+  service: emulator,
+  summary: "List the installations of apps, newest first",
+  method: "GET",
+  path: "/_emulator/installations",
+  auth: "control-token",
+  request: { query: z.object(pageQuery) },
+  responses: { 200: json(pageOf(z.strictObject(installation))) },
+  failures: [],
+  cli: {
+    command: "emulator installations",
+    rows: "items",
+    columns: ["id", "app", "cluster_id", "workspace_id", "status", "account.id"],
+  },
+  basis: ours,
+  examples: [{ title: "Which teams of chat_a are installed?" }],
+});
+
+export const beginInstallation = operation({
+  id: "installations.begin",
+  service: emulator,
+  summary: "Begin an installation of an app in a workspace, and print the URL to open",
+  description:
+    "The URL leads to the stand-in for the provider, which redirects to the router with a code and the state. Without a browser, approve_as gives that redirect at once.",
+  method: "POST",
+  path: "/_emulator/installations/{app}",
+  auth: "control-token",
+  request: {
+    params: z.object({ app: app.describe("chat_a, or the name of a provider") }),
+    body: json(
+      z
+        .object({
+          workspace_id: z.int().optional().describe("Workspace that gets the app (default: the first one)"),
+          approve_as: z
+            .string()
+            .min(1)
+            .max(1_000)
+            .optional()
+            .describe("Team ID of chat_a, or e-mail address at the provider, that approves at once"),
+        })
+        .default({}),
+    ),
+  },
+  responses: {
+    201: json(
+      z.strictObject({
+        ...installation,
+        state: z.string(),
+        authorization_url: z.string().describe("Opened in a browser by whoever approves"),
+        code: z.string().nullable().describe("What the provider sends with the state; null without approve_as"),
+        redirect_url: z
+          .string()
+          .nullable()
+          .describe("Where the provider redirects to with both; null without approve_as"),
+      }),
+    ),
+  },
+  failures: ["no-such-workspace"],
+  cli: {
+    command: "emulator installations begin",
+    columns: ["id", "app", "cluster_id", "workspace_id", "authorization_url", "state", "code", "redirect_url"],
+  },
+  basis: ours,
+  examples: [
+    { title: "Install chat_a in the first workspace", params: { app: "chat_a" } },
+    { title: "Without a browser, for a team", params: { app: "chat_a" }, body: { approve_as: "T-NEW" } },
+    { title: "Connect an account in another workspace", params: { app: "ProviderC" }, body: { workspace_id: 3 } },
+  ],
+});

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { hiddenIn } from "../../../support/identity/forms.ts";
+import { assertRefused, quiet } from "../../../support/refused.ts";
+
+const form = { "content-type": "application/x-www-form-urlencoded" };
+
+interface Begun {
+  readonly id: number;
+  readonly state: string;
+  readonly authorization_url: string;
+  readonly redirect_url: string | null;
+}
+
+const begin = async ({ ask }: TestEmulator, app: string, body: object = {}): Promise<Begun> => {
+  const answer = await ask("POST", `installations/${app}`, { body });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body as Begun;
+};
+
+/** Fills in the page of the provider; gives where it redirects to, at the router. */
+async function submit(world: TestEmulator, url: string, fields: Readonly<Record<string, string>>): Promise<string> {
+  const page = String((await world.router("GET", url.slice(world.routerUrl.length))).body);
+  const body = String(new URLSearchParams({ ...hiddenIn(page), ...fields }));
+  const answer = await world.router("POST", "/_emulator/provider", { body, headers: form });
+  assert.equal(answer.status, 303, String(answer.body));
+  return answer.headers.get("location")!.slice(world.routerUrl.length);
+}
+
+const listed = async ({ ask }: TestEmulator) =>
+  ((await ask("GET", "installations")).body as { items: { id: number; status: string; account: unknown }[] }).items;
+
+const owners = async ({ ask }: TestEmulator, team: string) =>
+  ((await ask("GET", `owners?identifier=${team}`)).body as { cluster_id: string }[]).map(
+    ({ cluster_id }) => cluster_id,
+  );
+
+const unknown = { status: 404, body: { detail: "Unknown or used state" } };
+const withinDefault = "/router/v1/integrations/destinations/default/chat_a/oauth_redirect";
+
+describe("an installation of chat_a", () => {
+  for (const [workspace_id, cluster] of [
+    [1, "eu-1"],
+    [3, "us-1"],
+  ] as const) {
+    it(`begins at ${cluster}, which alone redeems the state, once, and maps the team`, async (t) => {
+      const world = await emulator(t);
+      const { state, authorization_url } = await begin(world, "chat_a", { workspace_id });
+      const back = await submit(world, authorization_url, { team_id: "T-NEW", name: "Newcomers" });
+      assert.match(
+        back,
+        /^\/router\/v1\/integrations\/destinations\/default\/chat_a\/oauth_redirect\?code=[\w-]+&state=/,
+      );
+      assert.equal(new URLSearchParams(back.split("?")[1]).get("state"), state);
+      assert.doesNotMatch(state, /^(?:eu|us)-1_/, "the router cannot know whose it is");
+
+      const others = world.clusters.filter(({ id }) => id !== cluster);
+      for (const { url } of others) assert.deepEqual(plain(await sender(url)("GET", back)), unknown);
+      assert.deepEqual(plain(await world.router("GET", back)), {
+        status: 200,
+        body: { cluster_id: cluster, workspace_id, app: "chat_a", account: { id: "T-NEW", name: "Newcomers" } },
+      });
+      await quiet(world);
+      assert.deepEqual(await owners(world, "T-NEW"), [cluster]);
+      await assertRefused(world, () => world.router("GET", back), unknown);
+
+      const event = { type: "event_callback", team_id: "T-NEW", event: { type: "app_mention" } };
+      await world.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body: event });
+      for (const { id } of world.clusters) {
+        const { items } = (await world.ask("GET", `clusters/${id}/inbox`)).body as { items: { target: string }[] };
+        const events = items.filter(({ target }) => target.endsWith("/event/"));
+        assert.equal(events.length, id === cluster ? 1 : 0, id);
+      }
+    });
+  }
+
+  it("is refused without a state, with any state, and with a code that nobody issued", async (t) => {
+    const world = await emulator(t);
+    const { state } = await begin(world, "chat_a");
+    for (const query of ["", "?code=c0de", "?code=c0de&state=guess", "?error=access_denied", "?state=eu-1_x"]) {
+      await assertRefused(world, () => world.router("GET", withinDefault + query), unknown);
+    }
+    for (const query of [`?state=${state}`, `?state=${state}&code=guess`]) {
+      await assertRefused(world, () => world.router("GET", withinDefault + query), {
+        status: 400,
+        body: { detail: "The provider does not know this code" },
+      });
+    }
+    assert.deepEqual(
+      (await listed(world)).map(({ status }) => status),
+      ["PENDING"],
+    );
+  });
+
+  it("that a person denies ends refused, and maps nothing", async (t) => {
+    const world = await emulator(t);
+    // The answer that says why is that of the cluster which began it, not that of the first one.
+    const { authorization_url } = await begin(world, "chat_a", { workspace_id: 3 });
+    const back = await submit(world, authorization_url, { decision: "deny", team_id: "T-NEW" });
+    assert.deepEqual(plain(await world.router("GET", back)), {
+      status: 400,
+      body: { detail: "The installation was refused: access_denied" },
+    });
+    assert.deepEqual(plain(await world.router("GET", back)), unknown);
+    await quiet(world);
+    assert.deepEqual(await owners(world, "T-NEW"), []);
+  });
+
+  it("takes no code of another provider", async (t) => {
+    const world = await emulator(t);
+    const theirs = await begin(world, "ProviderA", { approve_as: "ada@northwind.example" });
+    const code = new URL(theirs.redirect_url!).searchParams.get("code");
+    const { state } = await begin(world, "chat_a");
+    await assertRefused(world, () => world.router("GET", `${withinDefault}?code=${code}&state=${state}`), {
+      status: 400,
+      body: { detail: "The provider does not know this code" },
+    });
+  });
+
+  it("goes to a destination that the cluster belongs to", async (t) => {
+    const seed = {
+      clusters: [
+        { id: "eu-1", label: "eu", destinations: ["europe"] },
+        { id: "us-1", label: "us" },
+      ],
+      workspaces: [
+        { id: 1, cluster_id: "eu-1", name: "W", acting_user_id: 1, organization_types: [], jurisdictions: [] },
+      ],
+      users: [{ id: 1, workspace_id: 1, name: "Ada", email: "ada@northwind.example" }],
+    };
+    const world = await emulator(t, { seed });
+    const { authorization_url, redirect_url } = await begin(world, "chat_a", { approve_as: "T1" });
+    assert.match(redirect_url!, /\/destinations\/europe\/chat_a\/oauth_redirect\?/);
+    assert.match(await submit(world, authorization_url, { team_id: "T1" }), /\/destinations\/europe\/chat_a\//);
+  });
+
+  it("moves the team to the cluster that it was installed at last, and goes with the workspace", async (t) => {
+    const world = await emulator(t);
+    const { id } = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as { id: number };
+    for (const workspace_id of [3, 1, id]) {
+      const { redirect_url } = await begin(world, "chat_a", { workspace_id, approve_as: "T-NEW" });
+      assert.equal((await world.router("GET", redirect_url!.slice(world.routerUrl.length))).status, 200);
+      await quiet(world);
+    }
+    assert.deepEqual(await owners(world, "T-NEW"), ["eu-1"]);
+    await world.ask("DELETE", "workspaces/1");
+    assert.deepEqual(await owners(world, "T-NEW"), ["eu-1"], "another workspace of the cluster has it, too");
+    await world.ask("DELETE", `workspaces/${id}`);
+    assert.deepEqual(await owners(world, "T-NEW"), []);
+    assert.equal((await listed(world)).length, 1);
+  });
+});
+
+describe("an installation of an external provider", () => {
+  for (const app of ["ProviderA", "ProviderB", "ProviderC"]) {
+    it(`connects an account at ${app} to the workspace, once, at the cluster that began it`, async (t) => {
+      const world = await emulator(t);
+      const { id, state, authorization_url } = await begin(world, app, { workspace_id: 3 });
+      assert.match(state, /^us-1_/);
+      const back = await submit(world, authorization_url, { email: "eli@fabrikam.example", name: "Eli" });
+      assert.match(back, new RegExp(`^/router/v1/oauth2\\.0/external/${app}/redirect\\?code=`));
+      assert.deepEqual(plain(await sender(world.clusters[0]!.url)("GET", back)), unknown);
+      const account = { id: "eli@fabrikam.example", name: "Eli" };
+      assert.deepEqual(plain(await world.router("GET", back)), {
+        status: 200,
+        body: { cluster_id: "us-1", workspace_id: 3, app, account },
+      });
+      await assertRefused(world, () => world.router("GET", back), unknown);
+      const at = "2031-01-02T03:04:05.000Z";
+      const row = { id, app, cluster_id: "us-1", workspace_id: 3, status: "INSTALLED", account };
+      assert.deepEqual(await listed(world), [{ ...row, begun_at: at, ended_at: at }]);
+    });
+  }
+
+  it("is refused without a state, with any state, at another provider, and when the sign-in failed", async (t) => {
+    const world = await emulator(t);
+    const { state, redirect_url } = await begin(world, "ProviderA", { approve_as: "ada@northwind.example" });
+    const redirect = (provider: string, query: string) => () =>
+      world.router("GET", `/router/v1/oauth2.0/external/${provider}/redirect${query}`);
+    for (const query of ["", "?code=c", "?code=c&state=eu-1_guess", "?code=c&state=guess", "?error=access_denied"]) {
+      await assertRefused(world, redirect("ProviderA", query), unknown);
+    }
+    await assertRefused(world, redirect("ProviderB", new URL(redirect_url!).search), unknown);
+    assert.deepEqual(plain(await redirect("ProviderA", `?error=server_error&state=${state}`)()), {
+      status: 400,
+      body: { detail: "The installation was refused: server_error" },
+    });
+    await assertRefused(world, redirect("ProviderA", new URL(redirect_url!).search), unknown);
+  });
+});
+
+describe("beginning an installation on the control plane", () => {
+  it("needs a workspace that exists, and an app that can be installed", async (t) => {
+    const world = await emulator(t);
+    await assertRefused(world, () => world.ask("POST", "installations/chat_a", { body: { workspace_id: 99 } }), {
+      status: 404,
+      body: {
+        error: {
+          code: "no_such_workspace",
+          message: "No workspace has the id 99.",
+          hint: "List them with `svc emulator workspaces`.",
+        },
+      },
+    });
+    assert.equal((await world.ask("POST", "installations/chat_b", { body: {} })).status, 400);
+  });
+
+  it("shows a page that asks for the team, or for the account, and asks again for one that is none", async (t) => {
+    const world = await emulator(t);
+    const { authorization_url } = await begin(world, "chat_a");
+    const page = String((await world.router("GET", authorization_url.slice(world.routerUrl.length))).body);
+    assert.match(page, /<h1>Connect chat_a<\/h1>/);
+    const body = String(new URLSearchParams({ ...hiddenIn(page), team_id: " ", name: "N" }));
+    const again = await world.router("POST", "/_emulator/provider", { body, headers: form });
+    assert.deepEqual([again.status, /A team ID has no blanks, and is not empty/.test(String(again.body))], [200, true]);
+  });
+});
