@@ -8,7 +8,6 @@ import { FileRefused, StateReplaced, StoreFailed } from "../store/port.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import { BodyAborted } from "./collect.ts";
-import { withCors } from "./cors.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import type { Fault } from "./faults.ts";
 import type { Link } from "./outgoing/links.ts";
@@ -16,6 +15,7 @@ import type { Received } from "./received.ts";
 import { stateReplaced } from "./refusals.ts";
 import { requestCause } from "./request-log/request-cause.ts";
 import type { Finding, RequestLog } from "./request-log/request-log.ts";
+import { withCors } from "./sending/cors.ts";
 import type { Departures } from "./sending/departure.ts";
 import { send } from "./sending/send.ts";
 

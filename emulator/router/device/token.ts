@@ -83,9 +83,9 @@ const refusals = lookupTable<Refused>({
 
 function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterReply): Answer {
   if (reply.kind === "answered" && reply.status === 200) {
-    const { tokens, misfits } = tokensIn(reply.body ?? {});
-    const names = misfits.join(", ");
-    if (misfits.length > 0) finding("token-response", `members of ${cluster} that do not fit RFC 6749, 5.1: ${names}`);
+    const { tokens, dropped } = tokensIn(reply.body ?? {});
+    const names = dropped.join(", ");
+    if (dropped.length > 0) finding("token-response", `members of ${cluster} that do not fit RFC 6749, 5.1: ${names}`);
     return tokens ? { tokens } : { refused: "token-cluster-down" };
   }
   if (reply.kind === "answered" && reply.status >= 400 && reply.status < 500) {
@@ -103,7 +103,7 @@ function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterRepl
  */
 function tokensIn(body: Readonly<Record<string, unknown>>) {
   const issues = TokenResponse.safeParse({ scope: "", ...body }).error?.issues ?? [];
-  const misfits = [...new Set(issues.map(({ path }) => String(path[0])))];
-  const rest = Object.entries(body).filter(([name]) => !misfits.includes(name));
-  return { tokens: TokenResponse.safeParse({ scope: "", ...Object.fromEntries(rest) }).data, misfits };
+  const dropped = [...new Set(issues.map(({ path }) => String(path[0])))];
+  const rest = Object.entries(body).filter(([name]) => !dropped.includes(name));
+  return { tokens: TokenResponse.safeParse({ scope: "", ...Object.fromEntries(rest) }).data, dropped };
 }

@@ -1,5 +1,5 @@
 import { exchangeToken, showDiscovery, showJwks, showUserinfo } from "../../../src/api/router/oidc.ts";
-import type { AllowsOrigin } from "../../http/cors.ts";
+import type { AllowsOrigin } from "../../http/sending/cors.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
 import type { RouterWorld } from "../world.ts";
 import { isServerMetadata } from "./discovery.ts";

@@ -33,7 +33,7 @@ export const submitProviderPage = operation({
   service: emulator,
   summary: "Send the form of the stand-in provider: say who the person is",
   description:
-    "Redirects to the callback of the flow with a code that stands for the person or the team; without one it asks again. Who denies an installation is sent there with an error.",
+    "Redirects to the callback of the flow with a code that stands for the person or the team; without one it asks again. A denied installation redirects with an error.",
   method: "POST",
   path: "/_emulator/provider",
   auth: "none",

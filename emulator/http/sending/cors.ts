@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "../answer.ts";
 
 /** Whether pages of an origin may read the responses of a path; undefined: the path is not for pages of other origins. */
 export type AllowsOrigin = (path: string, origin: string) => Promise<boolean> | undefined;
