@@ -50,7 +50,7 @@ export async function authorize(request: ReceivedRequest, world: ClusterWorld, f
   if (!client) return problemPage(400, `No client has the id ${JSON.stringify(client_id)}.`);
   const redirectTo = allowedRedirect(client, redirect_uri);
   // A redirect to a place that the client did not name would hand errors to strangers.
-  if (!redirectTo) return problemPage(400, "redirect_uri is missing, or not one that this client may use.");
+  if (!redirectTo) return problemPage(400, redirectRefused);
 
   const { id_token_hint } = parameters;
   const expectedSub = id_token_hint === undefined ? undefined : await subjectOfIdToken(world, id_token_hint);
@@ -66,6 +66,9 @@ export async function authorize(request: ReceivedRequest, world: ClusterWorld, f
   if (ignored.length > 0) finding("scope-ignored", ignored.join(" "));
   return signIn(request, world, authorization, client.client_name);
 }
+
+const redirectRefused =
+  "redirect_uri is missing, or not one that this client may use: a registered one, or else any https or loopback URI, without a fragment and without code, state, iss or error in its query.";
 
 const invalid = (why: string) => ({ error: "invalid_request", error_description: why });
 

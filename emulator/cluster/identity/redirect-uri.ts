@@ -8,12 +8,16 @@ const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
  */
 export function allowedRedirect(client: OAuthClient, given: string | undefined): string | undefined {
   const url = given === undefined || !absoluteUri.test(given) ? undefined : parsed(given);
-  if (!url || given === undefined || !isSafe(url)) return undefined;
+  if (!url || given === undefined || !isSafe(url) || answered.some((name) => url.searchParams.has(name)))
+    return undefined;
   const { redirect_uris } = client;
   const matches =
     redirect_uris.length === 0 || redirect_uris.some((known) => known === given || sameButPort(known, url));
   return matches ? given : undefined;
 }
+
+/** What is appended to a redirect URI, and must not be there twice (RFC 6749, 3.1). */
+const answered = ["code", "state", "iss", "error", "error_description"];
 
 /** The characters of a URI without a fragment (RFC 3986, 2 and 4.3). A backslash would be a slash to browsers alone. */
 const absoluteUri = /^[\w\-.~:/?[\]@!$&'()*+,;=%]+$/;

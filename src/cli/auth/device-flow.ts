@@ -77,7 +77,7 @@ export async function pollForTokens(
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
     // An answer after the expiry can only be that it has expired.
-    if (wall.now() + waitMs >= deadline) throw expired();
+    if (!(wall.now() + waitMs < deadline)) throw expired();
     await wall.sleep(waitMs, signal);
     signal.throwIfAborted();
     const answer = await poll().catch((error: unknown) => {
@@ -97,7 +97,8 @@ export async function pollForTokens(
     faults = 0;
     const final = answer as OAuthAnswer;
     if (final.error === "slow_down") {
-      intervalSeconds += slowDownSeconds;
+      // Some servers name the interval that they want from now on.
+      intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, secondsOf(final.fields.interval) ?? 0);
       watcher.onSlowDown?.(intervalSeconds);
     } else if (final.error !== "authorization_pending") {
       return finished(final);

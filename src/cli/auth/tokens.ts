@@ -36,8 +36,9 @@ export function tokensOf(
   };
 }
 
+/** A time that cannot be read has passed: then the token is refreshed, and not used for ever. */
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
-  expires_at !== undefined && Date.parse(expires_at) - marginMs <= now;
+  expires_at !== undefined && !(Date.parse(expires_at) - marginMs > now);
 
 const signInAgain = (address: string, why: string): CommandFailed =>
   new CommandFailed("forbidden", "signed_out", `${why} (${address}).`, { next: ["auth", "device-login"] });

@@ -49,6 +49,12 @@ describe("polling for the tokens of a device", () => {
     assert.deepEqual([exit, slept], [0, [5, 5, 10, 10, 15, 15, 15]]);
   });
 
+  it("gets as slow as a slow_down says, where that is more than 5 s", async (t) => {
+    const slow = (interval: unknown): Answer => ({ status: 400, body: { error: "slow_down", interval } });
+    const { exit, slept } = await signIn(t, [slow(20), slow(5), slow("soon"), signedIn]);
+    assert.deepEqual([exit, slept], [0, [5, 20, 25, 30]]);
+  });
+
   it("takes 5 s where the server names no interval", async (t) => {
     const { slept } = await signIn(t, [error("authorization_pending"), signedIn], { interval: undefined });
     assert.deepEqual(slept, [5, 5]);

@@ -61,22 +61,27 @@ describe("a token that is about to end", () => {
     assert.equal(out.includes(after.access_token), false);
   });
 
-  it("is refreshed, and the new refresh token stored, when expires_in is out of range", async (t) => {
-    const server = await receiver(t);
-    server.answer((_, response) =>
-      response.end('{"access_token":"new","token_type":"Bearer","expires_in":1e300,"refresh_token":"next"}'),
-    );
-    const cwd = await testFolder(t);
-    const folder = inFolderOf(cwd);
-    await folder.keep(server.url, { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
-    const { exit, out } = await runCli(["auth", "token", "--base-url", server.url], {
-      wall: movedWall(),
-      env: { SVC_CONFIG_DIR: cwd },
+  for (const [what, expires_at] of [
+    ["has passed", "2031-01-01T00:00:00Z"],
+    ["cannot be read", "tomorrow"],
+  ] as const) {
+    it(`is refreshed when its end ${what}, and the new tokens are stored though expires_in is out of range`, async (t) => {
+      const server = await receiver(t);
+      server.answer((_, response) =>
+        response.end('{"access_token":"new","token_type":"Bearer","expires_in":1e300,"refresh_token":"next"}'),
+      );
+      const cwd = await testFolder(t);
+      const folder = inFolderOf(cwd);
+      await folder.keep(server.url, { refresh_token: "old", expires_at });
+      const { exit, out } = await runCli(["auth", "token", "--base-url", server.url], {
+        wall: movedWall(),
+        env: { SVC_CONFIG_DIR: cwd },
+      });
+      assert.deepEqual([exit, out], [0, "new\n"]);
+      const stored = (await folder.accounts())[server.url]!;
+      assert.deepEqual([stored.refresh_token, stored.expires_at], ["next", "2130-12-09T03:04:05Z"]);
     });
-    assert.deepEqual([exit, out], [0, "new\n"]);
-    const { refresh_token, expires_at } = (await folder.accounts())[server.url]!;
-    assert.deepEqual([refresh_token, expires_at], ["next", "2130-12-09T03:04:05Z"]);
-  });
+  }
 
   it("whose refresh is refused exits 4, and is not tried a second time", async (t) => {
     const server = await receiver(t);

@@ -100,6 +100,8 @@ describe("an authorization request", () => {
     ["demo-cli", "http://localhost:3000/#x", false],
     ["demo-cli", "javascript:alert(1)", false],
     ["demo-cli", "/relative", false],
+    ["demo-cli", "http://localhost:3000/?a=1&state=mine", false],
+    ["demo-cli", "http://localhost:3000/?co%64e=x", false],
     ["demo-cli", "http://localhost:3000/a b", false],
     ["demo-cli", "http://localhost:3000/\r\nset-cookie:%20a=b", false],
     ["demo-cli", "http://localhost:3000/ü", false],
