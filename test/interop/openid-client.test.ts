@@ -67,6 +67,36 @@ describe("openid-client, unmodified", () => {
     await assert.rejects(openid.authorizationCodeGrant(config, back), { error: "login_required" });
   });
 
+  it("signs the user of an id_token_hint in silently, and learns that another one is signed in", async (t) => {
+    const { routerUrl } = await world(t);
+    const config = await discover(routerUrl);
+    const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+    const authorize = async (parameters: Record<string, string>, cookie = "") => {
+      const url = openid.buildAuthorizationUrl(config, {
+        redirect_uri: callback,
+        scope: "openid",
+        code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+        code_challenge_method: "S256",
+        ...parameters,
+      });
+      const { headers } = await fetch(url, { redirect: "manual", headers: { cookie } });
+      const back = new URL(headers.get("location")!);
+      return { back, cookie: headers.get("set-cookie")?.split(";")[0] };
+    };
+    const eli = await authorize({ svc_user: "eli@fabrikam.example" });
+    const tokens = await openid.authorizationCodeGrant(config, eli.back, { pkceCodeVerifier, idTokenExpected: true });
+    const silent = { prompt: "none", id_token_hint: tokens.id_token! };
+
+    const same = await authorize(silent, eli.cookie);
+    const again = await openid.authorizationCodeGrant(config, same.back, { pkceCodeVerifier, idTokenExpected: true });
+    assert.equal(again.claims()?.sub, "31");
+    const ada = await authorize({ svc_user: "ada@northwind.example" });
+    const other = await authorize(silent, ada.cookie);
+    await assert.rejects(openid.authorizationCodeGrant(config, other.back, { pkceCodeVerifier }), {
+      error: "login_required",
+    });
+  });
+
   it("goes through the device flow by discovery alone", async (t) => {
     const { routerUrl, ask } = await world(t);
     const config = await discover(routerUrl);

@@ -68,7 +68,7 @@ export const forwardedTo =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
       (await invitationAnswer(request, world)) ??
-      (await installationAnswer(request, world)) ??
+      (await installationAnswer(request, world, finding)) ??
       (await identityAnswer(request, path, world, finding));
     if (!answer && ownPaths.test(path)) return notBuilt(path);
     const given = answer ?? (ofApps.test(path) ? json(200, {}) : echo(request, world, finding));

@@ -1,5 +1,5 @@
 import type { InstallableApp } from "../../../src/api/emulator/installations.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { targetOf } from "../../http/routing/path.ts";
 import { keepNewest } from "../../store/newest.ts";
@@ -48,23 +48,28 @@ const providerRedirect = /^\/router\/v1\/oauth2\.0\/external\/([^/]+)\/redirect$
 export async function installationAnswer(
   request: ReceivedRequest,
   { store, cluster, clock }: Pick<ClusterWorld, "store" | "cluster" | "clock">,
+  finding: Finding,
 ): Promise<Passthrough | undefined> {
   const { path } = targetOf(request.target);
   const app = chatARedirect.test(path) ? "chat_a" : providerRedirect.exec(path)?.[1];
   if (app === undefined || request.method !== "GET") return undefined;
   const { state = "", code = "", error } = parametersOf(request);
+  const refuse = (status: number, detail: string) => {
+    finding("installation-refused", detail);
+    return json(status, { detail });
+  };
   return store.transaction("installations.redirect", async (tx) => {
     const [begun] = await tx.list(installations, { by: "state", equals: state, limit: 1 });
     if (begun?.cluster_id !== cluster.id || begun.app !== app || begun.status !== "PENDING") {
-      return json(404, { detail: "Unknown or used state" });
+      return refuse(404, "Unknown or used state");
     }
     const ended_at = clock.now();
     if (error !== undefined) {
       tx.put(installations, { ...begun, status: "REFUSED", ended_at });
-      return json(400, { detail: `The installation was refused: ${error}` });
+      return refuse(400, `The installation was refused: ${error}`);
     }
     const account = await redeemProviderCode(tx, app, code);
-    if (!account) return json(400, { detail: "The provider does not know this code" });
+    if (!account) return refuse(400, "The provider does not know this code");
     tx.put(installations, { ...begun, status: "INSTALLED", account, ended_at });
     // The router need not find the owner of a provider's account: nothing comes from there.
     if (app === "chat_a") report(tx, "report-installation", begun.id, ended_at);

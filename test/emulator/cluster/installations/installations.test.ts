@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
 import { hiddenIn } from "../../../support/identity/forms.ts";
+import { findings } from "../../../support/identity/sign-in.ts";
 import { assertRefused, quiet } from "../../../support/refused.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
@@ -102,6 +103,9 @@ describe("an installation of chat_a", () => {
       status: 400,
       body: { detail: "The installation was refused: access_denied" },
     });
+    const refused = (detail: string) => [{ code: "installation-refused", detail }];
+    assert.deepEqual(await findings(world, "eu-1"), refused("Unknown or used state"));
+    assert.deepEqual(await findings(world, "us-1"), refused("The installation was refused: access_denied"));
     assert.deepEqual(plain(await world.router("GET", back)), unknown);
     await quiet(world);
     assert.deepEqual(await owners(world, "T-NEW"), []);
