@@ -13,5 +13,5 @@ export const allowsBrowserApp =
   ({ store, settings }: Pick<RouterWorld, "store" | "settings">): AllowsOrigin =>
   (path, origin) =>
     paths.has(path) || isServerMetadata(path, settings.publicUrl)
-      ? store.read(async (view) => (await view.count(oauthClients, { by: "origin", equals: origin, limit: 1 })) > 0)
+      ? store.read(async (view) => (await view.count(oauthClients, { by: "origin", equals: origin })) > 0)
       : undefined;
