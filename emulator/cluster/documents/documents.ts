@@ -1,5 +1,5 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { decodeBase64 } from "../../../src/base/base64.ts";
+import { decodeFileBase64 } from "../../../src/base/base64.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { attachmentHeader } from "../../http/attachment.ts";
 import { reply } from "../../http/reply.ts";
@@ -102,7 +102,7 @@ export const documentHandlers = {
   },
 
   "documents.add-supporting": async ({ params, body }, { store, blobs, clock, caller, fail }) => {
-    const file = decodeBase64(body.file_base64);
+    const file = decodeFileBase64(body.file_base64);
     if (!file) return fail("invalid-fields", { file_base64: ["Input should be valid base64"] });
     await store.read((view) => requireContract(view, caller, params.composite_id, fail));
     const blob = await keepFile(blobs, file);

@@ -119,7 +119,7 @@ describe("paper is refused", () => {
     [
       "when it is no PDF",
       { file_base64: "JVBERi0xLjQK" },
-      fields({ file_base64: ["Input should be a valid PDF: it is too short"] }),
+      fields({ file_base64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] }),
     ],
     [
       "with another workspace's contract type",
