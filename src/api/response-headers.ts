@@ -1,0 +1,20 @@
+import * as z from "zod";
+import { isHeaderName, isHeaderValue } from "../base/header-field.ts";
+import { dictionary } from "./dictionary.ts";
+
+/** What says how a response is framed: the server writes it, of the body that it sends (RFC 9112, 6). */
+const framing = ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
+
+/** Headers of a scripted response. */
+export const responseHeaders = dictionary(z.string()).superRefine((given, context) => {
+  for (const [name, value] of Object.entries(given)) {
+    const message = problemOf(name, value);
+    if (message !== undefined) context.addIssue({ code: "custom", message, path: [name] });
+  }
+});
+
+function problemOf(name: string, value: string): string | undefined {
+  if (!isHeaderName(name)) return "a header name has letters, digits and !#$%&'*+-.^_`|~ only";
+  if (framing.includes(name.toLowerCase())) return "the emulator writes this header itself";
+  return isHeaderValue(value) ? undefined : "a header value has no control characters and none beyond ISO-8859-1";
+}
