@@ -84,7 +84,7 @@ describe("seeds", () => {
         '"user"',
         "workspaces[0].id",
         "workspaces[0].name",
-        "apps.answers[0].headers.x-a",
+        'apps.answers[0].headers["x-a"]',
       ]) {
         assert.ok(error.message.includes(words), error.message);
       }
