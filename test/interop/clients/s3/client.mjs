@@ -44,4 +44,4 @@ const outcomes = {
   "a stream with CRC-32C": await stored({ ...stream(), ChecksumAlgorithm: "CRC32C" }),
   "another CRC-32": await stored({ ChecksumCRC32: nothing(4) }),
 };
-console.log(JSON.stringify(outcomes));
+process.stdout.write(JSON.stringify(outcomes));
