@@ -9,8 +9,8 @@ export const TrialSignupDomainModel = z.strictObject({
   id: z.int(),
   token: z.string(),
   email: z.string(),
-  oauth_provider: OAuthProviderType.nullable(),
-  account_details: dictionary(z.unknown()).nullable(),
+  oauth_provider: OAuthProviderType.nullish(),
+  account_details: dictionary(z.unknown()).nullish(),
 });
 
 export const TrialSignupRequest = z.object({
@@ -64,7 +64,7 @@ export const completeTrialSignup = operation({
     200: passthrough(
       z.strictObject({
         cluster_id: z.string(),
-        workspace_id: z.int().nullable().describe("Null where a back end of your own does not tell it"),
+        workspace_id: z.int().nullish().describe("Null where a back end of your own does not tell it"),
         cluster_url: z.string(),
       }),
     ),
