@@ -9,7 +9,7 @@ import { transition } from "../contracts/lifecycle/transition.ts";
 import { performer } from "../contracts/performer.ts";
 import { type Contract, requireContract, requireContractNumber } from "../contracts/rows.ts";
 import { signedObjectUrl, storedObjects } from "../storage/objects.ts";
-import { problemsOf, withDefaults } from "../templates/answers.ts";
+import { noteUnknownAnswers, problemsOf, withDefaults } from "../templates/answers.ts";
 import { ownTemplate } from "../workspace/own-rows.ts";
 import { noSuchRow } from "../workspace/people.ts";
 import type { ClusterHandlers, ClusterWorld, Member } from "../world.ts";
@@ -33,11 +33,12 @@ export const documentHandlers = {
     return attachment(document, call.blobs);
   },
 
-  "documents.preview": async ({ body }, { store, blobs, clock, caller, fail }) => {
+  "documents.preview": async ({ body }, { store, blobs, clock, caller, fail, finding }) => {
     const template = await store.read((view) => ownTemplate(view, caller.workspace, body.contract_template_id));
     if (!template) {
       return fail("invalid-fields", { contract_template_id: [noSuchRow(body.contract_template_id)] });
     }
+    noteUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
     const answers = withDefaults(template.attributes, body.contract_data);
     const problems = problemsOf(template.attributes, answers, { partial: true });
     if (problems) return fail("invalid-fields", { contract_data: problems });

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { dictionary } from "../dictionary.ts";
+import { expectedEmail } from "../expectation.ts";
 import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { OAuthProviderType } from "./external-oauth.ts";
@@ -14,11 +15,11 @@ export const TrialSignupDomainModel = z.strictObject({
 });
 
 export const TrialSignupRequest = z.object({
-  email: z.string().describe("Address of the person who signs up"),
+  email: expectedEmail.describe("Address of the person who signs up"),
   captcha: z.string().describe('Answer to the captcha; the word "fail" always fails'),
 });
 
-export const InvitedUser = z.object({ email: z.string(), first_name: z.string() });
+export const InvitedUser = z.object({ email: expectedEmail, first_name: z.string() });
 
 export const TrialOrgSignUpRequest = z.object({
   token: z.string().describe("Token of the pending signup"),

@@ -204,6 +204,12 @@ describe("paper is refused", () => {
       () => on.api("POST", sign, { body: neither }),
       fields({ creator_signatories: ["Field required"], intake_form_data: { purpose: ["Field required"] } }),
     );
+    const contact = await paper({ ...ready, counterparty_poc_details: undefined });
+    await assertRefused(
+      on,
+      () => on.api("POST", sign, { body: contact }),
+      fields({ counterparty_poc_details: ["Field required"] }),
+    );
     const nobody = await paper({ ...ready, creator_signatories: [] });
     await assertRefused(
       on,
