@@ -7,6 +7,8 @@ import { CausedStore } from "../../store/caused-store.ts";
 import { appsOf } from "../../world/apps.ts";
 import { newWorkspacePath } from "../../world/new-workspace.ts";
 import { json } from "../answer.ts";
+import { takeBillingEvent } from "../apps/billing.ts";
+import { chatAnswer } from "../apps/chat.ts";
 import { crmAAnswers } from "../crm/crm-a.ts";
 import { crmBAnswers } from "../crm/crm-b.ts";
 import { takeMailerEvent } from "../emails/mailer-events.ts";
@@ -23,9 +25,8 @@ import type { Inbox } from "./inbox.ts";
  */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
-/** Events of the connected apps, and the redirects at the end of connecting one: taken, and no more (DECISIONS.md, R38). */
-const ofApps =
-  /^\/router\/v1\/(?:integrations\/(?:destinations\/[^/]+\/)?chat_[ab]\/|billing\/webhook$|oauth2\.0\/external\/[^/]+\/redirect$)/;
+/** The redirects at the end of connecting an app: taken, and no more (DECISIONS.md, R38). */
+const ofApps = /^\/router\/v1\/(?:integrations\/destinations\/[^/]+\/chat_a\/|oauth2\.0\/external\/[^/]+\/redirect$)/;
 
 type Answer = (request: ReceivedRequest, world: ClusterWorld, finding: Finding) => Promise<Passthrough>;
 
@@ -37,6 +38,7 @@ const known = lookupTable<Answer>({
     return json(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
   },
   "POST /api/v1/emails/mailer/webhook": takeMailerEvent,
+  "POST /router/v1/billing/webhook": takeBillingEvent,
   "POST /api/v1/svc_auth/login_v2/": howToLogIn,
   [`POST ${newWorkspacePath}`]: createTrialWorkspace,
   ...crmAAnswers,
@@ -67,6 +69,7 @@ export const forwardedTo =
     const answer =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
+      (await chatAnswer(request, path, world, finding)) ??
       (await invitationAnswer(request, world)) ??
       (await identityAnswer(request, path, world, finding));
     if (!answer && ownPaths.test(path)) return notBuilt(path);

@@ -18,9 +18,14 @@ const destinationFailures = ["unknown-destination", ...failures] as const;
 const destination = z.object({ destination: z.string().describe("Named set of clusters") });
 
 const payload = (value: unknown): string => `payload=${encodeURIComponent(JSON.stringify(value))}`;
-const interaction = payload({ type: "block_actions", team: { id: "T-NORTHWIND" } });
-const event = { type: "event_callback", team_id: "T-NORTHWIND", event: { type: "app_mention" } };
-const suggestion = payload({ type: "block_suggestion", team: { id: "T-NORTHWIND" } });
+const button = { action_id: "approve", text: { type: "plain_text", text: "Looks good" }, value: "T-1" };
+const interaction = payload({ type: "block_actions", team: { id: "T-NORTHWIND" }, actions: [button] });
+const event = {
+  type: "event_callback",
+  team_id: "T-NORTHWIND",
+  event: { type: "app_mention", text: "What about T-1?" },
+};
+const suggestion = payload({ type: "block_suggestion", team: { id: "T-NORTHWIND" }, value: "nda" });
 
 export const receiveInteraction = operation({
   ...webhook,

@@ -18,7 +18,12 @@ export const receiveActivity = operation({
   examples: [
     {
       title: "A message arrives",
-      body: { type: "message", channelId: "msteams", channelData: { tenant: { id: "tenant-northwind" } } },
+      body: {
+        type: "message",
+        channelId: "msteams",
+        channelData: { tenant: { id: "tenant-northwind" } },
+        text: "What about T-1?",
+      },
     },
   ],
 });
