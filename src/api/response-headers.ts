@@ -1,6 +1,11 @@
 import * as z from "zod";
-import { isHeaderName, isHeaderValue } from "../base/header-field.ts";
 import { dictionary } from "./dictionary.ts";
+
+/** Whether HTTP can carry it as the name of a field (RFC 9110, 5.1). */
+export const isHeaderName = (name: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(name);
+
+/** Whether HTTP can carry it as the value of a field (RFC 9110, 5.5). */
+export const isHeaderValue = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 
 /** What says how a response is framed: the server writes it, of the body that it sends (RFC 9112, 6). */
 const framing = ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];

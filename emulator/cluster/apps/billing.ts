@@ -1,3 +1,4 @@
+import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { jsonObject, textAt } from "../../http/bodies/fields.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
@@ -7,7 +8,7 @@ import { json } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
 
 /** Whether a workspace is suspended after an event, by its type; an event that holds the subscription says it itself. */
-const suspendedBy: Readonly<Record<string, boolean>> = {
+const suspendedBy = lookupTable<boolean>({
   subscription_paused: true,
   subscription_cancelled: true,
   subscription_created: false,
@@ -15,7 +16,7 @@ const suspendedBy: Readonly<Record<string, boolean>> = {
   subscription_resumed: false,
   subscription_reactivated: false,
   subscription_renewed: false,
-};
+});
 
 /** Takes an event of the billing provider: the plan of the workspace that it names, and its suspension (DECISIONS.md, R32). */
 export async function takeBillingEvent(
@@ -52,6 +53,5 @@ const planOf = (event: unknown): string | undefined =>
 function isSuspendedBy(event: unknown): boolean | undefined {
   const status = textAt(event, "content", "subscription", "status");
   if (status !== undefined) return status === "paused" || status === "cancelled";
-  const type = textAt(event, "event_type") ?? "";
-  return Object.hasOwn(suspendedBy, type) ? suspendedBy[type] : undefined;
+  return suspendedBy[textAt(event, "event_type") ?? ""];
 }

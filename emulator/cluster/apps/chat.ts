@@ -150,9 +150,15 @@ async function comment(
     );
     return undefined;
   }
-  await addComment(tx, world, contract, text, { by: { name: author }, id: workspace.acting_user_id });
+  await addComment(tx, world, contract, text.slice(0, maxComment), {
+    by: { name: author },
+    id: workspace.acting_user_id,
+  });
   return named;
 }
+
+/** As long as a message of chat_a; nobody signs in to send one. */
+const maxComment = 40_000;
 
 const isOfWorkspace = ({ workspace_id, deleted_at }: Contract, { id }: Workspace): boolean =>
   workspace_id === id && deleted_at === null;

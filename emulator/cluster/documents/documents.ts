@@ -2,6 +2,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import { decodeFileBase64 } from "../../../src/base/base64.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { attachmentHeader } from "../../http/attachment.ts";
+import type { Finding } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import { changed } from "../contracts/creation/new-contract.ts";
@@ -42,7 +43,7 @@ export const documentHandlers = {
     const answers = withDefaults(template.attributes, body.contract_data);
     const problems = problemsOf(template.attributes, answers, { partial: true });
     if (problems) return fail("invalid-fields", { contract_data: problems });
-    return attachment(await madePdf(previewOf(template, answers, clock.now())), blobs);
+    return attachment(await madePdf(previewOf(template, answers, clock.now()), finding), blobs);
   },
 
   "documents.download-docx": async ({ params, body }, { store, blobs, caller, fail }) => {
@@ -126,13 +127,17 @@ async function attachment(document: Document, blobs: Blobs) {
 }
 
 type Format = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
-type DocumentCall = ClusterWorld & { readonly caller: Member; readonly fail: Fail<"not-found" | "no-document"> };
+type DocumentCall = ClusterWorld & {
+  readonly caller: Member;
+  readonly fail: Fail<"not-found" | "no-document">;
+  readonly finding: Finding;
+};
 
 /** The document of a contract in a format. Made outside any transaction, since writing a PDF takes its time. */
 async function documentOf(
   composite: string,
   format: Format,
-  { store, caller, fail }: DocumentCall,
+  { store, caller, fail, finding }: DocumentCall,
 ): Promise<{ readonly row: Contract; readonly document: Document }> {
   const { row, sheet } = await store.read(async (view) => {
     const row = await requireContract(view, caller, composite, fail);
@@ -141,6 +146,6 @@ async function documentOf(
   const docx = format === "PDF" ? undefined : newestVersion(row, docxType);
   if (docx) return { row, document: docx };
   if (format === "DOCX") return fail("no-document", { format });
-  const document = newestVersion(row, pdfType) ?? (sheet && (await madePdf(sheet)));
+  const document = newestVersion(row, pdfType) ?? (sheet && (await madePdf(sheet, finding)));
   return document ? { row, document } : fail("no-document", { format: "PDF" });
 }

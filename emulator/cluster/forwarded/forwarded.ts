@@ -63,7 +63,7 @@ export const forwardedTo =
   async (request: ReceivedRequest, finding: Finding): Promise<Passthrough | undefined> => {
     const world = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
     // A person's browser, not something forwarded: it leaves no row in the inbox.
-    const page = await recipientPage(request, world);
+    const page = await recipientPage(request, world, finding);
     if (page) return page;
     const { path } = targetOf(request.target);
     const answer =

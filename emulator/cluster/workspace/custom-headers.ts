@@ -1,4 +1,4 @@
-import { isHeaderName, isHeaderValue } from "../../../src/base/header-field.ts";
+import { isHeaderName, isHeaderValue } from "../../../src/api/response-headers.ts";
 
 /** Prefixes of infrastructure that a subscription may not imitate (DECISIONS.md, F20). */
 const refusedPrefixes = [

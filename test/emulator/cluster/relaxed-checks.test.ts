@@ -132,4 +132,15 @@ describe("the request log notes what the real service may refuse", () => {
     await router("GET", `/router/v1/cluster_emails/email/${emailHash(jo.email)}`, { headers });
     assert.deepEqual(await findings({ ask }), []);
   });
+
+  it("characters that the font of a document lacks", async (t) => {
+    const { api, noted } = await stage(t);
+    const body = request({ contract_name: "Łódź – „Dom“ 5 € Договор 契約" });
+    const { id } = (await api("POST", contracts, { body })).body as { id: string };
+    const missing = ["missing-glyph: The font of the document has no glyph for 契 約, so it shows a question mark"];
+    assert.deepEqual(await noted(api("POST", `${contracts}${id}/download`)), missing);
+    assert.deepEqual(await noted(api("POST", `${contracts}${id}/download_link`)), missing);
+    const content = await api("GET", `${contracts}${id}/content`);
+    assert.match((content.body as { content: string }).content, /^Łódź – „Dom“ 5 € Договор \?\?\n/);
+  });
 });

@@ -1,4 +1,4 @@
-import { isHeaderName, isHeaderValue } from "../../../base/header-field.ts";
+import { isHeaderName, isHeaderValue } from "../../../api/response-headers.ts";
 import { mayExpectTls } from "../../../base/tls-trouble.ts";
 import { defaults } from "../../../client/client.ts";
 import { NetworkError } from "../../../client/errors.ts";

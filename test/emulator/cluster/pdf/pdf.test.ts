@@ -118,12 +118,40 @@ describe("the PDF of a template contract", () => {
   };
 
   it("is valid, as long as it takes, and the same for the same contract", async () => {
-    const file = await renderPdf(sheet);
+    const { bytes: file, missing } = await renderPdf(sheet);
+    assert.deepEqual(missing, ["漢"]);
     assert.equal(await pdfProblem(file, pdfs), undefined);
     const read = await PDFDocument.load(file);
     assert.ok(read.getPageCount() > 1);
     assert.equal(read.getCreationDate()?.toISOString(), "2031-01-02T03:04:05.000Z");
-    assert.deepEqual(await renderPdf(sheet), file);
+    assert.deepEqual((await renderPdf(sheet)).bytes, file);
+  });
+
+  for (const [what, text] of [
+    ["Polish, German and punctuation", "Łódź – „Dom“ 5 €, 1 ₹, № 7, ½ × 3 ≤ 4"],
+    ["Romanian, Turkish and Vietnamese", "Țară și țuică, İstanbul, Nguyễn Thị Hồng"],
+    ["Greek", "Ἀθῆναι, Σύμβαση εμπιστευτικότητας"],
+    ["Cyrillic", "Договір, Ѓорѓи, Қазақстан, Ђорђе"],
+  ] as const) {
+    it(`shows ${what} as they are`, async () => {
+      const { bytes, missing } = await renderPdf({ ...sheet, title: text, rows: [["Purpose", text]] });
+      assert.deepEqual(missing, []);
+      const { lines } = (await pdfText(bytes, pdfs)) as { lines: readonly string[] };
+      assert.deepEqual([lines[0], lines.at(-1)], [text, text]);
+    });
+  }
+
+  it("composes what came decomposed, and shows a question mark for what its font lacks", async () => {
+    const rows = [["Purpose", "Cafe\u0301 e\u0323\u0302 漢字 🖋\t1"]] as const;
+    const { bytes, missing } = await renderPdf({ ...sheet, title: "NDA", rows });
+    assert.deepEqual(missing, ["漢", "字", "🖋"]);
+    const { lines } = (await pdfText(bytes, pdfs)) as { lines: readonly string[] };
+    assert.equal(lines.at(-1), "Café ệ ?? ? 1");
+  });
+
+  it("holds the glyphs that it shows alone", async () => {
+    const { bytes } = await renderPdf({ ...sheet, rows: [["Purpose", "Joint project"]] });
+    assert.ok(bytes.length < 30_000, `${bytes.length} bytes`);
   });
 
   for (const [what, huge] of [
@@ -145,7 +173,7 @@ describe("the PDF of a template contract", () => {
         if (!isDone) setImmediate(count);
       };
       setImmediate(count);
-      const file = await renderPdf(huge);
+      const { bytes: file } = await renderPdf(huge);
       isDone = true;
       assert.equal((await PDFDocument.load(file)).getPageCount(), 100);
       assert.ok(turns >= 99, `${turns} turns`);
