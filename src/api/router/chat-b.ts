@@ -13,6 +13,7 @@ export const receiveActivity = operation({
   request: { body: raw() },
   responses: { 200: passthrough() },
   failures: ["bad-chat-b-token", "not-an-activity", "no-chat-b-mapping", ...forwardingToOne],
+  emits: ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"],
   cli: { command: "chat-b messaging" },
   basis: "specified",
   examples: [
