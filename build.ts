@@ -4,6 +4,8 @@ import { createRequire } from "node:module";
 import { basename, join, relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin, transform } from "esbuild";
 import { bundleConsole } from "./console-bundle.ts";
+import { fontFiles } from "./emulator/cluster/pdf/fonts.ts";
+import { reducedFont } from "./emulator/cluster/pdf/true-type.ts";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
 import { registry, webhookPayloads } from "./src/api/registry.ts";
 import { commandsFile } from "./src/cli/built-commands.ts";
@@ -165,6 +167,16 @@ function writeParsers(folder: string): void {
   for (const name of parsers) writeFileSync(`${folder}/${name}.wasm`, require(`undici/lib/llhttp/${name}.js`));
 }
 
+/** The fonts of documents, with the characters that those can show. */
+function writeFonts(folder: string): void {
+  mkdirSync(folder);
+  for (const name of Object.values(fontFiles)) {
+    writeFileSync(join(folder, name), reducedFont(readFileSync(join(root, fontPackage, "ttf", name))));
+  }
+}
+
+const fontPackage = "node_modules/dejavu-fonts-ttf";
+
 /** Packages that few commands get to use, and whose expressions take a millisecond to make: loaded by the first call. */
 const latePackages: Plugin = {
   name: "late-packages",
@@ -299,12 +311,13 @@ export async function bundle(outdir: string): Promise<Metafile> {
   });
   const ofConsole = await bundleConsole(`${fresh}/console`);
   writeParsers(fresh);
+  writeFonts(`${fresh}/fonts`);
   await writeCommands(fresh);
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);
   writeFileSync(
     `${fresh}/THIRD-PARTY.txt`,
-    thirdPartyText(bundledPackages(root, [ofPrograms, ofEmulator, ofCommonJs, ofConsole, metafile])),
+    thirdPartyText(bundledPackages(root, [ofPrograms, ofEmulator, ofCommonJs, ofConsole, metafile], [fontPackage])),
   );
   rmSync(outdir, { recursive: true, force: true });
   renameSync(fresh, outdir);

@@ -12,21 +12,25 @@ export interface Bundled {
   readonly text: string;
 }
 
-/** The packages whose code a bundle holds. Fails where one of them has no licence text. */
-export function bundledPackages(root: string, metafiles: readonly Metafile[]): readonly Bundled[] {
+/** The packages whose code a bundle holds, and those at other folders. Fails where one of them has no licence text. */
+export function bundledPackages(
+  root: string,
+  metafiles: readonly Metafile[],
+  others: readonly string[] = [],
+): readonly Bundled[] {
   const used = metafiles.flatMap(({ outputs }) =>
     Object.values(outputs).flatMap(({ inputs }) =>
       Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
     ),
   );
   const folders = new Set(used.map(folderOf).filter((folder) => folder !== undefined));
-  return [...folders].sort().map((folder) => described(root, folder));
+  return [...folders, ...others].sort().map((folder) => described(root, folder));
 }
 
 /** What ships beside the bundle: name, version, licence and its whole text for each package. */
 export const thirdPartyText = (packages: readonly Bundled[]): string =>
   [
-    "The bundle holds code of these packages, under their licences.\n",
+    "The bundle holds code and fonts of these packages, under their licences.\n",
     ...packages.map(
       ({ name, version, licence, text }) => `${rule}\n${name} ${version} (${licence})\n\n${text.trim()}\n`,
     ),

@@ -10,6 +10,7 @@ import type { Authenticate } from "./handler.ts";
 import { type AnyHandler, type Part, worldOfCalls } from "./parts.ts";
 import { type Produce, producerFor } from "./produce.ts";
 import { catchAllPath } from "./routing/routes.ts";
+import { type RelaxedChecks, relaxedChecksOf } from "./validation/relaxed-checks.ts";
 import { takesAnything, type Validate, validatorFor } from "./validation/validate.ts";
 
 /** An operation of a listener, with all that its requests need. */
@@ -34,6 +35,7 @@ export interface Steps {
   readonly maxBodyBytes: number | undefined;
   readonly decode: Decode | undefined;
   readonly validate: Validate;
+  readonly relaxedChecks: RelaxedChecks;
   readonly produce: Produce;
   /** Codes of the failures that it may answer with. */
   readonly declared: ReadonlySet<FailureCode>;
@@ -42,6 +44,7 @@ export interface Steps {
 
 // Of a declaration once in a process: all its emulators serve the same.
 const validatorOf = madeOnce(validatorFor);
+const relaxedOf = madeOnce(relaxedChecksOf);
 const producerOf = madeOnce(producerFor);
 const usualSteps = madeOnce((operation: Operation) => stepsFor(operation, false));
 const strictSteps = madeOnce((operation: Operation) => stepsFor(operation, true));
@@ -73,6 +76,7 @@ function stepsFor(operation: Operation, strictBodies: boolean): Steps {
     validate: takesAnything(operation),
   };
   let validate: Validate | undefined;
+  let relaxedChecks: RelaxedChecks | undefined;
   let produce: Produce | undefined;
   return {
     dialect: dialectOf(operation),
@@ -84,6 +88,10 @@ function stepsFor(operation: Operation, strictBodies: boolean): Steps {
     get validate() {
       validate ??= validatorOf(operation);
       return validate;
+    },
+    get relaxedChecks() {
+      relaxedChecks ??= relaxedOf(operation);
+      return relaxedChecks;
     },
     get produce() {
       produce ??= producerOf(operation);

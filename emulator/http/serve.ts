@@ -60,6 +60,7 @@ export async function serve(
       } else {
         const problems = steps.validate({ params, search, headers: received.headers, decoded }, input);
         if (problems.length > 0) throw new Invalid(problems);
+        steps.relaxedChecks(params, decoded, finding);
       }
     }
     // The text need not live while the handler waits, perhaps for the disk.

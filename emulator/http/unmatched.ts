@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { uploadHeaders } from "../../src/api/storage/objects.ts";
 import type { Answer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
 import { BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
@@ -55,7 +56,7 @@ function preflight({ raw, atPath }: Unmatched): Answer | undefined {
     headers: [
       ...["access-control-allow-origin", "*"],
       ...["access-control-allow-methods", methodsOf(...atPath).join(", ")],
-      ...["access-control-allow-headers", "content-type"],
+      ...["access-control-allow-headers", uploadHeaders.join(", ")],
       ...["access-control-max-age", "600"],
     ],
     body: undefined,

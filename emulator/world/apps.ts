@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { dictionary } from "../../src/api/dictionary.ts";
+import { responseHeaders } from "../../src/api/response-headers.ts";
 import { rows, type View } from "../store/port.ts";
 
 /** What the seed says of the connected apps: secrets, allow-lists and stand-ins. One row. */
@@ -35,7 +35,7 @@ export const Apps = z.strictObject({
         method: z.string().default("GET"),
         path: z.string(),
         status: z.int().default(200),
-        headers: dictionary(z.string()).default({}),
+        headers: responseHeaders.default({}),
         body: z.unknown(),
       }),
     )

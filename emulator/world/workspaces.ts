@@ -39,6 +39,14 @@ export const Workspace = z.strictObject({
   jurisdictions: z.array(z.strictObject({ id: z.int(), name: z.string(), iso_code: z.string() })),
   creator_tokens: z.array(z.string()).default([]),
   counterparty_tokens: z.array(z.string()).default([]),
+  /** Teams of chat_a and tenants of chat_b that are its own: what comes from them is about its contracts. */
+  chat_a_teams: z.array(z.string()).default([]),
+  chat_b_tenants: z.array(z.string()).default([]),
+  /** As the billing provider said last (DECISIONS.md, R32); null: nothing yet. */
+  plan: z.string().nullable().default(null),
+  is_suspended: z.boolean().default(false),
+  /** When the newest event of the billing provider happened, in milliseconds. */
+  billed_at: z.number().nullable().default(null),
 });
 export type Workspace = z.infer<typeof Workspace>;
 
@@ -138,8 +146,11 @@ const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row
 
 export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
   name: "workspaces",
-  version: 2,
-  migrate: [(row) => ({ ...row, industry: null, use_case: null })],
+  version: 3,
+  migrate: [
+    (row) => ({ ...row, industry: null, use_case: null }),
+    (row) => ({ ...row, chat_a_teams: [], chat_b_tenants: [], plan: null, is_suspended: false, billed_at: null }),
+  ],
   schema: Workspace,
   key: id,
   indexes: {

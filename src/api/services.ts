@@ -51,6 +51,7 @@ export const contracts = {
     "no-credentials",
     "wrong-credentials",
     "permission-denied",
+    "workspace-suspended",
     "invalid-fields",
     "json-parse-error",
     "method-not-allowed",

@@ -10,6 +10,9 @@ export function decodeBase64(text: string): Buffer | undefined {
   return bytes.toString("base64") === text ? bytes : undefined;
 }
 
+/** The same for the contents of a file, whose lines `base64` of GNU wraps (RFC 2045, 6.8). */
+export const decodeFileBase64 = (text: string): Buffer | undefined => decodeBase64(text.replace(/[\r\n]+/g, ""));
+
 /** The same for the standard and the URL-safe alphabet, with padding or without: what lenient foreign verifiers accept. */
 export function decodeAnyBase64(text: string): Buffer | undefined {
   const standard = withoutTrailing(text.replaceAll("-", "+").replaceAll("_", "/"), "=");

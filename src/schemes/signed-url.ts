@@ -52,7 +52,7 @@ export function signUrl(grant: Grant & { readonly nowMs: number; readonly expire
 
 /**
  * Verifies a URL that `signUrl` made. `url` is the absolute URL as it was asked for, `contentType` the header as it
- * came. A URL is good up to and including the instant that it names. The signature is checked first, so only a URL that
+ * came. A URL is good until the instant that it names. The signature is checked first, so only a URL that
  * was ours is ever called expired.
  */
 export function verifySignedUrl(request: Grant & { readonly nowMs: number }): SignedUrlVerdict {
@@ -68,7 +68,7 @@ export function verifySignedUrl(request: Grant & { readonly nowMs: number }): Si
 
   const expiresSeconds = Number(value(signedUrlParameters.expires));
   const expiresAtMs = parseBasicTime(value(signedUrlParameters.date)) + expiresSeconds * 1_000;
-  return request.nowMs > expiresAtMs ? { ok: false, reason: "expired", expiresAtMs, expiresSeconds } : { ok: true };
+  return request.nowMs >= expiresAtMs ? { ok: false, reason: "expired", expiresAtMs, expiresSeconds } : { ok: true };
 }
 
 /** HMAC-SHA256 over method, host, path, the other parameters in the order of their names, and the media type. */

@@ -70,7 +70,8 @@ describe("svc chat-a", () => {
   it("signs with the secret of a file, whatever the message", async (t) => {
     const world = await stage(t);
     for (const [command, path] of Object.entries(commands)) {
-      assert.deepEqual(await world.json(`${command} --signing-secret-file chat-a.secret`), {}, command);
+      const expected = path.endsWith("/options") ? { options: [] } : {};
+      assert.deepEqual(await world.json(`${command} --signing-secret-file chat-a.secret`), expected, command);
       assert.equal(await newest(world), `POST ${path}`);
     }
   });

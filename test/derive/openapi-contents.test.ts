@@ -57,6 +57,21 @@ describe("what the OpenAPI documents hold", () => {
     );
   });
 
+  it("requires a body wherever the handler refuses a request without one", () => {
+    const required = (service: DocumentedService, path: string) =>
+      documentOf(service).paths[path].post.requestBody.required;
+    assert.equal(required("contracts", "/api/v2.1/public/contracts/{contract_id}/review_request/"), true);
+    assert.equal(required("contracts", "/api/v2.1/public/contracts/{composite_id}/send_to_counterparties"), false);
+    assert.equal(required("router", "/api/v1/oauth/token/"), true);
+  });
+
+  for (const service of ["router", "contracts"] as const) {
+    it(`requires no field of ${service} that may be null`, () => {
+      assert.deepEqual(requiredAndNullable(documentOf(service).paths, service), []);
+      assert.deepEqual(requiredAndNullable(documentOf(service).components.schemas, service), []);
+    });
+  }
+
   it("has the payload of each of the 39 activities, by its name", () => {
     const { webhooks } = documentOf("contracts");
     assert.deepEqual(Object.keys(webhooks), [...activities]);
@@ -118,3 +133,19 @@ describe("what the OpenAPI documents hold", () => {
     });
   }
 });
+
+/** Where a document requires a field that may be null. */
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+function requiredAndNullable(part: any, at: string): string[] {
+  if (typeof part !== "object" || part === null) return [];
+  const required: unknown[] = Array.isArray(part.required) ? part.required : [];
+  const fields = Object.entries<{ type?: unknown; anyOf?: readonly { type?: unknown }[] } | null>(
+    part.properties ?? {},
+  );
+  const isNullable = ({ type, anyOf = [] }: { type?: unknown; anyOf?: readonly { type?: unknown }[] }) =>
+    [type, ...anyOf.map((each) => each.type)].flat().includes("null");
+  const own = fields.flatMap(([name, field]) =>
+    required.includes(name) && field && isNullable(field) ? [`${at}.${name}`] : [],
+  );
+  return [...own, ...Object.entries(part).flatMap(([key, value]) => requiredAndNullable(value, `${at}.${key}`))];
+}

@@ -1,7 +1,7 @@
 import { mailerEventNames } from "../../src/api/mailer-events.ts";
 import { acme, paper, pdfBase64, request } from "../support/contracts.ts";
 import type { Answer, TestEmulator } from "../support/emulator.ts";
-import type { OperationCall } from "./operation-call.ts";
+import { type OperationCall, operationNamed } from "./operation-call.ts";
 
 interface Stage extends TestEmulator {
   readonly call: OperationCall;
@@ -58,6 +58,19 @@ const onParty =
   };
 const pointerTo = (value: string) => ({ key_pointers: [{ key_pointer_field_name: "expiry_date", value }] });
 const pointer = pointerTo("2032-01-01");
+
+const integrations = "/router/v1/integrations/";
+const mention = JSON.stringify({ team_id: "T-NORTHWIND", event: { type: "app_mention", text: "What about T-1?" } });
+const button = { team: { id: "T-NORTHWIND" }, user: { name: "jo" }, actions: [{ action_id: "ok", value: "T-1" }] };
+const interaction = `payload=${encodeURIComponent(JSON.stringify(button))}`;
+const message = operationNamed("chat-b.messaging").examples[0]?.body;
+const onChatA =
+  (path: string, body: string): Story =>
+  async (on) => {
+    await create(on);
+    const type = body.startsWith("payload") ? "application/x-www-form-urlencoded" : "application/json";
+    return () => on.router("POST", `${integrations}${path}`, { body, headers: { "content-type": type } });
+  };
 
 /** For each operation that causes activities: stories that together cause all of them. */
 export const stories: Readonly<Record<string, readonly Story[]>> = {
@@ -216,6 +229,18 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "emulator-contracts.request-approval": [onDraft("emulator-contracts.request-approval", id, {})],
   "emulator-contracts.delete": [onDraft("emulator-contracts.delete", id, {})],
   "emulator-contracts.entity": [onDraft("emulator-contracts.entity", id, { reference_id: "NW-US" })],
+  "chat-a.interaction": [onChatA("chat_a/webhook/interaction", interaction)],
+  "chat-a.event": [onChatA("chat_a/webhook/event/", mention)],
+  "chat-a.destination-interaction": [onChatA("destinations/eu/chat_a/webhook/interaction", interaction)],
+  "chat-a.destination-event": [onChatA("destinations/eu/chat_a/webhook/event/", mention)],
+  "chat-b.messaging": [
+    async (on) => {
+      await create(on);
+      const { token } = (await on.ask("POST", "chat-b/token", { body: {} })).body as { token: string };
+      const headers = { authorization: `Bearer ${token}` };
+      return () => on.router("POST", `${integrations}chat_b/webhook/messaging`, { body: message, headers });
+    },
+  ],
   "mailer.webhook": [101, 104].flatMap((template) =>
     mailerEventNames.map(
       (RecordType): Story =>

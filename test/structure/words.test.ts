@@ -13,6 +13,7 @@ const wireConstants: Readonly<Record<string, string>> = {
   "emulator/router/apps/chat-b-token.ts": "Tokens of the desktop emulator have these issuers.",
   "src/api/router/chat-b.ts": "The channel of an example is what real senders put there.",
   "test/cli/connected-apps.test.ts": "An activity names its channel as real senders do.",
+  "test/emulator/cluster/apps/chat.test.ts": "Channel as real senders have it.",
   "test/emulator/control/chat-b.test.ts": "Issuer and channel as real senders have them.",
   "test/emulator/router/apps/chat-b.test.ts": "Issuers and channels as real senders have them.",
   "test/support/identity/issuer.ts": "Stands in for the issuer of real senders.",

@@ -120,6 +120,11 @@ const workspace = {
   use_case: null,
   creator_tokens: [],
   counterparty_tokens: [],
+  chat_a_teams: [],
+  chat_b_tenants: [],
+  plan: null,
+  is_suspended: false,
+  billed_at: null,
 };
 
 /** A subscription of workspace 1 that nothing has happened to. */

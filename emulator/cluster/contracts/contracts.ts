@@ -13,11 +13,11 @@ import { requireContract, requireContractNumber } from "./rows.ts";
 import { requireInScope } from "./user-scope.ts";
 
 export const contractHandlers = {
-  "contracts.create": ({ body }, { store, clock, settings, cluster, caller, fail }) =>
+  "contracts.create": ({ body }, { store, clock, settings, cluster, caller, fail, finding }) =>
     store.transaction("contracts.create", async (tx) => {
       const world = { clock, settings };
       const by = performer(caller);
-      const { draft, news } = await draftFromTemplate(tx, caller, body, clock.now(), fail);
+      const { draft, news } = await draftFromTemplate(tx, caller, body, clock.now(), { fail, finding });
       await tellNews(tx, { clock, caller }, news);
       const created = await create(tx, world, draft, "create-from-template", { by });
       const options = body.send_to_counterparty_config;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { View } from "../../store/port.ts";
 import { emit } from "../../webhooks/emit.ts";
 import { templates } from "../../world/workspaces.ts";
-import { problemsOf } from "../templates/answers.ts";
+import { noteUnknownAnswers, problemsOf } from "../templates/answers.ts";
 import { activeUser, noSuchRow } from "../workspace/people.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { changed } from "./creation/new-contract.ts";
@@ -14,14 +14,16 @@ import { requireInScope } from "./user-scope.ts";
 
 /** What is kept beside a contract (DECISIONS.md, F22). */
 export const contractDetailHandlers = {
-  "contract-details.update-data": ({ params, body }, { store, clock, caller, fail }) =>
+  "contract-details.update-data": ({ params, body }, { store, clock, caller, fail, finding }) =>
     store.transaction("contract-details.update-data", async (tx) => {
       const row = await requireContract(tx, caller, params.composite_id, fail);
       if (row.status === "EXECUTED") return fail("contract-data-executed");
       const editable = row.status === "DRAFT" || row.status === "REDLINING";
       if (row.kind !== "TEMPLATE_CONTRACT" || !editable) return fail("contract-data-closed");
       const template = row.template_id === null ? undefined : await tx.get(templates, row.template_id);
-      const problems = problemsOf(template?.attributes ?? [], body.data, { partial: true });
+      const questions = template?.attributes ?? [];
+      noteUnknownAnswers(finding, "data.", questions, body.data);
+      const problems = problemsOf(questions, body.data, { partial: true });
       if (problems) return fail("invalid-fields", { data: problems });
 
       const contract_data = { ...row.contract_data, ...body.data };

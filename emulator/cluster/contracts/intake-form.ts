@@ -3,7 +3,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { emit } from "../../webhooks/emit.ts";
 import { type ContractType, contractTypes } from "../../world/workspaces.ts";
-import { problemsOf } from "../templates/answers.ts";
+import { noteUnknownAnswers, problemsOf } from "../templates/answers.ts";
 import { orgUser } from "../workspace/people.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { changed } from "./creation/new-contract.ts";
@@ -12,12 +12,14 @@ import { performer } from "./performer.ts";
 import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
 
 export const intakeFormHandlers = {
-  "intake-form.update": ({ params, body }, { store, clock, caller, fail }) =>
+  "intake-form.update": ({ params, body }, { store, clock, caller, fail, finding }) =>
     store.transaction("intake-form.update", async (tx) => {
       const row = await requireContract(tx, caller, params.composite_id, fail);
       const type = await tx.get(contractTypes, row.contract_type_id);
       requireOpen(row, type, fail);
-      const problems = problemsOf(type?.intake_form ?? [], body, { partial: true });
+      const questions = type?.intake_form ?? [];
+      noteUnknownAnswers(finding, "", questions, body);
+      const problems = problemsOf(questions, body, { partial: true });
       if (problems) return fail("invalid-fields", problems);
 
       const at = clock.now();

@@ -24,7 +24,7 @@ export const contentOf: Handlers<"documents.content", ClusterWorld, Member>["doc
   const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
   if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [noSuchRow(id)] });
 
-  const document = version ?? (await latestDocument(row, sheet));
+  const document = version ?? (await latestDocument(row, sheet, finding));
   const about = { contract_id: row.id, content_format: text_format };
   if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
   const reading = await pdfText(await wholeBody(await bytesOf(blobs, document)), pdfs);

@@ -1,4 +1,5 @@
 import { isoSeconds } from "../../../src/base/clock.ts";
+import type { Finding } from "../../http/handler.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { View } from "../../store/port.ts";
 import { entities, type Question, type Template, templates } from "../../world/workspaces.ts";
@@ -30,8 +31,12 @@ export function newestVersion({ versions }: Contract, contentType: string): Kept
 }
 
 /** The document as it stands: the newest version, else what is made of the template (DECISIONS.md, F19). */
-export async function latestDocument({ versions }: Contract, sheet: Sheet | undefined): Promise<Document | undefined> {
-  return versions.at(-1) ?? (sheet && (await madePdf(sheet)));
+export async function latestDocument(
+  { versions }: Contract,
+  sheet: Sheet | undefined,
+  finding: Finding,
+): Promise<Document | undefined> {
+  return versions.at(-1) ?? (sheet && (await madePdf(sheet, finding)));
 }
 
 /** What the document of a contract is made of; undefined for one that came as a file. */
@@ -41,11 +46,18 @@ export const sheetIfMade = async (view: View, row: Contract): Promise<Sheet | un
 /** It stands in a header, which has room for few thousand characters. */
 const longestName = 200;
 
-/** The PDF of a sheet. Kept nowhere: it can be made again. */
-export async function madePdf(sheet: Sheet): Promise<Made> {
+/** The PDF of a sheet. Kept nowhere: it can be made again. A character that its font lacks is a finding. */
+export async function madePdf(sheet: Sheet, finding: Finding): Promise<Made> {
   const { renderPdf } = await import("../pdf/render.ts");
   const file_name = `${sheet.title.slice(0, longestName).replace(/[^\w .-]+/g, "_")}.pdf`;
-  return { file_name, content_type: pdfType, bytes: await renderPdf(sheet) };
+  const { bytes, missing } = await renderPdf(sheet);
+  if (missing.length > 0) {
+    finding(
+      "missing-glyph",
+      `The font of the document has no glyph for ${missing.join(" ")}, so it shows a question mark`,
+    );
+  }
+  return { file_name, content_type: pdfType, bytes };
 }
 
 /** The document with its bytes among the blobs, for a row to refer to. */

@@ -1,7 +1,8 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { decodeBase64 } from "../../../src/base/base64.ts";
+import { decodeFileBase64 } from "../../../src/base/base64.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { attachmentHeader } from "../../http/attachment.ts";
+import type { Finding } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import { changed } from "../contracts/creation/new-contract.ts";
@@ -9,7 +10,7 @@ import { transition } from "../contracts/lifecycle/transition.ts";
 import { performer } from "../contracts/performer.ts";
 import { type Contract, requireContract, requireContractNumber } from "../contracts/rows.ts";
 import { signedObjectUrl, storedObjects } from "../storage/objects.ts";
-import { problemsOf, withDefaults } from "../templates/answers.ts";
+import { noteUnknownAnswers, problemsOf, withDefaults } from "../templates/answers.ts";
 import { ownTemplate } from "../workspace/own-rows.ts";
 import { noSuchRow } from "../workspace/people.ts";
 import type { ClusterHandlers, ClusterWorld, Member } from "../world.ts";
@@ -33,15 +34,16 @@ export const documentHandlers = {
     return attachment(document, call.blobs);
   },
 
-  "documents.preview": async ({ body }, { store, blobs, clock, caller, fail }) => {
+  "documents.preview": async ({ body }, { store, blobs, clock, caller, fail, finding }) => {
     const template = await store.read((view) => ownTemplate(view, caller.workspace, body.contract_template_id));
     if (!template) {
       return fail("invalid-fields", { contract_template_id: [noSuchRow(body.contract_template_id)] });
     }
+    noteUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
     const answers = withDefaults(template.attributes, body.contract_data);
     const problems = problemsOf(template.attributes, answers, { partial: true });
     if (problems) return fail("invalid-fields", { contract_data: problems });
-    return attachment(await madePdf(previewOf(template, answers, clock.now())), blobs);
+    return attachment(await madePdf(previewOf(template, answers, clock.now()), finding), blobs);
   },
 
   "documents.download-docx": async ({ params, body }, { store, blobs, caller, fail }) => {
@@ -102,7 +104,7 @@ export const documentHandlers = {
   },
 
   "documents.add-supporting": async ({ params, body }, { store, blobs, clock, caller, fail }) => {
-    const file = decodeBase64(body.file_base64);
+    const file = decodeFileBase64(body.file_base64);
     if (!file) return fail("invalid-fields", { file_base64: ["Input should be valid base64"] });
     await store.read((view) => requireContract(view, caller, params.composite_id, fail));
     const blob = await keepFile(blobs, file);
@@ -125,13 +127,17 @@ async function attachment(document: Document, blobs: Blobs) {
 }
 
 type Format = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
-type DocumentCall = ClusterWorld & { readonly caller: Member; readonly fail: Fail<"not-found" | "no-document"> };
+type DocumentCall = ClusterWorld & {
+  readonly caller: Member;
+  readonly fail: Fail<"not-found" | "no-document">;
+  readonly finding: Finding;
+};
 
 /** The document of a contract in a format. Made outside any transaction, since writing a PDF takes its time. */
 async function documentOf(
   composite: string,
   format: Format,
-  { store, caller, fail }: DocumentCall,
+  { store, caller, fail, finding }: DocumentCall,
 ): Promise<{ readonly row: Contract; readonly document: Document }> {
   const { row, sheet } = await store.read(async (view) => {
     const row = await requireContract(view, caller, composite, fail);
@@ -140,6 +146,6 @@ async function documentOf(
   const docx = format === "PDF" ? undefined : newestVersion(row, docxType);
   if (docx) return { row, document: docx };
   if (format === "DOCX") return fail("no-document", { format });
-  const document = newestVersion(row, pdfType) ?? (sheet && (await madePdf(sheet)));
+  const document = newestVersion(row, pdfType) ?? (sheet && (await madePdf(sheet, finding)));
   return document ? { row, document } : fail("no-document", { format: "PDF" });
 }

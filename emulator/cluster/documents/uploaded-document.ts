@@ -1,5 +1,5 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { decodeBase64 } from "../../../src/base/base64.ts";
+import { decodeFileBase64 } from "../../../src/base/base64.ts";
 import { checkPdf } from "../pdf/pdf.ts";
 import type { PdfReader } from "../pdf/reader.ts";
 import { docxType } from "./contract-pdf.ts";
@@ -26,7 +26,7 @@ export async function uploadOf(
   if (!/\.docx$/i.test(name)) {
     return fail("invalid-fields", { document_name: ["Value should be a file name that ends in .pdf or .docx"] });
   }
-  const file = decodeBase64(base64);
+  const file = decodeFileBase64(base64);
   // A DOCX is a ZIP archive; whether it opens is for a word processor to say.
   const zipped = file?.subarray(0, 4).equals(Buffer.from("PK\x03\x04", "latin1"));
   if (!file || !zipped) return fail("invalid-fields", { document_base_64: ["Input should be a valid DOCX"] });

@@ -7,6 +7,8 @@ import { CausedStore } from "../../store/caused-store.ts";
 import { appsOf } from "../../world/apps.ts";
 import { newWorkspacePath } from "../../world/new-workspace.ts";
 import { json } from "../answer.ts";
+import { takeBillingEvent } from "../apps/billing.ts";
+import { chatAnswer } from "../apps/chat.ts";
 import { crmAAnswers } from "../crm/crm-a.ts";
 import { crmBAnswers } from "../crm/crm-b.ts";
 import { takeMailerEvent } from "../emails/mailer-events.ts";
@@ -24,9 +26,6 @@ import type { Inbox } from "./inbox.ts";
  */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
-/** Events of the connected apps: taken, and no more (DECISIONS.md, R38). */
-const ofApps = /^\/router\/v1\/(?:integrations\/(?:destinations\/[^/]+\/)?chat_[ab]\/webhook\/|billing\/webhook$)/;
-
 type Answer = (request: ReceivedRequest, world: ClusterWorld, finding: Finding) => Promise<Passthrough>;
 
 /** What an emulated cluster does with forwarded requests that it knows, by method and path. */
@@ -37,6 +36,7 @@ const known = lookupTable<Answer>({
     return json(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
   },
   "POST /api/v1/emails/mailer/webhook": takeMailerEvent,
+  "POST /router/v1/billing/webhook": takeBillingEvent,
   "POST /api/v1/svc_auth/login_v2/": howToLogIn,
   [`POST ${newWorkspacePath}`]: createTrialWorkspace,
   ...crmAAnswers,
@@ -61,17 +61,18 @@ export const forwardedTo =
   async (request: ReceivedRequest, finding: Finding): Promise<Passthrough | undefined> => {
     const world = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
     // A person's browser, not something forwarded: it leaves no row in the inbox.
-    const page = await recipientPage(request, world);
+    const page = await recipientPage(request, world, finding);
     if (page) return page;
     const { path } = targetOf(request.target);
     const answer =
       (await scripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
+      (await chatAnswer(request, path, world, finding)) ??
       (await invitationAnswer(request, world)) ??
       (await installationAnswer(request, world, finding)) ??
       (await identityAnswer(request, path, world, finding));
     if (!answer && ownPaths.test(path)) return notBuilt(path);
-    const given = answer ?? (ofApps.test(path) ? json(200, {}) : echo(request, world, finding));
+    const given = answer ?? echo(request, world, finding);
     inbox.add({
       at: world.clock.now(),
       method: request.method,

@@ -24,6 +24,7 @@ export function problemOf(error: unknown): string {
   if (isOverBudget()) return takesTooMuch;
   if (!(error instanceof Error)) return unparsable;
   if (error.name === "PasswordException") return "it needs a password";
+  if (error.name === "InvalidPDFException") return `${unparsable} (${error.message.replace(/\.$/, "")})`;
   return error.message.includes("Maximum call stack size exceeded") ? nestsTooDeep : unparsable;
 }
 

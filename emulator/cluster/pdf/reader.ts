@@ -31,8 +31,9 @@ export class PdfReader {
       if (this.#isClosed) return busy;
       throw error;
     } finally {
-      this.#isReading = false;
-      this.#waiting.shift()?.leave(true);
+      const next = this.#waiting.shift();
+      this.#isReading = next !== undefined;
+      next?.leave(true);
     }
   }
 

@@ -1,4 +1,6 @@
-import { PDFDocument, type PDFFont, StandardFonts } from "@cantoo/pdf-lib";
+import { PDFDocument, type PDFFont } from "@cantoo/pdf-lib";
+import { loadFonts } from "./fonts.ts";
+import type { TrueTypeFont } from "./true-type.ts";
 
 /** What a contract's document says. */
 export interface Sheet {
@@ -21,14 +23,25 @@ const leftOut = "The rest is left out.";
 const longestText = 1_000_000;
 const longestTitle = 1_000;
 
+export interface RenderedPdf {
+  readonly bytes: Buffer;
+  /** Characters that the font lacks: a question mark stands in place of each. */
+  readonly missing: readonly string[];
+}
+
 /**
  * Writes a PDF on A4 pages. The same sheet gives the same bytes. Others have their turn after each page, and no sheet
  * takes more than a moment, however long its texts are.
  */
-export async function renderPdf(sheet: Sheet): Promise<Buffer> {
+export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   const document = await PDFDocument.create();
-  const regular = await document.embedFont(StandardFonts.Helvetica);
-  const bold = await document.embedFont(StandardFonts.HelveticaBold);
+  const fonts = await loadFonts();
+  // Both are read already: their names are all that is left to tell them apart.
+  document.registerFontkit({ create: (_, name) => (name === "bold" ? fonts.bold : fonts.regular) });
+  const regular = await document.embedFont(emptyFile, { subset: true, postscriptName: "regular" });
+  const bold = await document.embedFont(emptyFile, { subset: true, postscriptName: "bold" });
+  const missing = new Set<string>();
+  const printable = (text: string) => withoutMissing(text, fonts.regular, missing);
   const title = sheet.title.slice(0, longestTitle);
   document.setTitle(printable(title));
   document.setCreationDate(new Date(sheet.at));
@@ -61,17 +74,29 @@ export async function renderPdf(sheet: Sheet): Promise<Buffer> {
     y -= lineHeight / 2;
     hasRoom = (await write(label, bold, 11)) && (await write(text, regular, 11));
   }
-  return Buffer.from(await document.save({ useObjectStreams: false }));
+  return { bytes: Buffer.from(await document.save({ useObjectStreams: false })), missing: [...missing] };
 }
 
-/** The standard fonts know Latin-1 alone; anything else would throw. */
-const printable = (text: string): string => text.replace(/[^\x20-\x7e\xa1-\xff\n]/g, "?");
+const emptyFile = new Uint8Array();
+
+/** No text shows more than these that the font lacks. */
+const mostMissing = 20;
+
+/** Composed, with a question mark in place of each character that the font lacks. */
+function withoutMissing(text: string, font: TrueTypeFont, missing: Set<string>): string {
+  return text.normalize("NFC").replace(/[^\x20-\x7e\n]/gu, (character) => {
+    if (font.has(character.codePointAt(0)!)) return character;
+    if (character === "\t" || character === "\r") return " ";
+    if (missing.size < mostMissing) missing.add(character);
+    return "?";
+  });
+}
 
 function* wrapped(text: string, font: PDFFont, size: number): Generator<string, void> {
   const widest = page.width - 2 * page.margin;
   for (const paragraph of text.split("\n")) {
     let line = "";
-    for (const word of paragraph.split(" ").flatMap((each) => each.match(/.{1,60}/g) ?? [""])) {
+    for (const word of paragraph.split(" ").flatMap((each) => each.match(/.{1,60}/gu) ?? [""])) {
       const longer = line === "" ? word : `${line} ${word}`;
       if (line !== "" && font.widthOfTextAtSize(longer, size) > widest) {
         yield line;

@@ -1,4 +1,5 @@
 import { attachmentHeader, inlineHeader } from "../../http/attachment.ts";
+import type { Finding } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Contract } from "../contracts/rows.ts";
 import { bytesOf, latestDocument, sheetIfMade } from "../documents/contract-pdf.ts";
@@ -9,9 +10,10 @@ import type { ClusterWorld } from "../world.ts";
 export async function documentAnswer(
   contract: Contract,
   { store, blobs }: Pick<ClusterWorld, "store" | "blobs">,
+  finding: Finding,
 ): Promise<Passthrough | undefined> {
   const sheet = await store.read((view) => sheetIfMade(view, contract));
-  const document = await latestDocument(contract, sheet);
+  const document = await latestDocument(contract, sheet, finding);
   if (!document) return undefined;
   const { file_name, content_type } = document;
   const headers = {

@@ -1,6 +1,6 @@
 import { queryOf } from "../../http/bodies/fields.ts";
 import { isCrossSite } from "../../http/guard.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { targetOf } from "../../http/routing/path.ts";
 import { linkOpened } from "../emails/opened-link.ts";
@@ -19,7 +19,11 @@ const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
  * The pages behind `contract_link` and the links of recipients, and the document that they show (DECISIONS.md, C25);
  * undefined for any other request.
  */
-export async function recipientPage(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough | undefined> {
+export async function recipientPage(
+  request: ReceivedRequest,
+  world: ClusterWorld,
+  finding: Finding,
+): Promise<Passthrough | undefined> {
   const { method, target } = request;
   const [, composite, document] = contractPath.exec(targetOf(target).path) ?? [];
   if (composite === undefined) return undefined;
@@ -30,7 +34,7 @@ export async function recipientPage(request: ReceivedRequest, world: ClusterWorl
   const { contract, person } = found;
   const reads = method === "GET" || method === "HEAD";
   if (document !== undefined && reads) {
-    const answer = await documentAnswer(contract, world);
+    const answer = await documentAnswer(contract, world, finding);
     return answer ?? problemPage(404, "No document", `${composite} has no document.`);
   }
   if (reads) {

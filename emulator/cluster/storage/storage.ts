@@ -9,6 +9,7 @@ import { BlobTooLarge } from "../../store/blobs.ts";
 import { StoreFailed } from "../../store/port.ts";
 import type { ClusterWorld } from "../world.ts";
 import { type StoredObject, storageKeyOf, storedObjects } from "./objects.ts";
+import { checkedUpload } from "./upload-checks.ts";
 
 /** Any page may upload and download by a signed URL: the URL itself is the credential. */
 const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
@@ -21,7 +22,8 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterWor
     // What says so at its beginning need not be taken first.
     if (Number(world.request.headers["content-length"]) > maxBytes) return refuseTooLarge(world, maxBytes);
     try {
-      const blob = await world.blobs.put(body, maxBytes);
+      const bytes = checkedUpload(world.request.headers, body, idsOf(world), world.fail);
+      const blob = await world.blobs.put(bytes, maxBytes);
       await world.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
       return reply(200, undefined, { ...cors, etag: `"${blob.md5}"` });
     } catch (error) {

@@ -1,4 +1,6 @@
 import { isObject } from "../../../src/base/object.ts";
+import type { Finding } from "../../http/handler.ts";
+import { unknownField } from "../../http/validation/relaxed-checks.ts";
 import type { Question } from "../../world/workspaces.ts";
 
 /** What is wrong, by variable, in the words of shape C. */
@@ -26,6 +28,23 @@ export function problemsOf(
     }
   }
   return problems.size > 0 ? Object.fromEntries(problems) : undefined;
+}
+
+/** Of one document; more say nothing new. */
+const maxFindings = 10;
+
+/** Notes the answers to what is no question: they are kept, and the real service may refuse them. */
+export function noteUnknownAnswers(
+  finding: Finding,
+  place: string,
+  questions: readonly Question[],
+  answers: Readonly<Record<string, unknown>>,
+): void {
+  const known = questions.map(({ variable }) => variable);
+  const unknown = Object.keys(answers).filter((name) => !known.includes(name));
+  for (const name of unknown.slice(0, maxFindings)) {
+    finding("unknown-field", unknownField(`${place}${name}`, name, known));
+  }
 }
 
 /** The answers with the default of each question that has one and is not answered. */

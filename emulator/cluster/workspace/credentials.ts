@@ -19,6 +19,7 @@ export function apiKeyAuthenticator(
   const limit = rateLimit(world.settings.rateLimit, world.wall);
   return async ({ headers }) => {
     const member = await world.store.read((view) => memberOf(view, world.cluster.id, headers));
+    if (member.workspace.is_suspended) fail("workspace-suspended");
     limit(member.workspace.id, fail);
     return member;
   };

@@ -1,3 +1,5 @@
+import { isHeaderName, isHeaderValue } from "../../../src/api/response-headers.ts";
+
 /** Prefixes of infrastructure that a subscription may not imitate (DECISIONS.md, F20). */
 const refusedPrefixes = [
   "x-google-",
@@ -11,10 +13,7 @@ const refusedPrefixes = [
   "x-svc-",
 ] as const;
 
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const printable = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
-/** What a header can hold (RFC 9110, 5.5). */
-const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** The custom headers of a subscription with trimmed names, or what is wrong with each that is refused. */
 export function customHeaders(
@@ -35,11 +34,11 @@ export function customHeaders(
 
 function problemOf(name: string, text: string, seen: ReadonlySet<string>): string | undefined {
   const lower = name.toLowerCase();
-  if (!token.test(name) || !/^x-./.test(lower)) return "Header names must be custom names that start with X-.";
+  if (!isHeaderName(name) || !/^x-./.test(lower)) return "Header names must be custom names that start with X-.";
   const prefix = refusedPrefixes.find((refused) => lower.startsWith(refused));
   if (prefix !== undefined) return `Header names must not start with ${prefix.toUpperCase()}.`;
   if (seen.has(lower)) return "This header is given twice.";
   if (!printable.test(text)) return "Header values must not contain control characters.";
-  if (!sendable.test(text)) return "Header values must not contain characters beyond ISO-8859-1.";
+  if (!isHeaderValue(text)) return "Header values must not contain characters beyond ISO-8859-1.";
   return undefined;
 }

@@ -38,6 +38,11 @@ export async function addWorkspace(
     jurisdictions: set.jurisdictions,
     creator_tokens: [],
     counterparty_tokens: [],
+    chat_a_teams: [],
+    chat_b_tenants: [],
+    plan: null,
+    is_suspended: false,
+    billed_at: null,
   };
   tx.put(workspaces, workspace);
   tx.put(users, { ...owner, id: userId, workspace_id: id, is_active: true, roles: [roleId] });

@@ -32,7 +32,10 @@ export async function exampleContract(
     counter_party_details: [counterparty],
     is_embedded_contract: false,
   };
-  const { draft } = await draftFromTemplate(tx, { workspace, user }, body, at, () => fail("no-contract-yet"));
+  const { draft } = await draftFromTemplate(tx, { workspace, user }, body, at, {
+    fail: () => fail("no-contract-yet"),
+    finding: () => {},
+  });
   tx.put(contracts, draft);
   return draft;
 }

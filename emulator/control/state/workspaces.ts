@@ -69,6 +69,8 @@ async function workspaceRecord(view: View, row: Workspace) {
     hmac_key: row.hmac_key,
     industry: row.industry,
     use_case: row.use_case,
+    plan: row.plan,
+    is_suspended: row.is_suspended,
     intake_workflows: published.map(({ id, title }) => ({ id, title })),
     creator_tokens: [...row.creator_tokens, ...tokensOf("creator")],
     counterparty_tokens: [...row.counterparty_tokens, ...tokensOf("counterparty")],

@@ -8,6 +8,8 @@ interface Definition {
   readonly shape?: Readonly<Record<string, z.ZodType>>;
   readonly element?: z.ZodType;
   readonly valueType?: z.ZodType;
+  /** What fields that are not declared may be; undefined: they are dropped. */
+  readonly catchall?: z.ZodType;
   readonly options?: readonly z.ZodType[];
   readonly format?: string;
   readonly check?: string;

@@ -199,10 +199,10 @@ export const showProcessMetrics = operation({
       z.strictObject({
         contract_status: ContractStatus,
         type_of_workflow: z.enum(["TEMPLATE_WORKFLOW", "UPLOAD_WORKFLOW"]),
-        pending_with: z.enum(["CREATOR_PARTY", "COUNTER_PARTY", "BOTH"]).nullable(),
-        contract_sent_to_cp_datetime: timestamp.nullable(),
-        marked_for_signature_datetime: timestamp.nullable(),
-        contract_executed_datetime: timestamp.nullable(),
+        pending_with: z.enum(["CREATOR_PARTY", "COUNTER_PARTY", "BOTH"]).nullish(),
+        contract_sent_to_cp_datetime: timestamp.nullish(),
+        marked_for_signature_datetime: timestamp.nullish(),
+        contract_executed_datetime: timestamp.nullish(),
         contract_signed_by_signatory_list: z.array(
           z.strictObject({ is_creator_party: z.boolean(), signed_datetime: timestamp, signatory_email: z.string() }),
         ),

@@ -141,18 +141,18 @@ export const Recipient = z.strictObject({
       id: z.int(),
       email: z.string(),
       name: z.string(),
-      designation: z.string().nullable(),
+      designation: z.string().nullish(),
     }),
     recipient_order: z.int(),
-    note: z.string().nullable(),
+    note: z.string().nullish(),
     created: timestamp,
     title: z.string(),
     is_sent_for_signature: z.boolean(),
-    last_sent_for_signature_at: timestamp.nullable(),
+    last_sent_for_signature_at: timestamp.nullish(),
   }),
   recipient_action: z
-    .strictObject({ is_success: z.boolean(), action_notes: z.string().nullable(), timestamp })
-    .nullable()
+    .strictObject({ is_success: z.boolean(), action_notes: z.string().nullish(), timestamp })
+    .nullish()
     .describe("Null until acted on; is_success false: declined"),
   status: z.enum(["PENDING", "IN_PROGRESS", "COMPLETED"]),
 });

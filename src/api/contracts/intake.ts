@@ -53,10 +53,10 @@ const AssigneeOut = z.strictObject({
 export const IntakeRecord = z.strictObject({
   id: z.int(),
   title: z.string(),
-  description: z.string().nullable(),
+  description: z.string().nullish(),
   status: IntakeStatus,
   priority: Priority,
-  due_date: timestamp.nullable(),
+  due_date: timestamp.nullish(),
   metadata: dictionary(z.string()),
   public_id: z.string(),
   reference_id: z.string(),
@@ -75,12 +75,12 @@ export const IntakeRecord = z.strictObject({
 export const Task = z.strictObject({
   id: z.int(),
   title: z.string(),
-  notes: z.string().nullable(),
-  absolute_due_date: timestamp.nullable(),
+  notes: z.string().nullish(),
+  absolute_due_date: timestamp.nullish(),
   status: z.enum(["COMPLETED", "UPCOMING", "OVERDUE", "NO_DATE"]),
   priority: Priority,
   intake_task_status: z.enum(["PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]),
-  reference_id: z.string().nullable(),
+  reference_id: z.string().nullish(),
 });
 
 export const IntakeDetail = z.strictObject({

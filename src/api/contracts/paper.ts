@@ -47,6 +47,7 @@ export const UploadReviewRequest = z.object({
 export const UploadSignRequest = z.object({
   ...paper,
   counterparty_organization_name: z.string().min(1).describe("Name of the other side"),
+  counterparty_poc_details: PocDetails.nullish().describe("Who signs for the other side; needed"),
   creator_signatories: z.array(CreatorSignatory).nullish().describe("Who signs on the own side; needed"),
 });
 
@@ -92,7 +93,8 @@ export const uploadForSignature = operation({
   ...shared,
   id: "paper.upload-for-signature",
   summary: "Upload third-party paper that is approved, for signature",
-  description: "Needs creator_signatories and the required answers of the contract type's intake form.",
+  description:
+    "Needs creator_signatories, counterparty_poc_details and the required answers of the contract type's intake form.",
   path: "/api/v2.1/public/contracts/upload_sign_contracts/",
   request: { body: json(UploadSignRequest) },
   emits: [

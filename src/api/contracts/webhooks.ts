@@ -19,7 +19,7 @@ const Subscription = z.strictObject({
   only_for_activities: z.array(z.enum(activities)),
   url: z.string(),
   created_by_user: OrgUser,
-  description: z.string().nullable(),
+  description: z.string().nullish(),
   custom_headers: dictionary(z.string()),
   status: z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]),
 });

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
-import { dictionary } from "../dictionary.ts";
 import { duration } from "../duration.ts";
 import { empty, json, operation } from "../operation.ts";
+import { responseHeaders } from "../response-headers.ts";
 import { emulator } from "../services.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
@@ -32,7 +32,7 @@ const incoming = {
   latency_ms: z.int().min(1).max(600_000).optional().describe("Incoming: wait so long first, on the wall clock"),
   reset: z.literal(true).optional().describe("Incoming: end the connection without an answer"),
   status: z.int().min(200).max(599).optional().describe("Incoming: answer with this status in the operation's place"),
-  answer_headers: dictionary(z.string()).optional().describe("Headers that go with status"),
+  answer_headers: responseHeaders.optional().describe("Headers that go with status"),
   answer_body: z.unknown().optional().describe("JSON body that goes with status"),
   truncated: z.literal(true).optional().describe("Incoming: send half of the answer, then end the connection"),
 };

@@ -8,7 +8,8 @@ export const receiveBillingEvent = operation({
   id: "billing.event",
   service: router,
   summary: "Forward a billing event to the cluster of its customer",
-  description: "The customer id has the form {cluster_id}_{workspace_id}.",
+  description:
+    "The customer id has the form {cluster_id}_{workspace_id}. An emulated cluster keeps the plan of the workspace, and refuses its API calls while the subscription is paused or cancelled.",
   method: "POST",
   path: "/router/v1/billing/webhook",
   auth: "basic",
@@ -21,7 +22,10 @@ export const receiveBillingEvent = operation({
   examples: [
     {
       title: "Report a new subscription",
-      body: { event_type: "subscription_created", content: { customer: { id: "eu-1_1" } } },
+      body: {
+        event_type: "subscription_created",
+        content: { customer: { id: "eu-1_1" }, subscription: { plan_id: "business", status: "active" } },
+      },
     },
   ],
 });

@@ -17,10 +17,18 @@ const failures = ["bad-chat-a-signature", ...forwarding] as const;
 const destinationFailures = ["unknown-destination", ...failures] as const;
 const destination = z.object({ destination: z.string().describe("Named set of clusters") });
 
+/** A message or an interaction that names a contract becomes a comment on it, at an emulated cluster. */
+const commenting = ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"] as const;
+
 const payload = (value: unknown): string => `payload=${encodeURIComponent(JSON.stringify(value))}`;
-const interaction = payload({ type: "block_actions", team: { id: "T-NORTHWIND" } });
-const event = { type: "event_callback", team_id: "T-NORTHWIND", event: { type: "app_mention" } };
-const suggestion = payload({ type: "block_suggestion", team: { id: "T-NORTHWIND" } });
+const button = { action_id: "approve", text: { type: "plain_text", text: "Looks good" }, value: "T-1" };
+const interaction = payload({ type: "block_actions", team: { id: "T-NORTHWIND" }, actions: [button] });
+const event = {
+  type: "event_callback",
+  team_id: "T-NORTHWIND",
+  event: { type: "app_mention", text: "What about T-1?" },
+};
+const suggestion = payload({ type: "block_suggestion", team: { id: "T-NORTHWIND" }, value: "nda" });
 
 export const receiveInteraction = operation({
   ...webhook,
@@ -30,6 +38,7 @@ export const receiveInteraction = operation({
   request: { body: raw() },
   responses: answersObject,
   failures,
+  emits: commenting,
   cli: { command: "chat-a interaction" },
   examples: [{ title: "A button was pressed", body: interaction }],
 });
@@ -41,6 +50,7 @@ export const receiveEvent = operation({
   path: "/router/v1/integrations/chat_a/webhook/event/",
   request: { body: raw() },
   failures,
+  emits: commenting,
   cli: { command: "chat-a event" },
   examples: [{ title: "The app was mentioned", body: event }],
 });
@@ -64,6 +74,7 @@ export const receiveDestinationInteraction = operation({
   request: { params: destination, body: raw() },
   responses: answersObject,
   failures: destinationFailures,
+  emits: commenting,
   cli: { command: "chat-a destination-interaction" },
   examples: [
     {
@@ -81,6 +92,7 @@ export const receiveDestinationEvent = operation({
   path: "/router/v1/integrations/destinations/{destination}/chat_a/webhook/event/",
   request: { params: destination, body: raw() },
   failures: destinationFailures,
+  emits: commenting,
   cli: { command: "chat-a destination-event" },
   examples: [{ title: "The app was mentioned", params: { destination: "default" }, body: event }],
 });

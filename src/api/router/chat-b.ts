@@ -13,12 +13,18 @@ export const receiveActivity = operation({
   request: { body: raw() },
   responses: { 200: passthrough() },
   failures: ["bad-chat-b-token", "not-an-activity", "no-chat-b-mapping", ...forwardingToOne],
+  emits: ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"],
   cli: { command: "chat-b messaging" },
   basis: "specified",
   examples: [
     {
       title: "A message arrives",
-      body: { type: "message", channelId: "msteams", channelData: { tenant: { id: "tenant-northwind" } } },
+      body: {
+        type: "message",
+        channelId: "msteams",
+        channelData: { tenant: { id: "tenant-northwind" } },
+        text: "What about T-1?",
+      },
     },
   ],
 });

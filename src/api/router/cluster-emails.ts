@@ -1,15 +1,16 @@
 import * as z from "zod";
+import { expectedEmailHash } from "../expectation.ts";
 import { operation } from "../operation.ts";
-import { clusterId, identifiers, lookup, lookupFailures, mapping, unmapping } from "./mapping-table.ts";
+import { clusterId, emailHashes, lookup, lookupFailures, mapping, unmapping } from "./mapping-table.ts";
 
-const emailHash = z
-  .string()
-  .describe("Lower-case hex SHA-256 of the trimmed, lower-cased address; any string is taken");
+const emailHash = expectedEmailHash.describe(
+  "Lower-case hex SHA-256 of the trimmed, lower-cased address; any string is taken",
+);
 
 export const ClusterEmailDomain = z.strictObject({ email_hash: z.string(), cluster_id: z.string() });
 
 export const BulkClusterEmailRequest = z.object({
-  email_hash_list: identifiers("E-mail hashes"),
+  email_hash_list: emailHashes,
   cluster_id: clusterId,
 });
 

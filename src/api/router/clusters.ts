@@ -2,7 +2,7 @@ import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { router } from "../services.ts";
 import { ExternalServiceIntegrationType } from "./external-integrations.ts";
-import { identifiers } from "./mapping-table.ts";
+import { emailHashes, identifiers } from "./mapping-table.ts";
 
 export const ClusterInfoDomain = z.strictObject({
   cluster_id: z.string(),
@@ -19,7 +19,7 @@ export const WorkspaceExternalIntegrationDelete = z.object({
 });
 
 export const DeleteWorkspaceDataRequest = z.object({
-  email_hash_list: identifiers("E-mail hashes").optional(),
+  email_hash_list: emailHashes.optional(),
   chat_a_team_id_list: identifiers("Team ids of chat_a").optional(),
   external_integrations: z.array(WorkspaceExternalIntegrationDelete).optional(),
   client_ids: identifiers("OAuth client ids").optional(),

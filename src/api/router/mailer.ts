@@ -25,7 +25,7 @@ export const receiveBlackhole = operation({
 
 const outcomes = [...new Set(Object.values(mailerEvents))];
 
-export const MailerWebhookAPIRequest = z.object({
+export const MailerWebhookAPIRequest = z.looseObject({
   Metadata: dictionary(z.string()).describe("cluster_id decides, then email_hash, else all clusters"),
 });
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { expectedEmailHash } from "../expectation.ts";
 import type { Auth } from "../operation.ts";
 import { json } from "../operation.ts";
 import { router } from "../services.ts";
@@ -8,6 +9,9 @@ export const clusterId = z.string().describe("Cluster that owns the identifiers"
 
 /** A list of identifiers; its length has no limit (DECISIONS.md, R16). */
 export const identifiers = (what: string) => z.array(z.string()).describe(what);
+
+/** The same of e-mail hashes. */
+export const emailHashes = z.array(expectedEmailHash).describe("E-mail hashes");
 
 const failures = ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"] as const;
 

@@ -47,7 +47,8 @@ const TokenRequest = z
     client_secret: z.string().optional().describe("Secret of a confidential client"),
     scope: z.string().optional().describe("Scopes to ask for, separated by blanks"),
   })
-  .default({});
+  .default({})
+  .meta({ required: ["grant_type"], default: undefined });
 
 export const exchangeToken = operation({
   id: "oidc.token",

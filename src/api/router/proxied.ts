@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { expectedEmail } from "../expectation.ts";
 import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { forwarding, forwardingToAll } from "./failures/index.ts";
@@ -112,7 +113,7 @@ export const finishOAuthSignup = operation({
   examples: [{ title: "Come back from the provider", query: { code: "c0de", state: "eu-1_4af0" } }],
 });
 
-export const LoginV2Request = z.object({ email: z.string().describe("Address of the person") });
+export const LoginV2Request = z.object({ email: expectedEmail.describe("Address of the person") });
 
 export const loginV2 = operation({
   ...proxied,

@@ -5,7 +5,7 @@ import { router } from "../services.ts";
 
 export const ContractSignatoryDomainModel = z.strictObject({
   id: z.int(),
-  uuid: z.string().nullable(),
+  uuid: z.string().nullish(),
   cluster: z.string(),
   signatory_hash: z.string(),
 });

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { dictionary } from "../dictionary.ts";
+import { expectedEmail } from "../expectation.ts";
 import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { OAuthProviderType } from "./external-oauth.ts";
@@ -9,16 +10,16 @@ export const TrialSignupDomainModel = z.strictObject({
   id: z.int(),
   token: z.string(),
   email: z.string(),
-  oauth_provider: OAuthProviderType.nullable(),
-  account_details: dictionary(z.unknown()).nullable(),
+  oauth_provider: OAuthProviderType.nullish(),
+  account_details: dictionary(z.unknown()).nullish(),
 });
 
 export const TrialSignupRequest = z.object({
-  email: z.string().describe("Address of the person who signs up"),
+  email: expectedEmail.describe("Address of the person who signs up"),
   captcha: z.string().describe('Answer to the captcha; the word "fail" always fails'),
 });
 
-export const InvitedUser = z.object({ email: z.string(), first_name: z.string() });
+export const InvitedUser = z.object({ email: expectedEmail, first_name: z.string() });
 
 export const TrialOrgSignUpRequest = z.object({
   token: z.string().describe("Token of the pending signup"),
@@ -64,7 +65,7 @@ export const completeTrialSignup = operation({
     200: passthrough(
       z.strictObject({
         cluster_id: z.string(),
-        workspace_id: z.int().nullable().describe("Null where a back end of your own does not tell it"),
+        workspace_id: z.int().nullish().describe("Null where a back end of your own does not tell it"),
         cluster_url: z.string(),
       }),
     ),

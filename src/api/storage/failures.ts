@@ -72,6 +72,33 @@ const entityTooLarge: Failure<Ids & { maxBytes: number }> = {
     ),
 };
 
+const badDigest: Failure<Ids & { code: string; message: string }> = {
+  status: 400,
+  shape: "xml",
+  when: "the bytes are not those of Content-MD5, x-amz-checksum-… or x-amz-content-sha256",
+  basis: "public",
+  headers: () => xml,
+  body: ({ code, message, ...ids }) => document(code, message, {}, ids),
+};
+
+const invalidDigest: Failure<Ids & { code: string; message: string }> = {
+  status: 400,
+  shape: "xml",
+  when: "such a header is none, names an unknown algorithm, or there are several x-amz-checksum-…",
+  basis: "public",
+  headers: () => xml,
+  body: ({ code, message, ...ids }) => document(code, message, {}, ids),
+};
+
+const incompleteBody: Failure<Ids & { message: string }> = {
+  status: 400,
+  shape: "xml",
+  when: "an aws-chunked body cannot be read, or has another length than it says",
+  basis: "public",
+  headers: () => xml,
+  body: ({ message, ...ids }) => document("IncompleteBody", message, {}, ids),
+};
+
 const credentialsOnStorage: Failure<Ids> = {
   status: 400,
   shape: "xml",
@@ -96,6 +123,9 @@ export const storageFailures = {
   "storage-signature-mismatch": signatureMismatch,
   "storage-no-such-key": noSuchKey,
   "storage-too-large": entityTooLarge,
+  "storage-bad-digest": badDigest,
+  "storage-invalid-digest": invalidDigest,
+  "storage-incomplete-body": incompleteBody,
   "storage-credentials": credentialsOnStorage,
   "storage-store-failed": storeFailed,
 };

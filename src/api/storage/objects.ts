@@ -5,6 +5,16 @@ import { storage } from "../services.ts";
 /** DECISIONS.md, C24 */
 const maxBytes = 5 * 1024 ** 3;
 
+/** The algorithms of `x-amz-checksum-…`. */
+export const checksumAlgorithms = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"] as const;
+
+/** The headers of an upload that a page of another site may send. */
+export const uploadHeaders = [
+  "content-type",
+  "content-md5",
+  ...checksumAlgorithms.map((name) => `x-amz-checksum-${name}`),
+];
+
 /** All optional: a URL that lost one of them is answered 403 like any other that was tampered with. */
 const signature = z.object({
   "X-Sig-Date": z.string().optional().describe("When the URL was signed"),
@@ -32,6 +42,9 @@ export const putObject = operation({
     "storage-expired",
     "storage-signature-mismatch",
     "storage-too-large",
+    "storage-bad-digest",
+    "storage-invalid-digest",
+    "storage-incomplete-body",
     "storage-credentials",
     "storage-store-failed",
   ],

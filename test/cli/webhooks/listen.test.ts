@@ -269,6 +269,7 @@ describe("svc webhooks listen", () => {
     ["--activities CONTRACT_SINGED", 'There is no activity "CONTRACT_SINGED".\n  Did you mean CONTRACT_SIGNED?'],
     ["--forward-to ftp://x", "--forward-to takes a URL"],
     ["--header nonsense", '--header takes "Name: value"'],
+    ["--header x-note:漢", '--header takes "Name: value"'],
     ["--count 0", "A number at least 1 is needed"],
   ] as const) {
     it(`exits 2 on ${argv}`, async () => {

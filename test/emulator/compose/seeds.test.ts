@@ -76,9 +76,16 @@ describe("seeds", () => {
   });
 
   it("that are wrong are refused with every wrong field named", async () => {
-    const wrong = { clusters: [{ id: "", label: "x" }], user: [], workspaces: [{ id: "1" }] };
+    const apps = { answers: [{ path: "/x", headers: { "x-a": "\n" }, body: 1 }] };
+    const wrong = { clusters: [{ id: "", label: "x" }], user: [], workspaces: [{ id: "1" }], apps };
     await assert.rejects(startEmulator({ ephemeral: true, seed: wrong }), (error: Error) => {
-      for (const words of ["clusters[0].id", '"user"', "workspaces[0].id", "workspaces[0].name"]) {
+      for (const words of [
+        "clusters[0].id",
+        '"user"',
+        "workspaces[0].id",
+        "workspaces[0].name",
+        'apps.answers[0].headers["x-a"]',
+      ]) {
         assert.ok(error.message.includes(words), error.message);
       }
       return true;

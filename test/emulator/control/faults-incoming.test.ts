@@ -170,6 +170,10 @@ describe("a fault for requests that come in", () => {
     [{ direction: "outgoing", effect: "drop", status: 503 }, "status means nothing for direction outgoing"],
     [{ direction: "incoming", reset: true, answer_body: 1 }, "answer_body needs status"],
     [{ direction: "outgoing", effect: "drop", delay: "PT5M" }, "delay needs the effect delay or reorder"],
+    [withHeader("x-note", "a\r\nset-cookie: b"), "answer_headers.x-note: a header value has no control characters"],
+    [withHeader("x-note", "漢"), "answer_headers.x-note: a header value has no control characters and none beyond"],
+    [withHeader("x note", "a"), "answer_headers.x note: a header name has letters, digits and"],
+    [withHeader("Content-Length", "5"), "answer_headers.Content-Length: the emulator writes this header itself"],
   ] as const;
   for (const [body, words] of mistakes) {
     it(`is refused when it makes no sense: ${words}`, async (t) => {
@@ -183,6 +187,10 @@ describe("a fault for requests that come in", () => {
     });
   }
 });
+
+function withHeader(name: string, value: string) {
+  return { direction: "incoming", status: 503, answer_headers: { [name]: value } } as const;
+}
 
 async function counts({ ask }: TestEmulator) {
   const { body } = await ask("GET", "faults");

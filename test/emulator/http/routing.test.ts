@@ -209,7 +209,8 @@ describe("Signed storage", () => {
       headers: {
         "access-control-allow-origin": "*",
         "access-control-allow-methods": "PUT",
-        "access-control-allow-headers": "content-type",
+        "access-control-allow-headers":
+          "content-type, content-md5, x-amz-checksum-crc32, x-amz-checksum-crc32c, x-amz-checksum-crc64nvme, x-amz-checksum-sha1, x-amz-checksum-sha256",
         "access-control-max-age": "600",
       },
       body: "",

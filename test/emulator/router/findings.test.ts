@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { signChatA } from "../../../src/schemes/chat-a.ts";
 import { signCrmA } from "../../../src/schemes/crm-a.ts";
+import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { deviceGrantType } from "../../support/identity/devices.ts";
 import { form } from "../../support/identity/sign-in.ts";
 import { type Routed, routed } from "../../support/routed.ts";
@@ -20,9 +21,14 @@ describe("the request log notes of the routing service", () => {
   it("a missing cluster key, and identifiers that were moved", async (t) => {
     const world = await routed(t);
     const noKey = { code: "no-cluster-key", detail: "x-cluster-key is absent" };
-    await world.map("emails", "eu-1", ["a", "b"]);
+    const [ada, bob, cy] = ["ada@x.example", "bob@x.example", "cy@x.example"].map(emailHash) as [
+      string,
+      string,
+      string,
+    ];
+    await world.map("emails", "eu-1", [ada, bob]);
     assert.deepEqual(await newest(world), [noKey]);
-    await world.map("emails", "us-1", ["a", "b", "c"]);
+    await world.map("emails", "us-1", [ada, bob, cy]);
     assert.deepEqual(await newest(world), [
       noKey,
       { code: "mapping-moved", detail: "2 of cluster_emails belonged to another cluster" },

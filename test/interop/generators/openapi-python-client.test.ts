@@ -14,9 +14,10 @@ it(`openapi-python-client ${version} makes a client that works`, { skip: made.mi
   const world = await emulator(t);
   const cwd = await workshop(t, world, import.meta.url, "openapi-python-client/journey.py");
   const bin = join(made.folder, "bin");
-  for (const name of ["router", "contracts"]) {
+  for (const name of ["router", "contracts", "emulator"]) {
     const argv = ["generate", "--meta", "none", "--path", `${name}.json`, "--output-path", name];
     await run(join(bin, "openapi-python-client"), argv, { cwd });
+    await run(join(bin, "python"), ["-m", "compileall", "-q", name], { cwd });
   }
   assert.deepEqual(await told(join(bin, "python"), ["journey.py"], { cwd, env: environmentOf(world) }), {
     ...expectedJourney,

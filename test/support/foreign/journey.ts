@@ -40,7 +40,7 @@ export async function workshop(
 ): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "svc-interop-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  for (const name of ["router.json", "contracts.json"]) {
+  for (const name of ["router.json", "contracts.json", "emulator.json"]) {
     await writeFile(join(folder, name), await (await fetch(`${controlUrl}/openapi/${name}`)).text());
   }
   for (const file of files) {

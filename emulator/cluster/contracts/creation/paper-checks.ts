@@ -39,6 +39,10 @@ export async function acceptable(
   if (route === "sign" && !body.creator_signatories?.length) {
     problems.add(["creator_signatories"], body.creator_signatories ? "This list may not be empty." : "Field required");
   }
+  // Nobody else signs for the other side.
+  if (route === "sign" && body.counterparty_poc_details == null) {
+    problems.add(["counterparty_poc_details"], "Field required");
+  }
   const answers = body.intake_form_data ?? {};
   problems.addAll(["intake_form_data"], problemsOf(type?.intake_form ?? [], answers, { partial: route === "review" }));
 

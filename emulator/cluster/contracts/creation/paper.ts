@@ -2,6 +2,7 @@ import type { Call } from "../../../http/handler.ts";
 import { tellNews } from "../../counterparties/activities.ts";
 import { keepFile, newVersion } from "../../documents/inline-file.ts";
 import { checkPdf } from "../../pdf/pdf.ts";
+import { noteUnknownAnswers } from "../../templates/answers.ts";
 import type { ClusterHandlers, ClusterWorld, Member } from "../../world.ts";
 import { keptMetadata } from "../external-metadata.ts";
 import { create } from "../lifecycle/transition.ts";
@@ -23,15 +24,16 @@ export const paperHandlers = {
 type PaperCall = ClusterWorld &
   Pick<
     Call<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration", Member>,
-    "caller" | "fail"
+    "caller" | "fail" | "finding"
   >;
 
 async function uploaded(route: "review" | "sign", body: PaperRequest, call: PaperCall) {
-  const { store, blobs, pdfs, clock, settings, cluster, caller, fail } = call;
+  const { store, blobs, pdfs, clock, settings, cluster, caller, fail, finding } = call;
   const { workspace, user } = caller;
   const checked = await checkPdf(body.file_base64, pdfs, fail);
   // Looked at before the bytes are kept, so that a refused upload leaves nothing behind.
-  const { file } = await store.read((view) => acceptable(view, workspace, route, body, checked, fail));
+  const { type, file } = await store.read((view) => acceptable(view, workspace, route, body, checked, fail));
+  noteUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
   const blob = await keepFile(blobs, file);
 
   return store.transaction(`paper.upload-for-${route}`, async (tx) => {

@@ -1,11 +1,11 @@
 import type * as z from "zod";
 import type { CreateContractRequest } from "../../../../src/api/contracts/contracts.ts";
-import type { Fail } from "../../../../src/api/failures.ts";
+import type { Call } from "../../../http/handler.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import { type Entity, entities, type Template, type Workspace } from "../../../world/workspaces.ts";
 import type { CounterpartyNews } from "../../counterparties/rows.ts";
 import { Problems } from "../../field-problems.ts";
-import { problemsOf, withDefaults } from "../../templates/answers.ts";
+import { noteUnknownAnswers, problemsOf, withDefaults } from "../../templates/answers.ts";
 import { ownTemplate } from "../../workspace/own-rows.ts";
 import { noSuchRow } from "../../workspace/people.ts";
 import type { Member } from "../../world.ts";
@@ -31,7 +31,7 @@ export async function draftFromTemplate(
   caller: Member,
   body: Request,
   at: number,
-  fail: Fail<Refusals>,
+  { fail, finding }: Pick<Call<Refusals, unknown>, "fail" | "finding">,
 ): Promise<Draft> {
   const { workspace } = caller;
   const problems = new Problems();
@@ -41,6 +41,7 @@ export async function draftFromTemplate(
   if (!entity && body.entity_reference_id != null) {
     problems.add(["entity_reference_id"], noSuchRow(body.entity_reference_id));
   }
+  noteUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
   const contract_data = withDefaults(template.attributes, body.contract_data);
   problems.addAll(["contract_data"], problemsOf(template.attributes, contract_data));
   checkCounterparties(body.counter_party_details, template, workspace, problems);

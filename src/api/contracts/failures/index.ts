@@ -36,6 +36,12 @@ export const contractsFailures = {
     basis: "public",
     says: "You do not have permission to perform this action.",
   }),
+  "workspace-suspended": detail({
+    status: 403,
+    when: "the billing provider reported that the subscription of the workspace is paused or cancelled",
+    basis: assumed("A service that is not paid for refuses; nobody says how."),
+    says: "This workspace is suspended.",
+  }),
   "invalid-fields": invalidFields,
   "json-parse-error": detail({
     status: 400,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { dictionary } from "../../dictionary.ts";
 import { email } from "../../email.ts";
+import { expectedCountry } from "../../expectation.ts";
 import { withoutEffect } from "./without-effect.ts";
 
 /** Whom to write to at the other side. */
@@ -17,7 +18,7 @@ export const Address = z.object({
   state: z.string().default(""),
   zipcode: z.string().default(""),
   country: z.string().nullish(),
-  country_iso_code: z.string().min(1),
+  country_iso_code: expectedCountry,
   email: z.string().nullish(),
   phone: z.string().nullish(),
   gst_number: z.string().nullish(),

@@ -5,5 +5,5 @@ export const OrgUser = z.strictObject({
   id: z.int(),
   name: z.string(),
   email: z.string(),
-  designation: z.string().nullable(),
+  designation: z.string().nullish(),
 });

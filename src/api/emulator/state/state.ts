@@ -22,6 +22,8 @@ const WorkspaceInfo = z.strictObject({
   hmac_key: z.string(),
   industry: z.string().nullable().describe("As its trial said"),
   use_case: z.string().nullable(),
+  plan: z.string().nullable().describe("As the billing provider reported last"),
+  is_suspended: z.boolean().describe("Whether the billing provider reported a paused or cancelled subscription"),
   intake_workflows: z
     .array(z.strictObject({ id: z.int(), title: z.string() }))
     .describe("Those that are published, which an intake may name"),

@@ -1,3 +1,4 @@
+import { isHeaderName, isHeaderValue } from "../../../api/response-headers.ts";
 import { mayExpectTls } from "../../../base/tls-trouble.ts";
 import { defaults } from "../../../client/client.ts";
 import { NetworkError } from "../../../client/errors.ts";
@@ -64,8 +65,9 @@ export function receiverUrl(text: string, flag: string): string {
 export function parseHeader(text: string): [string, string] {
   const colon = text.indexOf(":");
   const name = text.slice(0, colon).trim().toLowerCase();
-  if (colon < 1 || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+  const value = text.slice(colon + 1).trim();
+  if (colon < 1 || !isHeaderName(name) || !isHeaderValue(value)) {
     throw new UsageError(`--header takes "Name: value", not "${text.slice(0, Math.max(0, colon)) || text}"`);
   }
-  return [name, text.slice(colon + 1).trim()];
+  return [name, value];
 }

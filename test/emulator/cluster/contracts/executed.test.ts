@@ -85,12 +85,12 @@ describe("importing an executed contract", () => {
     [
       "no PDF",
       { file_base64: Buffer.alloc(200, "<html></html>").toString("base64") },
-      { file_base64: ["Input should be a valid PDF: it has no %PDF header"] },
+      { file_base64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] },
     ],
     [
       "no PDF in the other spelling, told on the specification's field",
       { file_base64: undefined, file_content: "JVBERi0xLjQK" },
-      { file_base64: ["Input should be a valid PDF: it is too short"] },
+      { file_base64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] },
     ],
     [
       "no entity",

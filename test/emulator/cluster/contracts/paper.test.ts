@@ -119,7 +119,7 @@ describe("paper is refused", () => {
     [
       "when it is no PDF",
       { file_base64: "JVBERi0xLjQK" },
-      fields({ file_base64: ["Input should be a valid PDF: it is too short"] }),
+      fields({ file_base64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] }),
     ],
     [
       "with another workspace's contract type",
@@ -203,6 +203,12 @@ describe("paper is refused", () => {
       on,
       () => on.api("POST", sign, { body: neither }),
       fields({ creator_signatories: ["Field required"], intake_form_data: { purpose: ["Field required"] } }),
+    );
+    const contact = await paper({ ...ready, counterparty_poc_details: undefined });
+    await assertRefused(
+      on,
+      () => on.api("POST", sign, { body: contact }),
+      fields({ counterparty_poc_details: ["Field required"] }),
     );
     const nobody = await paper({ ...ready, creator_signatories: [] });
     await assertRefused(

@@ -280,7 +280,7 @@ describe("uploading a version", () => {
     [
       "a PDF that is none",
       { document_name: "v2.pdf", document_base_64: "aGk=" },
-      { document_base_64: ["Input should be a valid PDF: it is too short"] },
+      { document_base_64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] },
     ],
     [
       "a DOCX that is none",

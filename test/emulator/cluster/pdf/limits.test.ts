@@ -96,7 +96,8 @@ describe("reading takes its time", () => {
     assert.equal(await reader.read("check", Buffer.from("x")), busy);
     await wall.pass(limits.timeMs);
     assert.deepEqual(await endless, { problem: "reading it takes more than 10 seconds" });
-    for (const read of waiting) assert.deepEqual(await read, { problem: "it cannot be parsed" });
+    for (const read of waiting)
+      assert.deepEqual(await read, { problem: "it cannot be parsed (Invalid PDF structure)" });
 
     const again = pdfText(hostile.doubling(30), reader);
     await asleep(wall, limits.timeMs);

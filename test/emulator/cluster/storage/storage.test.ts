@@ -111,7 +111,7 @@ const documents = {
   "storage-no-such-key": `${head}<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message><Key>KEY</Key>…</Error>`,
   "storage-too-large": `${head}<Error><Code>EntityTooLarge</Code><Message>Your proposed upload exceeds the maximum allowed size</Message><MaxSizeAllowed>5368709120</MaxSizeAllowed>…</Error>`,
   "storage-store-failed": `${head}<Error><Code>ServiceUnavailable</Code><Message>The storage cannot write its state.</Message>…</Error>`,
-  "storage-expired": `${head}<Error><Code>AccessDenied</Code><Message>Request has expired</Message><X-Expires>900</X-Expires><Expires>2031-01-02T03:19:05Z</Expires><ServerTime>2031-01-02T03:19:06Z</ServerTime>…</Error>`,
+  "storage-expired": `${head}<Error><Code>AccessDenied</Code><Message>Request has expired</Message><X-Expires>900</X-Expires><Expires>2031-01-02T03:19:05Z</Expires><ServerTime>2031-01-02T03:19:05Z</ServerTime>…</Error>`,
 };
 const answered = (status: number, xml: string) => ({ status, type: "application/xml", xml });
 const mismatch = answered(403, documents["storage-signature-mismatch"]);
@@ -157,10 +157,10 @@ describe("storage.put", () => {
     assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "second");
   });
 
-  it("is open until the last moment of its 15 virtual minutes, and closed after it", async (t) => {
+  it("is open until the last second of its 15 virtual minutes, and closed at their end", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
-    await on.ask("POST", "clock/advance", { body: { by: "PT15M" } });
+    await on.ask("POST", "clock/advance", { body: { by: "PT14M59S" } });
     assert.equal((await put(upload_url, "in time")).status, 200);
 
     await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
@@ -168,14 +168,14 @@ describe("storage.put", () => {
     assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "in time");
   });
 
-  it("is closed after its expires_at, which is in seconds, whenever it was asked for", async (t) => {
+  it("is closed from its expires_at on, which is in seconds, whenever it was asked for", async (t) => {
     const on = await emulator(t);
     await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05.702Z" } });
     const { upload_url, expires_at } = await initialized(on);
     assert.equal(expires_at, "2031-01-02T03:19:05Z");
-    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:19:05.000Z" } });
+    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:19:04.999Z" } });
     assert.equal((await put(upload_url, "in time")).status, 200);
-    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:19:05.001Z" } });
+    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:19:05.000Z" } });
     assert.equal((await put(upload_url, "too late")).status, 403);
   });
 
@@ -317,7 +317,7 @@ describe("storage.get", () => {
     const { file_id, upload_url } = await initialized(on);
     await put(upload_url, "bytes");
     const url = await downloadUrl(on, file_id);
-    await on.ask("POST", "clock/advance", { body: { by: "PT15M1S" } });
+    await on.ask("POST", "clock/advance", { body: { by: "PT15M" } });
     assert.deepEqual(await error(await fetch(url)), expired);
     assert.equal((await fetch(await downloadUrl(on, file_id))).status, 200);
   });

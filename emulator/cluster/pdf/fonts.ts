@@ -1,0 +1,26 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { TrueTypeFont } from "./true-type.ts";
+
+/** The fonts of documents: DejaVu Sans, whose licence lets anybody embed it. */
+export const fontFiles = { regular: "DejaVuSans.ttf", bold: "DejaVuSans-Bold.ttf" } as const;
+
+let loaded: Promise<{ readonly regular: TrueTypeFont; readonly bold: TrueTypeFont }> | undefined;
+
+/** Read by the first document that is made. */
+export function loadFonts() {
+  loaded ??= Promise.all([fontOf(fontFiles.regular), fontOf(fontFiles.bold)]).then(([regular, bold]) => ({
+    regular,
+    bold,
+  }));
+  return loaded;
+}
+
+const fontOf = async (name: string): Promise<TrueTypeFont> =>
+  new TrueTypeFont(await fontFile(name), name.replace(/\.ttf$/, ""));
+
+/** The build writes them beside the bundle, reduced; without it they are read from their package. */
+const fontFile = (name: string): Promise<Buffer> =>
+  readFile(new URL(`./fonts/${name}`, import.meta.url)).catch(() =>
+    readFile(createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${name}`)),
+  );

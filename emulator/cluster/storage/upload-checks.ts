@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import type { Fail } from "../../../src/api/failures.ts";
+import { checksumAlgorithms } from "../../../src/api/storage/objects.ts";
+import { decodeBase64 } from "../../../src/base/base64.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
+import { type Checksum, checksums } from "./checksums.ts";
+import { ChunkedBodyError, decodeChunked } from "./chunked.ts";
+
+type Headers = ReceivedRequest["headers"];
+type Refuse = Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">;
+
+/** A checksum that a header, or a trailer that is still to come, gives for the bytes. */
+interface Claim {
+  readonly name: string;
+  readonly checksum: Checksum;
+  value: string | undefined;
+  readonly encoding: "base64" | "hex";
+  readonly mismatch: { readonly code: string; readonly message: string };
+}
+
+const prefix = "x-amz-checksum-";
+const isChecksum = (name: string): boolean => name.startsWith(prefix) && name !== `${prefix}type`;
+
+/**
+ * The bytes of an upload, decoded where the body is aws-chunked. Reading them fails at their end where their checksum is
+ * not that of `Content-MD5`, `x-amz-checksum-…` or `x-amz-content-sha256` (DECISIONS.md, C5).
+ */
+export function checkedUpload(
+  headers: Headers,
+  body: AsyncIterable<Uint8Array>,
+  ids: { readonly requestId: string; readonly hostId: string },
+  fail: Refuse,
+): AsyncIterable<Uint8Array> {
+  const invalid = (message: string, code = "InvalidRequest") =>
+    fail("storage-invalid-digest", { code, message, ...ids });
+  const incomplete = (message: string) => fail("storage-incomplete-body", { message, ...ids });
+  const claims = [...md5Claim(headers, invalid), ...checksumClaim(headers, invalid), ...sha256Claim(headers)];
+  const chunked = isChunked(headers);
+
+  return pieces();
+
+  async function* pieces(): AsyncGenerator<Uint8Array, void> {
+    let length = 0;
+    try {
+      for await (const piece of chunked ? decodeChunked(body, readTrailer) : body) {
+        length += piece.byteLength;
+        for (const { checksum } of claims) checksum.update(piece);
+        yield piece;
+      }
+    } catch (error) {
+      if (error instanceof ChunkedBodyError) incomplete(`The aws-chunked body cannot be read: ${error.message}.`);
+      throw error;
+    }
+    const announced = headers["x-amz-decoded-content-length"];
+    if (chunked && announced !== undefined && Number(announced) !== length) {
+      incomplete(`x-amz-decoded-content-length is ${announced}, but the body has ${length} bytes.`);
+    }
+    for (const { name, checksum, value, encoding, mismatch } of claims) {
+      if (value === undefined) incomplete(`The body ends without its trailer ${name}.`);
+      if (checksum.digest().toString(encoding) !== value) fail("storage-bad-digest", { ...mismatch, ...ids });
+    }
+  }
+
+  function readTrailer(name: string, value: string): void {
+    const claim = claims.find((each) => each.name === name);
+    if (claim) claim.value = value;
+  }
+}
+
+/** The header that a signed request has for it says so, or the encoding alone. */
+const isChunked = (headers: Headers): boolean =>
+  headers["x-amz-content-sha256"]?.startsWith("STREAMING-") === true ||
+  listed(headers["content-encoding"]).includes("aws-chunked");
+
+const listed = (value = ""): string[] => value.split(",").map((each) => each.trim().toLowerCase());
+
+type Invalid = (message: string, code?: string) => never;
+
+function md5Claim(headers: Headers, invalid: Invalid): Claim[] {
+  const value = headers["content-md5"];
+  if (value === undefined) return [];
+  if (decodeBase64(value)?.length !== 16) invalid("The Content-MD5 you specified is not valid.", "InvalidDigest");
+  const mismatch = { code: "BadDigest", message: "The Content-MD5 you specified did not match what we received." };
+  return [{ name: "content-md5", checksum: createHash("md5"), value, encoding: "base64", mismatch }];
+}
+
+/** At most one, in a header or, of a chunked body, in a trailer that a header announces. */
+function checksumClaim(headers: Headers, invalid: Invalid): Claim[] {
+  const names = [...Object.keys(headers), ...listed(headers["x-amz-trailer"])].filter(isChecksum);
+  const [name] = names;
+  if (name === undefined) return [];
+  if (names.length > 1) invalid(`Expecting a single ${prefix} header. Multiple checksum Types are not allowed.`);
+  const algorithm = name.slice(prefix.length);
+  const known = checksumAlgorithms.find((each) => each === algorithm);
+  if (!known) return invalid(`The algorithm type you specified in ${prefix} header is invalid.`);
+  const value = headers[name];
+  if (value !== undefined && decodeBase64(value)?.length !== checksums[known]().digest().length) {
+    invalid(`Value for ${name} header is invalid.`);
+  }
+  const message = `The ${algorithm.toUpperCase()} you specified did not match the calculated checksum.`;
+  return [{ name, checksum: checksums[known](), value, encoding: "base64", mismatch: { code: "BadDigest", message } }];
+}
+
+/** Other values of this header say that nothing is claimed, or that the body is chunked. */
+function sha256Claim(headers: Headers): Claim[] {
+  const value = headers["x-amz-content-sha256"]?.toLowerCase();
+  if (value === undefined || !/^[0-9a-f]{64}$/.test(value)) return [];
+  const message = "The provided 'x-amz-content-sha256' header does not match what was computed.";
+  const mismatch = { code: "XAmzContentSHA256Mismatch", message };
+  return [{ name: "x-amz-content-sha256", checksum: createHash("sha256"), value, encoding: "hex", mismatch }];
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { emulator, plain } from "../../../support/emulator.ts";
+
+const status = "/api/v2.1/public/contracts/";
+
+async function stage(t: TestContext) {
+  const on = await emulator(t);
+  const authorization = `Basic ${Buffer.from("billing:demo-billing-password").toString("base64")}`;
+  return {
+    ...on,
+    /** Sends an event by way of the router; answers with the findings of the cluster. */
+    async bill(body: object) {
+      const answer = await on.router("POST", "/router/v1/billing/webhook", { body, headers: { authorization } });
+      assert.deepEqual(plain(answer), { status: 200, body: {} });
+      const { items } = (await on.ask("GET", "requests?path=/router/v1/billing/webhook")).body as {
+        items: { findings: { code: string; detail: string }[] }[];
+      };
+      return items.flatMap(({ findings }) => findings).map(({ code, detail }) => `${code}: ${detail}`);
+    },
+    /** Plan and suspension of each workspace. */
+    async plans() {
+      const all = (await on.ask("GET", "workspaces")).body as { id: number; plan: string; is_suspended: boolean }[];
+      return all.map(({ id, plan, is_suspended }) => [id, plan, is_suspended]);
+    },
+  };
+}
+
+const event = (event_type: string, subscription?: object, more: object = {}) => ({
+  event_type,
+  content: { customer: { id: "eu-1_1" }, ...(subscription && { subscription }) },
+  ...more,
+});
+
+describe("a billing event at an emulated cluster", () => {
+  it("gives the workspace its plan", async (t) => {
+    const { bill, plans } = await stage(t);
+    assert.deepEqual(await bill(event("subscription_created", { plan_id: "business", status: "active" })), []);
+    assert.deepEqual(await plans(), [
+      [1, "business", false],
+      [2, null, false],
+      [3, null, false],
+    ]);
+    const items = { status: "active", subscription_items: [{ item_price_id: "team-EUR-yearly" }] };
+    await bill(event("subscription_changed", items));
+    assert.deepEqual((await plans())[0], [1, "team-EUR-yearly", false]);
+  });
+
+  for (const [event_type, subscription, end] of [
+    ["subscription_cancelled", { plan_id: "business", status: "cancelled" }, "subscription_reactivated"],
+    ["subscription_paused", undefined, "subscription_resumed"],
+  ] as const) {
+    it(`suspends the workspace by ${event_type}, whose API is refused until ${end}`, async (t) => {
+      const { bill, api, plans } = await stage(t);
+      assert.equal((await api("GET", status)).status, 200);
+      await bill(event(event_type, subscription));
+      assert.equal((await plans())[0]?.[2], true);
+      assert.deepEqual(plain(await api("GET", status)), {
+        status: 403,
+        body: { detail: "This workspace is suspended." },
+      });
+      await bill(event(end));
+      assert.equal((await api("GET", status)).status, 200);
+    });
+  }
+
+  it("changes nothing where it is older than the last one", async (t) => {
+    const { bill, plans } = await stage(t);
+    await bill(event("subscription_cancelled", { status: "cancelled" }, { occurred_at: 2_000 }));
+    assert.deepEqual(await bill(event("subscription_activated", { status: "active" }, { occurred_at: 1_000 })), [
+      "late-billing-event: A later event of the workspace came before it",
+    ]);
+    assert.equal((await plans())[0]?.[2], true);
+  });
+
+  it("says nothing of a plan where it is about an invoice", async (t) => {
+    const { bill, plans } = await stage(t);
+    const before = await plans();
+    await bill({ event_type: "payment_failed", content: { customer: { id: "eu-1_1" }, invoice: { id: "7" } } });
+    assert.deepEqual(await plans(), before);
+  });
+
+  for (const customer of ["eu-1_99", "eu-1_3", "eu-1_northwind"]) {
+    it(`leaves a finding for the workspace that it does not have: ${customer}`, async (t) => {
+      const { bill, plans } = await stage(t);
+      const before = await plans();
+      const unknown = { event_type: "subscription_created", content: { customer: { id: customer } } };
+      assert.deepEqual(await bill(unknown), [`unknown-workspace: eu-1 has no workspace of the customer ${customer}`]);
+      assert.deepEqual(await plans(), before);
+    });
+  }
+});

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { draft } from "../../../support/contracts.ts";
+import { type Answer, emulator, plain } from "../../../support/emulator.ts";
+import { activitiesTold, subscribe } from "../../../support/told.ts";
+
+const chatA = "/router/v1/integrations/chat_a/webhook";
+
+/** A contract, T-1, and what is said about it in chats. */
+async function stage(t: TestContext) {
+  const on = await emulator(t);
+  const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+  await draft(on.api);
+  const form = (payload: object) => ({
+    body: `payload=${encodeURIComponent(JSON.stringify(payload))}`,
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+  });
+  return {
+    ...on,
+    told,
+    event: (event: object, team_id = "T-NORTHWIND") =>
+      on.router("POST", `${chatA}/event/`, { body: { type: "event_callback", team_id, event } }),
+    interact: (payload: object, team = "T-NORTHWIND") =>
+      on.router("POST", `${chatA}/interaction`, form({ team: { id: team }, user: { name: "jo" }, ...payload })),
+    options: (value: string, team = "T-NORTHWIND") =>
+      on.router("POST", `${chatA}/options`, form({ type: "block_suggestion", team: { id: team }, value })),
+    async activity(body: object) {
+      const { token } = (await on.ask("POST", "chat-b/token", { body: {} })).body as { token: string };
+      const channelData = { tenant: { id: "tenant-northwind" } };
+      const headers = { authorization: `Bearer ${token}` };
+      const sent = { channelId: "msteams", channelData, from: { name: "Jo Doe" }, ...body };
+      return on.router("POST", "/router/v1/integrations/chat_b/webhook/messaging", { body: sent, headers });
+    },
+    async comments() {
+      const { body } = await on.api("GET", "/api/v2.1/public/contracts/1/comments/");
+      return (body as { results: { comment: string }[] }).results.map(({ comment }) => comment);
+    },
+    async findings() {
+      const { items } = (await on.ask("GET", "requests?path=/router/v1/integrations/*")).body as {
+        items: { findings: { code: string; detail: string }[] }[];
+      };
+      const found = items.flatMap(({ findings }) => findings);
+      return found.filter(({ code }) => code.startsWith("unknown-")).map(({ code, detail }) => `${code}: ${detail}`);
+    },
+  };
+}
+
+const added = { status: 200, body: { text: "Comment added to T-1." } };
+const nothing = { status: 200, body: {} };
+
+describe("a message that names a contract", () => {
+  it("of chat_a becomes a comment on it", async (t) => {
+    const { event, comments, told } = await stage(t);
+    const text = "<@U1> what about T-1?";
+    assert.deepEqual(plain(await event({ type: "app_mention", user: "U7", text })), added);
+    assert.deepEqual(await comments(), [text]);
+    const [activity] = await told();
+    assert.deepEqual(activity?.activity_data.performed_by, { name: "U7" });
+  });
+
+  it("of chat_b becomes a comment on it", async (t) => {
+    const { activity, comments } = await stage(t);
+    assert.deepEqual(plain(await activity({ type: "message", text: "T-1 is urgent" })), {
+      status: 200,
+      body: { type: "message", text: "Comment added to T-1." },
+    });
+    assert.deepEqual(await comments(), ["T-1 is urgent"]);
+  });
+
+  it("is no comment where it names none, or is of a bot", async (t) => {
+    const { event, activity, comments, findings } = await stage(t);
+    assert.deepEqual(plain(await event({ type: "app_mention", text: "hello" })), nothing);
+    assert.deepEqual(plain(await event({ type: "message", bot_id: "B1", text: "T-1" })), nothing);
+    assert.deepEqual(plain(await activity({ type: "typing" })), nothing);
+    assert.deepEqual([await comments(), await findings()], [[], []]);
+  });
+});
+
+describe("an interaction that names a contract", () => {
+  const button = { action_id: "approve", text: { type: "plain_text", text: "Looks good" }, value: "T-1" };
+  const field = { values: { note: { text: { type: "plain_text_input", value: "Please shorten section 4" } } } };
+  const interactions: readonly (readonly [what: string, payload: object, comment: string])[] = [
+    ["a button", { type: "block_actions", actions: [button] }, "jo: Looks good"],
+    [
+      "a menu",
+      { type: "block_actions", actions: [{ action_id: "pick", selected_option: { value: "T-1" } }] },
+      "jo: pick",
+    ],
+    [
+      "a form",
+      { type: "view_submission", view: { private_metadata: '{"contract":"T-1"}', state: field } },
+      "Please shorten section 4",
+    ],
+    ["a shortcut on a message", { type: "message_action", callback_id: "T-1" }, "jo: message_action"],
+  ];
+  for (const [what, payload, comment] of interactions) {
+    it(`becomes a comment on it: ${what} of chat_a`, async (t) => {
+      const { interact, comments, told } = await stage(t);
+      assert.deepEqual(plain(await interact(payload)), added);
+      assert.deepEqual(await comments(), [comment]);
+      assert.deepEqual(activitiesTold(await told()), ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+    });
+  }
+
+  it("becomes a comment on it: a card of chat_b", async (t) => {
+    const { activity, comments } = await stage(t);
+    const value = { action: { verb: "comment", data: { contract_id: "T-1", comment: "Signed on paper" } } };
+    assert.equal((await activity({ type: "invoke", name: "adaptiveCard/action", value })).status, 200);
+    assert.deepEqual(await comments(), ["Signed on paper"]);
+  });
+
+  for (const [what, named, team, finding] of [
+    ["no contract", "later", "T-NORTHWIND", "unknown-contract: no contract is named"],
+    ["an unknown contract", "T-99", "T-NORTHWIND", "unknown-contract: the workspace has no contract T-99"],
+    ["a contract by another letter", "H-1", "T-NORTHWIND", "unknown-contract: the workspace has no contract H-1"],
+    ["a contract in a team of no workspace", "T-1", "T-OTHER", "unknown-workspace: no workspace of eu-1 has T-OTHER"],
+  ] as const) {
+    it(`leaves a finding with ${what}`, async (t) => {
+      const { interact, router, clusters, comments, findings } = await stage(t);
+      const teams = { cluster_id: "eu-1", chat_a_team_id_list: ["T-OTHER"] };
+      const headers = { "x-cluster-key": clusters[0]!.clusterKey };
+      await router("POST", "/router/v1/cluster_chat_a_teams/bulk", { body: teams, headers });
+      const payload = { type: "block_actions", actions: [{ ...button, value: named }] };
+      assert.deepEqual(plain(await interact(payload, team)), nothing);
+      assert.deepEqual([await comments(), await findings()], [[], [finding]]);
+    });
+  }
+
+  it("is nobody else's: a team of another workspace finds no contract of this one", async (t) => {
+    const { interact, comments } = await stage(t);
+    await interact({ type: "block_actions", actions: [button] }, "T-FABRIKAM");
+    assert.deepEqual(await comments(), []);
+  });
+});
+
+describe("a menu of chat_a that asks for its options", () => {
+  const option = (id: string, name: string) => ({ text: { type: "plain_text", text: `${id} ${name}` }, value: id });
+  const listed = (answer: Answer) => (answer.body as { options: object[] }).options;
+
+  it("gets the contracts of the workspace that fit the query, the newest first", async (t) => {
+    const { api, options } = await stage(t);
+    await draft(api, { contract_name: "Order form with Acme" });
+    await draft(api, { contract_name: "NDA with Globex" });
+    assert.deepEqual(listed(await options("nda")), [option("T-3", "NDA with Globex"), option("T-1", "NDA with Acme")]);
+    assert.deepEqual(listed(await options("t-2")), [option("T-2", "Order form with Acme")]);
+    assert.equal(listed(await options("")).length, 3);
+    assert.deepEqual(listed(await options("lease")), []);
+    assert.deepEqual(listed(await options("nda", "T-FABRIKAM")), []);
+  });
+
+  it("gets at most a hundred, with names that it can show", async (t) => {
+    const { api, options } = await stage(t);
+    for (let at = 0; at < 101; at += 1) await draft(api, { contract_name: "x".repeat(200) });
+    const all = listed(await options("x")) as { text: { text: string } }[];
+    assert.deepEqual([all.length, all[0]?.text.text.length], [100, 75]);
+  });
+});

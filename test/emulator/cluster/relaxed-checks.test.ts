@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { acme, jo, paper, request } from "../../support/contracts.ts";
+import { type Answer, emulator, type TestEmulator } from "../../support/emulator.ts";
+
+/** What the request log notes of the newest request. */
+async function findings({ ask }: Pick<TestEmulator, "ask">) {
+  const { items } = (await ask("GET", "requests")).body as {
+    items: { findings: { code: string; detail: string }[] }[];
+  };
+  return items.at(-1)?.findings.map(({ code, detail }) => `${code}: ${detail}`);
+}
+
+async function stage(t: TestContext) {
+  const on = await emulator(t);
+  return {
+    ...on,
+    /** The findings of a request that is accepted. */
+    async noted(answer: Promise<Answer>) {
+      const { status, body } = await answer;
+      assert.ok(status < 300, JSON.stringify(body));
+      return findings(on);
+    },
+  };
+}
+
+const contracts = "/api/v2.1/public/contracts/";
+
+describe("the request log notes what the real service may refuse", () => {
+  it("fields of a body that are unknown, with the nearest name, and nothing of those that are known", async (t) => {
+    const { api, noted } = await stage(t);
+    const party = { ...acme, organisation_name: "Acme" };
+    const body = request({ contract_nmae: "NDA", counter_party_details: [party], colour: "red" });
+    assert.deepEqual(await noted(api("POST", contracts, { body })), [
+      "unknown-field: counter_party_details[0].organisation_name is unknown: did you mean organization_name?",
+      "unknown-field: contract_nmae is unknown: did you mean contract_name?",
+      "unknown-field: colour is unknown",
+    ]);
+    assert.deepEqual(await noted(api("POST", contracts, { body: request() })), []);
+  });
+
+  it("at most ten of them, with names that are cut", async (t) => {
+    const { api, noted } = await stage(t);
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${"x".repeat(1_000)}${at}`, 1]));
+    const told = (await noted(api("POST", contracts, { body: request(many) })))!;
+    assert.equal(told.length, 10);
+    assert.ok(told.every((line) => line.length < 200));
+  });
+
+  it("answers to what a template does not ask, wherever they are sent", async (t) => {
+    const { api, noted } = await stage(t);
+    const filled = { contract_template_id: 102, contract_data: { start_date: "2031-02-01", seats: 3, start_dat: "x" } };
+    const signatories = [
+      { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false },
+      { name: "Jo Doe", email: "jo@acme.example", is_counterparty_signatory: true, counterparty_name: "Acme Inc." },
+    ];
+    const noticed = ["unknown-field: contract_data.start_dat is unknown: did you mean start_date?"];
+    assert.deepEqual(await noted(api("POST", contracts, { body: request({ ...filled, signatories }) })), noticed);
+    assert.deepEqual(await noted(api("POST", `${contracts}preview/`, { body: filled })), noticed);
+    assert.deepEqual(await noted(api("PATCH", `${contracts}T-1/contract_data`, { body: { data: { seat: 4 } } })), [
+      "unknown-field: data.seat is unknown: did you mean seats?",
+    ]);
+  });
+
+  it("answers to what an intake form does not ask, at creation and later", async (t) => {
+    const { api, noted } = await stage(t);
+    const body = await paper({ contract_type_id: 301, intake_form_data: { purpose: "x", purpos: "y" } });
+    assert.deepEqual(await noted(api("POST", `${contracts}upload_review_contracts/`, { body })), [
+      "unknown-field: intake_form_data.purpos is unknown: did you mean purpose?",
+    ]);
+    assert.deepEqual(await noted(api("PATCH", `${contracts}T-1/intake_form/response`, { body: { purposes: "z" } })), [
+      "unknown-field: purposes is unknown: did you mean purpose?",
+    ]);
+  });
+
+  for (const [code, isKnown] of [
+    ["DE", true],
+    ["GB", true],
+    ["UK", false],
+    ["XX", false],
+    ["de", false],
+    ["Germany", false],
+  ] as const) {
+    it(`${isKnown ? "nothing of the country" : "the unknown country"} ${code}`, async (t) => {
+      const { api, noted } = await stage(t);
+      const address = { line_one: "Main St 1", city: "Berlin", country_iso_code: code };
+      const body = request({ counter_party_details: [{ ...acme, organization_details: { address } }] });
+      const place = "counter_party_details[0].organization_details.address.country_iso_code";
+      const expected = `unknown-country: ${place} is not the code of a country (ISO 3166-1, two letters)`;
+      assert.deepEqual(await noted(api("POST", contracts, { body })), isKnown ? [] : [expected]);
+    });
+  }
+
+  it("addresses of a trial that are none", async (t) => {
+    const { router, noted } = await stage(t);
+    const signup = { email: "ada.example.com", captcha: "pass" };
+    assert.deepEqual(await noted(router("POST", "/router/v1/trial/signup", { body: signup })), [
+      "not-an-email: email is not an e-mail address",
+    ]);
+    const { body } = await router("POST", "/router/v1/trial/signup", {
+      body: { ...signup, email: "ada@example.com" },
+    });
+    const { token } = body as { token: string };
+    const company = { job_title: "Counsel", company_name: "Example Ltd", industry: "Software", use_case: "Sales" };
+    const invited_users = [
+      { email: "bob@example.com", first_name: "Bob" },
+      { email: "bad", first_name: "Bad" },
+    ];
+    const complete = { token, first_name: "Ada", ...company, invited_users };
+    assert.deepEqual(
+      (await noted(router("POST", "/router/v1/trial/signup/complete", { body: complete })))?.filter((line) =>
+        line.startsWith("not-an-email"),
+      ),
+      ["not-an-email: invited_users[1].email is not an e-mail address"],
+    );
+  });
+
+  it("hashes of addresses that are none", async (t) => {
+    const { router, clusters, ask } = await stage(t);
+    const headers = { "x-cluster-key": clusters[0]!.clusterKey! };
+    const email_hash_list = [emailHash(jo.email), "jo@acme.example", emailHash(jo.email).toUpperCase()];
+    const body = { cluster_id: "eu-1", email_hash_list };
+    const problem = "is not a SHA-256 in 64 lower-case hexadecimal digits";
+    await router("POST", "/router/v1/cluster_emails/bulk", { body, headers });
+    assert.deepEqual(await findings({ ask }), [
+      `not-an-email-hash: email_hash_list[1] ${problem}`,
+      `not-an-email-hash: email_hash_list[2] ${problem}`,
+    ]);
+    await router("GET", "/router/v1/cluster_emails/email/jo@acme.example", { headers });
+    assert.deepEqual(await findings({ ask }), [`not-an-email-hash: email_hash ${problem}`]);
+    await router("GET", `/router/v1/cluster_emails/email/${emailHash(jo.email)}`, { headers });
+    assert.deepEqual(await findings({ ask }), []);
+  });
+
+  it("characters that the font of a document lacks", async (t) => {
+    const { api, noted } = await stage(t);
+    const body = request({ contract_name: "Łódź – „Dom“ 5 € Договор 契約" });
+    const { id } = (await api("POST", contracts, { body })).body as { id: string };
+    const missing = ["missing-glyph: The font of the document has no glyph for 契 約, so it shows a question mark"];
+    assert.deepEqual(await noted(api("POST", `${contracts}${id}/download`)), missing);
+    assert.deepEqual(await noted(api("POST", `${contracts}${id}/download_link`)), missing);
+    const content = await api("GET", `${contracts}${id}/content`);
+    assert.match((content.body as { content: string }).content, /^Łódź – „Dom“ 5 € Договор \?\?\n/);
+  });
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { emulator } from "../../../support/emulator.ts";
+
+/** The check values that catalogues of CRCs and the definitions of the digests print for "123456789". */
+const sums: Readonly<Record<string, string>> = {
+  "content-md5": "25f9e794323b453885f5181f1b624d0b",
+  "x-amz-checksum-crc32": "cbf43926",
+  "x-amz-checksum-crc32c": "e3069283",
+  "x-amz-checksum-crc64nvme": "ae8b14860a799888",
+  "x-amz-checksum-sha1": "f7c3bc1d808e04732adf679965ccc34ca7ae3441",
+  "x-amz-checksum-sha256": "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225",
+};
+const base64 = (hex: string): string => Buffer.from(hex, "hex").toString("base64");
+
+/** A file that holds "first", and what an upload to it answers and leaves there. */
+async function stage(t: TestContext) {
+  const { api } = await emulator(t);
+  const files = [{ filename: "digits.txt", content_type: "text/plain" }];
+  const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+  const [{ file_id, upload_url }] = (body as { files: [{ file_id: string; upload_url: string }] }).files;
+  const send = (bytes: string, headers: Record<string, string>) =>
+    fetch(upload_url, { method: "PUT", body: bytes, headers: { "content-type": "text/plain", ...headers } });
+  await send("first", {});
+  return async (bytes: string, headers: Record<string, string>) => {
+    const answer = await send(bytes, headers);
+    const xml = /<Code>(.*)<\/Code><Message>(.*)<\/Message>/s.exec(await answer.text());
+    const shown = await api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
+    const stored = await (await fetch((shown.body as { signed_url: string }).signed_url)).text();
+    return { status: answer.status, ...(xml && { code: xml[1], message: xml[2] }), stored };
+  };
+}
+
+describe("an upload with a checksum", () => {
+  for (const [name, hex] of Object.entries(sums)) {
+    it(`is stored where ${name} fits, and refused where it does not`, async (t) => {
+      const upload = await stage(t);
+      const wrong = await upload("12345678", { [name]: base64(hex) });
+      const label = name.replace(/.*-checksum-/, "").toUpperCase();
+      const message =
+        name === "content-md5"
+          ? "The Content-MD5 you specified did not match what we received."
+          : `The ${label} you specified did not match the calculated checksum.`;
+      assert.deepEqual(wrong, { status: 400, code: "BadDigest", message, stored: "first" });
+      assert.deepEqual(await upload("123456789", { [name]: base64(hex) }), { status: 200, stored: "123456789" });
+    });
+  }
+
+  it("is checked by the digest of a signed request, too", async (t) => {
+    const upload = await stage(t);
+    const headers = { "x-amz-content-sha256": sums["x-amz-checksum-sha256"]! };
+    assert.deepEqual(await upload("12345678", headers), {
+      status: 400,
+      code: "XAmzContentSHA256Mismatch",
+      message: "The provided 'x-amz-content-sha256' header does not match what was computed.",
+      stored: "first",
+    });
+    assert.equal((await upload("123456789", headers)).status, 200);
+    assert.equal((await upload("any", { "x-amz-content-sha256": "UNSIGNED-PAYLOAD" })).status, 200);
+  });
+
+  const crc32 = base64(sums["x-amz-checksum-crc32"]!);
+  const invalid: readonly (readonly [Record<string, string>, code: string, message: string])[] = [
+    [{ "content-md5": "nonsense" }, "InvalidDigest", "The Content-MD5 you specified is not valid."],
+    [{ "content-md5": crc32 }, "InvalidDigest", "The Content-MD5 you specified is not valid."],
+    [{ "x-amz-checksum-sha1": crc32 }, "InvalidRequest", "Value for x-amz-checksum-sha1 header is invalid."],
+    [
+      { "x-amz-checksum-crc16": crc32 },
+      "InvalidRequest",
+      "The algorithm type you specified in x-amz-checksum- header is invalid.",
+    ],
+    [
+      { "x-amz-checksum-crc32": crc32, "x-amz-checksum-crc32c": crc32 },
+      "InvalidRequest",
+      "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.",
+    ],
+  ];
+  for (const [headers, code, message] of invalid) {
+    it(`is refused with ${JSON.stringify(headers)}`, async (t) => {
+      const upload = await stage(t);
+      assert.deepEqual(await upload("123456789", headers), { status: 400, code, message, stored: "first" });
+    });
+  }
+});
+
+describe("an aws-chunked upload", () => {
+  const unsigned = { "content-encoding": "aws-chunked", "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER" };
+  const trailer = { ...unsigned, "x-amz-trailer": "x-amz-checksum-crc32" };
+  const crc32 = base64(sums["x-amz-checksum-crc32"]!);
+  const chunked = (end = "") => `5\r\n12345\r\n4\r\n6789\r\n0\r\n${end}\r\n`;
+
+  const accepted: readonly (readonly [what: string, body: string, headers: Record<string, string>])[] = [
+    ["without a checksum", chunked(), unsigned],
+    ["that only its encoding names", chunked(), { "content-encoding": "aws-chunked" }],
+    ["with its length", chunked(), { ...unsigned, "x-amz-decoded-content-length": "9" }],
+    ["with a checksum in a trailer", chunked(`x-amz-checksum-crc32:${crc32}\r\n`), trailer],
+    [
+      "whose chunks are signed",
+      `9;chunk-signature=${"a".repeat(64)}\r\n123456789\r\n0;chunk-signature=${"b".repeat(64)}\r\n\r\n`,
+      { "x-amz-content-sha256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" },
+    ],
+  ];
+  for (const [what, body, headers] of accepted) {
+    it(`is decoded ${what}`, async (t) => {
+      const upload = await stage(t);
+      assert.deepEqual(await upload(body, headers), { status: 200, stored: "123456789" });
+    });
+  }
+
+  it("is refused where the checksum of its trailer does not fit", async (t) => {
+    const upload = await stage(t);
+    assert.deepEqual(await upload(`3\r\n123\r\n0\r\nx-amz-checksum-crc32:${crc32}\r\n\r\n`, trailer), {
+      status: 400,
+      code: "BadDigest",
+      message: "The CRC32 you specified did not match the calculated checksum.",
+      stored: "first",
+    });
+  });
+
+  const unreadable = "The aws-chunked body cannot be read: ";
+  const broken: readonly (readonly [body: string, headers: Record<string, string>, message: string])[] = [
+    ["%PDF-1.7\r\n", unsigned, `${unreadable}"%PDF-1.7" is not the length of a chunk.`],
+    ["9\r\n12345", unsigned, `${unreadable}the body ends amid a chunk.`],
+    ["4\r\n123456789\r\n0\r\n\r\n", unsigned, `${unreadable}a chunk is longer than its length.`],
+    ["5\r\n12345\r\n", unsigned, `${unreadable}"" is not the length of a chunk.`],
+    [chunked("no colon\r\n"), unsigned, `${unreadable}a trailer has no name.`],
+    [`${"0".repeat(5_000)}9\r\n`, unsigned, `${unreadable}a line is too long.`],
+    [chunked(), trailer, "The body ends without its trailer x-amz-checksum-crc32."],
+    [
+      chunked(),
+      { ...unsigned, "x-amz-decoded-content-length": "10" },
+      "x-amz-decoded-content-length is 10, but the body has 9 bytes.",
+    ],
+  ];
+  for (const [body, headers, message] of broken) {
+    it(`is refused: ${message}`, async (t) => {
+      const upload = await stage(t);
+      assert.deepEqual(await upload(body, headers), { status: 400, code: "IncompleteBody", message, stored: "first" });
+    });
+  }
+});

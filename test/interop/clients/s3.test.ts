@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { it } from "node:test";
+import { emulator } from "../../support/emulator.ts";
+import { npmPackages, pythonPackages } from "../../support/foreign/installed.ts";
+import { environmentOf, workshop } from "../../support/foreign/journey.ts";
+import { told } from "../../support/foreign/program.ts";
+
+const boto3 = await pythonPackages("boto3==1.44.8");
+const sdk = await npmPackages("@aws-sdk/client-s3@3.1175.0");
+
+it("boto3 uploads with its checksums, and understands the refusal of others", { skip: boto3.missing }, async (t) => {
+  if (boto3.missing !== undefined) return;
+  const world = await emulator(t);
+  const cwd = await workshop(t, world, import.meta.url, "s3/client.py");
+  assert.deepEqual(await told(join(boto3.folder, "bin/python"), ["client.py"], { cwd, env: environmentOf(world) }), {
+    "as it sends by itself": "agreement",
+    "SHA-256": "agreement",
+    "SHA-1": "agreement",
+    "another MD5": "BadDigest",
+    "another SHA-256": "BadDigest",
+    "another CRC-32": "BadDigest",
+  });
+});
+
+it("the AWS SDK uploads in aws-chunked bodies with checksums in trailers", { skip: sdk.missing }, async (t) => {
+  if (sdk.missing !== undefined) return;
+  const world = await emulator(t);
+  const cwd = await workshop(t, world, import.meta.url, "s3/client.mjs");
+  assert.deepEqual(await told(process.execPath, ["client.mjs", sdk.folder], { cwd, env: environmentOf(world) }), {
+    "as it sends by itself": ["plain", "agreement"],
+    "a stream": ["aws-chunked", "agreement"],
+    "a stream with CRC-32C": ["aws-chunked", "agreement"],
+    "another CRC-32": ["plain", "BadDigest"],
+  });
+});
