@@ -256,8 +256,9 @@ export async function bundle(outdir: string): Promise<Metafile> {
   };
   // The command line loads the emulator as it loads its own code, so it is made of chunks as that is.
   const { emulator, ...others } = programs;
+  const imported: BuildOptions = { ...settings, inject: [join(root, "src/base/node-globals.ts")] };
   const { metafile: ofEmulator } = await build({
-    ...settings,
+    ...imported,
     banner: {},
     entryPoints: { emulator },
     plugins: [leaveOutUnused, lateOnesHave(emulator)],
@@ -265,13 +266,19 @@ export async function bundle(outdir: string): Promise<Metafile> {
   });
   const emulatorTexts = await makeCommonJs(ofEmulator, commonJs.banner!.js!);
   const { metafile: ofPrograms } = await build({
+    ...imported,
+    entryPoints: programs,
+    plugins: [leaveOutUnused],
+    metafile: true,
+  });
+  const { metafile: ofProcesses } = await build({
     ...settings,
-    entryPoints: { ...programs, ...processes },
+    entryPoints: processes,
     plugins: [leaveOutUnused],
     metafile: true,
   });
   const { metafile: ofCommonJs } = await build({
-    ...settings,
+    ...imported,
     ...commonJs,
     entryPoints: others,
     plugins: [leaveOutUnused],
@@ -317,7 +324,9 @@ export async function bundle(outdir: string): Promise<Metafile> {
   writeTypes(fresh);
   writeFileSync(
     `${fresh}/THIRD-PARTY.txt`,
-    thirdPartyText(bundledPackages(root, [ofPrograms, ofEmulator, ofCommonJs, ofConsole, metafile], [fontPackage])),
+    thirdPartyText(
+      bundledPackages(root, [ofPrograms, ofProcesses, ofEmulator, ofCommonJs, ofConsole, metafile], [fontPackage]),
+    ),
   );
   rmSync(outdir, { recursive: true, force: true });
   renameSync(fresh, outdir);

@@ -6,11 +6,13 @@ const argv = process.argv.slice(2);
 
 if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]) && isVersionWritten())) {
   const { main, processHost, version } = require("../dist/start.cjs").commandLine();
-  process.once("exit", () => {
-    // As Node says it of a module that waits for what cannot come any more.
-    process.exitCode ??= 13;
-    // Nothing is left to do: it only spares the taking apart of a heap that is thrown away as a whole.
-    process.exit();
+  // Comes once nothing is left to do, and not after an exception, which Node prints.
+  process.once("beforeExit", () => {
+    if (process.exitCode === undefined) {
+      writeSync(2, "error: svc ended before its work was done. This is a bug: run it again with --debug and report it.\n");
+    }
+    // At once: to take the heap apart, which is thrown away as a whole, takes milliseconds.
+    process.exit(process.exitCode ?? 1);
   });
   // Never before: it would cut off what a pipe has not taken yet.
   main(argv, processHost(version)).then((code) => {

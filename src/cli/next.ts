@@ -15,6 +15,7 @@ export const placeFlags = ({ baseUrl, profile, emulator }: CallTarget): string[]
 /** Commands that call no service. */
 const placeless = [
   ["emulator", "start"],
+  ["emulator", "exec"],
   ["emulator", "repair"],
 ];
 

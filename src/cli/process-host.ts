@@ -3,6 +3,7 @@ import { isatty } from "node:tty";
 import { systemWall } from "../base/clock.ts";
 import { deadline } from "../base/deadline.ts";
 import { signalCodes } from "./exit.ts";
+import { CommandFailed } from "./failure.ts";
 import { type Host, type SignalName, type Starter, starterVariable } from "./host.ts";
 import { flushed } from "./output/write.ts";
 
@@ -34,6 +35,18 @@ function ignoresHangUp(): boolean {
     // Not on this system.
   }
   return ![0, 1, 2].some((fd) => isatty(fd));
+}
+
+/** Most commands do not need it, and it may have been removed. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new CommandFailed("failed", "no_working_folder", "The working folder does not exist any more.", {
+      hint: "Change to a folder that exists, for example with cd ~, and run the command again.",
+      cause,
+    });
+  }
 }
 
 const standardOutput = 1;
@@ -73,7 +86,9 @@ const starter = (): Starter | undefined =>
 /** The host of a real process. Called once, by `bin/svc.js`. */
 export const processHost = (version: string): Host => ({
   env: process.env,
-  cwd: process.cwd(),
+  get cwd() {
+    return workingFolder();
+  },
   // Opened late: touching standard input keeps some kinds of it alive.
   get stdin() {
     return process.stdin;

@@ -131,4 +131,4 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "object" && !(body instanceof Uint8Array);
+const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "object" && !ArrayBuffer.isView(body);

@@ -25,7 +25,7 @@ export type GivenHeaders =
  * already.
  */
 export function verifyDelivery(delivery: {
-  readonly body: string | Uint8Array;
+  readonly body: string | ArrayBufferView | ArrayBufferLike;
   readonly headers: GivenHeaders;
   readonly hmacKey: string;
 }): Verdict<"missing" | "malformed" | "mismatch">;

@@ -43,11 +43,11 @@ export function diagnose({ key, body, signature }: Signed): Diagnosis {
     const digest = algorithm.value(oneKey.value, oneBody.value);
     const encoding = digests.find(({ value }) => value.equals(digest));
     if (!encoding) continue;
-    const all = [oneKey, oneBody, algorithm, encoding].flatMap(({ deviation }) => deviation ?? []);
+    const all = [oneKey, oneBody, algorithm, encoding].flatMap(({ deviations }) => deviations);
     return { explained: true, deviations: all, tried };
   }
   return { explained: false, deviations: [], tried };
 }
 
 const mistakes = (variants: readonly Variant<unknown>[]): number =>
-  variants.filter(({ deviation }) => deviation !== undefined).length;
+  variants.reduce((sum, { deviations }) => sum + deviations.length, 0);

@@ -2,6 +2,7 @@ import { decodeAnyBase64, decodeBase64 } from "../base/base64.ts";
 import { type Digest, hash, hmac } from "../base/hmac.ts";
 import { withoutTrailing } from "../base/trailing.ts";
 import { rewrittenJson } from "./rewritten-json.ts";
+import { unwrapped, wrappedForms } from "./wrapped-body.ts";
 
 /** One thing that was done otherwise than the scheme says. */
 export interface Deviation {
@@ -12,15 +13,17 @@ export interface Deviation {
   readonly text: string;
 }
 
-/** One way to treat an input; without a deviation it is the right one. */
+/** One way to treat an input; without deviations it is the right one. */
 export interface Variant<Value> {
   readonly value: Value;
-  readonly deviation?: Deviation;
+  readonly deviations: readonly Deviation[];
 }
 
-export function deviates<Value>(value: Value, about: Deviation["about"], code: string, text: string): Variant<Value> {
-  return { value, deviation: { about, code, text } };
+function deviates<Value>(value: Value, about: Deviation["about"], code: string, text: string): Variant<Value> {
+  return { value, deviations: [{ about, code, text }] };
 }
+
+const asDeclared = <Value>(value: Value): Variant<Value> => ({ value, deviations: [] });
 
 /** Ways in which the header's text may stand for bytes; the right one is 128 lower-case hexadecimal digits. */
 export function signatureVariants(text: string): Variant<Buffer>[] {
@@ -32,7 +35,7 @@ export function signatureVariants(text: string): Variant<Buffer>[] {
   if (isHex.test(bare)) {
     const value = Buffer.from(bare, "hex");
     const words = "The signature has blanks, quotes or a prefix; the header holds the bare digits.";
-    return [bare === text ? { value } : deviates(value, "encoding", "signature-dressed", words)];
+    return [bare === text ? asDeclared(value) : deviates(value, "encoding", "signature-dressed", words)];
   }
   if (isHex.test(bare.toLowerCase())) {
     const words = "The signature is in upper-case hexadecimal digits; the header has lower-case ones.";
@@ -57,7 +60,7 @@ export function keyVariants(text: string): Variant<Buffer>[] {
   const bytes = decodeBase64(bare);
   const lenient = decodeAnyBase64(bare);
   const plain = "The text of the key was used as it is; decode it as base64 first.";
-  const right: Variant<Buffer>[] = bytes ? [{ value: bytes }] : [];
+  const right: Variant<Buffer>[] = bytes ? [asDeclared(bytes)] : [];
   return [
     ...right,
     ...(lenient && !bytes
@@ -99,8 +102,8 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   const changed = (code: string, value: string, words: string): Variant<Uint8Array>[] =>
     value === text ? [] : [deviates(Buffer.from(value), "body", code, words)];
   return [
-    { value: body },
-    ...changed("newline-trimmed", withoutTrailing(text, "\r\n"), "This body ends with a newline that was not signed."),
+    asDeclared(body),
+    ...changed("newline-trimmed", withoutTrailing(text, "\r\n"), newlineTrimmed),
     ...changed("newline-added", `${text}\n`, "A newline at the end was signed that this body lacks: it was trimmed."),
     ...changed("crlf-newline-added", `${text}\r\n`, "A CRLF at the end was signed that this body lacks."),
     // Before the next one, to which it is a blank.
@@ -116,8 +119,31 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
       ),
     ),
     ...changed("empty", "", "Nothing was signed: the body had been read before, by a parser."),
+    ...unwrappedVariants(body),
+    ...wrappedForms(body).map((form) => deviates(form.body, "body", form.code, form.text)),
   ];
 }
+
+/** So many wrappings are taken off: the base64 of a gzip of a JSON string. */
+const maxWrappings = 3;
+
+/** What is inside, and inside that; also without the newline that writing it to a file may have added. */
+function unwrappedVariants(body: Uint8Array, before: readonly Deviation[] = []): Variant<Uint8Array>[] {
+  if (before.length === maxWrappings) return [];
+  return unwrapped(body).flatMap(({ code, text, body: inner }) => {
+    const deviations = [...before, { about: "body", code, text } as const];
+    const string = Buffer.from(inner).toString("utf8");
+    const trimmed = withoutTrailing(string, "\r\n");
+    const newline = { about: "body", code: "newline-trimmed", text: newlineTrimmed } as const;
+    return [
+      { value: inner, deviations },
+      ...(trimmed === string ? [] : [{ value: Buffer.from(trimmed), deviations: [...deviations, newline] }]),
+      ...unwrappedVariants(inner, deviations),
+    ];
+  });
+}
+
+const newlineTrimmed = "This body ends with a newline that was not signed.";
 
 type Sign = (key: Buffer, body: Uint8Array) => Buffer;
 
@@ -131,7 +157,7 @@ const otherDigest = (digest: Digest, name: string): Variant<Sign> =>
   );
 
 export const algorithms: readonly Variant<Sign>[] = [
-  { value: (key, body) => hmac("sha512", key, body) },
+  asDeclared((key, body) => hmac("sha512", key, body)),
   otherDigest("sha256", "SHA256"),
   otherDigest("sha384", "SHA384"),
   otherDigest("sha1", "SHA1"),

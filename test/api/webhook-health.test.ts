@@ -18,11 +18,11 @@ const sixTimes = [0, 5, 15, 35, 75, 155];
 const at = (time: string) => time.slice(11, 19);
 
 const tell = (one: Webhook, deliveries: readonly Delivery[], faults: readonly Fault[] = []) => {
-  const { state, failing, trouble, why, steps, unsent } = webhookHealth(one, { deliveries, faults, at });
+  const { state, failing, why, steps, unsent } = webhookHealth(one, { deliveries, faults, at });
   return {
     state: state.words,
     failing,
-    told: [trouble, ...why].filter((sentence) => sentence !== null).join(" "),
+    told: why.join(" "),
     steps: steps.map(({ words, command }) => (command === undefined ? words : `${words}: ${command}`)),
     unsent: unsent.map(({ id }) => id),
   };
@@ -60,32 +60,35 @@ describe("what is told of a webhook", () => {
     assert.deepEqual(tell(disabled, lost), {
       state: "disabled",
       failing: true,
-      told: "The receiver answered 503. 6 attempts in a row failed, so it is disabled and what comes due is skipped: at 05:39:05, by attempt:2.6. 2 deliveries have not arrived: 1 is tried again if it is enabled in time, the others are not.",
+      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: answered 503. Last attempt: the receiver answered 503. Disabled after 6 consecutive failures, at 05:39:05 (attempt:2.6). Scheduled attempts are skipped. 2 deliveries are undelivered. Enable the webhook before the next attempt to retry 1 of them.",
       steps: [
-        "Mend the receiver: its own log says why it failed.",
-        "To enable it again, once the receiver is repaired: svc emulator webhooks enable 1",
-        "To send the 2 that did not arrive, oldest first: svc emulator webhooks resend 1",
+        "Fix the receiver: its log shows the error.",
+        "Enable the webhook: svc emulator webhooks enable 1",
+        "Send the 2 undelivered ones, oldest first: svc emulator webhooks resend 1",
       ],
       unsent: [1, 2],
     });
     assert.match(
       tell(disabled, lost.slice(1)).told,
-      / 1 delivery has not arrived and is tried again only if it is enabled in time\.$/,
+      / 1 delivery is undelivered\. Enable the webhook before the next attempt to retry it\.$/,
     );
     // One that was sent again has arrived since.
-    assert.match(tell({ ...disabled, failure_count: 0 }, lost).told, / 6 attempts in a row failed, so it is disabled /);
+    assert.match(tell({ ...disabled, failure_count: 0 }, lost).told, / Disabled after 6 consecutive failures, at /);
   });
 
   it("is no good news where it was enabled again and nothing has arrived since", () => {
     assert.deepEqual(tell(webhook(), [delivery(1, sixTimes, { next_attempt_at: iso(315) })]), {
       state: "enabled again",
       failing: true,
-      told: "The receiver answered 503. It was enabled again, and nothing has arrived since.",
-      steps: ["Mend the receiver: its own log says why it failed."],
+      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: answered 503. Last attempt: the receiver answered 503. Enabled again; nothing has arrived since.",
+      steps: ["Fix the receiver: its log shows the error."],
       unsent: [],
     });
     const works = [delivery(2, [200], { outcome: "delivered" }), delivery(1, sixTimes, { outcome: "failed" })];
-    assert.equal(tell(webhook(), works).told, "It works now. 1 delivery has not arrived and is not tried again.");
+    assert.equal(
+      tell(webhook(), works).told,
+      "The last delivery arrived. 1 delivery is undelivered and will not be retried.",
+    );
   });
 
   it("advises no resend to an address that is not allowed, and blames nobody else", () => {
@@ -96,9 +99,9 @@ describe("what is told of a webhook", () => {
     assert.deepEqual(tell(webhook({ url, forbidden }), passedOver), {
       state: "address not allowed",
       failing: true,
-      told: `Nothing is ever sent to it: ${forbidden} 1 delivery has not arrived and is not tried again.`,
+      told: `Nothing is ever sent to it: ${forbidden} 1 delivery is undelivered and will not be retried.`,
       steps: [
-        "Stop the emulator, and start it anew with its host allowed, beside the flags that it had: svc emulator start --webhook-allow receiver.invalid",
+        "Stop the emulator, and start it again with this host allowed: svc emulator start --webhook-allow receiver.invalid",
       ],
       unsent: [1],
     });
@@ -114,8 +117,8 @@ describe("what is told of a webhook", () => {
     assert.deepEqual(tell(failing, [dropped], [fault("drop", { id: 7 }), fault("delay", { webhook: 2 })]), {
       state: "failing",
       failing: true,
-      told: "A scripted fault kept it from being sent (drop). Scripted fault 7 acts on what is sent to it: drop, 3 times until now. 1 attempt failed; the sixth disables it.",
-      steps: ["To end the scripted fault 7 (drop): svc emulator fault remove 7"],
+      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: dropped (fault: drop). Last attempt: a scripted fault kept it from being sent (drop). Scripted fault 7 affects its deliveries: drop, 3 times so far. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+      steps: ["Remove scripted fault 7 (drop): svc emulator fault remove 7"],
       unsent: [],
     });
     assert.deepEqual(
@@ -125,29 +128,107 @@ describe("what is told of a webhook", () => {
         tell(failing, [dropped], [fault("drop", { path: "/ho*" })]).steps,
       ],
       [
-        ["The fault that did it acts no more."],
-        ["The fault that did it acts no more."],
-        ["To end the scripted fault 1 (drop): svc emulator fault remove 1"],
+        ["The scripted fault that caused this is no longer active."],
+        ["The scripted fault that caused this is no longer active."],
+        ["Remove scripted fault 1 (drop): svc emulator fault remove 1"],
       ],
     );
   });
 
   it("of one that was deleted is what its deliveries came to", () => {
-    const { state, failing, why, steps } = deletedHealth([
-      delivery(1, [0], { outcome: "delivered" }),
-      delivery(2, [0], { webhook_status: "DELETED", next_attempt_at: iso(5) }),
-    ]);
+    const { state, failing, why, steps } = deletedHealth(
+      [
+        delivery(1, [0], { outcome: "delivered" }),
+        delivery(2, [1], { webhook_status: "DELETED", next_attempt_at: iso(5) }),
+      ],
+      at,
+    );
     assert.deepEqual(
       [state.words, failing, why, steps],
       [
         "deleted",
         true,
-        ["It was deleted. Of 2 deliveries that are kept 1 arrived, and 1 did not and cannot be sent again."],
+        [
+          "Failing since 03:05:05, first with CONTRACT_CREATED T-1: answered 503.",
+          "Last attempt: the receiver answered 503.",
+          "The webhook was deleted. Of 2 retained deliveries, 1 arrived; 1 did not, and cannot be sent again.",
+        ],
         [],
       ],
     );
-    const whole = deletedHealth([delivery(1, [0], { outcome: "delivered" })]);
-    assert.deepEqual([whole.failing, whole.why], [false, ["It was deleted. Of 1 delivery that is kept 1 arrived."]]);
+    const whole = deletedHealth([delivery(1, [0], { outcome: "delivered" })], at);
+    assert.deepEqual(
+      [whole.failing, whole.why],
+      [false, ["The webhook was deleted. Of 1 retained delivery, 1 arrived."]],
+    );
+  });
+});
+
+describe("what failures have in common", () => {
+  const failed = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}) =>
+    delivery(id, minutes, { activity: "CONTRACT_EXECUTED", outcome: "failed", ...more });
+  const arrived = (id: number, minute: number, more: Partial<Delivery> = {}) =>
+    delivery(id, [minute], { activity: "CONTRACT_SIGNED", outcome: "delivered", ...more });
+  const of = (...deliveries: Delivery[]) => {
+    const { only, failing, since, state } = webhookHealth(webhook(), { deliveries, faults: [], at });
+    return [only, failing, since && at(since), state.words];
+  };
+
+  it("is an activity that fails while others arrive, whatever came last", () => {
+    const both = [failed(1, [0, 5]), arrived(2, 6), failed(3, [10, 15])];
+    const found = ["Only CONTRACT_EXECUTED fails. Other deliveries arrive.", true, "03:04:05", "failing"];
+    assert.deepEqual([of(...both), of(...both, arrived(4, 20))], [found, found]);
+    const { why, steps } = webhookHealth(webhook({ failure_count: 2 }), { deliveries: both, faults: [], at });
+    assert.deepEqual(
+      [why, steps.map(({ words }) => words)],
+      [
+        [
+          "Failing since 03:04:05, first with CONTRACT_EXECUTED T-1: answered 503.",
+          "Last attempt: the receiver answered 503.",
+          "Only CONTRACT_EXECUTED fails. Other deliveries arrive.",
+          "2 deliveries are undelivered and will not be retried.",
+        ],
+        ["Fix the receiver: its log shows the error.", "Send the 2 undelivered ones, oldest first"],
+      ],
+    );
+  });
+
+  it("is a contract, or that contracts were executed elsewhere", () => {
+    const signed = { activity: "CONTRACT_SIGNED" } as const;
+    assert.deepEqual(
+      [
+        of(failed(1, [0], signed), arrived(2, 1, { composite_id: "T-2" }), failed(3, [5], signed)),
+        of(
+          failed(1, [0], { ...signed, composite_id: "H-1" }),
+          arrived(2, 1, { composite_id: "T-2" }),
+          failed(3, [5], { ...signed, composite_id: "H-2" }),
+        ),
+      ],
+      [
+        ["Only deliveries for T-1 fail. Other deliveries arrive.", true, "03:04:05", "failing"],
+        [
+          "Only deliveries for contracts that were executed elsewhere (H-…) fail. Other deliveries arrive.",
+          true,
+          "03:04:05",
+          "failing",
+        ],
+      ],
+    );
+  });
+
+  it("is nothing more than that one delivery fails, where only one does", () =>
+    assert.deepEqual(of(failed(1, [0, 5], { outcome: "retrying", next_attempt_at: iso(15) }), arrived(2, 3)), [
+      "Only delivery:1 (CONTRACT_EXECUTED T-1) fails. Other deliveries arrive.",
+      true,
+      "03:04:05",
+      "failing",
+    ]));
+
+  it("is not claimed where nothing else arrived in between, or the last failures are of others, too", () => {
+    assert.deepEqual(of(arrived(1, 0), failed(2, [5]), failed(3, [10])), [null, true, "03:09:05", "enabled again"]);
+    assert.deepEqual(of(failed(1, [0]), failed(2, [5]), arrived(3, 10)), [null, false, null, "active"]);
+    const mixed = [failed(1, [0]), arrived(2, 1), failed(3, [5]), failed(4, [6], { activity: "CONTRACT_SIGNED" })];
+    assert.deepEqual(of(...mixed), [null, true, "03:09:05", "enabled again"]);
   });
 });
 
@@ -162,7 +243,7 @@ describe("why nothing was sent to a webhook", () => {
   });
   const contoso = webhook({ workspace_id: 2, workspace: "Contoso" });
 
-  it("is that what it wants did not happen, or where, when and what happened instead", () =>
+  it("is that nothing it is subscribed to happened, or where, when and what happened instead", () =>
     assert.deepEqual(
       [
         nothingSent(contoso, undefined, { at }),
@@ -175,14 +256,14 @@ describe("why nothing was sent to a webhook", () => {
         nothingSent(contoso, [], { at, now: Date.parse(contoso.created_at) + 30 * 86_400_000 + 1 }),
       ],
       [
-        "Nothing was sent yet: it wants CONTRACT_CREATED.",
-        "Nothing was sent yet: it wants CONTRACT_CREATED, and none has happened.",
-        "Nothing was sent yet: it wants CONTRACT_CREATED, and 1 CONTRACT_CREATED happened, in workspace 1 (Northwind); this webhook belongs to workspace 2 (Contoso).",
-        "Nothing was sent yet: it wants CONTRACT_CREATED, and 1 CONTRACT_CREATED happened before it was created, the last at 03:04:05.",
-        "Nothing was sent yet: it wants CONTRACT_CREATED, and what came of 1 CONTRACT_CREATED is not kept any more.",
-        "Nothing was sent yet: it wants CONTRACT_CREATED, and what happened in its workspace 2 (Contoso) is 1 CONTRACT_SIGNED, which it does not want.",
-        "Nothing was sent yet: it wants CONTRACT_CREATED, and none has happened.",
-        "Nothing was sent in the 30 days for which deliveries are kept: it wants CONTRACT_CREATED, and none that is kept has happened.",
+        "Nothing was sent yet. Subscribed to CONTRACT_CREATED.",
+        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, and none has happened.",
+        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened in workspace 1 (Northwind); this webhook belongs to workspace 2 (Contoso).",
+        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened before it was created, the last at 03:04:05.",
+        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, but the deliveries of 1 CONTRACT_CREATED are no longer retained.",
+        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, but in its workspace 2 (Contoso), only 1 CONTRACT_SIGNED happened.",
+        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, and none has happened.",
+        "Nothing was sent in the last 30 days, for which deliveries are retained. Subscribed to CONTRACT_CREATED, and none has happened.",
       ],
     ));
 });
@@ -194,21 +275,21 @@ describe("an attempt", () => {
     assert.deepEqual(
       [401, 404, 405, 429, 410, 302, 500, 422].map((status) => causeOf(attempt({ status })).means),
       [
-        "It refused at the last attempt who sends: its check of the signature, or of a header, did not hold.",
-        "Nothing was at that path at the last attempt.",
-        "It took no POST there at the last attempt.",
-        "It was asked too much at the last attempt. Its Retry-After is not heeded: the schedule is fixed, each retry 5, 10, 20, 40, 80 and 160 minutes after the one before.",
-        "It said at the last attempt that nothing is there any more; that counts as any other failure, and it is tried again.",
-        "Redirects are not followed.",
-        undefined,
-        undefined,
+        "Last attempt: the receiver rejected the signature or a header.",
+        "Last attempt: 404 Not Found.",
+        "Last attempt: 405 Method Not Allowed.",
+        "Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed (5, 10, 20, 40, 80 and 160 minutes).",
+        "Last attempt: 410 Gone. It is retried like any other failure.",
+        "Last attempt: the receiver answered 302. Redirects are not followed.",
+        "Last attempt: the receiver answered 500.",
+        "Last attempt: the receiver answered 422.",
       ],
     ));
 
-  it("that found nobody says so of that time alone, for somebody may listen by now", () =>
+  it("that was refused says so of that time alone, since the receiver may run by now", () =>
     assert.deepEqual(causeOf(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })), {
-      means: "Nobody listened there at the last attempt.",
-      steps: [{ kind: "mend", words: "Start the receiver, unless it runs by now." }],
+      means: "Last attempt: connection refused.",
+      steps: [{ kind: "fix", words: "Start the receiver." }],
     }));
 
   it("that is refused leads to what explains signatures, and to the fault where one signed it wrongly", () => {

@@ -40,10 +40,14 @@ describe("the console, as somebody uses it", { skip }, () => {
     const { world, hooks } = await failingWebhook(t);
     await openConsole(page, world);
     await page.getByText("when you move time").waitFor();
-    await page.getByText("The receiver answered 503. 1 attempt failed; the sixth disables it.").waitFor();
+    await page
+      .getByText(
+        "Last attempt: the receiver answered 503. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+      )
+      .waitFor();
     await page.getByRole("link", { name: /^Timeline.*1 webhook needs attention$/ }).waitFor();
     await press(page, "Until idle");
-    await page.getByText("6 attempts in a row failed, so it is disabled and what comes due is skipped").waitFor();
+    await page.getByText("Disabled after 6 consecutive failures, at").waitFor();
     await page.getByText("Nothing waits").waitFor();
     await page.getByText("6 failures in a row").waitFor();
 
@@ -67,7 +71,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await outcome(page, "Hooks is enabled");
     // The button is gone; whoever pressed it by keyboard is on what can be pressed beside it.
     await seen(page, () => focused(page), "Why?", "enabled");
-    await page.getByText("It was enabled again, and nothing has arrived since.").waitFor();
+    await page.getByText("Enabled again; nothing has arrived since.").waitFor();
     await press(page, "Send delivery 1 again");
     await outcome(page, "Sent again: 200");
     await page.getByText("Everything arrived").waitFor();

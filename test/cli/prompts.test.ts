@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { nda } from "../support/cli/nda.ts";
-import { ctrlC, down, enter, person } from "../support/cli/person.ts";
+import { ctrlC, ctrlD, down, enter, person } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 interface Recipients {
@@ -246,6 +246,18 @@ describe("a person at a terminal", () => {
     const { exit, out, err } = await svc("router offboard", ada);
     assert.deepEqual([exit, out], [130, ""]);
     assert.equal(/error|Exit|at .*\.js/.test(stripVTControlCharacters(err)), false, err);
+  });
+
+  it("leaves a question by Ctrl-D, wherever nothing is typed: exit 130, no message", async (t) => {
+    const { svc } = await cliEmulator(t);
+    for (const [line, question] of [
+      ["router offboard", "Cluster id"],
+      ["intake create", "Title"],
+      ["contracts create", "Contract template id"],
+    ] as const) {
+      const { exit, out, err } = await svc(line, person([question, ctrlD]));
+      assert.deepEqual([exit, out, /error|Exit|at .*\.js/.test(stripVTControlCharacters(err))], [130, "", false], err);
+    }
   });
 
   it("sees no colours with NO_COLOR", async (t) => {

@@ -17,6 +17,12 @@ const packages = {
   "jest-30": "npm:jest@30.0.5",
   mocha: "11.7.1",
   vitest: "4.1.12",
+  // Environments with the globals of a browser.
+  "jest-29-jsdom": "npm:jest-environment-jsdom@29.7.0",
+  "jest-30-jsdom": "npm:jest-environment-jsdom@30.0.5",
+  "jest-happy-dom": "npm:@happy-dom/jest-environment@20.14.5",
+  jsdom: "29.1.1",
+  "happy-dom": "21.0.4",
   // The last that resolves packages as Node 10 did, which is what its `--module commonjs` means.
   "typescript-5": "npm:typescript@5.9.2",
   "@types/node": "20.19.43",
@@ -36,8 +42,15 @@ const story = `
     const { id } = await client.call("contracts.create", { body });
     const { content } = await client.call("documents.content", { params: { composite_id: id }, query: {} });
     assert.match(String(content), /Acme Inc\\./);
-    const refused = verifyDelivery({ body: "{}", headers: {}, hmacKey: String(cluster.hmacKey) });
-    assert.equal(refused.ok, false);
+    const hmacKey = String(cluster.hmacKey);
+    assert.equal(verifyDelivery({ body: "{}", headers: {}, hmacKey }).ok, false);
+    const bytes = Buffer.from('{"activity":"CONTRACT_SIGNED"}');
+    const headers = { [contentHashHeader]: contentHash(hmacKey, bytes) };
+    const memory = new Uint8Array(bytes).buffer;
+    for (const body of [bytes, new Uint8Array(bytes), memory, new DataView(memory), String(bytes)]) {
+      assert.equal(verifyDelivery({ body, headers, hmacKey }).ok, true);
+    }
+    assert.throws(() => verifyDelivery({ body: { parsed: true }, headers, hmacKey }), /parsed already/);
     const missing = client.call("contracts.status", { params: { composite_id: "T-99" } });
     await assert.rejects(missing, (error) => error instanceof ServiceError);
     await emulator.restore(await emulator.snapshot());
@@ -49,13 +62,13 @@ const imports = `
 import assert from "node:assert/strict";
 import { createClient, ServiceError } from "svc-toolkit/client";
 import { startEmulator } from "svc-toolkit/emulator";
-import { verifyDelivery } from "svc-toolkit/webhooks";
+import { contentHash, contentHashHeader, verifyDelivery } from "svc-toolkit/webhooks";
 `;
 const requires = `
 const assert = require("node:assert/strict");
 const { createClient, ServiceError } = require("svc-toolkit/client");
 const { startEmulator } = require("svc-toolkit/emulator");
-const { verifyDelivery } = require("svc-toolkit/webhooks");
+const { contentHash, contentHashHeader, verifyDelivery } = require("svc-toolkit/webhooks");
 `;
 const test = `it("reads a contract", async () => {${story}\n}, 60_000);\n`;
 
@@ -103,9 +116,20 @@ describe("the packed tarball, in a project of somebody else", { skip: runners.mi
       );
     });
 
-    for (const jest of ["jest-29", "jest-30"]) {
-      it(`run in ${jest}: ${kind}`, async () => {
-        const config = { testMatch: [`**/*.test.${ending}`], moduleFileExtensions: ["js", "cjs", "mjs", "json"] };
+    for (const [jest, environment] of [
+      ["jest-29", "node"],
+      ["jest-30", "node"],
+      ["jest-29", "jest-29-jsdom"],
+      ["jest-30", "jest-30-jsdom"],
+      ["jest-29", "jest-happy-dom"],
+      ["jest-30", "jest-happy-dom"],
+    ] as const) {
+      it(`run in ${jest}, environment ${environment}: ${kind}`, async () => {
+        const config = {
+          testMatch: [`**/*.test.${ending}`],
+          moduleFileExtensions: ["js", "cjs", "mjs", "json"],
+          testEnvironment: environment === "node" ? environment : bin(environment),
+        };
         const argv = [bin(`${jest}/bin/jest.js`), "--rootDir", ".", "--config", JSON.stringify(config)];
         const env = ending === "mjs" ? { NODE_OPTIONS: "--experimental-vm-modules" } : {};
         const shown = await used(jest, { [`door.test.${ending}`]: head + test }, argv, env);
@@ -121,11 +145,13 @@ describe("the packed tarball, in a project of somebody else", { skip: runners.mi
     });
   }
 
-  it("run in Vitest", async () => {
-    const text = `import { it } from "vitest";${imports}${test}`;
-    const argv = [bin("vitest/vitest.mjs"), "run", "--root", "."];
-    assert.match(await used("vitest", { "door.test.mjs": text }, argv), /Tests +1 passed/);
-  });
+  for (const environment of ["node", "jsdom", "happy-dom"]) {
+    it(`run in Vitest, environment ${environment}`, async () => {
+      const text = `import { it } from "vitest";${imports}${test}`;
+      const argv = [bin("vitest/vitest.mjs"), "run", "--root", ".", "--environment", environment];
+      assert.match(await used("vitest", { "door.test.mjs": text }, argv), /Tests +1 passed/);
+    });
+  }
 
   it("run in Vitest as the README has it", async () => {
     const text = await readFile(join(root, "test/packaged/examples/retries.test.ts"), "utf8");

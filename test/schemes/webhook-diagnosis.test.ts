@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { describe, it } from "node:test";
+import { deflateSync, gzipSync } from "node:zlib";
 import { diagnose } from "../../src/schemes/webhook-diagnosis.ts";
 
 // Bytes that are no UTF-8 text, so that reading them as text changes them.
@@ -109,8 +110,8 @@ describe("why a signature does not fit", () => {
           text: "The text of the key was used as it is; decode it as base64 first.",
         },
       ],
-      // The right way with four bodies, then the second key with the first body.
-      tried: 5,
+      // The right way with four bodies and four forms of the body, then the second key with the first body.
+      tried: 9,
     }));
 
   it("names nothing where it fits, after one attempt", () =>
@@ -125,6 +126,56 @@ describe("why a signature does not fit", () => {
     assert.deepEqual(codes, ["key-not-decoded", "json-compact", "hmac-sha256", "upper-case"]);
   });
 
+  const event = '{"activity":"CONTRACT_SIGNED","title":"Zoë"}';
+  const utf16 = Buffer.from(event, "utf16le");
+  const withMark = Buffer.from(`\ufeff${event}\r\n`, "utf16le");
+  const base64 = Buffer.from(event).toString("base64");
+  const wrapped: readonly (readonly [what: string, body: string | Buffer, codes: readonly string[]])[] = [
+    ["base64", base64, ["base64-body"]],
+    ["base64 in lines", `${base64.slice(0, 20)}\n${base64.slice(20)}\n`, ["base64-body"]],
+    ["base64url", Buffer.from(event).toString("base64url"), ["base64-body"]],
+    ["gzip", gzipSync(event), ["gzip"]],
+    ["deflate", deflateSync(event), ["gzip"]],
+    ["UTF-16", utf16, ["utf-16"]],
+    ["UTF-16 with the larger byte first", Buffer.from(utf16).swap16(), ["utf-16"]],
+    ["UTF-16 as PowerShell writes it", withMark, ["utf-16", "newline-trimmed"]],
+    ["a JSON string", JSON.stringify(event), ["json-string"]],
+    ["a field of an event", JSON.stringify({ path: "/hooks", body: event }), ["json-field"]],
+    [
+      "base64 in a field of an event",
+      JSON.stringify({ body: base64, isBase64Encoded: true }),
+      ["json-field", "base64-body"],
+    ],
+    ["the base64 of a gzip", gzipSync(event).toString("base64"), ["base64-body", "gzip"]],
+  ];
+  for (const [what, body, codes] of wrapped) {
+    it(`recognizes a body in ${what}`, () => {
+      const { explained, deviations } = diagnose({ key, body: Buffer.from(body), signature: sign(event) });
+      assert.deepEqual([explained, deviations.map(({ code }) => code)], [true, codes]);
+    });
+  }
+
+  for (const [code, signed] of [
+    ["signed-as-base64", base64],
+    ["signed-as-utf-16", utf16],
+    ["signed-as-utf-16", Buffer.from(`\ufeff${event}`, "utf16le")],
+    ["signed-as-utf-16", Buffer.from(`\ufeff${event}`, "utf16le").swap16()],
+  ] as const) {
+    it(`names ${code} where that was signed in place of the raw bytes`, () => {
+      const given = createHmac("sha512", bytes).update(signed).digest("hex");
+      const { deviations } = diagnose({ key, body: Buffer.from(event), signature: given });
+      assert.deepEqual(
+        deviations.map((one) => one.code),
+        [code],
+      );
+    });
+  }
+
+  it("gives up on a gzip that would fill the memory", () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 2 ** 20));
+    assert.equal(diagnose({ key, body: bomb, signature }).explained, false);
+  });
+
   it("prefers one mistake to two that lead to the same", () => {
     const { deviations } = found({ body: "[1] ", signature: sign("[1]") });
     assert.deepEqual(
@@ -135,7 +186,7 @@ describe("why a signature does not fit", () => {
 
   for (const unexplained of ["", "?", "no signature at all", sign("other")]) {
     it(`gives up on ${JSON.stringify(unexplained.slice(0, 20))} when everything was tried`, () =>
-      // Seven algorithms, six keys, four bodies.
-      assert.deepEqual(found({ signature: unexplained }), { explained: false, deviations: [], tried: 7 * 6 * 4 }));
+      // Seven algorithms, six keys, four bodies and four forms of the body.
+      assert.deepEqual(found({ signature: unexplained }), { explained: false, deviations: [], tried: 7 * 6 * 8 }));
   }
 });

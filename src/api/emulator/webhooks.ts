@@ -84,9 +84,9 @@ export const disableWebhook = operation({
 export const resendToWebhook = operation({
   id: "emulator-webhooks.resend",
   service: emulator,
-  summary: "Send a subscription again what did not arrive, oldest first",
+  summary: "Send the deliveries of a webhook that did not arrive, oldest first",
   description:
-    "What failed for the last time, was skipped or will be, and what waits for a retry, without waiting: one after another, until one fails again, a hundred are sent, or some twenty seconds are over. What is left over is sent by the next call. It is sent whether or not the subscription is enabled.",
+    "Sends deliveries that failed for the last time, were skipped or will be skipped, and those that wait for a retry. Sends them one after another, and stops when one fails, after a hundred, or after about twenty seconds. The next call sends the rest. The webhook need not be enabled.",
   method: "POST",
   path: "/_emulator/webhooks/{id}/resend",
   auth: "control-token",

@@ -24,15 +24,15 @@ export const actingOn = ({ id, url, only_for_activities: wanted }: Receiver, fau
 
 export const isUsedUp = ({ count, hit }: Fault): boolean => count !== undefined && hit >= count;
 
-/** `Scripted fault 1 acts on what is sent to it: tamper, 3 times until now.` */
+/** `Scripted fault 1 affects its deliveries: tamper, 3 times so far.` */
 export const faultSentence = ({ id, effect, hit }: Fault): string =>
-  `Scripted fault ${id} acts on what is sent to it: ${effect}, ${times(hit)} until now.`;
+  `Scripted fault ${id} affects its deliveries: ${effect}, ${times(hit)} so far.`;
 
 const times = (count: number): string => (count === 0 ? "never" : count === 1 ? "once" : `${count} times`);
 
 /** What ends it. */
 export const endOfFault = ({ id, effect }: Fault): Step => ({
   kind: "fault",
-  words: `To end the scripted fault ${id} (${effect})`,
+  words: `Remove scripted fault ${id} (${effect})`,
   command: `svc emulator fault remove ${id}`,
 });

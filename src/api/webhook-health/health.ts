@@ -3,11 +3,12 @@ import { hostIn } from "../../base/host-name.ts";
 import type { listControlWebhooks } from "../emulator/webhooks.ts";
 import type { ResultOf } from "../operation.ts";
 import { failuresUntilDisabled } from "../webhook-retries.ts";
-import { type Attempt, blamedFault, type Delivery, shortTroubleOf, succeeded, troubleOf } from "./attempts.ts";
+import { blamedFault, type Delivery, shortTroubleOf, succeeded, troubleOf } from "./attempts.ts";
 import { causeOf, type Step } from "./causes.ts";
 import { actingOn, endOfFault, type Fault, faultSentence } from "./faults.ts";
 import { type Happened, nothingSent, type Telling } from "./nothing-sent.ts";
 import { isUnsent } from "./standing.ts";
+import { compare, type Made, streakOf } from "./streak.ts";
 
 export type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
@@ -20,34 +21,34 @@ export interface Facts extends Telling {
   readonly happened?: Happened | undefined;
 }
 
-/** An attempt, and what it was of. */
-export interface Made {
-  readonly delivery: Delivery;
-  readonly attempt: Attempt;
-}
-
-/** What the deliveries of a webhook say of it: the command line and the console tell this, and nothing else. */
+/** What the deliveries of a webhook show: the command line and the console print this, and nothing else. */
 export interface Health {
   /** In a word or two. */
   readonly state: { readonly tone: "good" | "warn" | "bad" | "none"; readonly words: string };
   /** Something is wrong: svc webhooks why exits 1. */
   readonly failing: boolean;
-  /** Nothing was sent to it, nor passed over. */
+  /** Nothing was sent to it, nor skipped. */
   readonly untouched: boolean;
   /** Of the first attempt since the last one that arrived; null: it does not fail. */
   readonly since: string | null;
-  /** The last attempt of all, where it failed; undefined: it did not. */
+  /** The last attempt that failed since then; undefined: none did. */
   readonly failed: Made | undefined;
+  /** How many failed since then. */
+  readonly failures: number;
   readonly deliveredAt: string | null;
+  /** The attempt with which the failures began; undefined: there are none. */
+  readonly first: Made | undefined;
+  /** Which deliveries fail while others arrive: a sentence. */
+  readonly only: string | null;
   /** What the last attempt brought: a sentence. */
   readonly trouble: string | null;
   /** How the receiver's answer begins. */
   readonly answer: string | null;
-  /** Sentences that follow the trouble, in order. */
+  /** Sentences, in order: the first failure, the last one, what they have in common, and what follows. */
   readonly why: readonly string[];
   /** Why, in a few words. */
   readonly short: string;
-  /** What somebody may do, in the order in which to do it. */
+  /** What a user may do, in the order in which to do it. */
   readonly steps: readonly Step[];
   /** What did not arrive and does not come by itself, oldest first. */
   readonly unsent: readonly Delivery[];
@@ -55,139 +56,128 @@ export interface Health {
 
 export function webhookHealth(webhook: Webhook, facts: Facts): Health {
   const { deliveries, at } = facts;
-  const { first, last, count, deliveredAt } = failedIn(deliveries);
+  const streak = streakFacts(deliveries);
   const unsent = deliveries.filter((one) => isUnsent({ ...one, webhook_status: webhook.status })).toSorted(oldestFirst);
   const { status, forbidden } = webhook;
   const untouched =
     status === "ACTIVE" && forbidden === null && deliveries.every(({ outcome }) => outcome === "waiting");
-  const trouble = last ? troubleOf(last.attempt) : null;
   const acting = actingOn(webhook, facts.faults);
-  const cause = last && causeOf(last.attempt);
-  const outlook = outlookOf(webhook, { last, count, unsent, at });
   const nothing = untouched && deliveries.length === 0 ? nothingSent(webhook, facts.happened, facts) : undefined;
   return {
-    state: stateOf(webhook, last),
-    failing: status !== "ACTIVE" || forbidden !== null || last !== undefined || untouched,
+    ...streak,
+    state: stateOf(webhook, streak),
+    failing: status !== "ACTIVE" || forbidden !== null || streak.failed !== undefined || untouched,
     untouched,
-    since: first?.attempt.at ?? null,
-    failed: last,
-    deliveredAt,
-    trouble,
-    answer: last?.attempt.answer ?? null,
     why: [
-      cause?.means,
+      ...failureSentences(streak, at),
       ...acting.map(faultSentence),
-      outlook,
+      outlookOf(webhook, streak, unsent.length, at),
       nothing,
-      status === "DISABLED_BY_USER" ? undefined : lostSentence(unsent),
+      status === "DISABLED_BY_USER" ? undefined : undeliveredSentence(unsent),
     ].filter((sentence) => sentence !== undefined),
-    short: shortOf(webhook, last, unsent.length, untouched),
-    steps: stepsOf(webhook, { last, acting, unsent: unsent.length, causes: cause?.steps ?? [] }),
+    short: shortOf(webhook, streak.failed, unsent.length, untouched),
+    steps: stepsOf(webhook, { last: streak.failed, acting, unsent: unsent.length }),
     unsent,
   };
 }
 
 /** Of one that is gone: what its deliveries came to. */
-export function deletedHealth(deliveries: readonly Delivery[]): Health {
-  const { first, last, deliveredAt } = failedIn(deliveries);
+export function deletedHealth(deliveries: readonly Delivery[], at: Facts["at"]): Health {
+  const streak = streakFacts(deliveries);
   const unsent = deliveries.filter(isUnsent).toSorted(oldestFirst);
   const arrived = deliveries.filter(({ outcome }) => outcome === "delivered").length;
+  const all = counted(deliveries.length, "retained delivery", "retained deliveries");
+  const others = unsent.length === 0 ? "." : `; ${unsent.length} did not, and cannot be sent again.`;
   return {
+    ...streak,
     state: { tone: "none", words: "deleted" },
     failing: unsent.length > 0,
     untouched: deliveries.length === 0,
-    since: first?.attempt.at ?? null,
-    failed: last,
-    deliveredAt,
-    trouble: last ? troubleOf(last.attempt) : null,
-    answer: last?.attempt.answer ?? null,
-    why: [
-      `It was deleted. Of ${counted(deliveries.length, "delivery that is kept", "deliveries that are kept")} ${arrived} arrived${
-        unsent.length === 0 ? "" : `, and ${unsent.length} did not and cannot be sent again`
-      }.`,
-    ],
+    why: [...failureSentences(streak, at), `The webhook was deleted. Of ${all}, ${arrived} arrived${others}`],
     short: unsent.length === 0 ? "deleted" : `deleted; ${unsent.length} did not arrive`,
     steps: [],
     unsent,
   };
 }
 
-const oldestFirst = (a: Delivery, b: Delivery): number => byText(a.created_at, b.created_at) || a.id - b.id;
+const oldestFirst = (a: Delivery, b: Delivery): number => compare(a.created_at, b.created_at) || a.id - b.id;
 
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+type StreakFacts = Pick<
+  Health,
+  "since" | "first" | "failed" | "failures" | "only" | "deliveredAt" | "trouble" | "answer"
+>;
 
-/** The first and the last attempt since the last one that arrived, how many there were, and when that was. */
-function failedIn(deliveries: readonly Delivery[]) {
-  let good: Made | undefined;
-  for (const delivery of deliveries)
-    for (const attempt of delivery.attempts) {
-      const made = { delivery, attempt };
-      if (succeeded(attempt) && (!good || inOrder(good, made) < 0)) good = made;
-    }
-  let first: Made | undefined;
-  let last: Made | undefined;
-  let count = 0;
-  for (const delivery of deliveries)
-    for (const attempt of delivery.attempts) {
-      const made = { delivery, attempt };
-      if (succeeded(attempt) || (good && inOrder(made, good) < 0)) continue;
-      count += 1;
-      if (!first || inOrder(made, first) < 0) first = made;
-      if (!last || inOrder(last, made) < 0) last = made;
-    }
-  return { first, last, count, deliveredAt: good?.attempt.at ?? null };
+/** What the failures show, whatever became of the webhook. */
+function streakFacts(deliveries: readonly Delivery[]): StreakFacts {
+  const { failed, only } = streakOf(deliveries);
+  const [first, last] = [failed[0], failed.at(-1)];
+  const delivered = deliveries.flatMap(({ attempts }) => attempts.filter(succeeded).map(({ at }) => at));
+  return {
+    since: first?.attempt.at ?? null,
+    first,
+    failed: last,
+    failures: failed.length,
+    only: only ?? null,
+    deliveredAt: delivered.sort(compare).at(-1) ?? null,
+    trouble: last ? troubleOf(last.attempt) : null,
+    answer: last?.attempt.answer ?? null,
+  };
 }
 
-/** As they were made. */
-export const inOrder = (a: Made, b: Made): number =>
-  byText(a.attempt.at, b.attempt.at) || a.delivery.id - b.delivery.id || a.attempt.number - b.attempt.number;
+/** How the failures began, how the last one went, and what they have in common. */
+function failureSentences({ first, failed, only }: StreakFacts, at: Facts["at"]): string[] {
+  if (!first || !failed) return [];
+  const { activity, composite_id: contract } = first.delivery;
+  const what = `${activity}${contract === null ? "" : ` ${contract}`}`;
+  return [
+    `Failing since ${at(first.attempt.at)}, first with ${what}: ${shortTroubleOf(first.attempt)}.`,
+    causeOf(failed.attempt).means,
+    ...(only === null ? [] : [only]),
+  ];
+}
 
-function stateOf({ status, forbidden, failure_count: failures }: Webhook, last: Made | undefined): Health["state"] {
-  if (status === "DISABLED_BY_USER") return { tone: "warn", words: "disabled by a person" };
+function stateOf(
+  { status, forbidden, failure_count: failures }: Webhook,
+  { failed, only }: StreakFacts,
+): Health["state"] {
+  if (status === "DISABLED_BY_USER") return { tone: "warn", words: "disabled by a user" };
   if (status !== "ACTIVE") return { tone: "bad", words: "disabled" };
   if (forbidden !== null) return { tone: "bad", words: "address not allowed" };
-  if (failures > 0) return { tone: "warn", words: "failing" };
-  return last ? { tone: "warn", words: "enabled again" } : { tone: "good", words: "active" };
+  if (failures > 0 || only !== null) return { tone: "warn", words: "failing" };
+  return failed ? { tone: "warn", words: "enabled again" } : { tone: "good", words: "active" };
 }
 
-interface Outlook {
-  readonly last: Made | undefined;
-  /** How many attempts failed since the last one that arrived. */
-  readonly count: number;
-  readonly unsent: readonly Delivery[];
-  readonly at: Facts["at"];
-}
-
-/** What its state means for what is to come. */
-function outlookOf(webhook: Webhook, { last, count, unsent, at }: Outlook): string | undefined {
+/** What its state means for the next deliveries. */
+function outlookOf(webhook: Webhook, streak: StreakFacts, unsent: number, at: Facts["at"]): string | undefined {
   const { status, failure_count: failures, disabled_at: since, disabled_by: by, forbidden } = webhook;
-  const when = since === null ? "" : ` at ${at(since)}${by === null ? "" : `, by ${by}`}`;
-  if (status === "DISABLED_BY_USER") return `A person disabled it${when}; what comes due is skipped.`;
+  const when = since === null ? "" : ` at ${at(since)}${by === null ? "" : ` (${by})`}`;
+  if (status === "DISABLED_BY_USER") return `Disabled by a user${when}. Scheduled attempts are skipped.`;
   if (status !== "ACTIVE") {
-    // The counter goes on from there: by a resend that arrives, to none.
-    const row = `${Math.max(failures, failuresUntilDisabled)} attempts in a row failed`;
-    return `${row}, so it is disabled and what comes due is skipped${when === "" ? "" : `:${when}`}.`;
+    // The counter does not stop there, and a resend that arrives sets it to none.
+    const row = `${Math.max(failures, failuresUntilDisabled)} consecutive failures`;
+    return `Disabled after ${row}${when === "" ? "" : `,${when}`}. Scheduled attempts are skipped.`;
   }
-  const row = failures === 1 ? "1 attempt failed" : `${failures} attempts in a row failed`;
   if (forbidden !== null) return `Nothing is ever sent to it: ${forbidden}`;
-  // Who enables it begins to count anew.
-  const anew = count > failures ? " since it was enabled again" : "";
-  if (failures > 0) return `${row}${anew}; the ${ordinal} disables it.`;
-  if (last) return "It was enabled again, and nothing has arrived since.";
-  return unsent.length > 0 ? "It works now." : undefined;
+  // Enabling it sets the counter to none.
+  const again = streak.failures > failures ? " since it was enabled again" : "";
+  const row = failures === 1 ? "1 attempt failed" : `${failures} attempts failed in a row`;
+  if (failures > 0 && streak.only === null)
+    return `${row}${again}. The ${ordinal} consecutive failure disables the webhook.`;
+  if (streak.failed) return streak.only === null ? "Enabled again; nothing has arrived since." : undefined;
+  return unsent > 0 ? "The last delivery arrived." : undefined;
 }
 
 const ordinal = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth"][failuresUntilDisabled];
 
-/** What still waits for an attempt is tried if the webhook is enabled before that; the others are not. */
-function lostSentence(unsent: readonly Delivery[]): string | undefined {
+/** Those that wait for an attempt are tried if the webhook is enabled before that; the others are not. */
+function undeliveredSentence(unsent: readonly Delivery[]): string | undefined {
   if (unsent.length === 0) return undefined;
   const waiting = unsent.filter(({ next_attempt_at: next }) => next !== null).length;
-  const lost = `${counted(unsent.length, "delivery has", "deliveries have")} not arrived`;
-  const are = (count: number) => (count === 1 ? "is" : "are");
-  if (waiting === 0) return `${lost} and ${are(unsent.length)} not tried again.`;
-  if (waiting === unsent.length) return `${lost} and ${are(waiting)} tried again only if it is enabled in time.`;
-  return `${lost}: ${waiting} ${are(waiting)} tried again if it is enabled in time, the others are not.`;
+  const all = `${counted(unsent.length, "delivery is", "deliveries are")} undelivered`;
+  if (waiting === 0) return `${all} and will not be retried.`;
+  if (waiting === unsent.length)
+    return `${all}. Enable the webhook before the next attempt to retry ${waiting === 1 ? "it" : "them"}.`;
+  return `${all}. Enable the webhook before the next attempt to retry ${waiting} of them.`;
 }
 
 function shortOf({ status, forbidden }: Webhook, last: Made | undefined, unsent: number, untouched: boolean): string {
@@ -204,34 +194,27 @@ interface Doing {
   readonly last: Made | undefined;
   readonly acting: readonly Fault[];
   readonly unsent: number;
-  readonly causes: readonly Step[];
 }
 
-function stepsOf({ id, status, url, forbidden }: Webhook, { last, acting, unsent, causes }: Doing): Step[] {
+function stepsOf({ id, status, url, forbidden }: Webhook, { last, acting, unsent }: Doing): Step[] {
   const isScripted = last !== undefined && blamedFault(last.attempt) !== undefined;
   const steps: Step[] = acting.map(endOfFault);
-  if (isScripted && acting.length === 0) steps.push({ kind: "fault", words: "The fault that did it acts no more." });
-  if (forbidden === null) steps.push(...causes);
+  if (isScripted && acting.length === 0)
+    steps.push({ kind: "fault", words: "The scripted fault that caused this is no longer active." });
+  if (forbidden === null) steps.push(...(last ? causeOf(last.attempt).steps : []));
   else if (isAllowable(forbidden))
     steps.push({
       kind: "allow",
-      words: "Stop the emulator, and start it anew with its host allowed, beside the flags that it had",
+      words: "Stop the emulator, and start it again with this host allowed",
       command: `svc emulator start --webhook-allow ${hostIn(url)}`,
     });
   else steps.push({ kind: "allow", words: "Subscribe another address." });
-  const once =
-    forbidden !== null
-      ? "once it is allowed"
-      : isScripted
-        ? "once no fault acts on it"
-        : "once the receiver is repaired";
   if (status !== "ACTIVE") {
-    const words = status === "DISABLED_BY_USER" && last === undefined && forbidden === null ? "" : `, ${once}`;
-    steps.push({ kind: "enable", words: `To enable it again${words}`, command: `svc emulator webhooks enable ${id}` });
+    steps.push({ kind: "enable", words: "Enable the webhook", command: `svc emulator webhooks enable ${id}` });
   }
   if (unsent > 0 && forbidden === null) {
-    const what = unsent === 1 ? "what did not arrive" : `the ${unsent} that did not arrive, oldest first`;
-    steps.push({ kind: "resend", words: `To send ${what}`, command: `svc emulator webhooks resend ${id}` });
+    const what = unsent === 1 ? "the undelivered one" : `the ${unsent} undelivered ones, oldest first`;
+    steps.push({ kind: "resend", words: `Send ${what}`, command: `svc emulator webhooks resend ${id}` });
   }
   return steps;
 }

@@ -23,44 +23,42 @@ export interface Telling {
   readonly now?: number | undefined;
 }
 
-/** Why no delivery of a webhook is kept: a sentence. Undefined: what happened is not known. */
+/** Why no delivery of a webhook is retained: a sentence. `happened` undefined: not read. */
 export function nothingSent(webhook: Receiver, happened: Happened | undefined, { at, now }: Telling): string {
-  const { workspace_id: own, workspace, only_for_activities: wanted, created_at: created } = webhook;
+  const { workspace_id: own, workspace, only_for_activities: subscribed, created_at: created } = webhook;
   const mayBeDropped = now !== undefined && now - Date.parse(created) > deliveredKeptMs;
   const nothing = mayBeDropped
-    ? `Nothing was sent in the ${durationWords(deliveredKeptMs)} for which deliveries are kept`
+    ? `Nothing was sent in the last ${durationWords(deliveredKeptMs)}, for which deliveries are retained`
     : "Nothing was sent yet";
-  const wants = `${nothing}: it wants ${listed(wanted)}`;
-  if (happened === undefined) return `${wants}.`;
-  const isWanted = ({ activity }: Happened[number]) => wanted.includes(activity);
+  const begin = `${nothing}. Subscribed to ${listed(subscribed)}`;
+  if (happened === undefined) return `${begin}.`;
+  const isSubscribed = ({ activity }: Happened[number]) => subscribed.includes(activity);
   const mine = happened.filter(({ workspace_id }) => workspace_id === own);
-  const before = mine.filter(isWanted);
-  const other = mine.filter((one) => !isWanted(one));
-  const elsewhere = happened.filter((one) => one.workspace_id !== own && isWanted(one));
+  const before = mine.filter(isSubscribed);
+  const other = mine.filter((one) => !isSubscribed(one));
+  const elsewhere = happened.filter((one) => one.workspace_id !== own && isSubscribed(one));
   const reasons: string[] = [];
   if (before.length > 0) {
     const last = before
       .map(({ last_at }) => last_at)
       .sort()
       .at(-1)!;
-    // Of what happens while it is there, a delivery is kept for as long.
+    // Of what happens while it exists, a delivery is retained for as long.
     reasons.push(
       last <= created
         ? `${numbered(before)} happened before it was created, the last at ${at(last)}`
-        : `what came of ${numbered(before)} is not kept any more`,
+        : `the deliveries of ${numbered(before)} are no longer retained`,
     );
   }
   for (const { workspace_id: id, workspace: name } of elsewhere.filter(isFirstOfItsWorkspace)) {
     const there = elsewhere.filter(({ workspace_id }) => workspace_id === id);
-    reasons.push(`${numbered(there)} happened, in workspace ${id} (${name})`);
+    reasons.push(`${numbered(there)} happened in workspace ${id} (${name})`);
   }
   if (elsewhere.length > 0) reasons.push(`this webhook belongs to workspace ${own} (${workspace})`);
   if (before.length === 0 && other.length > 0) {
-    const what = mayBeDropped ? "what is kept of what happened" : "what happened";
-    reasons.push(`${what} in its workspace ${own} (${workspace}) is ${numbered(other)}, which it does not want`);
+    reasons.push(`in its workspace ${own} (${workspace}), only ${numbered(other)} happened`);
   }
-  const none = mayBeDropped ? "none that is kept has happened" : "none has happened";
-  return reasons.length === 0 ? `${wants}, and ${none}.` : `${wants}, and ${reasons.join("; ")}.`;
+  return reasons.length === 0 ? `${begin}, and none has happened.` : `${begin}, but ${reasons.join("; ")}.`;
 }
 
 const isFirstOfItsWorkspace = (one: Happened[number], i: number, all: Happened): boolean =>

@@ -3,7 +3,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { Context } from "../command.ts";
-import { configFolder } from "../config/folders.ts";
+import { configFolder, hasConfigFolder } from "../config/folders.ts";
 import { readPrivate } from "../config/private-file.ts";
 import { changePrivate } from "../config/private-file-change.ts";
 import { CommandFailed } from "../failure.ts";
@@ -36,6 +36,7 @@ export const tokensPath = ({ host: { env } }: Pick<Context, "host">): string => 
 
 /** All accounts, by the address of their server. */
 export async function readAccounts(context: Pick<Context, "host">): Promise<Accounts> {
+  if (!hasConfigFolder(context.host.env)) return {};
   return (await readPrivate<TokenFile>(tokensPath(context)))?.accounts ?? {};
 }
 

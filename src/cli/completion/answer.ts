@@ -1,5 +1,6 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Described, operationBehind } from "../help/described.ts";
+import { quoted } from "../help/examples.ts";
 import { globalFlags } from "../parse/globals.ts";
 
 /** What the scripts of the shells understand; the numbers are those of cobra, which they all follow. */
@@ -34,7 +35,8 @@ export async function completionsFor(words: readonly string[], tree: Tree): Prom
   const typed = words.at(-1) ?? "";
   const { candidates, directive } = await candidatesFor(words.slice(0, -1), typed, tree);
   const value = typed.startsWith("--") && typed.includes("=") ? typed.slice(typed.indexOf("=") + 1) : typed;
-  const fitting = candidates.filter((one) => one.value.startsWith(value));
+  // Shells insert them as they are: the name of a snapshot that came with a folder must not be a command.
+  const fitting = candidates.filter((one) => one.value.startsWith(value) && quoted(one.value) === one.value);
   return [
     ...fitting.map(({ value, about }) => (about ? `${value}\t${oneLine(about)}` : value)),
     `:${directive}`,

@@ -1,12 +1,22 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { userInfo } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { CommandFailed } from "../failure.ts";
 import type { Host } from "../host.ts";
 
 type Env = Host["env"];
 
-/** Where profiles and tokens are kept (DECISIONS.md, L11). */
+/** Where profiles and tokens are kept (DECISIONS.md, L11). Throws a CommandFailed where the home folder is unknown. */
 export const configFolder = (env: Env): string =>
   env.SVC_CONFIG_DIR || usualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
+
+/** Whether there can be profiles and tokens: without a home folder none are read, and commands work without them. */
+export function hasConfigFolder(env: Env): boolean {
+  try {
+    return configFolder(env) !== "";
+  } catch {
+    return false;
+  }
+}
 
 /** Where jobs and their logs are kept (DECISIONS.md, L11). */
 export const stateFolder = (env: Env): string =>
@@ -20,5 +30,20 @@ function usualFolder(env: Env, xdg: string, windows: string, ofHome: string): st
   const named = env[xdg];
   if (named?.startsWith("/")) return join(named, "svc");
   const ofWindows = process.platform === "win32" ? env[windows] : undefined;
-  return join(ofWindows || join(env.HOME || homedir(), ofHome), "svc");
+  return join(ofWindows || join(homeFolder(env), ofHome), "svc");
+}
+
+/** Relative and empty values do not count: they would name a folder below the working folder. */
+function homeFolder({ HOME: home = "" }: Env): string {
+  if (isAbsolute(home)) return home;
+  try {
+    return userInfo().homedir;
+  } catch (cause) {
+    throw new CommandFailed(
+      "failed",
+      "no_home",
+      `The home folder is unknown: HOME is not set, and user ${process.getuid?.()} has no entry in the user database.`,
+      { hint: "Set HOME, or set SVC_CONFIG_DIR to the folder for profiles, tokens and jobs.", cause },
+    );
+  }
 }

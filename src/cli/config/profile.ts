@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Host } from "../host.ts";
-import { configFolder } from "./folders.ts";
+import { configFolder, hasConfigFolder } from "./folders.ts";
 import { readPrivate } from "./private-file.ts";
 
 /** Addresses and credentials under a name. */
@@ -28,6 +28,6 @@ export const profilesPath = (env: Host["env"]): string => join(configFolder(env)
 
 /** The file's content; empty when there is none. */
 export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
-  const content = await readPrivate<Partial<ProfileFile>>(profilesPath(env));
+  const content = hasConfigFolder(env) ? await readPrivate<Partial<ProfileFile>>(profilesPath(env)) : undefined;
   return { ...content, profiles: content?.profiles ?? {} };
 }

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../command.ts";
-import { configFolder } from "../config/folders.ts";
+import { configFolder, hasConfigFolder } from "../config/folders.ts";
 import { profilesPath, readProfiles } from "../config/profile.ts";
 import { explain } from "../exit.ts";
 import { profileSetting } from "../settings.ts";
@@ -25,6 +25,7 @@ function versions({ host }: Context): CheckResult {
 
 /** Secrets must be readable by their owner alone. */
 async function files({ host: { env } }: Context): Promise<CheckResult[]> {
+  if (!hasConfigFolder(env)) return [skipped("files", "There is no home folder for a configuration")];
   const folder = configFolder(env);
   const open: string[] = [];
   let seen = 0;

@@ -1,33 +1,25 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
 
 /** The examples of a help page, each under its title; long ones go on in the next line, as shells allow. */
-export const exampleLines = (
-  examples: readonly CommandExample[],
-  width = Number.POSITIVE_INFINITY,
-  program = "svc",
-): string =>
-  ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...broken(example, width, program)])].join(
-    "\n",
-  );
+export const exampleLines = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
+  ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...broken(example, width)])].join("\n");
 
 /** An example in one line. */
-export const exampleLine = ({ argv, stdin }: CommandExample, program = "svc"): string =>
-  pipe(stdin) + commandLine(argv, program);
+export const exampleLine = ({ argv, stdin }: CommandExample): string => pipe(stdin) + commandLine(argv);
 
-/** A command line as it is typed, quoted where a POSIX shell needs it. `program` is what `svc` is called here. */
-export const commandLine = (argv: readonly string[], program = "svc"): string =>
-  [program, ...argv.map(quoted)].join(" ");
+/** A command line as it is typed, quoted where a POSIX shell needs it. */
+export const commandLine = (argv: readonly string[]): string => ["svc", ...argv.map(quoted)].join(" ");
 
 const pipe = (stdin: string | undefined): string => (stdin === undefined ? "" : `echo ${quoted(stdin)} | `);
 
-function broken(example: CommandExample, width: number, program: string): string[] {
+function broken(example: CommandExample, width: number): string[] {
   const { argv, stdin } = example;
-  const whole = `  ${exampleLine(example, program)}`;
+  const whole = `  ${exampleLine(example)}`;
   if (whole.length <= width) return [whole];
-  const lines = [`${stdin === undefined ? "  " : "    "}${program}`];
+  const lines = [`${stdin === undefined ? "  " : "    "}svc`];
   for (const unit of units(argv)) {
     const last = lines.at(-1)!;
-    if (last.length + unit.length + 3 <= width || last.trimStart() === program)
+    if (last.length + unit.length + 3 <= width || last.trimStart() === "svc")
       lines[lines.length - 1] = `${last} ${unit}`;
     else lines.push(`    ${unit}`);
   }

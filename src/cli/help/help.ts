@@ -28,19 +28,19 @@ export async function helpText(argv: readonly string[], host: Host): Promise<str
   const out = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;
   const columns = windowOf(out, host.env) ?? (out.isTTY ? 80 : 100);
   const topic = named.length === 1 ? topics[named[0]!] : undefined;
-  if (topic) return laidOut(await topicPage(topic), columns, host);
+  if (topic) return laidOut(await topicPage(topic), columns);
 
   const names = await groupNames();
   if (named.length === 0) {
     if (!isVerb && !wantsHelp) await check(argv);
-    return laidOut(rootPage(names), columns, host);
+    return laidOut(rootPage(names), columns);
   }
   // A word that names nothing is a mistake, unless it stands behind a command whose help is asked for.
   if (isVerb || !names.includes(named[0]!)) await check(named).catch((error: unknown) => sayWhatThereIs(error, named));
   const commands = await commandsOf(named[0]!);
   const unknown = unknownIn(named, commands);
   if (unknown) await check(unknown).catch((error: unknown) => sayWhereToRead(error, unknown.slice(0, -1)));
-  return laidOut(pageOf(named, commands), columns, host);
+  return laidOut(pageOf(named, commands), columns);
 }
 
 /** Throws a usage error where the command line names what does not exist. */

@@ -1,6 +1,4 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
-import { asCalled, programName } from "../called.ts";
-import type { Host } from "../host.ts";
 import { exampleLines } from "./examples.ts";
 
 /** What stands on a help page, before it is laid out for a window. */
@@ -26,31 +24,19 @@ const narrowestText = 30;
  * The page as text, for a window of so many columns. By hand: the parser's own help knows commands alone, not groups,
  * topics and examples.
  */
-export function laidOut(page: HelpPage, columns: number, host: Pick<Host, "env"> = { env: {} }): string {
-  const { usage, about, examples, tables, notes } = inWords(page, asCalled(host));
+export function laidOut(page: HelpPage, columns: number): string {
+  const { usage, about, examples, tables, notes } = page;
   const width = Math.min(columns, widestColumns);
   const paragraphs = (texts: readonly string[]) => texts.map((text) => wrapped(text, width).join("\n"));
   const blocks = [
     ...(usage === undefined ? [] : [wrapped(`Usage: ${usage}`, width, 4).join("\n")]),
     ...paragraphs(about),
-    ...(examples.length > 0 ? [exampleLines(examples, width, programName(host))] : []),
+    ...(examples.length > 0 ? [exampleLines(examples, width)] : []),
     ...tables.filter(({ rows }) => rows.length > 0).map((table) => tableText(table, width)),
     ...paragraphs(notes),
   ];
   return `${blocks.join("\n\n")}\n`;
 }
-
-/** The page with the program called as it was: before lines are broken, for the name may be longer. */
-const inWords = (page: HelpPage, called: (text: string) => string): HelpPage => ({
-  ...(page.usage === undefined ? {} : { usage: called(page.usage) }),
-  about: page.about.map(called),
-  examples: page.examples.map((example) => ({ ...example, title: called(example.title) })),
-  tables: page.tables.map(({ title, rows }) => ({
-    title: called(title),
-    rows: rows.map(([term, text]) => [called(term), called(text)] as const),
-  })),
-  notes: page.notes.map(called),
-});
 
 /** Terms beside their texts; a long term has its text below it, and so have all in a window that is too narrow. */
 function tableText({ title, rows }: Table, width: number): string {

@@ -1,5 +1,4 @@
 import { appendFile, stat } from "node:fs/promises";
-import { asCalled } from "../called.ts";
 import { withoutSent } from "../connection/sent-secrets.ts";
 import type { Explanation } from "../exit.ts";
 import type { Host } from "../host.ts";
@@ -16,8 +15,7 @@ export const annotates = (env: Host["env"], argv: readonly string[] = []): boole
 /** Marks a failure in the run. */
 export async function annotate(host: Host, { code, message, hint }: Explanation): Promise<void> {
   const lines = [message, ...(hint === undefined ? [] : [hint])].map((text) => visible(withoutSent(host, text)));
-  const text = asCalled(host)(lines.join("\n"));
-  await write(host.stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(text)}\n`);
+  await write(host.stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(lines.join("\n"))}\n`);
 }
 
 /** Keeps secrets out of everything that the runner prints from now on. */

@@ -83,12 +83,12 @@ export function createOutput(host: Host, globals: Globals): Output {
     }
     if (value === undefined) return;
     if (rows) return showRows(rows, view, chosen ?? view.columns?.map(nameOf) ?? columnsOf(rows));
-    if (!isObject(value)) return printer.lines("stdout", [cell(value)], { given: true });
+    if (!isObject(value)) return printer.lines("stdout", [cell(value)]);
     const names =
       chosen ?? view.columns?.map(nameOf).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
       const entries = names.map((name) => [name, cell(at(value, name))] as const);
-      if (isTable) return printer.lines("stdout", record(entries), { given: true });
+      if (isTable) return printer.lines("stdout", record(entries));
       // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
       return entries.length === 1 && isOneValue(chosen, view)
         ? printRows(entries.map(([, value]) => [value]))
@@ -112,7 +112,7 @@ export function createOutput(host: Host, globals: Globals): Output {
       // What was asked for by name is shortened, and never left out.
       keepsAll: globals.fields !== undefined,
     });
-    await printer.lines("stdout", lines, { laidOut: true, given: true });
+    await printer.lines("stdout", lines, { laidOut: true });
     const lacking = [leftOut.join(", "), cut.length > 0 ? `all of ${cut.join(", ")}` : ""].filter(
       (part) => part !== "",
     );

@@ -1,4 +1,3 @@
-import { asCalled } from "../called.ts";
 import { withoutSent } from "../connection/sent-secrets.ts";
 import type { Host } from "../host.ts";
 import { windowOf } from "../terminal/wide.ts";
@@ -19,11 +18,6 @@ export type RowFormat = "csv" | "csv-safe" | "tsv";
 
 const rowLines = { csv: csvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as const;
 
-interface LinesHow {
-  readonly laidOut?: boolean;
-  readonly given?: boolean;
-}
-
 /**
  * The one way to a stream. Services, receivers, files and people choose most of what is printed: none of it may speak
  * to the terminal, begin a line of its own, or give commands to a runner that reads the log.
@@ -31,10 +25,9 @@ interface LinesHow {
 export interface Printer {
   /**
    * Lines for people; our styles are added after all else was made harmless. In a window they go on between words, unless
-   * they are `laidOut`: rows of a table. Commands in them begin as they were called, unless the lines are `given`: data,
-   * which holds what somebody wrote.
+   * they are `laidOut`: rows of a table.
    */
-  lines(name: StreamName, lines: readonly Line[], how?: LinesHow): Promise<void>;
+  lines(name: StreamName, lines: readonly Line[], how?: { readonly laidOut?: boolean }): Promise<void>;
   /** A document of JSON, on one line unless indented. */
   json(name: StreamName, value: unknown, indent?: number): Promise<void>;
   /** Rows, escaped by the rules of their format; on a terminal, where no program reads them, as people may see them. */
@@ -58,7 +51,6 @@ const calmedFor = ({ env }: Host): ((text: string) => string) => (isObeyedLog(en
 
 export function printerOn(host: Host, color: boolean | undefined): Printer {
   const isRunner = isObeyedLog(host.env);
-  const called = asCalled(host);
   const calmed = calmedFor(host);
 
   const paintFor = async (name: StreamName, lines: readonly Line[]): Promise<Paint | undefined> => {
@@ -70,16 +62,10 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
   const shownOn = (name: StreamName, text: string): string =>
     visible(name === "stderr" ? withoutSent(host, text) : text);
 
-  const printed = (
-    name: StreamName,
-    line: Line,
-    paint: Paint | undefined,
-    columns: number,
-    inWords: (text: string) => string,
-  ): string => {
+  const printed = (name: StreamName, line: Line, paint: Paint | undefined, columns: number): string => {
     const pieces = [line].flat().map((piece): Piece => {
-      if (typeof piece === "string") return { text: inWords(shownOn(name, piece)), paint: (text) => text };
-      return { text: inWords(shownOn(name, piece.text)), paint: paint ? paint[piece.style] : (text) => text };
+      if (typeof piece === "string") return { text: shownOn(name, piece), paint: (text) => text };
+      return { text: shownOn(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
     });
     // As a whole: two pieces may be one command.
     return `${calmed(wrapped(pieces, columns))}\n`;
@@ -96,13 +82,12 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
   };
 
   return {
-    async lines(name, lines, { laidOut = false, given = false } = {}) {
+    async lines(name, lines, { laidOut = false } = {}) {
       const paint = await paintFor(name, lines);
       const { isTTY } = host[name];
       const columns = windowOf(host[name], host.env);
       const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
-      const inWords = given ? (text: string) => text : called;
-      await put(host[name], lines.map((line) => printed(name, line, paint, window, inWords)).join(""));
+      await put(host[name], lines.map((line) => printed(name, line, paint, window)).join(""));
     },
     json(name, value, indent) {
       const document = JSON.stringify(value ?? null, null, indent);

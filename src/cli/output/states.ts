@@ -8,7 +8,7 @@ const styles = [
   ],
   [
     yellow,
-    /^(?:retrying|waiting|pending|warning|partial|disabled_by_user|disabled_by_a_person|failing|enabled_again|on_hold|redlining|review|sign)$/,
+    /^(?:retrying|waiting|pending|warning|partial|disabled_by_user|disabled_by_a_user|failing|enabled_again|on_hold|redlining|review|sign)$/,
   ],
   [dim, /^(?:skipped.*|draft|deleted|archived|gone|not_sent.*)$/],
 ] as const;

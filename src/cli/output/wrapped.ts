@@ -21,9 +21,7 @@ export function wrapped(line: readonly Piece[], columns: number): string {
   const text = line.map((piece) => piece.text).join("");
   if (widthOf(text) <= columns) return line.map(({ text, paint }) => paint(text)).join("");
   const single = wordsOf(line);
-  const command = single.findIndex(
-    (_, i) => /^$|:$/.test(textOf(single[i - 1])) && startsCommand(single.slice(i, i + 2).map(textOf)),
-  );
+  const command = single.findIndex((_, i) => /^$|:$/.test(textOf(single[i - 1])) && textOf(single[i]) === "svc");
   const words = command < 0 ? single : withQuotesWhole(single, command);
   const hanging = hangingOf(text, columns);
   let printed = "";
@@ -43,10 +41,6 @@ export function wrapped(line: readonly Piece[], columns: number): string {
   }
   return printed;
 }
-
-/** As it is called, `npx svc`, too. */
-const startsCommand = ([first = "", second = ""]: readonly string[]): boolean =>
-  first === "svc" || (first === "npx" && /^svc(-toolkit)?$/.test(second));
 
 function wordsOf(line: readonly Piece[]): Word[] {
   const words: Word[] = [{ gap: "", pieces: [] }];

@@ -1,7 +1,8 @@
+import type { Key } from "node:readline";
 import { Writable } from "node:stream";
 import { checkbox, confirm, input, password, search, select } from "@inquirer/prompts";
 import { Interrupted } from "../failure.ts";
-import type { Host, OutputStream } from "../host.ts";
+import type { Host, InputStream, OutputStream } from "../host.ts";
 import { hasColour } from "../output/colour.ts";
 import { visible } from "../output/visible.ts";
 import { everWide } from "./wide.ts";
@@ -44,8 +45,6 @@ const plainStyle = {
 const themed = ({ stderr, env }: Host) =>
   hasColour(stderr, undefined, env) ? {} : { theme: { prefix: { idle: "?", done: ">" }, style: plainStyle } };
 
-const on = ({ stdin, stderr }: Host, signal: AbortSignal) => ({ input: stdin, output: lasting(stderr), signal });
-
 /** The library ends its output after each question, unless that is the process's own stream. */
 function lasting(stream: OutputStream): Writable {
   const output = new Writable({
@@ -57,27 +56,51 @@ function lasting(stream: OutputStream): Writable {
   return Object.defineProperty(output, "columns", { get: () => everWide(stream).columns });
 }
 
-/** Ctrl-C at a question, or a terminal that goes away, is no failure of the program. */
-async function answered<T>(question: Promise<T>): Promise<T> {
+type Streams = { readonly input: InputStream; readonly output: Writable; readonly signal: AbortSignal };
+
+/**
+ * Asks a question on standard error. Ctrl-C, Ctrl-D and a terminal that goes away interrupt the run. Of these, the library
+ * reports Ctrl-C alone: at the others it closes its reader, which pauses the input, and never settles its promise. After
+ * Ctrl-Z and `fg` it leaves the input paused as well, so that no key, not even Ctrl-C, would be read any more.
+ */
+async function answered<T>(ask: (on: Streams) => Promise<T>, { stdin, stderr }: Host, signal: AbortSignal): Promise<T> {
+  if (stdin.readableEnded) throw new Interrupted();
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  const onKey = (_text: string | undefined, key: Key) => {
+    if (key.ctrl && key.name === "d" && stdin.isPaused()) end();
+  };
+  let isAsking = true;
+  const onPause = () => void setImmediate(() => isAsking && !ended.signal.aborted && stdin.resume());
   try {
+    const question = ask({
+      input: stdin,
+      output: lasting(stderr),
+      signal: AbortSignal.any([signal, ended.signal]),
+    });
+    // Called after the library's own listener, which has closed its reader by then.
+    stdin.on("keypress", onKey).on("pause", onPause).once("end", end);
     return await question;
   } catch (error) {
-    if ((error as Error).name === "ExitPromptError") throw new Interrupted();
+    if (ended.signal.aborted || (error as Error).name === "ExitPromptError") throw new Interrupted();
     throw error;
+  } finally {
+    isAsking = false;
+    stdin.off("keypress", onKey).off("pause", onPause).off("end", end).pause();
   }
 }
 
 /** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
-  answered(confirm({ message: shown(message), default: false, ...themed(host) }, on(host, signal)));
+  answered((on) => confirm({ message: shown(message), default: false, ...themed(host) }, on), host, signal);
 
 /** Asks for a line of text on standard error. */
 export const askText = (message: string, host: Host, signal: AbortSignal, check: Check = () => true): Promise<string> =>
-  answered(input({ message: shown(message), validate: told(check), ...themed(host) }, on(host, signal)));
+  answered((on) => input({ message: shown(message), validate: told(check), ...themed(host) }, on), host, signal);
 
 /** Asks for a line that is not shown while it is typed. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  answered(password({ message: shown(message), mask: false, ...themed(host) }, on(host, signal)));
+  answered((on) => password({ message: shown(message), mask: false, ...themed(host) }, on), host, signal);
 
 /** Lets one of several answers be chosen. */
 export function askChoice<T>(
@@ -87,12 +110,13 @@ export function askChoice<T>(
   signal: AbortSignal,
 ): Promise<T> {
   const offered = choices.map(inquired);
+  const question = { message: shown(message), ...themed(host) };
   if (offered.length <= longList) {
-    return answered(select<T>({ message: shown(message), choices: offered, ...themed(host) }, on(host, signal)));
+    return answered((on) => select<T>({ ...question, choices: offered }, on), host, signal);
   }
   const source = (term: string | undefined) =>
     offered.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
-  return answered(search<T>({ message: shown(message), source, ...themed(host) }, on(host, signal)));
+  return answered((on) => search<T>({ ...question, source }, on), host, signal);
 }
 
 /** Lets any number of answers be chosen; at least one where it `isNeeded`. */
@@ -104,10 +128,10 @@ export const askSeveral = <T>(
   signal: AbortSignal,
 ): Promise<T[]> =>
   answered(
-    checkbox<T>(
-      { message: shown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) },
-      on(host, signal),
-    ),
+    (on) =>
+      checkbox<T>({ message: shown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) }, on),
+    host,
+    signal,
   );
 
 const told =

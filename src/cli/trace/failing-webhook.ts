@@ -1,23 +1,20 @@
 import type { showTrace } from "../../api/emulator/traces.ts";
 import type { ResultOf } from "../../api/operation.ts";
-import { type Delivery, scheduledOf, succeeded, turnName } from "../../api/webhook-health/attempts.ts";
-import { type Health, inOrder, type Made, type Webhook } from "../../api/webhook-health/health.ts";
+import { type Delivery, scheduledOf, succeeded, troubleOf, turnName } from "../../api/webhook-health/attempts.ts";
+import type { Health, Webhook } from "../../api/webhook-health/health.ts";
+import { inOrder, type Made } from "../../api/webhook-health/streak.ts";
 import { paintedState, paintedStatus } from "../output/states.ts";
-import { bold, dim, type Line, red } from "../output/styled.ts";
+import { bold, dim, type Line, red, unstyled } from "../output/styled.ts";
+import { wrapped } from "../output/wrapped.ts";
 
 type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
 export type Findings = ReturnType<typeof findings>;
 type Attempt = ReturnType<typeof attemptsOf>[number];
 
-/** So many of each are shown to people. */
-const shownAttempts = 12;
-const shownCauses = 5;
-const shownDeliveries = 5;
-
 /** One that is gone, of which the deliveries alone are left. */
 export type Gone = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
 
-/** What is read of a webhook; without a trace it is not told what led to its attempts. */
+/** What is read of a webhook; without a trace it is not known what led to its attempts. */
 export interface Read {
   readonly webhook: Webhook | Gone;
   readonly health: Health;
@@ -27,7 +24,7 @@ export interface Read {
   readonly trace?: Trace | undefined;
 }
 
-/** All that is said of a webhook, for programs: times are virtual, and what is not known is null. */
+/** All findings about a webhook, for programs: times are virtual, and what is not known is null. */
 export function findings({ webhook, health, deliveries, now, trace }: Read) {
   const attempts = attemptsOf(deliveries, trace);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
@@ -40,6 +37,8 @@ export function findings({ webhook, health, deliveries, now, trace }: Read) {
     failing: health.failing,
     disabled: disabled_at === null ? null : { at: disabled_at, by: disabled_by },
     since: health.since,
+    first_failure: health.first ? failureOf(health.first) : null,
+    in_common: health.only,
     because_of: trace ? causesOf(attempts.slice(attempts.findLastIndex(({ ok }) => ok) + 1), trace) : null,
     last_delivered_at: health.deliveredAt,
     last_error: health.trouble,
@@ -65,6 +64,15 @@ export function findings({ webhook, health, deliveries, now, trace }: Read) {
   };
 }
 
+const failureOf = ({ delivery, attempt }: Made) => ({
+  at: attempt.at,
+  delivery: delivery.id,
+  activity: delivery.activity,
+  composite_id: delivery.composite_id,
+  turn: turnName(attempt, delivery.attempts),
+  error: troubleOf(attempt),
+});
+
 const subscribed = ({ id, title, url, status, workspace_id, workspace, failure_count, ...rest }: Webhook) => ({
   id,
   title,
@@ -85,7 +93,7 @@ const unsent = ({ id, activity, composite_id, created_at, outcome, attempts }: D
   attempts: attempts.length,
 });
 
-/** Those that nothing reaches any more first, then those that fail still, those that nothing came to, and the others. */
+/** Disabled ones first, then those that fail, those that nothing was sent to, and the others. */
 export const worstFirst = (all: readonly Read[]): Read[] =>
   all.toSorted((a, b) => badness(b) - badness(a) || failures(b) - failures(a) || a.webhook.id - b.webhook.id);
 
@@ -134,41 +142,84 @@ function causesOf(failed: readonly Attempt[], { nodes }: Trace) {
   return [...found.values()];
 }
 
-/** The same for people. */
-export function findingLines(found: Findings): Line[] {
-  const { since, last_delivered_at: good, last_error: error, attempts } = found;
-  const omitted = attempts.length - shownAttempts;
+export interface FindingLinesOptions {
+  /** Everything, however long. */
+  readonly all: boolean;
+  /** So many lines in a window of so many columns, otherwise. */
+  readonly maxLines: number;
+  readonly columns: number;
+}
+
+/** The same for people. The answer comes last, where they look; before it, as much evidence as there is room for. */
+export function findingLines(found: Findings, { all, maxLines, columns }: FindingLinesOptions): Line[] {
+  const answer = answerLines(found, all);
+  const heading = headingOf(found.webhook);
+  if (all) return [heading, ...evidence(found), ...answer];
+  const height = (lines: readonly Line[]) =>
+    lines.reduce((sum, line) => sum + wrapped([{ text: unstyled(line), paint: same }], columns).split("\n").length, 0);
+  const room = maxLines - height([heading, ...answer]);
+  const fitting = [...digests(found)].find((lines) => height(lines) <= room) ?? [];
+  return [heading, ...fitting, ...answer];
+}
+
+const same = (text: string): string => text;
+
+/** Why it fails, and what to do. */
+function answerLines(found: Findings, all: boolean): Line[] {
+  const { since, why, last_answer: answered, last_delivered_at: good } = found;
+  const [begin, ...rest] = why;
+  const first: Line[] = since === null || begin === undefined ? why.slice(0, 1) : [[red(begin)]];
   return [
-    headingOf(found.webhook),
     "",
-    ...(since === null ? [] : [[`Failing since ${since}: `, red(String(error))] as Line]),
-    ...(found.last_answer === null ? [] : [[`It answered: ${found.last_answer}`] as Line]),
-    ...found.why,
-    ...because(found.because_of ?? []),
+    ...first,
+    ...rest,
+    ...(answered === null ? [] : [`It answered: ${answered}`]),
+    ...because(found.because_of ?? [], all),
     ...(good === null ? [] : [`Last delivered ${good}`]),
-    ...(attempts.length === 0
-      ? []
-      : ["", omitted > 0 ? `The last ${shownAttempts} of ${attempts.length} attempts:` : "Attempts:"]),
-    ...attempts.slice(-shownAttempts).map(attemptLine),
-    ...deliveryLines("Passed over without an attempt", found.skipped_deliveries),
-    ...deliveryLines("Passed over, and sent again by hand without success", found.resent_deliveries),
-    ...[...cutShort].flatMap(([outcome, heading]) =>
-      deliveryLines(
-        heading,
-        found.cut_short_deliveries.filter((one) => one.outcome === outcome),
-      ),
-    ),
-    ...deliveryLines("Given up after the last retry", found.given_up_deliveries),
     ...whatNow(found),
   ];
 }
 
-/** Why those are not tried again that were tried before. */
-const cutShort = new Map([
-  ["skipped_disabled", "Not tried again, for it was disabled when that came due"],
-  ["skipped_not_allowed", "Not tried again, for its address was not allowed when that came due"],
-  ["skipped_deleted", "Not tried again, for it was deleted when that came due"],
-]);
+/** All attempts, and all deliveries that did not arrive. */
+function evidence(found: Findings): Line[] {
+  const { attempts } = found;
+  return [
+    ...(attempts.length === 0 ? [] : ["", "Attempts:"]),
+    ...attempts.map(attemptLine),
+    ...undelivered(found).flatMap(([heading, list]) => ["", `${heading}: ${list.length}`, ...deliveryLines(list)]),
+  ];
+}
+
+/** The newest attempts, and how many deliveries did not arrive: from the longest version to the shortest. */
+function* digests(found: Findings): Generator<Line[]> {
+  const { attempts } = found;
+  const counts = undelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
+  const listed = counts.length === 0 ? [] : [`${counts.join(". ")}. List them with --all`];
+  for (let shown = Math.min(attempts.length, mostShown); shown > 0; shown -= 1) {
+    const omits = attempts.length > shown;
+    const heading = omits ? `The last ${shown} of ${attempts.length} attempts; see all with --all:` : "Attempts:";
+    yield ["", heading, ...attempts.slice(-shown).map(attemptLine), ...listed];
+  }
+  if (attempts.length > 0) yield ["", "See the attempts with --all", ...listed];
+  yield listed.length > 0 ? ["", ...listed] : [];
+}
+
+/** So many attempts show how it goes. */
+const mostShown = 7;
+
+/** Deliveries that were not tried, or are not tried again, each kind under its heading. */
+function undelivered(found: Findings): (readonly [heading: string, deliveries: Findings["skipped_deliveries"]])[] {
+  const cut = (outcome: string) => found.cut_short_deliveries.filter((one) => one.outcome === outcome);
+  const kinds = [
+    ["Skipped without an attempt", found.skipped_deliveries],
+    ["Skipped, then resent without success", found.resent_deliveries],
+    ["Not retried, because the webhook was disabled", cut("skipped_disabled")],
+    ["Not retried, because its address was not allowed", cut("skipped_not_allowed")],
+    ["Not retried, because the webhook was deleted", cut("skipped_deleted")],
+    ["Given up after the last retry", found.given_up_deliveries],
+  ] as const;
+  return kinds.filter(([, all]) => all.length > 0);
+}
 
 function headingOf(webhook: Findings["webhook"]): Line {
   const name = bold(`Webhook ${webhook.id}`);
@@ -177,48 +228,41 @@ function headingOf(webhook: Findings["webhook"]): Line {
   return [name, `  ${title}  ${url}  `, paintedState(status), `  workspace ${id} (${workspace})`];
 }
 
-/** What happens by itself, then what somebody may do, in the order in which to do it. A command ends its line. */
+/** What happens by itself, then what a user may do, in the order in which to do it. A command ends its line. */
 function whatNow(found: Findings): Line[] {
   const { next_attempt_at: next, failing, given_up_deliveries: givenUp, steps } = found;
   const lines: Line[] = [];
   if (next !== null) lines.push(nextLine(next, found));
-  else if (failing && givenUp.length > 0) lines.push("Nothing is sent again by itself: no retry is left.");
+  else if (failing && givenUp.length > 0) lines.push("No retry is left.");
   lines.push(...steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`)));
   return lines.length === 0 ? [] : ["", ...lines];
 }
 
-function because(causes: NonNullable<Findings["because_of"]>): Line[] {
-  const more = causes.length - shownCauses;
-  return [
-    ...causes.slice(0, shownCauses).map(({ id, what, at }): Line => [`Because of ${id}  ${what}`, dim(`  ${at}`)]),
-    ...(more > 0 ? [`Because of ${more} more`] : []),
-  ];
+function because(causes: NonNullable<Findings["because_of"]>, all: boolean): Line[] {
+  const shown = all ? causes : causes.slice(0, 1);
+  const more = causes.length - shown.length;
+  return shown.map(
+    ({ id, what, at }, i): Line => [
+      `Because of ${id}  ${what}`,
+      dim(`  ${at}${i === 0 && more > 0 ? `, and ${more} more` : ""}`),
+    ],
+  );
 }
 
-/** The oldest of them, under a heading that counts all. */
-function deliveryLines(heading: string, all: Findings["skipped_deliveries"]): Line[] {
-  if (all.length === 0) return [];
-  const more = all.length - shownDeliveries;
-  return [
-    "",
-    `${heading}: ${all.length}`,
-    ...all
-      .toSorted((a, b) => a.id - b.id)
-      .slice(0, shownDeliveries)
-      .map(
-        ({ id, activity, composite_id: contract, created_at: at }): Line =>
-          `  ${at}  delivery:${id}  ${activity}${contract === null ? "" : ` ${contract}`}`,
-      ),
-    ...(more > 0 ? [`  and ${more} more`] : []),
-  ];
-}
+const deliveryLines = (all: Findings["skipped_deliveries"]): Line[] =>
+  all
+    .toSorted((a, b) => a.id - b.id)
+    .map(
+      ({ id, activity, composite_id: contract, created_at: at }) =>
+        `  ${at}  delivery:${id}  ${activity}${contract === null ? "" : ` ${contract}`}`,
+    );
 
 /** While it is disabled, what comes due is skipped (DECISIONS.md, C18). */
 function nextLine(at: string, { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: Findings): Line {
-  if (isDue) return `An attempt is due since ${at}: it is under way, or waits for others to end`;
+  if (isDue) return `An attempt has been due since ${at}: it is in progress, or waits for others to end`;
   if (status === "DELETED") return `Next attempt ${at}: skipped`;
-  if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless it is enabled before`;
-  return `Next attempt ${at}${why === null ? "" : `, ${why}`}; now: svc emulator clock advance --next`;
+  if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless you enable the webhook before`;
+  return `Next attempt ${at}${why === null ? "" : `, ${why}`}. To make it now: svc emulator clock advance --next`;
 }
 
 const attemptLine = ({ at, turn, status, error, activity, composite_id: contract, ok, because }: Attempt): Line => [

@@ -55,7 +55,7 @@ export async function readGone(id: number, asking: Asking): Promise<Read | undef
   const [first] = deliveries;
   if (!first) return undefined;
   const webhook: Gone = { id, workspace_id: first.workspace_id, status: "DELETED" };
-  return { webhook, deliveries, now, health: deletedHealth(deliveries) };
+  return { webhook, deliveries, now, health: deletedHealth(deliveries, at) };
 }
 
 /** With why each attempt was made, and what led to it; of the newest deliveries. */

@@ -48,5 +48,7 @@ export const asking = computed(() => [...healthByWebhook.value.values()].filter(
 /** The same of those that were deleted, of which deliveries are kept. */
 export const healthOfDeleted = computed<ReadonlyMap<number, Health>>(() => {
   const there = new Set((webhooks.value ?? []).map(({ id }) => id));
-  return new Map([...byWebhook.value].flatMap(([id, own]) => (there.has(id) ? [] : [[id, deletedHealth(own)]])));
+  return new Map(
+    [...byWebhook.value].flatMap(([id, own]) => (there.has(id) ? [] : [[id, deletedHealth(own, timeOf)]])),
+  );
 });

@@ -99,7 +99,7 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
             of <Name>{workspace}</Name>
           </span>
         </p>
-        <p>{[health.trouble, ...health.why].filter((sentence) => sentence !== null).join(" ")}</p>
+        <p>{health.why.join(" ")}</p>
         {health.answer !== null && (
           <p class="break">
             It answered: <Name>{health.answer}</Name>
@@ -171,5 +171,5 @@ function resentAll({
   readonly left: number;
 }): Outcome {
   if (left === 0) return `All ${items.length} arrived`;
-  return { tone: "bad", words: `Sent again until delivery ${items.at(-1)?.id ?? "?"}; ${left} have not arrived still` };
+  return { tone: "bad", words: `Sent again until delivery ${items.at(-1)?.id ?? "?"}; ${left} undelivered` };
 }

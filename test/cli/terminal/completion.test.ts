@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -54,6 +55,12 @@ describe("svc complete", () => {
     assert.deepEqual(await answer(["config", "use", ""], { SVC_CONFIG_DIR: folder }), [":4"]);
   });
 
+  it("offers no name that a shell would evaluate", async (t) => {
+    const folder = await testFolder(t);
+    await writeFile(join(folder, "profiles.json"), '{"profiles":{"$(id>ran)":{},"two words":{},"prod":{}}}');
+    assert.deepEqual(await answer(["config", "use", ""], { SVC_CONFIG_DIR: folder }), ["prod", ":4"]);
+  });
+
   it("prints a script for each shell", async () => {
     for (const shell of shells) {
       const { exit, out } = await runCli(["completion", shell]);
@@ -101,20 +108,54 @@ describe("Tab", () => {
     await until("--json=contract_name");
     await keys("C-u", "svc contracts send --wait ex", "Tab");
     await until("--wait executed");
-    await keys("C-u", "svc contracts $(touch ran) ", "Tab", "C-u", "ls; echo listed", "Enter");
+    await keys("C-u", "svc contracts $(id>ran) ", "Tab", "C-u", "svc contracts send --set=$(id>ran)=", "Tab", "C-u");
+    await keys("clear; ls; echo listed", "Enter");
     const screen = await until(/^listed$/m);
-    assert.equal(/^ran$/m.test(screen), false, screen);
+    assert.equal(/\bran\b/.test(screen), false, screen);
   });
 
-  it("completes in zsh", { skip: missing("zsh", "tmux") }, async (t) => {
+  it("completes in bash after words that hold a colon, an equals sign or an at sign", {
+    skip: missing("bash", "tmux"),
+  }, async (t) => {
+    const folder = await machine(t, "bash");
+    const { keys, until } = await terminal(t, ["bash", "--norc", "--noprofile"], { folder });
+    await keys("source script; clear; echo loaded", "Enter");
+    await until(/^loaded$/m);
+    await keys("svc contracts list --base-url http://127.0.0.1:1 --form", "Tab");
+    await until("--base-url http://127.0.0.1:1 --format");
+    await keys("C-u", "svc  --base-url   http://127.0.0.1:1 contracts stat", "Tab");
+    await until("http://127.0.0.1:1 contracts status");
+    await keys("C-u", "svc contracts send --set=owner=ada@northwind.example --wait=ex", "Tab");
+    await until("--wait=executed");
+    await keys("C-u", "svc contracts status --base-url=http://127.0.0.1:1 --fields=contract_name,contract_s", "Tab");
+    await until("--fields=contract_name,contract_status");
+  });
+
+  it("completes in zsh, and runs nothing that was typed", { skip: missing("zsh", "tmux") }, async (t) => {
     const folder = await machine(t, "zsh");
     const { keys, until } = await terminal(t, ["zsh", "-f"], { folder });
-    await keys("autoload -Uz compinit && compinit -u -D && source ./script; clear; echo loaded", "Enter");
+    // Tab as zsh binds it expands $(…) by itself, before it asks any completion.
+    const bind = "bindkey '^I' complete-word";
+    await keys(`autoload -Uz compinit && compinit -u -D && source ./script; ${bind}; clear; echo loaded`, "Enter");
     await until(/^loaded$/m);
     await keys("svc contracts stat", "Tab");
     await until("svc contracts status");
     await keys("C-u", "svc contracts send --wait ex", "Tab");
     await until("--wait executed");
+    await keys("C-u", "svc contracts send --base-url http://127.0.0.1:1 --wait=ex", "Tab");
+    await until("--wait=executed");
+    await keys("C-u", "svc contracts create --data ./scr", "Tab");
+    await until("--data ./script");
+    for (const word of ["$(id>ran)=", "--set=$(id>ran)=", "--data=`id>ran`=x"]) {
+      await keys("C-u", `svc contracts create ${word}`, "Tab");
+    }
+    await keys("C-u", "clear; ls; echo listed", "Enter");
+    const screen = await until(/^listed$/m);
+    assert.equal(/\bran\b/.test(screen), false, screen);
+  });
+
+  it("runs nothing in PowerShell that follows a typographic quote", () => {
+    assert.match(completionScript("powershell"), /"'" \+ \[.*\]::EscapeSingleQuotedStringContent\(\$_\) \+ "'"/);
   });
 
   for (const shell of ["bash", "zsh"] as const) {
@@ -153,5 +194,7 @@ describe("Tab", () => {
     };
     assert.deepEqual(await ask("svc contracts stat"), ["status\tShow a contract's status"]);
     assert.deepEqual(await ask("svc contracts send --wait=ex"), ["--wait=executed"]);
+    await ask("svc contracts send --set=(id>ran)= ");
+    assert.equal(existsSync(join(folder, "ran")), false);
   });
 });

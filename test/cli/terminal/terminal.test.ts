@@ -56,6 +56,39 @@ describe("svc at a real terminal", { skip }, () => {
     await until(/^typed$/m);
   });
 
+  it("leaves a question at Ctrl-D as at Ctrl-C, and ends the emulator that it has started", async (t) => {
+    const { keys, until, cursor } = await atShell(t);
+    const aside = "SVC_ROUTER_URL= SVC_CONTRACTS_URL=";
+    await keys(`${aside} svc contracts templates show --emulator; echo exit=$?`, "Enter");
+    await until("Mutual NDA");
+    await keys("C-d");
+    const screen = await until("exit=130");
+    assert.equal(/error:|\.ts:|at async/.test(screen), false, screen);
+    assert.equal(await cursor(), true);
+    await keys("clear; ls .svc; svc config set client_secret; echo exit=$?", "Enter");
+    const asked = await until("client_secret");
+    assert.match(asked, /^emulator\.json {2}/);
+    assert.equal(asked.includes("emulator.json.run"), false, asked);
+    await keys("x", "C-d");
+    await until("[input is masked]");
+    await keys("BSpace", "C-d");
+    await until("exit=130");
+    await keys("echo typed", "Enter");
+    await until(/^typed$/m);
+  });
+
+  it("goes on with a question after Ctrl-Z and fg", async (t) => {
+    const { keys, until } = await atShell(t);
+    await keys("svc contracts templates show; echo exit=$?", "Enter");
+    await until("Mutual NDA");
+    await keys("C-z");
+    await until("Stopped");
+    await keys("clear", "Enter", "fg", "Enter");
+    await until(/^svc contracts templates show$/m);
+    await keys("Down", "Enter");
+    await until("name              Service Agreement");
+  });
+
   it("turns a spinner while a service is slow, and clears it away after Ctrl-C", async (t) => {
     const slow = await receiver(t);
     slow.answer(() => {});

@@ -4,7 +4,7 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("what a real service tells of in its application only", () => {
-  for (const command of ["list", "deliveries", "deliveries --follow", "why"]) {
+  for (const command of ["list", "deliveries", "deliveries --follow"]) {
     it(`is not asked of it: webhooks ${command}`, async (t) => {
       const cwd = await testFolder(t);
       const { exit, out, err } = await runCli(`webhooks ${command} --base-url http://127.0.0.1:9`, { cwd });

@@ -80,7 +80,7 @@ describe("svc webhooks listen", () => {
     answer();
     assert.deepEqual([await first, (await listening.ended).exit, app.received.length], [200, 0, 1]);
     assert.equal(listening.events().filter(({ type }) => type === "delivery").length, 1);
-    assert.match(listening.err(), /tells it of 1 activity\n/);
+    assert.match(listening.err(), /is subscribed to 1 activity\n/);
   });
 
   it("prints the key of an emulator, names contracts as commands do, and removes what dead listeners left", async (t) => {
@@ -103,8 +103,8 @@ describe("svc webhooks listen", () => {
     });
     const { exit, out, err } = await listening;
     assert.deepEqual([exit, out.replace(/\d\d:\d\d:\d\d/, "TIME")], [0, "--> TIME CONTRACT_VOIDED [T-1] verified\n"]);
-    assert.ok(err.includes(`The key that signs: ${key}\n`), err);
-    assert.ok(err.includes("Removed 1 subscription of listeners that are gone"), err);
+    assert.ok(err.includes(`Webhook signing key: ${key}\n`), err);
+    assert.ok(err.includes("Removed 1 webhook of listeners that no longer run"), err);
     const left = await json<{ title: string; url: string }[]>("webhooks list");
     assert.deepEqual(
       left.map(({ title, url }) => [title, url]),

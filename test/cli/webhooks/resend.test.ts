@@ -93,11 +93,32 @@ describe("svc emulator webhooks resend", () => {
     await draft(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const untried = await svc("emulator webhooks resend 1");
-    assert.deepEqual([untried.exit, untried.err], [0, "Nothing found\nNothing is left to be sent.\n"]);
+    assert.deepEqual([untried.exit, untried.err], [0, "Nothing found\nNothing is left to send.\n"]);
     assert.equal(app.received.length, 0);
     await emulator.clock.advance({ by: 3 * 60_000 });
     const failed = await svc("emulator webhooks resend 1");
-    assert.deepEqual([failed.exit, failed.err], [1, "0 arrived, 1 is left: delivery 1 failed again\n"]);
+    assert.deepEqual([failed.exit, failed.err], [1, "0 arrived, 1 has not: delivery 1 failed again: answered 503\n"]);
     assert.equal(app.received.length, 2);
+  });
+
+  it("gives the reason that it saw", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    app.answer((_, response) => void response.writeHead(500).end("the table is locked"));
+    await svc(create("Mine", app.url));
+    await svc(create("Dead", dead));
+    await draft(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    assert.equal(
+      (await svc("emulator webhooks resend 1")).err,
+      "0 arrived, 1 has not: delivery 1 failed again: answered 500: the table is locked\n",
+    );
+    assert.deepEqual(
+      [await svc("emulator webhooks resend 2"), await svc("emulator deliveries resend 2")].map(({ err }) => err),
+      [
+        "0 arrived, 1 has not: delivery 2 failed again: connection refused\n",
+        "Delivery 2 failed again: connection refused\n",
+      ],
+    );
   });
 });

@@ -21,17 +21,17 @@ describe("svc webhooks why", () => {
       out: [
         `Webhook 1  Mine  ${dead}  ACTIVE  workspace 1 (Northwind Legal)`,
         "",
-        "Failing since 2031-01-02T03:04:05.000Z: The receiver refused the connection.",
-        "Nobody listened there at the last attempt.",
-        "2 attempts in a row failed; the sixth disables it.",
-        "Because of request:2  contracts.create POST /api/v2.1/public/contracts/  2031-01-02T03:04:05.000Z",
-        "",
         "Attempts:",
         "  2031-01-02T03:04:05.000Z  connection_refused  attempt 1 of 7  CONTRACT_CREATED T-1  the first attempt",
         `  2031-01-02T03:09:05.000Z  connection_refused  attempt 2 of 7  CONTRACT_CREATED T-1  retry 1, 5 min after connection_refused; ${moved} moved time`,
         "",
-        "Next attempt 2031-01-02T03:19:05.000Z, retry 2, 10 min after connection_refused; now: svc emulator clock advance --next",
-        "Start the receiver, unless it runs by now.",
+        "Failing since 2031-01-02T03:04:05.000Z, first with CONTRACT_CREATED T-1: connection refused.",
+        "Last attempt: connection refused.",
+        "2 attempts failed in a row. The sixth consecutive failure disables the webhook.",
+        "Because of request:2  contracts.create POST /api/v2.1/public/contracts/  2031-01-02T03:04:05.000Z",
+        "",
+        "Next attempt 2031-01-02T03:19:05.000Z, retry 2, 10 min after connection_refused. To make it now: svc emulator clock advance --next",
+        "Start the receiver.",
         "",
       ].join("\n"),
       err: "",
@@ -45,15 +45,15 @@ describe("svc webhooks why", () => {
     );
     assert.match(
       out,
-      /DISABLED_BY_ERROR {2}workspace 1 \(Northwind Legal\)\n\nFailing since 2031-01-02T03:04:05.*\nNobody listened there at the last attempt\.\n6 attempts in a row failed, so it is disabled and what comes due is skipped: at 2031-01-02T05:39:05.000Z, by attempt:1\.6\.\n/,
+      /\n\nFailing since 2031-01-02T03:04:05.*\nLast attempt: connection refused\.\nDisabled after 6 consecutive failures, at 2031-01-02T05:39:05.000Z \(attempt:1\.6\)\. Scheduled attempts are skipped\.\n/,
     );
     assert.match(
       out,
-      /To enable it again, once the receiver is repaired: svc emulator webhooks enable 1\nTo send what did not arrive: svc emulator webhooks resend 1\n$/,
+      /\nStart the receiver\.\nEnable the webhook: svc emulator webhooks enable 1\nSend the undelivered one: svc emulator webhooks resend 1\n$/,
     );
   });
 
-  it("says since when a person has disabled it, and by which request", async (t) => {
+  it("says since when a user has disabled it, and by which request", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await emulator.clock.advance({ by: 60_000 });
@@ -64,7 +64,7 @@ describe("svc webhooks why", () => {
     const { out } = await svc("webhooks why 1");
     assert.equal(
       out.split("\n")[2],
-      `A person disabled it at 2031-01-02T03:05:05.000Z, by ${disabled.disabled_by}; what comes due is skipped.`,
+      `Disabled by a user at 2031-01-02T03:05:05.000Z (${disabled.disabled_by}). Scheduled attempts are skipped.`,
     );
     const again = await json<object>("emulator webhooks disable 1");
     assert.deepEqual(again, disabled);
@@ -82,7 +82,7 @@ describe("svc webhooks why", () => {
       );
       return row;
     };
-    const why = async () => /Next attempt .*|Not tried again.*/.exec((await svc("webhooks why")).out)?.[0];
+    const why = async () => /Next attempt .*|Not retried.*/.exec((await svc("webhooks why")).out)?.[0];
     const due = "2031-01-02T08:19:05.000Z";
     await emulator.clock.advance({ by: 155 * 60_000 });
     assert.deepEqual(await shown(), {
@@ -90,7 +90,7 @@ describe("svc webhooks why", () => {
       next_attempt_at: due,
       webhook_status: "DISABLED_BY_ERROR",
     });
-    assert.equal(await why(), `Next attempt ${due}: skipped, unless it is enabled before`);
+    assert.equal(await why(), `Next attempt ${due}: skipped, unless you enable the webhook before`);
     const { out } = await svc("webhooks schedule --json");
     assert.match(out, /will be skipped: the subscription is DISABLED_BY_ERROR/);
 
@@ -100,23 +100,34 @@ describe("svc webhooks why", () => {
       next_attempt_at: null,
       webhook_status: "DISABLED_BY_ERROR",
     });
-    assert.equal(await why(), "Not tried again, for it was disabled when that came due: 1");
+    assert.equal(await why(), "Not retried, because the webhook was disabled: 1. List them with --all");
     await draft(emulator.api);
     await emulator.clock.advance({ by: 60_000 });
-    const { out: whole } = await svc("webhooks why");
-    assert.deepEqual(whole.split("\n").slice(-11), [
-      "",
-      "Passed over without an attempt: 1",
-      "  2031-01-02T08:19:05.000Z  delivery:2  CONTRACT_CREATED T-2",
-      "",
-      "Not tried again, for it was disabled when that came due: 1",
-      "  2031-01-02T03:04:05.000Z  delivery:1  CONTRACT_CREATED T-1",
-      "",
-      "Start the receiver, unless it runs by now.",
-      "To enable it again, once the receiver is repaired: svc emulator webhooks enable 1",
-      "To send the 2 that did not arrive, oldest first: svc emulator webhooks resend 1",
-      "",
-    ]);
+    const { out: whole } = await svc("webhooks why --all");
+    assert.deepEqual(
+      whole
+        .split("\n")
+        .slice(9)
+        .filter((line) => !line.startsWith("Because of ")),
+      [
+        "",
+        "Skipped without an attempt: 1",
+        "  2031-01-02T08:19:05.000Z  delivery:2  CONTRACT_CREATED T-2",
+        "",
+        "Not retried, because the webhook was disabled: 1",
+        "  2031-01-02T03:04:05.000Z  delivery:1  CONTRACT_CREATED T-1",
+        "",
+        "Failing since 2031-01-02T03:04:05.000Z, first with CONTRACT_CREATED T-1: connection refused.",
+        "Last attempt: connection refused.",
+        "Disabled after 6 consecutive failures, at 2031-01-02T05:39:05.000Z (attempt:1.6). Scheduled attempts are skipped.",
+        "2 deliveries are undelivered and will not be retried.",
+        "",
+        "Start the receiver.",
+        "Enable the webhook: svc emulator webhooks enable 1",
+        "Send the 2 undelivered ones, oldest first: svc emulator webhooks resend 1",
+        "",
+      ],
+    );
     const found = await svc("webhooks why --json");
     const { disabled, because_of, skipped, skipped_deliveries, cut_short_deliveries } = JSON.parse(found.out);
     assert.deepEqual(disabled, { at: "2031-01-02T05:39:05.000Z", by: "attempt:1.6" });
@@ -165,9 +176,11 @@ describe("svc webhooks why", () => {
     await emulator.clock.advance({ by: 1 });
     const headings = (out: string) => [...out.matchAll(/^Webhook \d+ {2}\w+/gm)].map(([heading]) => heading);
     const failing = await svc("webhooks why");
-    assert.deepEqual([failing.exit, headings(failing.out)], [1, ["Webhook 2  Bad", "Webhook 3  Third"]]);
+    assert.deepEqual([failing.exit, headings(failing.out)], [1, ["Webhook 2  Bad"]]);
+    assert.match(failing.out, /^1 more that fails: svc webhooks why ID, or --all$/m);
+    assert.deepEqual(headings((await svc("webhooks why --all")).out), ["Webhook 2  Bad", "Webhook 3  Third"]);
     await svc("emulator webhooks disable 3");
-    const ofWorkspace = await svc(["webhooks", "why", first!.name]);
+    const ofWorkspace = await svc(["webhooks", "why", first!.name, "--all"]);
     assert.deepEqual([ofWorkspace.exit, headings(ofWorkspace.out)], [1, ["Webhook 3  Third", "Webhook 2  Bad"]]);
     const lines = (await svc(["webhooks", "why", first!.name, "--json"])).out.trimEnd().split("\n");
     assert.deepEqual(
@@ -193,14 +206,12 @@ describe("svc webhooks why", () => {
     assert.deepEqual(row, { outcome: "failed", next_attempt_at: null });
     const { exit, out } = await svc("webhooks why");
     assert.equal(exit, 1);
-    assert.deepEqual(out.split("\n").slice(-8), [
+    assert.match(out, /^Given up after the last retry: 1\. List them with --all$/m);
+    assert.deepEqual(out.split("\n").slice(-5), [
       "",
-      "Given up after the last retry: 1",
-      "  2031-01-02T03:04:05.000Z  delivery:1  CONTRACT_CREATED T-1",
-      "",
-      "Nothing is sent again by itself: no retry is left.",
-      "Start the receiver, unless it runs by now.",
-      "To send what did not arrive: svc emulator webhooks resend 1",
+      "No retry is left.",
+      "Start the receiver.",
+      "Send the undelivered one: svc emulator webhooks resend 1",
       "",
     ]);
     const { given_up_deliveries } = JSON.parse((await svc("webhooks why --json")).out);
@@ -224,17 +235,17 @@ describe("svc webhooks why", () => {
     const other = await svc("webhooks why 7");
     assert.deepEqual(
       [other.exit, other.err],
-      [5, "error: There is no webhook 7, and no delivery of one.\n  try: svc webhooks list\n"],
+      [5, "error: Webhook 7 not found, and no delivery of it is retained.\n  try: svc webhooks list\n"],
     );
     const padded = await svc("webhooks why 01");
-    assert.deepEqual([padded.exit, padded.err.split("\n")[0]], [5, 'error: There is no webhook "01".']);
+    assert.deepEqual([padded.exit, padded.err.split("\n")[0]], [5, 'error: Webhook "01" not found.']);
     const typed = await svc("webhooks why Mien");
     assert.deepEqual(
       [typed.exit, typed.err],
-      [5, 'error: There is no webhook "Mien".\n  Did you mean Mine?\n  try: svc webhooks list\n'],
+      [5, 'error: Webhook "Mien" not found.\n  Did you mean Mine?\n  try: svc webhooks list\n'],
     );
     const quiet = await svc("webhooks why 1");
-    assert.deepEqual([quiet.exit, /Nothing was sent yet: it wants CONTRACT_CREATED/.test(quiet.out)], [1, true]);
+    assert.deepEqual([quiet.exit, /Nothing was sent yet\. Subscribed to CONTRACT_CREATED/.test(quiet.out)], [1, true]);
   });
 
   it("says early that nothing is ever sent to an address that is not allowed, and which flag allows it", async (t) => {
@@ -253,7 +264,7 @@ describe("svc webhooks why", () => {
         "",
         `Nothing is ever sent to it: ${why}`,
         "",
-        "Stop the emulator, and start it anew with its host allowed, beside the flags that it had: svc emulator start --webhook-allow hooks.example.com",
+        "Stop the emulator, and start it again with this host allowed: svc emulator start --webhook-allow hooks.example.com",
         "",
       ].join("\n"),
       err: "",
@@ -291,14 +302,99 @@ describe("svc webhooks why", () => {
     assert.deepEqual(ofWorkspace.match(/^\d \w+/gm), ["1 Node", "2 Other"]);
     await svc(create("Nodding", `${dead}/3`));
     const either = await svc("webhooks why Nod");
-    assert.deepEqual([either.exit, either.err.split("\n")[0]], [2, 'error: "Nod" may be Node, Nodding']);
+    assert.deepEqual([either.exit, either.err.split("\n")[0]], [2, 'error: "Nod" is ambiguous: Node, Nodding']);
   });
 
-  it("says of a real service at once that only an emulator knows", async (t) => {
+  it("lists for a real service what can be checked from here, and does not succeed", async (t) => {
     const { svc } = await cliEmulator(t);
-    const env = { SVC_EMULATOR_URL: "", SVC_EMULATOR_TOKEN: "", SVC_BASE_URL: "https://api.example.com" };
-    const { exit, out, err } = await svc("webhooks why", { env });
-    assert.deepEqual([exit, out], [1, ""]);
-    assert.match(err, /^error: Only an emulator knows; this is the service of environment\./);
+    const env = { SVC_EMULATOR_URL: "", SVC_EMULATOR_TOKEN: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
+    await svc("config set contracts_url https://api.example.com --profile staging", { env });
+    const { exit, out, err } = await svc("webhooks why --profile staging", { env });
+    assert.deepEqual(
+      [exit, err],
+      [1, `The service of profile staging shows its webhook deliveries in its application only.\n`],
+    );
+    assert.deepEqual(
+      out.split("\n").filter((line) => line.startsWith("  ")),
+      [
+        "  svc webhooks listen --public-url https://YOUR-TUNNEL/ --forward-to localhost:3000 --save hooks --profile staging",
+        "  svc webhooks verify hooks/0001-CONTRACT_SIGNED.json --profile staging",
+        "  svc webhooks explain body.json --headers headers.txt --profile staging",
+        "  svc webhooks replay hooks/0001-CONTRACT_SIGNED.json --to localhost:3000 --profile staging",
+        "  svc webhooks re-trigger --contract-ids 1 --profile staging",
+        "  svc emulator exec --from state.json -- npm test",
+      ],
+    );
+    const json = await svc("webhooks why --profile staging --json", { env });
+    assert.deepEqual([json.exit, JSON.parse(json.out).length], [1, 6]);
+    const deliveries = await svc("webhooks deliveries --profile staging", { env });
+    assert.match(deliveries.err, /^error: Only an emulator knows; this is the service of profile staging\./);
+  });
+
+  it("answers last, on one screen, however much has failed", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    app.answer((_, response) => void response.writeHead(500).end("the table is locked ".repeat(30)));
+    for (const title of ["A webhook with quite a long title", "Other"])
+      await svc([
+        "webhooks",
+        "create",
+        "--title",
+        title,
+        "--url",
+        `${app.url}/${"path/".repeat(9)}`,
+        "--only-for-activities",
+        "CONTRACT_CREATED",
+      ]);
+    for (let made = 0; made < 9; made += 1) await draft(emulator.api);
+    await emulator.clock.advance({ by: 400 * 60_000 });
+    for (const line of ["webhooks why 1", "webhooks why"]) {
+      const { out } = await svc(line, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
+      const lines = out.trimEnd().split("\n");
+      assert.ok(lines.length <= 25 && lines.every((one) => one.length <= 80), out);
+      assert.match(out, /Enable the webhook: svc emulator webhooks enable 1\n.*resend 1\n$/);
+    }
+    const narrow = await svc("webhooks why 1", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
+    assert.match(narrow.out, /^The last \d of 6 attempts; see all with --all:$/m);
+    assert.equal((await svc("webhooks why 1 --all")).out.match(/ attempt \d of 7 /g)?.length, 6);
+  });
+
+  it("finds what the failures have in common", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const app = await receiver(t);
+    app.answer(({ body }, response) => void response.writeHead(body.includes("CONTRACT_CREATED") ? 500 : 200).end());
+    await svc([
+      "webhooks",
+      "create",
+      "--title",
+      "Mine",
+      "--url",
+      app.url,
+      "--only-for-activities",
+      "CONTRACT_CREATED,COUNTER_PARTY_CREATED",
+    ]);
+    for (let made = 0; made < 2; made += 1) {
+      await draft(emulator.api);
+      await svc("webhooks trigger COUNTER_PARTY_CREATED");
+      await emulator.clock.advance({ by: 1 });
+    }
+    const { exit, out } = await svc("webhooks why");
+    assert.equal(exit, 1);
+    assert.match(out, /^Only CONTRACT_CREATED fails\. Other deliveries arrive\.$/m);
+    const found = JSON.parse((await svc("webhooks why --json")).out);
+    assert.deepEqual(
+      [found.in_common, found.first_failure],
+      [
+        "Only CONTRACT_CREATED fails. Other deliveries arrive.",
+        {
+          at: found.since,
+          delivery: found.first_failure.delivery,
+          activity: "CONTRACT_CREATED",
+          composite_id: "T-1",
+          turn: "attempt 1 of 7",
+          error: "The receiver answered 500.",
+        },
+      ],
+    );
   });
 });

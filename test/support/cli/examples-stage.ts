@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import type { TestContext } from "node:test";
+import { importExecuted } from "../../../src/api/contracts/executed.ts";
 import { receiveActivity } from "../../../src/api/router/chat-b.ts";
 import { exitCodeOf, signalCodes } from "../../../src/cli/exit.ts";
 import { contractDocument, emptyPdf } from "../../../src/cli/tour/documents.ts";
@@ -110,6 +111,7 @@ function files({ emulator: { clusters } }: CliEmulator): Record<string, string |
     "activity.json": JSON.stringify({ ...receiveActivity.examples[0].body, serviceUrl: "https://chat-b.example/eu" }),
     "annex.docx": "docx",
     "annex.pdf": emptyPdf(),
+    "archived.json": JSON.stringify(importExecuted.examples[0].body),
     "billing.secret": env.SVC_BASIC_AUTH.slice("billing:".length),
     "body.json": "{}",
     "chat-a-teams.csv": "id\nT-NORTHWIND\n",
@@ -137,6 +139,11 @@ function files({ emulator: { clusters } }: CliEmulator): Record<string, string |
     "secret.txt": "s3cret",
     "token.txt": "t0ken",
     "vendor-agreement.pdf": emptyPdf(),
+    "webhooks.ndjson": JSON.stringify({
+      activity: "CONTRACT_CREATED",
+      activity_data: { timestamp: "2031-01-02T03:04:05Z" },
+      contract_id: 1,
+    }),
     "workspace.csv": "kind,identifier\nemail,ada@northwind.example\n",
   };
 }

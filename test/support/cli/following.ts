@@ -17,7 +17,7 @@ export interface Following {
 export function following(
   svc: CliEmulator["svc"],
   argv: readonly string[],
-  options: Pick<RunOptions, "env" | "cwd"> = {},
+  options: Pick<RunOptions, "env" | "cwd" | "wall"> = {},
 ): Following {
   let out = "";
   let look = () => {};

@@ -5,6 +5,7 @@ import type { RunOptions } from "./run-cli.ts";
 export const enter = "\r";
 export const down = "\u001b[B";
 export const ctrlC = "\u0003";
+export const ctrlD = "\u0004";
 
 /**
  * A person at a terminal who answers one question after the other: each as soon as its words are on the screen. An

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { access, mkdir, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -42,12 +43,19 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Of all of them and their versions, so that any other is installed anew: `jest-30.0.5-mocha-11.7.1` */
-const nameOf = (pinned: readonly string[]): string =>
-  pinned
+/** Names of folders have at most 255 bytes. */
+const maxName = 120;
+
+/** Of all of them and their versions, so that any other is installed again: `jest-30.0.5-mocha-11.7.1` */
+function nameOf(pinned: readonly string[]): string {
+  const name = pinned
     .join("-")
     .replaceAll(/[^\w.]+/g, "-")
     .replace(/^-/, "");
+  if (name.length <= maxName) return name;
+  const digest = createHash("sha256").update(name).digest("hex");
+  return `${name.slice(0, maxName)}-${digest.slice(0, 12)}`;
+}
 
 /** Packages of the npm registry, each as `name@version`, in a folder of their own: the project's must not change for them. */
 export const npmPackages = (...packages: readonly string[]): Promise<Installed> =>

@@ -10,14 +10,16 @@ export const jobsFolder = (host: Host): string => join(stateFolder(host.env), "j
 
 /** A jobs folder that can be written: the usual one or, on a read-only machine, a temporary one that is named. */
 export async function writableJobsFolder({ host, output }: Context): Promise<string> {
-  const folder = jobsFolder(host);
+  let folder: string | undefined;
   try {
+    folder = jobsFolder(host);
     await makeFolder(folder);
     return folder;
   } catch (error) {
     const state = await mkdtemp(join(tmpdir(), "svc-state-"));
-    const reason = (error as NodeJS.ErrnoException).code;
-    await output.warn(`warning: cannot write to ${folder} (${reason}); the job is kept in ${state}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = folder === undefined ? message : `Cannot write to ${folder} (${code}).`;
+    await output.warn(`warning: ${why} The job is kept in ${state}`);
     await output.warn(`To resume it: export SVC_STATE_DIR=${state}`);
     const other = join(state, "jobs");
     await mkdir(other, { mode: 0o700 });

@@ -4,6 +4,7 @@ import { command } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
 import { call } from "../../derived.ts";
 import { nextLine } from "../../next.ts";
+import { idempotentFlag, showExisting, withSafeRepeat } from "./idempotent.ts";
 
 export const contractsCreate = command({
   words: ["contracts", "create"],
@@ -21,11 +22,15 @@ export const contractsCreate = command({
     ],
   },
   positionals: [],
-  flags: [],
+  flags: [idempotentFlag],
   examples: [
     {
       title: "From a file, with another name",
       argv: ["contracts", "create", "--data", "nda.json", "--contract-name", "NDA with Acme"],
+    },
+    {
+      title: "Once for each record of your system, however often it runs",
+      argv: ["contracts", "create", "--data", "nda.json", "--set", "external_metadata.id=deal-42", "--idempotent"],
     },
   ],
   async run(given, context, spec) {
@@ -38,9 +43,10 @@ export const contractsCreate = command({
     while (answer === undefined) {
       const prepared = await call(spec!, input, context);
       if (prepared === "dry-run") return undefined;
+      if (flags.idempotent && (await showExisting(prepared, spec!, context))) return undefined;
       answer = await prepared.send().catch(async (error: unknown) => {
         const more = await questions?.askWhatWasMissing(error, input, context);
-        if (more === undefined) throw error;
+        if (more === undefined) throw withSafeRepeat(error);
         input = more;
         return undefined;
       });

@@ -1,7 +1,7 @@
 import type { resendDelivery } from "../../../api/emulator/deliveries.ts";
 import type { resendToWebhook } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { succeeded } from "../../../api/webhook-health/attempts.ts";
+import { type Attempt, shortTroubleOf, succeeded } from "../../../api/webhook-health/attempts.ts";
 import { readable } from "../../../client/response.ts";
 import { type Context, command, type Input } from "../../command.ts";
 import { call, type PreparedCall } from "../../derived.ts";
@@ -11,9 +11,9 @@ type Resent = ResultOf<typeof resendDelivery>;
 /** Says by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
 export const deliveriesResend = command({
   words: ["emulator", "deliveries", "resend"],
-  summary: "Send deliveries once more, now, and show what came of it",
+  summary: "Send deliveries again now, and show the results",
   description:
-    "One after another, in the order given. Exits 1 unless the receiver answers 2xx to each. All that did not arrive of one webhook: svc emulator webhooks resend ID.",
+    "Sends them one after another, in the order given. Exits 1 unless the receiver answers 2xx to each. To send everything of a webhook that did not arrive, use svc emulator webhooks resend ID.",
   positionals: [{ name: "id", description: "Ids of the deliveries", variadic: true, type: "integer" }],
   flags: [
     { flag: "dry-run", short: "n", type: "switch", description: "Print the request instead of sending it" },
@@ -35,8 +35,10 @@ export const deliveriesResend = command({
         if (prepared === "dry-run") continue;
         const value = ids.length === 1 ? (await prepared.send()).value : await silently(prepared, context);
         made.push(value);
-        const last = value.attempts.at(-1);
-        if (!last?.resend || !succeeded(last)) hasFailed = true;
+        const failure = failureOf(value);
+        if (failure === undefined) continue;
+        hasFailed = true;
+        await context.output.note(`Delivery ${value.id} ${failure}`);
       }
     } finally {
       if (ids.length > 1 && made.length > 0) await context.output.show(made, { columns });
@@ -44,6 +46,14 @@ export const deliveriesResend = command({
     return hasFailed ? "failed" : undefined;
   },
 });
+
+/** Why a delivery that was sent again has not arrived; undefined: it has. */
+function failureOf({ attempts }: { readonly attempts: readonly Attempt[] }): string | undefined {
+  const last = attempts.at(-1);
+  if (!last?.resend) return "was not sent: its address is not allowed";
+  if (succeeded(last)) return undefined;
+  return `failed again: ${shortTroubleOf(last)}${last.answer === null ? "" : `: ${last.answer}`}`;
+}
 
 const columns = ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"] as const;
 
@@ -54,9 +64,9 @@ async function silently({ call: one, client }: PreparedCall<Resent>, { signal }:
 /** Says by its exit code whether nothing is left that has not arrived. */
 export const webhooksResend = command({
   words: ["emulator", "webhooks", "resend"],
-  summary: "Send a subscription again what did not arrive, oldest first",
+  summary: "Send the deliveries of a webhook that did not arrive, oldest first",
   description:
-    "What failed for the last time, was skipped or will be, and what waits for a retry, without waiting: one after another, until one fails again, a hundred are sent, or some twenty seconds are over. Exits 1 where some are left that have not arrived.",
+    "Sends deliveries that failed for the last time, were skipped or will be skipped, and those that wait for a retry. Sends them one after another, and stops when one fails, after a hundred, or after about twenty seconds. Exits 1 if some have not arrived.",
   extendsDerived: true,
   positionals: [],
   flags: [],
@@ -66,18 +76,14 @@ export const webhooksResend = command({
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();
     const { items, left } = value;
-    const failed = items.find(({ attempts }) => !attempts.at(-1)?.resend || !succeeded(attempts.at(-1)!));
+    const failed = items.find((one) => failureOf(one) !== undefined);
     const arrived = items.length - (failed ? 1 : 0);
     if (left === 0) {
-      await context.output.note(items.length === 0 ? "Nothing is left to be sent." : `All ${arrived} arrived.`);
+      await context.output.note(items.length === 0 ? "Nothing is left to send." : `All ${arrived} arrived.`);
       return undefined;
     }
-    const why = failed
-      ? failed.attempts.at(-1)?.resend
-        ? `: delivery ${failed.id} failed again`
-        : `: delivery ${failed.id} was not sent, for its address is not allowed`
-      : "; the same command goes on";
-    await context.output.note(`${arrived} arrived, ${left} ${left === 1 ? "is" : "are"} left${why}`);
+    const next = failed ? `: delivery ${failed.id} ${failureOf(failed)}` : ". To continue, run the same command again";
+    await context.output.note(`${arrived} arrived, ${left} ${left === 1 ? "has" : "have"} not${next}`);
     return "failed";
   },
 });

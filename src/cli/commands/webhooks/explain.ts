@@ -11,9 +11,9 @@ import { signatureOf } from "./verify.ts";
 
 export const webhooksExplain = command({
   words: ["webhooks", "explain"],
-  summary: "Say why the signature of a webhook does not match",
+  summary: "Explain why the signature of a webhook does not match",
   description:
-    "Tries the usual mistakes, alone and together: JSON that was parsed and written again, a key that was not decoded, another encoding, a newline that was trimmed, another algorithm; and the keys of the other workspaces of the emulator that runs here. Exits 0 when the signature matches, 1 when it does not.",
+    "Tries the usual mistakes, alone and together: JSON that was parsed and written again, a body in base64, UTF-16, gzip or a JSON string, a key that was not decoded, another encoding, a trimmed newline, another algorithm, and the keys of the other workspaces of the emulator that runs here. Exits 0 if the signature matches, 1 if it does not.",
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
   flags: [
     { flag: "signature", type: "text", placeholder: "TEXT", description: "The signature that does not match" },

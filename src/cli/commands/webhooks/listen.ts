@@ -10,8 +10,9 @@ import { nextLine } from "../../next.ts";
 import { fetchedKey, keyFlag } from "./key.ts";
 import { hashOf, type Listened, listenedLines, verifyDelivery } from "./listened.ts";
 import { openPoster, parseHeader, receiverUrl } from "./post.ts";
-import { activitiesOf, isTwin, registered } from "./registration.ts";
+import { activitiesOf, isLocalService, subscribe } from "./registration.ts";
 import { SavedDeliveries } from "./saved.ts";
+import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [
   {
@@ -26,7 +27,7 @@ const flags = [
     placeholder: "A,B",
     repeatable: true,
     offered: allActivities,
-    description: `Subscribe to these only; left out: all ${allActivities.length}`,
+    description: `Activities to subscribe to (default: all ${allActivities.length})`,
   },
   {
     flag: "header",
@@ -42,7 +43,8 @@ const flags = [
     placeholder: "URL",
     description: "Address under which the service reaches this receiver, such as that of a tunnel",
   },
-  { flag: "no-register", type: "switch", description: "Subscribe nothing; only print what to register" },
+  { flag: "no-register", type: "switch", description: "Create no webhook; only print the command that creates it" },
+  { flag: "no-enable", type: "switch", description: "Leave the webhook disabled when the app is back" },
   {
     flag: "save",
     type: "text",
@@ -58,17 +60,17 @@ export const webhooksListen = command({
   words: ["webhooks", "listen"],
   summary: "Receive webhooks on this machine, verify them, and forward them",
   description:
-    "Starts a receiver, subscribes it where the service can reach this machine (else prints what to register), and prints a line for each delivery with the verdict on its signature. With --forward-to the raw bytes go on, and the answer of the other end goes back. With --json one line of JSON each. Ctrl-C ends it and removes the subscription.",
+    "Starts a receiver and creates a webhook for it, if the service can reach this machine. Prints a line for each delivery, with the result of the signature check. With --forward-to, the raw bytes go to your app, and its response goes back. When the app refuses connections until the emulator disables the webhook, the listener enables it again once the app accepts connections. Ctrl-C ends the listener and deletes the webhook. With --json, each event is a line of JSON.",
   positionals: [],
   flags,
   examples: [
-    { title: "See what is told, and whether it verifies", argv: ["webhooks", "listen"] },
+    { title: "Print deliveries and check their signatures", argv: ["webhooks", "listen"] },
     {
-      title: "Into the program under work, keeping everything",
+      title: "Forward to your app, and save each delivery",
       argv: ["webhooks", "listen", "--forward-to", "localhost:3000/hooks", "--save", "hooks"],
     },
     {
-      title: "The next signature, for a script",
+      title: "Wait for the next signature in a script",
       argv: ["webhooks", "listen", "--activities", "CONTRACT_SIGNED", "--count", "1", "--json"],
     },
   ],
@@ -96,6 +98,7 @@ interface Plan {
   readonly port: number;
   readonly publicUrl: string | undefined;
   readonly register: boolean;
+  readonly enable: boolean;
   readonly folder: string | undefined;
   readonly count: number;
 }
@@ -110,6 +113,7 @@ function planOf({ flags: given }: InputOf<typeof flags>, { host }: Context): Pla
     port: given.port ?? 0,
     publicUrl: publicUrl === undefined ? undefined : receiverUrl(publicUrl, "--public-url"),
     register: given["no-register"] !== true,
+    enable: given["no-enable"] !== true,
     folder: save === undefined ? undefined : resolve(host.cwd, save),
     count: count ?? Number.POSITIVE_INFINITY,
   };
@@ -160,13 +164,17 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   });
   atEnd(() => receiver.close());
   const webhookId = await subscribed(plan, receiver, context);
+  if (webhookId !== undefined) {
+    const webhook = { id: webhookId, url: plan.publicUrl ?? receiver.url };
+    await watchSubscription(webhook, { forwardTo: plan.forwardTo, enables: plan.enable }, context);
+  }
   if (output.format !== "table") {
     await output.document({ type: "version", ui: "1.0" });
     await output.document({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
   }
   // The key of a real workspace stands in no scrollback unless it is asked for.
-  const told = (await isTwin(context)) ? key : "svc webhooks listen --print-secret prints it";
-  await output.note(`The key that signs: ${told}`);
+  const shown = (await isLocalService(context)) ? key : "svc webhooks listen --print-secret prints it";
+  await output.note(`Webhook signing key: ${shown}`);
   await output.note(`Listening on ${receiver.url}; Ctrl-C ends it`);
   await ended;
 }
@@ -174,19 +182,18 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
 /** Subscribes the receiver where the service can reach it; else says what to register. */
 async function subscribed(plan: Plan, { url }: Receiver, context: Context): Promise<number | undefined> {
   const subscription = plan.register
-    ? await registered(context, { url: plan.publicUrl ?? url, activities: plan.activities })
+    ? await subscribe(context, { url: plan.publicUrl ?? url, activities: plan.activities })
     : undefined;
   if (subscription !== undefined) {
-    await context.output.note(
-      `Subscription ${subscription} tells it of ${counted(plan.activities.length, "activity", "activities")}`,
-    );
+    const count = counted(plan.activities.length, "activity", "activities");
+    await context.output.note(`Webhook ${subscription} is subscribed to ${count}`);
     return subscription;
   }
   const only = plan.activities.length === allActivities.length ? [] : plan.activities;
   const chosen = (only.length > 0 ? only : ["CONTRACT_SIGNED"]).flatMap((name) => ["--only-for-activities", name]);
   const words = ["webhooks", "create", "--title", "listen", "--url", "https://YOUR-TUNNEL/", ...chosen];
   await context.output.note(
-    `Nothing is subscribed. Let the service reach ${url}, such as by a tunnel, and register its address:`,
+    `No webhook was created, because the service cannot reach this machine. Expose ${url} through a tunnel and register it:`,
   );
   await context.output.note(`  ${nextLine(words, context)}`);
   return undefined;

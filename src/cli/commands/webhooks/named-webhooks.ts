@@ -35,7 +35,7 @@ export async function namedWebhooks(
   const distinct = new Set(titled.map(({ title }) => title)).size + new Set(owners.map(({ id }) => id)).size;
   if (distinct > 1) {
     const names = [...titled.map(({ title }) => title), ...owners.map(({ name, id }) => `${name} (workspace ${id})`)];
-    throw new UsageError(`"${asked}" may be ${cutShort([...new Set(names)], ", ")}`, {
+    throw new UsageError(`"${asked}" is ambiguous: ${cutShort([...new Set(names)], ", ")}`, {
       hint: found.length > 0 ? `Give an id. ${offer(found)}` : "Give the whole name.",
     });
   }
@@ -46,7 +46,7 @@ export async function namedWebhooks(
   }
   if (/^[1-9]\d{0,14}$/.test(asked)) return undefined;
   throw missing(
-    `There is no webhook "${asked}".`,
+    `Webhook "${asked}" not found.`,
     near(asked, [
       ...all.map(({ title }) => title),
       ...workspaces.map(({ name }) => name),

@@ -35,17 +35,23 @@ export async function removePredecessors(context: Context): Promise<number> {
 }
 
 /** Whether nothing listens at an address of this machine; of any other one, nobody can tell. */
-function isDead(url: string): Promise<boolean> {
-  const { hostname, port } = new URL(url);
-  if (hostname !== "127.0.0.1" && hostname !== "localhost") return Promise.resolve(false);
+async function isDead(url: string): Promise<boolean> {
+  const { hostname } = new URL(url);
+  return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);
+}
+
+/** Whether connections to an address are refused. */
+export function isRefused(url: string): Promise<boolean> {
+  const { protocol, hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, "");
   return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port || 80), timeout: patienceMs });
-    const say = (dead: boolean) => {
+    const socket = connect({ host, port: Number(port || (protocol === "https:" ? 443 : 80)), timeout: patienceMs });
+    const report = (refused: boolean) => {
       socket.destroy();
-      resolve(dead);
+      resolve(refused);
     };
-    socket.on("connect", () => say(false));
-    socket.on("timeout", () => say(false));
-    socket.on("error", (error: NodeJS.ErrnoException) => say(error.code === "ECONNREFUSED"));
+    socket.on("connect", () => report(false));
+    socket.on("timeout", () => report(false));
+    socket.on("error", (error: NodeJS.ErrnoException) => report(error.code === "ECONNREFUSED"));
   });
 }

@@ -26,9 +26,9 @@ export function checkedActivity(text: string): Activity {
 
 /**
  * Subscribes a receiver until the run ends, where the service can reach it: an address of this machine needs a
- * service on this machine. Returns the id of the subscription; undefined where nothing was subscribed.
+ * service on this machine. Returns the id of the webhook; undefined where nothing was subscribed.
  */
-export async function registered(
+export async function subscribe(
   context: Context,
   { url, activities }: { readonly url: string; readonly activities: readonly string[] },
 ): Promise<number | undefined> {
@@ -41,7 +41,7 @@ export async function registered(
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
   const { createWebhook, deleteWebhook } = await import("../../../api/contracts/webhooks.ts");
   const removed = await removePredecessors(context);
-  if (removed > 0) await context.output.note(`Removed ${counted(removed, "subscription")} of listeners that are gone`);
+  if (removed > 0) await context.output.note(`Removed ${counted(removed, "webhook")} of listeners that no longer run`);
   const client = await context.client("contracts", { connections: 2 });
   const { id } = await client.call(
     createWebhook,
@@ -56,7 +56,7 @@ export async function registered(
 }
 
 /** Whether the service is one of this machine: its keys protect nothing. */
-export async function isTwin(context: Context): Promise<boolean> {
+export async function isLocalService(context: Context): Promise<boolean> {
   const target = await context.target("contracts").catch(() => undefined);
   return target?.baseUrls.contracts !== undefined && isLocal(target.baseUrls.contracts);
 }

@@ -82,6 +82,16 @@ export async function savedIn(folder: string): Promise<readonly string[]> {
   return bodies.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)).map((name) => join(folder, name));
 }
 
+/** The payloads that a receiver got: of a folder as this class writes it, or of a file with one a line. */
+export async function receivedIn({ host }: Context, path: string): Promise<readonly Buffer[]> {
+  const absolute = resolve(host.cwd, path);
+  if (path !== "-" && (await stat(absolute).catch(() => undefined))?.isDirectory()) {
+    return Promise.all((await savedIn(absolute)).map((file) => readFile(file)));
+  }
+  const lines = (await readInput(host, path, "--received")).toString("utf8").split("\n");
+  return lines.filter((line) => line.trim() !== "").map((line) => Buffer.from(line));
+}
+
 /** A body from a file or standard input, with the headers that lie beside the file. */
 export async function readDelivery({ host }: Context, path: string, name: string): Promise<SavedDelivery> {
   const body = await readInput(host, path, name);

@@ -2,58 +2,65 @@ import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { type Context, command } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
+import { nextLine } from "../../next.ts";
 import { checkFields, fieldsIn } from "../../output/output.ts";
+import type { Line } from "../../output/styled.ts";
 import { emulatorOfEnvironment, serviceSettings } from "../../settings.ts";
 import type { Read } from "../../trace/failing-webhook.ts";
 import { type Asking, missing, namedWebhooks } from "./named-webhooks.ts";
 
-/** Of so many it is told in full; of one that is named, always. */
-const mostInFull = 3;
-/** So many stand in the table, or are told to programs. */
-const mostTold = 40;
+/** So many are described in full to programs, and so many in all; without --all. */
+const maxTraced = 3;
+const maxListed = 40;
+/** The answer stands on one screen. */
+const maxLines = 25;
+/** So many rows leave room for it. */
+const maxRows = 7;
 
 export const webhooksWhy = command({
   words: ["webhooks", "why"],
-  summary: "Say why a webhook does not arrive: since when, because of what, what came back, what comes next",
-  description: `Reads the deliveries of the running emulator. Of several webhooks a table comes first, the worst on top, then up to ${mostInFull} of those that fail in full. Exits 1 where one fails, is disabled or nothing was delivered, 0 where the last delivery of each arrived, 5 where no emulator runs.`,
+  summary: "Diagnose webhooks that fail",
+  description: `Reads the deliveries of the running emulator, and prints in at most ${maxLines} lines when the failures began, what they have in common, how the last one went and what to do. Several webhooks are listed first, the worst on top. For a real service, prints what can be checked there. Exits 1 if a webhook fails, is disabled or was sent nothing, 0 if the last delivery of each arrived, 5 if no emulator runs.`,
   positionals: [
     {
       name: "webhook",
       optional: true,
-      description: "Its id, URL or title, or the id or name of a workspace that has one",
+      description: "Its ID, URL or title, or the ID or name of a workspace",
     },
   ],
-  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+  flags: [
+    { flag: "all", type: "switch", description: "Show every webhook that fails, every attempt and every delivery" },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
   examples: [
-    { title: "Those that fail", argv: ["webhooks", "why"] },
-    { title: "A certain one", argv: ["webhooks", "why", "1"] },
+    { title: "Diagnose the webhook that fails worst", argv: ["webhooks", "why"] },
+    { title: "Diagnose one, with all its attempts", argv: ["webhooks", "why", "1", "--all"] },
   ],
   async run({ positionals, flags }, context) {
-    await refuseRealService(flags.file, context);
-    const [{ findingLines, findings, worstFirst }, { withTrace }] = await Promise.all([
+    const service = await realService(flags.file, context);
+    if (service !== undefined) return showChecklist(service, context);
+    const [{ findings, worstFirst }, { withTrace }] = await Promise.all([
       import("../../trace/failing-webhook.ts"),
       import("../../trace/webhook-reading.ts"),
     ]);
-    const { signal, output } = context;
+    const { signal, output, globals } = context;
     const asking = { client: await context.client("emulator", { file: flags.file }), signal };
-    const all = worstFirst(await chosen(positionals.webhook, asking));
-    const isTable = output.format === "table";
-    const isForPeople = isTable && context.globals.fields === undefined;
-    if (!isForPeople && output.format !== "json" && output.format !== "ndjson") return await showRows(all, context);
-    if (isTable && all.length > 1) await printTable(all, context);
-    const inFull = all.length === 1 ? all : all.filter(({ health }) => health.failing).slice(0, mostInFull);
-    const told = isTable ? inFull : all.slice(0, mostTold);
-    for (const read of told) {
-      const found = findings(inFull.includes(read) ? await withTrace(read, asking) : read);
-      if (context.globals.fields) checkFields(context.globals.fields, fieldsIn([found]));
-      await output.event(found, ...(all.length === 1 ? [] : [""]), ...findingLines(found));
-    }
-    await noteRest(all, told.length, context);
-    return verdictOn(all);
+    const reads = worstFirst(await chosen(positionals.webhook, asking));
+    const all = flags.all === true;
+    if (output.format === "table" && globals.fields === undefined) {
+      await printForPeople(reads, all, asking, context);
+    } else if (output.format === "json" || output.format === "ndjson") {
+      const failing = reads.filter(({ health }) => health.failing);
+      const traced = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
+      for (const read of reads.slice(0, all ? undefined : maxListed)) {
+        const found = findings(traced.includes(read) ? await withTrace(read, asking) : read);
+        if (globals.fields) checkFields(globals.fields, fieldsIn([found]));
+        await output.event(found);
+      }
+    } else await showRows(reads, context);
+    return reads.some(({ health }) => health.failing) ? "failed" : undefined;
   },
 });
-
-const verdictOn = (all: readonly Read[]) => (all.some(({ health }) => health.failing) ? "failed" : undefined);
 
 const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "state", "failing", "since", "short"];
 
@@ -61,7 +68,6 @@ const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "stat
 async function showRows(all: readonly Read[], { output }: Context) {
   const { findings } = await import("../../trace/failing-webhook.ts");
   await output.show(all.map(findings), { columns: rowColumns });
-  return verdictOn(all);
 }
 
 /** The webhooks that are meant: by the argument, else all. */
@@ -80,11 +86,40 @@ async function chosen(asked: string | undefined, asking: Asking): Promise<readon
   if (named) return readHealth(named, asking);
   const gone = await readGone(Number(asked), asking);
   if (gone) return [gone];
-  throw missing(`There is no webhook ${asked}, and no delivery of one.`, undefined);
+  throw missing(`Webhook ${asked} not found, and no delivery of it is retained.`, undefined);
 }
 
-/** One line for each: which, of which workspace, how it stands, since when, and why in a few words. */
-async function printTable(all: readonly Read[], { output, host, globals }: Context): Promise<void> {
+/** Several in a table; then the worst one, or all that fail, each with its answer at the end. */
+async function printForPeople(reads: readonly Read[], all: boolean, asking: Asking, context: Context): Promise<void> {
+  const [{ findingLines, findings }, { withTrace }, { windowOf }] = await Promise.all([
+    import("../../trace/failing-webhook.ts"),
+    import("../../trace/webhook-reading.ts"),
+    import("../../terminal/wide.ts"),
+  ]);
+  const { output, host } = context;
+  const columns = (host.stdout.isTTY && windowOf(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
+  const isOne = reads.length === 1;
+  // Those that nothing was sent to yet stand in the table alone.
+  const failing = reads.filter(({ health }) => health.failing && !health.untouched);
+  const shown = isOne ? reads : failing.slice(0, all ? undefined : 1);
+  const table = isOne ? [] : await tableLines(all ? reads : reads.slice(0, maxRows), context);
+  const moreRows = isOne || all ? 0 : Math.max(0, reads.length - maxRows);
+  const moreFailing = failing.length - shown.length;
+  const more = [
+    ...(moreRows > 0 ? [`${moreRows} more`] : []),
+    ...(moreFailing > 0 && !isOne ? [`${moreFailing} more that ${moreFailing === 1 ? "fails" : "fail"}`] : []),
+  ];
+  if (more.length > 0) table.push(`${more.join(", ")}: svc webhooks why ID, or --all`);
+  await output.print(...table);
+  for (const read of shown) {
+    const found = findings(await withTrace(read, asking));
+    const room = maxLines - (isOne ? 0 : table.length + 1);
+    await output.print(...(isOne ? [] : [""]), ...findingLines(found, { all, maxLines: room, columns }));
+  }
+}
+
+/** A row for each: which, of which workspace, how it stands, since when, and why in a few words. */
+async function tableLines(reads: readonly Read[], { host, globals }: Context): Promise<Line[]> {
   const [{ fittingTable }, { windowOf }] = await Promise.all([
     import("../../output/table.ts"),
     import("../../terminal/wide.ts"),
@@ -97,10 +132,12 @@ async function printTable(all: readonly Read[], { output, host, globals }: Conte
     "since",
     { name: "why", cut: 2 },
   ];
-  const rows = all.slice(0, mostTold).map(rowOf);
-  const { lines } = fittingTable(rows, { columns, window: window ?? Number.POSITIVE_INFINITY, keepsAll: false });
-  await output.print(...lines);
-  if (all.length > mostTold) await output.note(`${all.length - mostTold} more: svc webhooks list`);
+  const { lines } = fittingTable(reads.map(rowOf), {
+    columns,
+    window: window ?? Number.POSITIVE_INFINITY,
+    keepsAll: false,
+  });
+  return [...lines];
 }
 
 const rowOf = ({ webhook, health }: Read) => [
@@ -111,22 +148,53 @@ const rowOf = ({ webhook, health }: Read) => [
   health.short,
 ];
 
-async function noteRest(all: readonly Read[], told: number, { output }: Context): Promise<void> {
-  // Those that nothing was sent to yet stand in the table alone.
-  const failing = all.filter(({ health }) => health.failing && !health.untouched).length;
-  if (output.format === "table" && failing > told && told > 0)
-    await output.note(`${failing - told} more that fail, each in full: svc webhooks why ID`);
+/** Refuses, before anything is requested, what no service but an emulator records. */
+export async function refuseRealService(file: string | undefined, context: Context): Promise<void> {
+  const service = await realService(file, context);
+  if (service === undefined) return;
+  throw new CommandFailed("failed", "only_emulator", `Only an emulator knows; this is the service of ${service}.`, {
+    hint: "The real service shows its webhook deliveries in its application only.",
+  });
 }
 
-/** Before anything is asked: no service but an emulator tells of its deliveries. */
-export async function refuseRealService(file: string | undefined, { globals, host }: Context): Promise<void> {
-  if (file !== undefined || globals.emulator) return;
+/** What chose a service that is no emulator; undefined: an emulator is meant. */
+async function realService(file: string | undefined, { globals, host }: Context): Promise<string | undefined> {
+  if (file !== undefined || globals.emulator) return undefined;
   const isNamed = globals.profile !== undefined;
-  if (!isNamed && globals.baseUrl === undefined && emulatorOfEnvironment(host)) return;
+  if (!isNamed && globals.baseUrl === undefined && emulatorOfEnvironment(host)) return undefined;
   const { chosenBy, isEmulatorHere, controlToken } = await serviceSettings({ globals, host });
   const isReal = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
-  if (!isReal) return;
-  throw new CommandFailed("failed", "only_emulator", `Only an emulator knows; this is the service of ${chosenBy}.`, {
-    hint: "The real service shows what became of its webhooks in its application only.",
-  });
+  return isReal ? chosenBy : undefined;
+}
+
+/** What can be checked where no log of deliveries can be read, in the order in which to try it. */
+const checks: readonly (readonly [words: string, argv: readonly string[]])[] = [
+  [
+    "Receive its webhooks on this machine, through a tunnel, and see whether they arrive and verify",
+    ["webhooks", "listen", "--public-url", "https://YOUR-TUNNEL/", "--forward-to", "localhost:3000", "--save", "hooks"],
+  ],
+  ["Check the signature of one that was saved", ["webhooks", "verify", "hooks/0001-CONTRACT_SIGNED.json"]],
+  ["Find out why a signature does not match", ["webhooks", "explain", "body.json", "--headers", "headers.txt"]],
+  [
+    "Send a saved one to your receiver again",
+    ["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", "localhost:3000"],
+  ],
+  ["Have the service send the last webhook of a contract again", ["webhooks", "re-trigger", "--contract-ids", "1"]],
+  [
+    "Run your receiver's tests against an emulator that begins with a saved state",
+    ["emulator", "exec", "--from", "state.json", "--", "npm", "test"],
+  ],
+];
+
+/** It is not known whether anything fails, which is no success. */
+async function showChecklist(service: string, context: Context): Promise<"failed"> {
+  const { output } = context;
+  await output.note(`The service of ${service} shows its webhook deliveries in its application only.`);
+  const commands = checks.map(([words, argv]) => ({ words, command: nextLine(argv, context) }));
+  if (output.format !== "table") await output.show(commands);
+  else {
+    const lines = commands.flatMap(({ words, command }) => [`${words}:`, `  ${command}`]);
+    await output.print("What you can check from here:", ...lines);
+  }
+  return "failed";
 }

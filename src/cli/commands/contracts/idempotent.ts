@@ -1,0 +1,48 @@
+import { fieldsOf } from "../../../base/object.ts";
+import { NetworkError, ServiceError } from "../../../client/errors.ts";
+import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
+import type { Context } from "../../command.ts";
+import type { PreparedCall } from "../../derived.ts";
+import { explain } from "../../exit.ts";
+import { PartialFailure, UsageError } from "../../failure.ts";
+
+export const idempotentFlag = {
+  flag: "idempotent",
+  type: "switch",
+  description: "Create nothing if a contract with this external_metadata.id exists, and show that one",
+} as const satisfies FlagSpec;
+
+/** Shows the contract that the request would make twice; false: there is none. */
+export async function showExisting(
+  { call, client }: PreparedCall,
+  spec: CommandSpec,
+  { output, signal }: Context,
+): Promise<boolean> {
+  const { id } = fieldsOf(fieldsOf(call.args.body).external_metadata);
+  if (typeof id !== "string" || id === "") {
+    throw new UsageError("--idempotent requires external_metadata.id", {
+      hint: "Set it to the ID of the record in your system: --set external_metadata.id=ID",
+    });
+  }
+  const { findByExternalMetadata } = await import("../../../api/contracts/external-metadata.ts");
+  const params = { external_metadata_id: id };
+  const found = await client.call(findByExternalMetadata, { params }, { signal }).catch((error: unknown) => {
+    // No public document says how the service answers where there is none.
+    if (error instanceof ServiceError && error.status === 404) return [];
+    throw error;
+  });
+  const [newest] = found;
+  if (newest === undefined) return false;
+  await output.show(newest, { fields: spec.fields });
+  const others = found.length === 1 ? "" : `, and ${found.length - 1} more have`;
+  await output.note(`${newest.id} has external_metadata.id ${id} already${others}. Nothing was created.`);
+  return true;
+}
+
+/** After an outcome that is unknown, the same request must not be repeated as it is: says how to repeat it. */
+export function withSafeRepeat(error: unknown): unknown {
+  const isUnknown = error instanceof NetworkError || (error instanceof ServiceError && error.status >= 500);
+  if (!isUnknown || explain(error).retryable) return error;
+  const hint = "It may have been done. To repeat it safely, use --idempotent: it looks up external_metadata.id first.";
+  return new PartialFailure(error, [], { hint });
+}

@@ -1,0 +1,214 @@
+import { type Activity, activities } from "../../../api/activities.ts";
+import type { showProcessMetrics } from "../../../api/contracts/contract-details.ts";
+import type { listContracts } from "../../../api/contracts/contract-list.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { counted } from "../../../base/counted.ts";
+import { parseDuration } from "../../../base/duration.ts";
+import { fieldsOf, parsedJson } from "../../../base/object.ts";
+import { CheckedCall } from "../../../client/checked-call.ts";
+import type { Client } from "../../../client/client.ts";
+import { ServiceError } from "../../../client/errors.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { type Context, command } from "../../command.ts";
+import { InputRequired, UsageError } from "../../failure.ts";
+import { nextLine } from "../../next.ts";
+import { withSpinner } from "../../terminal/spinner.ts";
+import { activitiesOf } from "../webhooks/registration.ts";
+import { receivedIn } from "../webhooks/saved.ts";
+
+type Contract = ResultOf<typeof listContracts>["results"][number];
+type Metrics = ResultOf<typeof showProcessMetrics>;
+
+/** A webhook that the service has sent, as the state of its contract shows. */
+interface Due {
+  readonly contract: string;
+  readonly contract_name: string;
+  readonly contract_status: string;
+  readonly activity: Activity;
+  /** Null: the service does not say when. */
+  readonly at: string | null;
+}
+
+/** The activities that the state of a contract shows. */
+const shown = [
+  "CONTRACT_CREATED",
+  "CONTRACT_SENT_TO_COUNTERPARTY",
+  "CONTRACT_SIGNATURE_REQUESTED",
+  "CONTRACT_SIGNED",
+  "CONTRACT_EXECUTED",
+  "CONTRACT_VOIDED",
+] as const satisfies readonly Activity[];
+
+const flags = [
+  {
+    flag: "since",
+    type: "text",
+    placeholder: "TIME",
+    description: "Look at what has happened since this ISO time, or for this duration: 2031-01-02T03:04:05Z, 2h",
+  },
+  {
+    flag: "received",
+    type: "text",
+    placeholder: "PATH",
+    description: "What your receiver got: a folder of svc webhooks listen --save, or a file with a payload a line",
+  },
+  {
+    flag: "activities",
+    type: "text",
+    placeholder: "A,B",
+    repeatable: true,
+    offered: activities,
+    description: `Only these activities, of the ${shown.length} that statuses show`,
+  },
+] as const satisfies readonly FlagSpec[];
+
+export const contractsReconcile = command({
+  words: ["contracts", "reconcile"],
+  summary: "Find webhooks that a receiver has missed",
+  description: `Reads the contracts that changed since a time, and when each was created, sent, signed, executed or voided. Lists the webhooks that the service has sent for that: with --received only those that are missing there. Exits 1 if some are missing. Other activities leave no trace in a contract: ${shown.join(", ")} do.`,
+  positionals: [],
+  flags,
+  examples: [
+    {
+      title: "List what a receiver has missed while it was down",
+      argv: ["contracts", "reconcile", "--since", "2031-01-02T03:04:05Z", "--received", "webhooks.ndjson"],
+    },
+    {
+      title: "List the executions of the last two hours",
+      argv: ["contracts", "reconcile", "--since", "2h", "--activities", "CONTRACT_EXECUTED"],
+    },
+  ],
+  async run({ flags: given }, context) {
+    const wanted = checkedActivities(given.activities);
+    const { since: from, received: path } = given;
+    const received = path === undefined ? undefined : await receivedIn(context, path);
+    if (from === undefined) throw new InputRequired("since", "--since required");
+    checkedSince(from);
+    const client = await context.client("contracts");
+    const due = await withSpinner(context, "Reading contracts", async () => {
+      const since = await startOf(from, client, context);
+      return (await dueSince(since, client, context)).filter(({ activity }) => wanted.includes(activity));
+    });
+    const rows = received ? missing(due, received) : due;
+    await context.output.show(rows, {
+      fields: ["contract", "contract_name", "contract_status", "activity", "at"],
+      columns: ["contract", { name: "contract_name", cut: 1 }, "contract_status", "activity", "at"],
+      none: received
+        ? `None of ${counted(due.length, "webhook")} is missing`
+        : "No webhook was due: no contract has changed",
+    });
+    if (!received || rows.length === 0) return undefined;
+    const numbers = [...new Set(rows.map(({ contract }) => numberOf(contract)))].filter(Number.isInteger);
+    const again = ["webhooks", "re-trigger", ...numbers.flatMap((id) => ["--contract-ids", String(id)])];
+    await context.output.note(
+      `${rows.length} of ${counted(due.length, "webhook")} missing. To have the last one of each contract sent again: ${nextLine(again, context)}`,
+    );
+    return "failed";
+  },
+});
+
+function checkedActivities(lists: readonly string[] | undefined): readonly Activity[] {
+  const given = activitiesOf(lists) ?? shown;
+  const other = given.find((name) => !(shown as readonly Activity[]).includes(name));
+  if (other === undefined) return given;
+  throw new UsageError(`The state of a contract does not show ${other}.`, { hint: `It shows ${shown.join(", ")}.` });
+}
+
+function checkedSince(text: string): void {
+  if (parseDuration(text) !== undefined || !Number.isNaN(Date.parse(text))) return;
+  throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${text}"`);
+}
+
+/** A duration is counted from the time of the service, which an emulator may have moved. */
+async function startOf(text: string, client: Client, { signal, host }: Context): Promise<number> {
+  const ms = parseDuration(text);
+  if (ms === undefined) return Date.parse(text);
+  const { listContracts } = await import("../../../api/contracts/contract-list.ts");
+  const { headers } = await client.send(CheckedCall.of(listContracts, { query: { limit: 1 } }), { signal });
+  const now = Date.parse(headers["x-svc-time"] ?? headers.date ?? "");
+  return (Number.isNaN(now) ? host.wall.now() : now) - ms;
+}
+
+/** So many contracts are listed in one request, and so many are read at a time. */
+const pageSize = 100;
+const maxConcurrent = 4;
+
+/** Oldest contract first. */
+async function dueSince(since: number, client: Client, { signal }: Context): Promise<Due[]> {
+  const [{ listContracts }, { showProcessMetrics }] = await Promise.all([
+    import("../../../api/contracts/contract-list.ts"),
+    import("../../../api/contracts/contract-details.ts"),
+  ]);
+  const contracts: Contract[] = [];
+  for (let page = 1; ; page += 1) {
+    const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), page, limit: pageSize };
+    const { results, total_results: total } = await client.call(listContracts, { query }, { signal });
+    contracts.push(...results);
+    if (results.length === 0 || contracts.length >= total) break;
+  }
+  contracts.reverse();
+  const due: Due[] = [];
+  for (let begin = 0; begin < contracts.length; begin += maxConcurrent) {
+    const some = contracts.slice(begin, begin + maxConcurrent).map(async (contract) => {
+      const params = { contract_id: numberOf(contract.id) };
+      const metrics = await client.call(showProcessMetrics, { params }, { signal }).catch((error: unknown) => {
+        // Deleted since it was listed.
+        if (error instanceof ServiceError && error.status === 404) return undefined;
+        throw error;
+      });
+      return dueOf(contract, metrics, since);
+    });
+    due.push(...(await Promise.all(some)).flat());
+  }
+  return due;
+}
+
+/** `T-12` is number 12. */
+const numberOf = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));
+
+function dueOf(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
+  const { id, contract_name, contract_status, created } = contract;
+  const happened: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
+  // What was executed elsewhere is told of by its creation alone.
+  if (metrics && !id.startsWith("H-")) {
+    const { contract_sent_to_cp_datetime: sent, marked_for_signature_datetime: marked } = metrics;
+    if (sent !== marked) happened.push(["CONTRACT_SENT_TO_COUNTERPARTY", sent]);
+    happened.push(["CONTRACT_SIGNATURE_REQUESTED", marked]);
+    for (const { signed_datetime: signed } of metrics.contract_signed_by_signatory_list)
+      happened.push(["CONTRACT_SIGNED", signed]);
+    happened.push(["CONTRACT_EXECUTED", metrics.contract_executed_datetime]);
+  }
+  const due = happened.flatMap(([activity, at]): Due[] =>
+    at && Date.parse(at) >= Math.floor(since / 1_000) * 1_000
+      ? [{ contract: id, contract_name, contract_status, activity, at }]
+      : [],
+  );
+  // It was changed since then, and nothing is possible afterwards.
+  if (contract_status === "VOIDED")
+    due.push({ contract: id, contract_name, contract_status, activity: "CONTRACT_VOIDED", at: null });
+  return due;
+}
+
+/** Those of which nothing was received. Of several alike, each that was received stands for the one that is next in time. */
+function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
+  const left = [...due];
+  const seen = new Set<string>();
+  for (const body of received) {
+    const { activity, contract_id: number, activity_data: data } = fieldsOf(parsedJson(body.toString("utf8")));
+    const { timestamp } = fieldsOf(data);
+    // A delivery that was repeated is one webhook.
+    const key = JSON.stringify([activity, number, timestamp]);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const at = Date.parse(String(timestamp));
+    const distance = (one: Due) => (one.at === null || Number.isNaN(at) ? 0 : Math.abs(Date.parse(one.at) - at));
+    const [nearest] = left
+      .filter((one) => one.activity === activity && numberOf(one.contract) === number && distance(one) < nearMs)
+      .sort((a, b) => distance(a) - distance(b));
+    if (nearest) left.splice(left.indexOf(nearest), 1);
+  }
+  return left;
+}
+
+/** The times of a contract are whole seconds, those of payloads are not, and clocks of servers differ. */
+const nearMs = 60_000;

@@ -1,0 +1,209 @@
+import type { followEvents } from "../../../api/emulator/console/events.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { failuresUntilDisabled } from "../../../api/webhook-retries.ts";
+import { CheckedCall } from "../../../client/checked-call.ts";
+import type { Client } from "../../../client/client.ts";
+import { NetworkError, ServiceError } from "../../../client/errors.ts";
+import type { Context } from "../../command.ts";
+import type { EventOf } from "../../connection/follow.ts";
+import { isRefused } from "./predecessors.ts";
+
+interface Webhook {
+  readonly id: number;
+  readonly url: string;
+}
+
+interface WatchOptions {
+  /** The app that deliveries are forwarded to. */
+  readonly forwardTo: string | undefined;
+  /** Whether the webhook is enabled again when the app is back. */
+  readonly enables: boolean;
+}
+
+/** For an answer of the control plane. */
+const timeoutMs = 3_000;
+/** How often it looks whether the emulator is back. */
+const emulatorProbeMs = 1_000;
+/** The same of an app: one that restarts may refuse connections for no longer. */
+const appProbeMs = 200;
+
+/**
+ * Reports, until the run ends, why nothing arrives at a listener any more: its webhook was disabled or deleted, or its
+ * emulator has ended. Only an emulator tells.
+ */
+export async function watchSubscription(webhook: Webhook, options: WatchOptions, context: Context): Promise<void> {
+  const emulator = await connect(context).catch(() => undefined);
+  if (!emulator) return;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([context.signal, ended.signal]);
+  const watch = new SubscriptionWatch(webhook, options, context, emulator, signal);
+  // The emulator of this folder may be another one than the service that was called.
+  if (!(await watch.isFound().catch(() => false))) return;
+  const watching = watch.run().catch(async (error: unknown) => {
+    if (signal.aborted) return;
+    const why = error instanceof Error ? error.message : String(error);
+    await context.output.warn(`Webhook ${webhook.id} is not watched any more: ${why}`);
+  });
+  context.atEnd(() => {
+    ended.abort();
+    return watching;
+  });
+}
+
+interface RunningEmulator {
+  readonly client: Client;
+  readonly url: string;
+  readonly token: string | undefined;
+}
+
+/** The emulator that runs, which is another one than that `before` if it has another address or token. Rejects if none runs. */
+async function connect(context: Context, before?: RunningEmulator): Promise<RunningEmulator> {
+  const { baseUrls, credentials } = await context.target("emulator");
+  const [url, token] = [String(baseUrls.emulator), credentials.controlToken];
+  if (before?.url === url && before.token === token) return before;
+  return { url, token, client: await context.client("emulator", { connections: 2 }) };
+}
+
+class SubscriptionWatch {
+  readonly #webhook: Webhook;
+  readonly #options: WatchOptions;
+  readonly #context: Context;
+  readonly #signal: AbortSignal;
+  #emulator: RunningEmulator;
+  #status = "ACTIVE";
+
+  constructor(
+    webhook: Webhook,
+    options: WatchOptions,
+    context: Context,
+    emulator: RunningEmulator,
+    signal: AbortSignal,
+  ) {
+    this.#webhook = webhook;
+    this.#options = options;
+    this.#context = context;
+    this.#emulator = emulator;
+    this.#signal = signal;
+  }
+
+  async isFound(): Promise<boolean> {
+    return (await this.#found()) !== undefined;
+  }
+
+  async run(): Promise<void> {
+    do await this.#follow();
+    while (!this.#signal.aborted && (await this.#untilBack()));
+  }
+
+  /** Resolves when the emulator has ended. */
+  async #follow(): Promise<void> {
+    const { followEvents } = await import("../../../api/emulator/console/events.ts");
+    const onMissed = () => void this.#check().catch(() => {});
+    try {
+      const call = CheckedCall.of(followEvents);
+      const stream = await this.#emulator.client.send(call, {
+        signal: this.#signal,
+        silenceMs: 0,
+        retries: 0,
+        onMissed,
+      });
+      await this.#check();
+      for await (const event of stream.value as AsyncIterable<EventOf<typeof followEvents>>) {
+        if (this.#concerns(event)) await this.#check();
+      }
+    } catch (error) {
+      if (!(error instanceof NetworkError)) throw error;
+    }
+  }
+
+  #concerns(event: EventOf<typeof followEvents>): boolean {
+    if (event.event === "delivery") {
+      return event.delivery.webhook_id === this.#webhook.id && event.delivery.webhook_status !== this.#status;
+    }
+    // Operations that may enable, disable or delete it.
+    return event.event === "state" || (event.event === "request" && /webhooks/.test(event.request.operation ?? ""));
+  }
+
+  async #found() {
+    const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
+    const all: ResultOf<typeof listControlWebhooks> = await this.#emulator.client.call(
+      listControlWebhooks,
+      {},
+      { signal: this.#signal, retries: 0, timeoutMs },
+    );
+    return all.find(({ id, url }) => id === this.#webhook.id && url === this.#webhook.url);
+  }
+
+  /** Reports a change of the webhook's status. */
+  async #check(): Promise<void> {
+    const status = (await this.#found())?.status ?? "DELETED";
+    if (status === this.#status) return;
+    this.#status = status;
+    const { id } = this.#webhook;
+    const enable = `svc emulator webhooks enable ${id}`;
+    if (status === "ACTIVE") {
+      const resend = `To send what did not arrive: svc emulator webhooks resend ${id}`;
+      return this.#report("webhook_enabled", `Webhook ${id} is enabled again. ${resend}`);
+    }
+    if (status === "DELETED") {
+      const again = "To subscribe again, run svc webhooks listen again.";
+      return this.#report("webhook_deleted", `Webhook ${id} no longer exists, so nothing arrives. ${again}`);
+    }
+    if (status === "DISABLED_BY_USER") {
+      return this.#report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enable}`);
+    }
+    const { forwardTo, enables } = this.#options;
+    const disabled = `Webhook ${id} is disabled after ${failuresUntilDisabled} consecutive failures, so nothing arrives.`;
+    if (forwardTo === undefined || !enables) {
+      return this.#report("webhook_disabled", `${disabled} To enable it: ${enable}`);
+    }
+    const isDown = await isRefused(forwardTo);
+    const until = isDown ? "accepts connections" : "has restarted";
+    const or = isDown ? "" : `, or after ${enable}`;
+    await this.#report("webhook_disabled", `${disabled} It is enabled again once ${forwardTo} ${until}${or}.`);
+    void this.#enableOnceBack(forwardTo, isDown).catch(() => {});
+  }
+
+  /** An app that answers with failures has to be restarted first: whether it would succeed by now, only a delivery shows. */
+  async #enableOnceBack(forwardTo: string, isDown: boolean): Promise<void> {
+    for (let wasDown = isDown; this.#status === "DISABLED_BY_ERROR"; ) {
+      await this.#context.host.wall.sleep(appProbeMs, this.#signal);
+      if (this.#signal.aborted) return;
+      const isRefusing = await isRefused(forwardTo);
+      if (wasDown && !isRefusing) {
+        await this.#context.output.warn(`${forwardTo} accepts connections again.`);
+        const { enableWebhook } = await import("../../../api/emulator/webhooks.ts");
+        await this.#emulator.client.call(enableWebhook, { params: { id: this.#webhook.id } }, { signal: this.#signal });
+        return;
+      }
+      wasDown ||= isRefusing;
+    }
+  }
+
+  /** Whether the emulator is back; false where another one has taken its address, which rejects the credentials. */
+  async #untilBack(): Promise<boolean> {
+    const ended = `The emulator at ${this.#emulator.url} has ended, so nothing arrives until it runs again`;
+    await this.#report("emulator_ended", `${ended}: svc emulator start`);
+    for (;;) {
+      await this.#context.host.wall.sleep(emulatorProbeMs, this.#signal);
+      if (this.#signal.aborted) return false;
+      try {
+        this.#emulator = await connect(this.#context, this.#emulator);
+        await this.#found();
+        await this.#report("emulator_back", `The emulator at ${this.#emulator.url} is back.`);
+        return true;
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.status === 401)) continue;
+        const again = "To subscribe there, run svc webhooks listen again.";
+        await this.#report("webhook_deleted", `Another emulator runs at ${this.#emulator.url} now. ${again}`);
+        return false;
+      }
+    }
+  }
+
+  async #report(type: string, line: string): Promise<void> {
+    const { output } = this.#context;
+    await output.warn(line);
+    if (output.format !== "table") await output.document({ type, webhook_id: this.#webhook.id });
+  }
+}

@@ -1,0 +1,88 @@
+import { unzipSync } from "node:zlib";
+import { decodeAnyBase64 } from "../base/base64.ts";
+import { isObject, parsedJson } from "../base/object.ts";
+
+/** A body in another form: what it was made from, or what something made from it. */
+export interface OtherForm {
+  readonly code: string;
+  /** For people: how this body relates to what was signed. */
+  readonly text: string;
+  readonly body: Uint8Array;
+}
+
+/** What stands inside a body that something has encoded, compressed or wrapped before it was saved. */
+export function unwrapped(body: Uint8Array): readonly OtherForm[] {
+  const text = Buffer.from(body).toString("utf8");
+  return [...decompressed(body), ...fromUtf16(body), ...fromBase64(text), ...fromJson(parsedJson(text))];
+}
+
+/** Forms in which a body is sometimes signed instead of the bytes that came. */
+export function wrappedForms(body: Uint8Array): readonly OtherForm[] {
+  const bytes = Buffer.from(body);
+  const utf16 = Buffer.from(bytes.toString("utf8"), "utf16le");
+  const words = "The text was signed as UTF-16; sign the bytes as they came, which are UTF-8.";
+  return [
+    {
+      code: "signed-as-base64",
+      text: "The base64 of this body was signed; decode it first, and sign the raw bytes.",
+      body: Buffer.from(bytes.toString("base64")),
+    },
+    { code: "signed-as-utf-16", text: words, body: utf16 },
+    { code: "signed-as-utf-16", text: words, body: Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]) },
+    { code: "signed-as-utf-16", text: words, body: Buffer.concat([Buffer.from([0xfe, 0xff]), swapped(utf16)]) },
+  ];
+}
+
+/** More would be no webhook. */
+const maxInflatedBytes = 32 * 2 ** 20;
+
+function decompressed(body: Uint8Array): OtherForm[] {
+  const isCompressed = (body[0] === 0x1f && body[1] === 0x8b) || body[0] === 0x78;
+  if (!isCompressed) return [];
+  try {
+    const text = "This body is compressed (gzip or deflate); the signature is that of the decompressed bytes.";
+    return [{ code: "gzip", text, body: unzipSync(body, { maxOutputLength: maxInflatedBytes }) }];
+  } catch {
+    // Text that begins with x, or too large.
+    return [];
+  }
+}
+
+function fromUtf16(body: Uint8Array): OtherForm[] {
+  const [first, second, third, fourth] = body;
+  const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0 && third !== 0 && fourth === 0);
+  const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0 && third === 0 && fourth !== 0);
+  if (body.length % 2 !== 0 || !(isLittle || isBig)) return [];
+  const bytes = isLittle ? Buffer.from(body) : swapped(body);
+  const text = "This body is UTF-16, as PowerShell writes files; the signature is that of the UTF-8 bytes.";
+  return [{ code: "utf-16", text, body: Buffer.from(bytes.toString("utf16le").replace(/^\ufeff/, "")) }];
+}
+
+const swapped = (bytes: Uint8Array): Buffer => Buffer.from(bytes).swap16();
+
+/** A word may be base64 by chance. */
+const minBase64Length = 16;
+
+function fromBase64(text: string): OtherForm[] {
+  // Some programs break its lines.
+  const bare = text.replace(/\s+/g, "");
+  const bytes = bare.length < minBase64Length ? undefined : decodeAnyBase64(bare);
+  if (!bytes) return [];
+  return [
+    { code: "base64-body", text: "This body is base64; the signature is that of the decoded bytes.", body: bytes },
+  ];
+}
+
+/** A string that holds the body, or an event of a gateway with such a field. */
+function fromJson(document: unknown): OtherForm[] {
+  if (typeof document === "string") {
+    const text = "This body is a JSON string; the signature is that of the text inside it.";
+    return [{ code: "json-string", text, body: Buffer.from(document) }];
+  }
+  if (!isObject(document) || Array.isArray(document)) return [];
+  return Object.entries(document).flatMap(([name, value]) => {
+    if (typeof value !== "string" || value === "") return [];
+    const text = `The body stands in the field "${name}" of this JSON; the signature is that of the text inside it.`;
+    return [{ code: "json-field", text, body: Buffer.from(value) }];
+  });
+}

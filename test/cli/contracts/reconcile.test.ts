@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+import { nda } from "../../support/cli/nda.ts";
+import { executed, made } from "../../support/contracts.ts";
+
+interface Row {
+  readonly contract: string;
+  readonly contract_status: string;
+  readonly activity: string;
+  readonly at: string | null;
+}
+
+const brief = (rows: readonly Row[]) => rows.map(({ contract, activity, at }) => [contract, activity, at]);
+const minute = 60_000;
+
+describe("svc contracts reconcile", () => {
+  it("lists the webhooks that the state of contracts shows, since a time of the service", async (t) => {
+    const { json, svc, emulator } = await cliEmulator(t);
+    await json("contracts create --data -", { stdin: nda });
+    await emulator.clock.advance({ by: 60 * minute });
+    await json("contracts send T-1");
+    await emulator.clock.advance({ by: minute });
+    await json("emulator sign T-1");
+    await json("contracts create --data -", { stdin: nda });
+    await json("contracts void T-2 --note lost --confirm T-2");
+    await made(emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await executed() }));
+    const found = brief(await json<Row[]>("contracts reconcile --since 30m"));
+    const [sent, signed] = ["2031-01-02T04:04:05Z", "2031-01-02T04:05:05Z"];
+    assert.deepEqual(found, [
+      ["T-1", "CONTRACT_SIGNATURE_REQUESTED", sent],
+      ["T-1", "CONTRACT_SIGNED", signed],
+      ["T-1", "CONTRACT_EXECUTED", signed],
+      ["T-2", "CONTRACT_CREATED", signed],
+      ["T-2", "CONTRACT_VOIDED", null],
+      ["H-3", "CONTRACT_CREATED", signed],
+    ]);
+    assert.deepEqual(
+      brief(await json<Row[]>("contracts reconcile --since 2031-01-02T04:05:05Z --activities contract_executed")),
+      [["T-1", "CONTRACT_EXECUTED", signed]],
+    );
+    assert.deepEqual(await svc("contracts reconcile --since 2031-01-03T00:00:00Z"), {
+      exit: 0,
+      out: "",
+      err: "No webhook was due: no contract has changed\n",
+    });
+  });
+
+  it("says which of them a receiver has missed, by what it has saved", async (t) => {
+    const { json, svc, emulator, cwd } = await cliEmulator(t);
+    const argv = ["webhooks", "listen", "--save", "hooks", "--count", "3", "--json"];
+    const activities = ["CONTRACT_CREATED", "CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"];
+    const listener = following(svc, [...argv, "--activities", activities.join(",")]);
+    await listener.saw('"ready"');
+    await json("contracts create --data -", { stdin: nda });
+    await json("contracts send T-1");
+    await json("emulator sign T-1");
+    await emulator.clock.advance({ by: minute });
+    // Three of four arrive.
+    await listener.ended;
+    const since = ["contracts", "reconcile", "--since", "2031-01-02T03:04:05Z", "--received"];
+    const some = await svc([...since, "hooks", "--json"]);
+    const rows = JSON.parse(some.out) as Row[];
+    assert.deepEqual([some.exit, rows.length], [1, 1], some.out);
+    assert.equal(
+      some.err,
+      "1 of 4 webhooks missing. To have the last one of each contract sent again: svc webhooks re-trigger --contract-ids 1\n",
+    );
+    const { items } = (await emulator.ask("GET", "deliveries?limit=50")).body as { items: { id: number }[] };
+    const bodies = await Promise.all(
+      items.map(
+        async ({ id }) => (await json<{ request_body: string }>(`emulator deliveries show ${id}`)).request_body,
+      ),
+    );
+    // Whatever came twice is one webhook.
+    await writeFile(join(cwd, "all.ndjson"), [...bodies, ...bodies].join("\n"));
+    assert.deepEqual(await svc([...since, "all.ndjson"]), { exit: 0, out: "", err: "None of 4 webhooks is missing\n" });
+    await rm(join(cwd, "all.ndjson"));
+    await writeFile(join(cwd, "none.ndjson"), "");
+    const none = await svc([...since, "none.ndjson", "--json"]);
+    assert.deepEqual([none.exit, (JSON.parse(none.out) as Row[]).length], [1, 4]);
+  });
+
+  for (const [argv, message] of [
+    ["", "error: --since required"],
+    ["--since soon", 'error: --since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "soon"'],
+    ["--since 2h --activities CONTRACT_DELETED", "error: The state of a contract does not show CONTRACT_DELETED."],
+    ["--since 2h --received nosuch", "error: --received: cannot read nosuch: there is no such file"],
+  ] as const) {
+    it(`exits 2 on "${argv}"`, async (t) => {
+      const { svc } = await cliEmulator(t);
+      const { exit, err } = await svc(`contracts reconcile ${argv}`);
+      assert.deepEqual([exit, err.split("\n")[0]], [2, message]);
+    });
+  }
+});

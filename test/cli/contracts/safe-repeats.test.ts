@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { nda } from "../../support/cli/nda.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { executed } from "../../support/contracts.ts";
+
+const linked = ["--set", "external_metadata.id=deal-42", "--idempotent"];
+
+describe("svc contracts create --idempotent", () => {
+  it("creates a contract once, and shows it when it is run again", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    const create = () => svc(["contracts", "create", "--data", "-", ...linked, "--json=id"], { stdin: nda });
+    const first = await create();
+    assert.deepEqual([first.exit, JSON.parse(first.out)], [0, { id: "T-1" }], first.err);
+    assert.deepEqual(await create(), {
+      exit: 0,
+      out: first.out,
+      err: "T-1 has external_metadata.id deal-42 already. Nothing was created.\n",
+    });
+    const other = ["contracts", "create", "--data", "-", "--set", "external_metadata.id=deal-43", "--idempotent"];
+    assert.equal((await json<{ id: string }>(other, { stdin: nda })).id, "T-2");
+  });
+
+  it("requires an ID to look up, before anything is sent", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    const { exit, err } = await svc("contracts create --data - --idempotent", { stdin: nda });
+    assert.deepEqual(
+      [exit, err],
+      [
+        2,
+        "error: --idempotent requires external_metadata.id\n  Set it to the ID of the record in your system: --set external_metadata.id=ID\n",
+      ],
+    );
+    assert.equal(((await emulator.ask("GET", "requests")).body as { total: number }).total, 0);
+  });
+
+  it("is what a creation with an unknown outcome advises", async (t) => {
+    const url = await hangingUp(t);
+    const { exit, err } = await runCli("contracts create --data - --retries 0", {
+      stdin: nda,
+      env: { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" },
+    });
+    assert.equal(exit, 1, err);
+    assert.match(
+      err,
+      / It may have been done\. To repeat it safely, use --idempotent: it looks up external_metadata\.id first\.\n/,
+    );
+  });
+});
+
+describe("svc contracts import-executed --idempotent", () => {
+  it("imports a contract once, and shows it when it is run again", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const stdin = JSON.stringify(await executed());
+    const run = () => svc(["contracts", "import-executed", "--data", "-", ...linked, "--json=id"], { stdin });
+    const [first, second] = [await run(), await run()];
+    assert.deepEqual([first.exit, JSON.parse(first.out)], [0, { id: "H-1" }], first.err);
+    assert.deepEqual(second, {
+      exit: 0,
+      out: first.out,
+      err: "H-1 has external_metadata.id deal-42 already. Nothing was created.\n",
+    });
+  });
+});
+
+/** A service that takes a request and closes the connection. */
+async function hangingUp(t: TestContext): Promise<string> {
+  const server = createServer((request) => request.resume().on("end", () => request.socket.destroy()));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

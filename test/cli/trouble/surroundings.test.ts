@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, writeFile } from "node:fs/promises";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { emulator } from "../../support/emulator.ts";
+import { shippedSvc } from "../../support/shipped.ts";
+
+type Env = Readonly<Record<string, string>>;
+
+interface Surroundings {
+  readonly cwd: string;
+  readonly env?: Env;
+  /** A program and its first arguments, which becomes node. */
+  readonly within?: readonly string[];
+  /** Arguments of node itself. */
+  readonly node?: readonly string[];
+}
+
+/** Runs what ships as a process of its own, with this environment and no other. */
+async function svc(line: string, { cwd, env = {}, within = [], node = [] }: Surroundings) {
+  const [program, ...words] = [...within, process.execPath, ...node, shippedSvc(), ...line.split(" ")];
+  const child = spawn(program!, words, {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: process.env.PATH!, ...env },
+  });
+  const closed = once(child, "close");
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [exit] = (await closed) as [number | null];
+  return { exit, out, err };
+}
+
+/** Makes a folder, goes there and removes it, and then becomes the program. */
+const inRemovedFolder = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sh"];
+
+const isRoot = process.getuid?.() === 0;
+const unlessOther = { skip: isRoot ? false : "only root may run a program as another user" };
+/** No user database has an entry for it. */
+const unknownUser = ["setpriv", "--reuid=54321", "--clear-groups"];
+
+describe("svc in a working folder that was removed", () => {
+  it("prints help, calls a service that is named, and says so where it needs the folder", async (t) => {
+    const cwd = await testFolder(t);
+    const gone = { cwd, within: inRemovedFolder, env: { SVC_CONFIG_DIR: cwd } };
+    const help = await svc("router health --help", gone);
+    assert.deepEqual([help.exit, help.out.split("\n")[0], help.err], [0, "Usage: svc router health [options]", ""]);
+
+    const { routerUrl } = await emulator(t);
+    const health = await svc(`router health --base-url ${routerUrl} --json`, gone);
+    assert.deepEqual([health.exit, health.err], [0, ""]);
+
+    assert.deepEqual(await svc("webhooks verify body.json --signature x", gone), {
+      exit: 1,
+      out: "",
+      err: [
+        "error: The working folder does not exist any more.",
+        "  Change to a folder that exists, for example with cd ~, and run the command again.",
+        "",
+      ].join("\n"),
+    });
+  });
+});
+
+describe("svc without a home folder", () => {
+  it("with an empty HOME uses the one of the user database, not the working folder", async (t) => {
+    const cwd = await testFolder(t);
+    const { out } = await svc("doctor --json", { cwd, env: { HOME: "" } });
+    const files = JSON.parse(out).find(({ check }: { check: string }) => check === "files");
+    assert.match(files.detail, new RegExp(`(^| )${join(userInfo().homedir, ".config/svc")}\\b`));
+    assert.deepEqual(await readdir(cwd), []);
+  });
+
+  it(
+    "of a user whom the system does not know calls services, and says why it stores nothing",
+    unlessOther,
+    async (t) => {
+      const cwd = await testFolder(t);
+      const unknown = { cwd, within: unknownUser };
+      const { routerUrl } = await emulator(t);
+      const health = await svc("router health --json", { ...unknown, env: { SVC_ROUTER_URL: routerUrl } });
+      assert.deepEqual([health.exit, health.err], [0, ""]);
+      assert.deepEqual(await svc("config list", unknown), { exit: 0, out: "", err: "Nothing is set\n" });
+      assert.deepEqual(await svc("config set client_id x", unknown), {
+        exit: 1,
+        out: "",
+        err: [
+          "error: The home folder is unknown: HOME is not set, and user 54321 has no entry in the user database.",
+          "  Set HOME, or set SVC_CONFIG_DIR to the folder for profiles, tokens and jobs.",
+          "",
+        ].join("\n"),
+      });
+    },
+  );
+});
+
+describe("the process of svc", () => {
+  it("prints an exception that is thrown outside of a command, and fails", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "throws.cjs"), 'setImmediate(() => { throw new Error("outside"); });');
+    const { exit, err } = await svc("config list", { cwd, node: ["--require", join(cwd, "throws.cjs")] });
+    assert.notEqual(exit, 0);
+    assert.match(err, /^Error: outside$/m);
+  });
+
+  it("fails when nothing can settle its work any more", async (t) => {
+    const cwd = await testFolder(t);
+    const silent = 'const { Readable } = require("node:stream"); const stdin = new Readable({ read() {} });';
+    await writeFile(join(cwd, "silent.cjs"), `${silent} Object.defineProperty(process, "stdin", { value: stdin });`);
+    const found = await svc("config set client_secret --secret-file -", {
+      cwd,
+      node: ["--require", join(cwd, "silent.cjs")],
+    });
+    assert.deepEqual(found, {
+      exit: 1,
+      out: "",
+      err: "error: svc ended before its work was done. This is a bug: run it again with --debug and report it.\n",
+    });
+  });
+});

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { systemWall, type Wall } from "../../../src/base/clock.ts";
+import { type CliEmulator, cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { type Following, following } from "../../support/cli/following.ts";
+import { nda } from "../../support/cli/nda.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { emulator } from "../../support/emulator.ts";
+
+/** Looks every few milliseconds, where people wait for a second. */
+class FastWall implements Wall {
+  #onSleep = () => {};
+
+  now(): number {
+    return systemWall.now();
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.#onSleep();
+    return systemWall.sleep(ms / 50, signal);
+  }
+
+  /** Resolves once it has looked again. */
+  async looked(): Promise<void> {
+    for (let i = 0; i < 2; i += 1) {
+      await new Promise<void>((resolve) => {
+        this.#onSleep = resolve;
+      });
+    }
+  }
+}
+
+/** An app that listens only while it runs, always at the same address. */
+async function app(t: TestContext) {
+  let running: Server | undefined;
+  let port = 0;
+  const start = async (status: number) => {
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(status).end();
+    });
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    ({ port } = server.address() as AddressInfo);
+    running = server;
+  };
+  const stop = async () => {
+    running?.closeAllConnections();
+    await new Promise((resolve) => running?.close(resolve) ?? resolve(undefined));
+    running = undefined;
+  };
+  await start(200);
+  await stop();
+  t.after(stop);
+  return { start, stop, url: `http://127.0.0.1:${port}` };
+}
+
+async function listening(svc: CliEmulator["svc"], argv: readonly string[], wall = new FastWall()): Promise<Following> {
+  const listener = following(svc, ["webhooks", "listen", "--json", ...argv], { wall });
+  await listener.saw('"ready"');
+  return listener;
+}
+
+const failSixTimes = async (svc: CliEmulator["svc"]) => {
+  for (let i = 0; i < 6; i += 1) await svc("webhooks trigger CONTRACT_SIGNED");
+};
+
+const typesOf = (listener: Following) => listener.events().map(({ type }) => type);
+
+describe("svc webhooks listen, when nothing arrives any more", () => {
+  it("reports that the webhook was disabled, and enables it once the app accepts connections", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    await json("contracts create --data -", { stdin: nda });
+    const { start, url } = await app(t);
+    const listener = await listening(svc, ["--forward-to", url]);
+    await failSixTimes(svc);
+    await listener.saw("webhook_disabled");
+    assert.match(
+      listener.err(),
+      new RegExp(
+        `^Webhook 1 is disabled after 6 consecutive failures, so nothing arrives\\. It is enabled again once ${url} accepts connections\\.$`,
+        "m",
+      ),
+    );
+    await start(200);
+    await listener.saw("webhook_enabled");
+    assert.match(
+      listener.err(),
+      new RegExp(
+        `^${url} accepts connections again\\.\nWebhook 1 is enabled again\\. To send what did not arrive: svc emulator webhooks resend 1$`,
+        "m",
+      ),
+    );
+    assert.equal((await svc("emulator webhooks resend 1")).exit, 0);
+    listener.signal("SIGINT");
+    assert.equal((await listener.ended).exit, 130);
+    assert.deepEqual(typesOf(listener).slice(-7), ["webhook_enabled", ...Array(6).fill("delivery")]);
+  });
+
+  it("enables the webhook of an app that answers with failures once it has restarted", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    await json("contracts create --data -", { stdin: nda });
+    const { start, stop, url } = await app(t);
+    await start(500);
+    const wall = new FastWall();
+    const listener = await listening(svc, ["--forward-to", url], wall);
+    await failSixTimes(svc);
+    await listener.saw("webhook_disabled");
+    assert.match(
+      listener.err(),
+      new RegExp(`once ${url} has restarted, or after svc emulator webhooks enable 1\\.$`, "m"),
+    );
+    await stop();
+    await wall.looked();
+    await start(200);
+    await listener.saw("webhook_enabled");
+    assert.equal((await svc("webhooks trigger CONTRACT_SIGNED")).exit, 0);
+    listener.signal("SIGINT");
+    await listener.ended;
+  });
+
+  it("leaves the webhook disabled with --no-enable, and says how to enable it", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    await json("contracts create --data -", { stdin: nda });
+    const { start, url } = await app(t);
+    const listener = await listening(svc, ["--forward-to", url, "--no-enable"]);
+    await failSixTimes(svc);
+    await listener.saw("webhook_disabled");
+    assert.match(listener.err(), /so nothing arrives\. To enable it: svc emulator webhooks enable 1$/m);
+    await start(200);
+    await json("emulator webhooks enable 1");
+    await listener.saw("webhook_enabled");
+    assert.equal(listener.err().includes("accepts connections"), false, listener.err());
+    listener.signal("SIGINT");
+    await listener.ended;
+  });
+
+  it("reports that a user has disabled or deleted the webhook, or that another state has none", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    const listener = await listening(svc, []);
+    await json("emulator webhooks disable 1");
+    await listener.saw("webhook_disabled");
+    await json("emulator webhooks enable 1");
+    await listener.saw("webhook_enabled");
+    assert.equal((await svc("emulator reset --yes")).exit, 0);
+    await listener.saw("webhook_deleted");
+    listener.signal("SIGINT");
+    await listener.ended;
+    assert.deepEqual(listener.err().split("\n").slice(-4), [
+      "Webhook 1 was disabled by a user. To enable it: svc emulator webhooks enable 1",
+      "Webhook 1 is enabled again. To send what did not arrive: svc emulator webhooks resend 1",
+      "Webhook 1 no longer exists, so nothing arrives. To subscribe again, run svc webhooks listen again.",
+      "",
+    ]);
+  });
+
+  it("reports that the emulator has ended, and that it is back, with another token at another address", async (t) => {
+    const cwd = await testFolder(t);
+    const file = join(cwd, ".svc/emulator.json");
+    const first = await emulator(t, { file });
+    const listener = await listening((argv, more) => runCli(argv, { cwd, ...more }), []);
+    await first.close();
+    await listener.saw("emulator_ended");
+    await emulator(t, { file });
+    await listener.saw("emulator_back");
+    listener.signal("SIGINT");
+    await listener.ended;
+    assert.deepEqual(typesOf(listener), ["version", "ready", "emulator_ended", "emulator_back"]);
+    const lines = listener
+      .err()
+      .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
+      .split("\n");
+    assert.deepEqual(lines.slice(-4), [
+      "The emulator at http://HOST has ended, so nothing arrives until it runs again: svc emulator start",
+      "Using the emulator that runs on .svc/emulator.json (http://HOST)",
+      "The emulator at http://HOST is back.",
+      "",
+    ]);
+  });
+
+  it("reports that another emulator has taken the address of one that ended", async (t) => {
+    const { svc, emulator: first } = await cliEmulator(t);
+    const listener = await listening(svc, []);
+    await first.close();
+    await listener.saw("emulator_ended");
+    const other = createServer((_, response) => void response.writeHead(401).end("{}"));
+    await new Promise<void>((resolve) => other.listen(Number(new URL(first.routerUrl).port), "127.0.0.1", resolve));
+    t.after(() => void other.close());
+    await listener.saw("webhook_deleted");
+    assert.match(listener.err(), /^Another emulator runs at .* To subscribe there, run svc webhooks listen again\.$/m);
+    listener.signal("SIGINT");
+    await listener.ended;
+  });
+});
