@@ -20,13 +20,3 @@ const drawers = /(^|\/)(utils?|helpers?|common|misc|shared|lib)(\/|\.[a-z]+$)/;
 
 /** Paths named after a drawer instead of a subject. */
 export const drawersIn = (paths: readonly string[]): string[] => paths.filter((path) => drawers.test(path));
-
-/** Folders that hold more files than one can take in at a glance: more is a missing folder. */
-export function crowdedFolders(paths: readonly string[], most = 25): string[] {
-  const counts = new Map<string, number>();
-  for (const path of paths) {
-    const folder = path.slice(0, path.lastIndexOf("/"));
-    counts.set(folder, (counts.get(folder) ?? 0) + 1);
-  }
-  return [...counts].filter(([, count]) => count > most).map(([folder, count]) => `${folder} holds ${count} files`);
-}
