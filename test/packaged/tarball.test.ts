@@ -27,7 +27,7 @@ describe("the packed tarball, installed into an empty folder", () => {
   it("holds what is needed to run, and nothing else", () => {
     const places = new Set(files.map((path) => path.split("/")[0]));
     const pages = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"];
-    const folders = ["bin", "dist", "emulator", "fixtures", "test"];
+    const folders = ["bin", "dist", "docs", "emulator", "fixtures", "test"];
     assert.deepEqual([...places].sort(), [...pages, ...folders, "package.json"].sort());
     const elsewhere = files.filter((path) => /^(emulator|fixtures|test)\//.test(path) && !path.endsWith(".md"));
     const deploy = ["Dockerfile", "compose.yaml", "kubernetes.yaml"].map((name) => `fixtures/deploy/${name}`);

@@ -56,6 +56,7 @@ describe("the names of files", () => {
         "biome.json",
         "build.ts",
         "console-bundle.ts",
+        "docs",
         "emulator",
         "fixtures",
         "licences.ts",

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 
 /**
- * Compares a text with the golden file of that name in fixtures/golden. UPDATE_GOLDEN=1 rewrites the file instead;
- * the diff is then the review.
+ * Compares a text with a generated file, by its name in fixtures/golden or its path below the root of the project.
+ * UPDATE_GOLDEN=1 rewrites the file instead; the diff is then the review.
  */
 export function assertGolden(name: string, actual: string): void {
-  const path = new URL(`../../fixtures/golden/${name}`, import.meta.url);
+  const place = name.includes("/") ? name : `fixtures/golden/${name}`;
+  const path = new URL(`../../${place}`, import.meta.url);
   if (process.env.UPDATE_GOLDEN === "1") writeFileSync(path, actual);
   const expected = readFileSync(path, "utf8").split("\n");
   const lines = actual.split("\n");
@@ -16,6 +17,6 @@ export function assertGolden(name: string, actual: string): void {
   assert.deepEqual(
     { line: where, text: lines.slice(Math.max(0, where - 3), where + 2), lines: lines.length },
     { line: where, text: expected.slice(Math.max(0, where - 3), where + 2), lines: expected.length },
-    `fixtures/golden/${name} differs from line ${where} on; UPDATE_GOLDEN=1 rewrites it`,
+    `${place} differs from line ${where} on; UPDATE_GOLDEN=1 rewrites it`,
   );
 }
