@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Webhook } from "standardwebhooks";
 import type { EmulatorOptions } from "../../emulator/index.ts";
-import { blocks } from "../support/cli/readme.ts";
+import { blocks } from "../support/cli/pages.ts";
 import { draft } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
 import { type Received, receiver } from "../support/receiver.ts";
@@ -53,9 +53,9 @@ describe("the signature of a webhook, from the raw bytes that a receiver got", (
     assert.notEqual(await openssl(changed(body)), headers[header]);
   });
 
-  it("is what the lines of the README compute in Python", { skip: without("python3") }, async (t) => {
+  it("is what the lines of docs/webhooks.md compute in Python", { skip: without("python3") }, async (t) => {
     const { body, headers, key } = await delivered(t);
-    const [lines] = blocks("python");
+    const [lines] = blocks("docs/webhooks.md", "python");
     const program = `import json, sys\n${lines}print(is_genuine(sys.stdin.buffer.read(), json.loads(sys.argv[2]), sys.argv[1]))`;
     const python = (bytes: Buffer, given: string | null = String(headers[header])) =>
       execFileSync("python3", ["-c", program, key, JSON.stringify(given)], { input: bytes, encoding: "utf8" }).trim();

@@ -7,6 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { root } from "../structure/repository.ts";
+import { blocks } from "../support/cli/pages.ts";
 import { tarball } from "../support/tarball.ts";
 
 const run = promisify(execFile);
@@ -20,8 +21,7 @@ interface Action {
 }
 
 const action = parse(await readFile(join(root, "action.yml"), "utf8")) as Action;
-const readme = await readFile(join(root, "README.md"), "utf8");
-const recipes = [...readme.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text!));
+const recipes = blocks("docs/ci.md", "yaml").map((text) => parse(text));
 
 /** What a runner puts in place of `${{ inputs.name }}`. */
 const filledIn = (text: string, inputs: Readonly<Record<string, string>>): string =>
@@ -113,7 +113,7 @@ describe("in a pipeline, from the packed tarball", () => {
     });
   });
 
-  describe("the recipes of the README", () => {
+  describe("the recipes of docs/ci.md", () => {
     const lines: [string, readonly string[]][] = recipes.flatMap((recipe) => {
       const [job] = Object.values((recipe as { jobs?: object }).jobs ?? recipe) as [
         { script?: string[]; steps?: { run?: string }[] },

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../structure/repository.ts";
+import { readPage } from "../support/cli/pages.ts";
 import { shippedBundle } from "../support/shipped.ts";
 
 const run = promisify(execFile);
@@ -28,12 +29,13 @@ describe("programs that use the package", () => {
   after(() => rm(folder, { recursive: true, force: true }));
 
   it("run in Node's own test runner", async () => {
-    await copyFile(join(examples, "signing.test.js"), join(folder, "signing.test.js"));
-    const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", "signing.test.js"], {
+    const names = ["disabled.test.js", "signing.test.js"];
+    for (const name of names) await copyFile(join(examples, name), join(folder, name));
+    const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", ...names], {
       cwd: folder,
       env: environment(),
     });
-    assert.match(stdout, /^# pass 1$/m);
+    assert.match(stdout, /^# pass 2$/m);
   });
 
   it("begin every test from the same prepared state", async () => {
@@ -124,14 +126,17 @@ describe("programs that use the package", () => {
   }
 });
 
-describe("the examples of the README", () => {
-  for (const name of ["signing.test.js", "prepared.test.js", "retries.test.ts"]) {
-    it(`hold ${name} as it is run here`, async () => {
-      const [readme, example] = await Promise.all([
-        readFile(join(root, "README.md"), "utf8"),
-        readFile(join(examples, name), "utf8"),
-      ]);
-      assert.ok(readme.includes(example.trim()), `README.md does not hold ${name}`);
+describe("the examples of the pages", () => {
+  const shownIn = {
+    "disabled.test.js": "README.md",
+    "signing.test.js": "docs/testing.md",
+    "prepared.test.js": "docs/testing.md",
+    "retries.test.ts": "docs/testing.md",
+  };
+  for (const [name, page] of Object.entries(shownIn)) {
+    it(`hold ${name} as it is run here: ${page}`, async () => {
+      const example = await readFile(join(examples, name), "utf8");
+      assert.ok(readPage(page).includes(example.trim()), `${page} does not contain ${name}`);
     });
   }
 });

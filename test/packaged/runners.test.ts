@@ -153,7 +153,7 @@ describe("the packed tarball, in a project of somebody else", { skip: runners.mi
     });
   }
 
-  it("run in Vitest as the README has it", async () => {
+  it("run in Vitest as docs/testing.md has it", async () => {
     const text = await readFile(join(root, "test/packaged/examples/retries.test.ts"), "utf8");
     const argv = [bin("vitest/vitest.mjs"), "run", "--root", "."];
     assert.match(await used("vitest-readme", { "retries.test.ts": text }, argv), /Tests +1 passed/);

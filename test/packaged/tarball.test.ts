@@ -6,6 +6,7 @@ import { join, posix } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../structure/repository.ts";
+import { commandsIn, pages, readPage } from "../support/cli/pages.ts";
 import { packedFiles as files, tarball } from "../support/tarball.ts";
 
 const run = promisify(execFile);
@@ -13,12 +14,12 @@ const run = promisify(execFile);
 describe("the packed tarball, installed into an empty folder", () => {
   let folder: string;
   let told: string;
-  let ways: Awaited<ReturnType<typeof waysOfReadme>>;
+  let ways: ReturnType<typeof waysOfReadme>;
   const svc = (...argv: string[]) => run(join(folder, "node_modules/.bin/svc"), argv, { cwd: folder });
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "svc-packaged-"));
-    ways = await waysOfReadme();
+    ways = waysOfReadme();
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "elsewhere", private: true, type: "module" }));
     told = (await typed(ways.dev, folder)).stderr;
   });
@@ -26,12 +27,13 @@ describe("the packed tarball, installed into an empty folder", () => {
 
   it("holds what is needed to run, and nothing else", () => {
     const places = new Set(files.map((path) => path.split("/")[0]));
-    const pages = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"];
-    const folders = ["bin", "dist", "docs", "emulator", "fixtures", "test"];
-    assert.deepEqual([...places].sort(), [...pages, ...folders, "package.json"].sort());
-    const elsewhere = files.filter((path) => /^(emulator|fixtures|test)\//.test(path) && !path.endsWith(".md"));
+    assert.deepEqual([...places].sort(), ["LICENSE", "README.md", "bin", "dist", "docs", "fixtures", "package.json"]);
     const deploy = ["Dockerfile", "compose.yaml", "kubernetes.yaml"].map((name) => `fixtures/deploy/${name}`);
-    assert.deepEqual(elsewhere.sort(), ["fixtures/console.png", ...deploy], "what the README shows and links to");
+    assert.deepEqual(
+      files.filter((path) => /^(docs|fixtures)\//.test(path)).sort(),
+      [...pages.filter((path) => path !== "README.md"), "fixtures/console.png", ...deploy].sort(),
+      "the pages for users, and what they show and link to",
+    );
     const console = files
       .filter((path) => path.startsWith("dist/console/"))
       .map((path) => path.replace(/-\w+\./, "-HASH."));
@@ -51,8 +53,10 @@ describe("the packed tarball, installed into an empty folder", () => {
     assert.doesNotMatch(told, /install-scripts/);
   });
 
-  it("holds every page that its pages link to", async () => {
-    const shipped = new Set(files);
+  it("holds every page that its pages link to, but those that the README leaves in the repository", async () => {
+    const readme = readPage("README.md");
+    const [, left = ""] = /^Not in the npm package: (.*)$/m.exec(readme) ?? [];
+    const shipped = new Set([...files, ...[...left.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!)]);
     const broken: string[] = [];
     for (const page of files.filter((path) => path.endsWith(".md"))) {
       const text = await readFile(join(folder, "node_modules/svc-toolkit", page), "utf8");
@@ -84,10 +88,8 @@ describe("the packed tarball, installed into an empty folder", () => {
     await writeFile(join(empty, "package.json"), JSON.stringify({ name: "empty", private: true }));
     const everywhere = await typed(`${ways.global} > log 2>&1 && global/bin/svc --version`, empty);
     assert.equal(everywhere.stdout, `${version}\n`);
-    assert.equal(ways.once, "npx svc-toolkit tour");
-    assert.match((await typed(ways.once, empty)).stdout, /svc contracts status/);
-    // A link is made of this very checkout, by its name: what it leads to is run above.
-    assert.equal(ways.checkout, "npm ci && npm link");
+    assert.ok(readPage("README.md").includes("`npx svc-toolkit`"));
+    assert.match((await typed("npx svc-toolkit tour", empty)).stdout, /svc contracts status/);
   });
 
   it("walks the whole tour, by the commands that it shows", async () => {
@@ -120,16 +122,10 @@ describe("the packed tarball, installed into an empty folder", () => {
 });
 
 /** How the README has it installed, line by line. */
-async function waysOfReadme() {
-  const readme = await readFile(join(root, "README.md"), "utf8");
-  const [, block] = /```sh\n(npm install [\s\S]*?)```/.exec(readme)!;
-  const lines = block!
-    .trim()
-    .split("\n")
-    .map((line) => line.replace(/\s+#.*$/, ""));
-  assert.equal(lines.length, 4);
-  const [dev, global, checkout, once] = lines as [string, string, string, string];
-  return { dev, global, checkout, once };
+function waysOfReadme() {
+  const [dev, global, ...more] = commandsIn("README.md").filter((line) => line.startsWith("npm install "));
+  assert.deepEqual(more, []);
+  return { dev: dev!, global: global! };
 }
 
 /** Types a line there. It is not published here: the tarball stands where the registry's package would. */

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { activities } from "../../src/api/activities.ts";
 import type { Operation } from "../../src/api/operation.ts";
@@ -7,8 +9,9 @@ import { allCommands } from "../support/cli/all-commands.ts";
 import { citedRows, rowsOf } from "./citations.ts";
 import { deadCommands, deadPaths, firstCommands } from "./documents.ts";
 import { layers } from "./layers.ts";
-import { allPaths, documents, sources } from "./repository.ts";
+import { allPaths, documents, root, sources } from "./repository.ts";
 
+const packageManifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const page = (path: string) => documents.find((one) => one.path === path)?.text ?? "";
 
 describe("the pages", () => {
@@ -33,6 +36,7 @@ describe("the pages", () => {
       "emulator/DECISIONS.md",
       "test/README.md",
       "fixtures/README.md",
+      "docs/quickstart.md",
     ];
     assert.deepEqual(
       wanted.filter((path) => page(path) === ""),
@@ -42,6 +46,26 @@ describe("the pages", () => {
 
   it("begin with the two commands: one that shows it, one that proves it", () =>
     assert.deepEqual(firstCommands(page("README.md")), ["npm ci && npx svc tour", "npm ci && npm test"]));
+
+  it("say what the package says: the version of Node, and every entry point", () => {
+    const { engines, exports } = packageManifest;
+    assert.ok(page("README.md").includes(`Node.js ${engines.node.replace(">=", "")} or later`));
+    const doors = Object.keys(exports).filter((door) => door !== "./package.json");
+    assert.deepEqual(
+      doors
+        .map((door) => `svc-toolkit${door.slice(1)}`)
+        .filter((door) => !page("docs/testing.md").includes(`\`${door}\``)),
+      [],
+    );
+  });
+
+  it("stay short where a newcomer reads first", () => {
+    const limits = { "README.md": 8000, "CHANGELOG.md": 2500 };
+    assert.deepEqual(
+      Object.entries(limits).filter(([path, bytes]) => Buffer.byteLength(page(path)) > bytes),
+      [],
+    );
+  });
 
   it("that show a command which does not exist are found", () =>
     assert.deepEqual(

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { blocks, commandsOf, readme } from "../support/cli/readme.ts";
+import { blocks, commandsIn, pages, readPage } from "../support/cli/pages.ts";
 import { type UserShell, userShell } from "../support/cli/user-shell.ts";
 import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
@@ -14,28 +14,25 @@ const elsewhere: Readonly<Record<string, string>> = {
   "npm ci": "installs a checkout; the README says so",
   "npx svc tour": "stands before the package is installed; tarball.test.ts walks the tour",
   "npm test": "runs the tests of a checkout",
-  "npm link": "links a checkout",
 };
 
 /** Commands that end only when they are stopped, by what they print once they are ready. */
 const endless: Readonly<Record<string, string>> = {
-  "npx svc emulator start": "Ctrl-C stops it.",
   "npx svc webhooks listen": "Ctrl-C ends it",
-  "npx svc webhooks deliveries --follow": "Ctrl-C ends it",
 };
 
 /**
- * What npx does with a program that is installed, in a hundredth of the second for which npm starts. The first blocks are
- * pasted with npx itself: that it finds the program is the same in all.
+ * What npx does with a program that is installed, in a hundredth of the second for which npm starts. The README is
+ * pasted with npx itself: that it finds the program is the same in all pages.
  */
 const asNpx = `#!/bin/bash
 npm_lifecycle_event=npx npm_lifecycle_script="$*" exec "node_modules/.bin/$1" "\${@:2}"
 `;
 
-/** What a line of the README becomes here, where the README's own words would leave this machine. */
+/** What a line of a page becomes here, where its own words would leave this machine, or take a port that may be in use. */
 type Words = Readonly<Record<string, string>>;
 
-describe("the README, pasted into an empty folder of a user", () => {
+describe("the pages for users, pasted into an empty folder", () => {
   let home: string;
   let folder: string;
   let env: NodeJS.ProcessEnv;
@@ -45,12 +42,16 @@ describe("the README, pasted into an empty folder of a user", () => {
     home = await mkdtemp(join(tmpdir(), "svc-pasted-"));
     folder = join(home, "project");
     await mkdir(folder);
+    // The package.json of a user's project, with a test that looks for an emulator.
+    const test = "svc router clusters";
+    await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, scripts: { test } }));
     await mkdir(join(home, "bin"));
     await writeFile(join(home, "bin/npx"), asNpx, { mode: 0o755 });
     // Not published here: the tarball stands where the registry's package would.
     words = {
       "npm install --save-dev svc-toolkit": `npm install --save-dev file:${tarball}`,
       "npm install --global svc-toolkit": `npm install --global file:${tarball}`,
+      "npx svc emulator start": "npx svc emulator start --port 0",
     };
     env = {
       PATH: process.env.PATH,
@@ -66,10 +67,7 @@ describe("the README, pasted into an empty folder of a user", () => {
   const terminal = (t: TestContext) =>
     userShell(t, { cwd: folder, env: { ...env, PATH: [join(home, "bin"), env.PATH].join(delimiter) } });
 
-  /** The lines of the block that holds this. */
-  const linesOf = (part: string): string[] => commandsOf(blocks("sh").filter((block) => block.includes(part)));
-
-  /** Pastes one block, line by line, as far as each goes without a person. */
+  /** Pastes the commands of a page, line by line, as far as each goes without a person. */
   async function pasteAll(shell: UserShell, lines: readonly string[], more: Words = {}) {
     for (const line of lines) {
       if (line in elsewhere) continue;
@@ -81,26 +79,12 @@ describe("the README, pasted into an empty folder of a user", () => {
     }
   }
 
-  /** Starts the emulator that a section speaks of, on free ports. */
-  const started = (shell: UserShell, line: string) => {
-    assert.ok(readme().includes(line), `The README does not say: ${line}`);
-    return shell.stay(`${line} --port 0`, endless["npx svc emulator start"]!);
-  };
+  const isConfiguring = (line: string): boolean => /^npx svc (config|auth|doctor)\b/.test(line);
 
-  it("installs", async (t) => {
-    await pasteAll(terminalWithNpx(t), linesOf("npm install --save-dev"));
-  });
-
-  it("takes a minute", async (t) => {
-    const shell = terminalWithNpx(t);
-    const [start = "", ...none] = linesOf("npx svc emulator start");
-    assert.deepEqual(none, []);
-    await started(shell, start);
-    await pasteAll(shell, linesOf("npx svc emulator workspaces"));
-  });
-
-  it("goes against a real service", async (t) => {
+  /** Pastes what goes to a real deployment, with an emulator in its place. */
+  async function configure(t: TestContext, lines: readonly string[]) {
     const service = await emulator(t);
+    const shell = terminal(t);
     const { url, clientId, clientSecret } = service.clusters[0]!;
     const real: Words = {
       "https://router.example.com": service.routerUrl,
@@ -110,47 +94,55 @@ describe("the README, pasted into an empty folder of a user", () => {
       // Typed at a keyboard; nobody types here.
       "config set client_secret": "config set client_secret --secret-file -",
     };
-    const shell = terminal(t);
-    for (const line of linesOf("npx svc config use")) {
+    for (const line of lines) {
       let there = line;
       for (const [name, other] of Object.entries(real)) there = there.replace(name, other);
       await shell.paste(there, clientSecret, (shown) => {
-        // Whoever sees the code approves it.
         const [, userCode] = /\b([B-Z]{4}-[B-Z]{4})\b/.exec(shown) ?? [];
         if (userCode) void service.ask("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
       });
     }
-  });
+  }
 
-  it("completes", async (t) => {
-    await pasteAll(terminal(t), linesOf("npx svc completion"));
-  });
+  /** How each page is pasted; one after the other, since the README installs. */
+  const pasted: Readonly<Record<string, (t: TestContext, lines: readonly string[]) => Promise<void>>> = {
+    async "README.md"(t, lines) {
+      await pasteAll(
+        terminalWithNpx(t),
+        lines.filter((line) => !isConfiguring(line)),
+      );
+      await configure(t, lines.filter(isConfiguring));
+      await terminal(t).paste("npx svc config remove staging --yes");
+    },
+    "docs/quickstart.md": (t, lines) => pasteAll(terminal(t), lines),
+    "docs/ci.md": (t, lines) => pasteAll(terminal(t), lines),
+    async "docs/tracing.md"(t, lines) {
+      await pasteAll(terminal(t), ["npx svc emulator start --detach", ...lines, "npx svc emulator stop"]);
+    },
+    async "docs/webhooks.md"(t, lines) {
+      const app = await receiver(t);
+      await pasteAll(terminal(t), lines, { "localhost:3000": new URL(app.url).host });
+      assert.ok(app.received.length >= 2, "forwarded, and replayed");
+    },
+    async "docs/bulk-jobs.md"(t, lines) {
+      const start = "npx svc emulator start";
+      assert.ok(readPage("docs/bulk-jobs.md").includes(`\`${start}\``));
+      await pasteAll(terminal(t), [`${start} --detach`, ...lines, "npx svc emulator stop"]);
+    },
+    async "docs/configuration.md"(t, lines) {
+      await configure(t, lines.filter(isConfiguring));
+      await pasteAll(
+        terminal(t),
+        lines.filter((line) => !isConfiguring(line)),
+      );
+    },
+  };
 
-  it("maps rows", async (t) => {
-    const shell = terminal(t);
-    await started(shell, "npx svc emulator start");
-    await pasteAll(shell, linesOf("npx svc router jobs"));
-  });
-
-  it("receives webhooks", async (t) => {
-    const app = await receiver(t);
-    const shell = terminal(t);
-    await started(shell, "npx svc emulator start --auto-sign PT10M");
-    await pasteAll(shell, linesOf("npx svc webhooks listen"), { "localhost:3000": new URL(app.url).host });
-    assert.ok(app.received.length >= 2, "forwarded, and replayed");
-  });
-
-  it("runs a pipeline", async (t) => {
-    await pasteAll(terminalWithNpx(t), linesOf("npx svc emulator exec"));
-  });
-
-  it("has no other lines", () => {
-    const known = ["npm install --save-dev", "emulator start", "emulator workspaces", "config use", "svc completion"];
-    const parts = [...known, "router jobs", "webhooks listen", "emulator exec"];
-    const others = blocks("sh").filter((block) => !parts.some((part) => block.includes(part)));
-    assert.deepEqual(
-      commandsOf(others).filter((line) => !(line in elsewhere)),
-      [],
-    );
-  });
+  for (const page of pages.filter((one) => blocks(one, "sh").length > 0)) {
+    it(`works from top to bottom: ${page}`, async (t) => {
+      const paste = pasted[page];
+      assert.ok(paste, `${page} has commands that this test does not paste`);
+      await paste(t, commandsIn(page));
+    });
+  }
 });

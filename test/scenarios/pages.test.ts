@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { pathToFileURL } from "node:url";
+import { tsImport } from "tsx/esm/api";
+import { emulatorOptions } from "../../src/cli/commands/emulator/options.ts";
+import { contractDocument, emptyPdf } from "../../src/cli/tour/documents.ts";
+import { type CliEmulator, cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { type Following, following } from "../support/cli/following.ts";
+import { assertPart, blocks, commandsIn, commandsOf, pages, readPage } from "../support/cli/pages.ts";
+import { type RunOptions, type RunResult, runCli } from "../support/cli/run-cli.ts";
+import { installSvc } from "../support/cli/terminal.ts";
+import { receiver } from "../support/receiver.ts";
+import { shippedBundle } from "../support/shipped.ts";
+import { movedWall } from "../support/walls/moved-wall.ts";
+
+/** A command line in words; quotes hold blanks together. */
+const wordsIn = (line: string): string[] =>
+  (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ""));
+
+/** The words of `npx svc …` behind the program's name. */
+function argumentsOf(command: string): string[] {
+  assert.match(command, /^npx svc /, `This test does not know how to run: ${command}`);
+  return wordsIn(command).slice(2);
+}
+
+/** Runs a command of a page, which succeeds and finds something. */
+async function succeeds(command: string, run: Promise<RunResult>): Promise<void> {
+  const { exit, err } = await run;
+  const isEmpty = err.includes("Nothing found");
+  assert.deepEqual({ command, exit, error: exit === 0 && !isEmpty ? "" : err }, { command, exit: 0, error: "" });
+}
+
+/** Proved elsewhere, or true of this very run: test/packaged/tarball.test.ts, `.ci/run`. */
+const isInstalling = (command: string): boolean => /^npm (ci|test|install )/.test(command);
+const isConfiguring = (command: string): boolean => /^npx svc (config|doctor|auth)\b/.test(command);
+
+/** A folder where, by this PATH, npx alone finds what ships, and nothing else is installed. */
+async function project(t: TestContext): Promise<{ cwd: string; path: string }> {
+  const [cwd, installed] = [await testFolder(t), await testFolder(t)];
+  await installSvc(installed);
+  await writeFile(join(cwd, "npx"), `#!/bin/sh\nshift\nexec "${join(installed, "svc")}" "$@"\n`, { mode: 0o755 });
+  const test = "node -e 'process.exit(process.env.SVC_BASE_URL ? 0 : 1)'";
+  await writeFile(join(cwd, "package.json"), JSON.stringify({ private: true, scripts: { test } }));
+  return { cwd, path: [cwd, process.env.PATH].join(delimiter) };
+}
+
+/** Runs commands as a user would in one folder, one after the other; an emulator runs beside them until it is stopped. */
+async function runInOrder(t: TestContext, commands: readonly string[]): Promise<void> {
+  const { cwd, path } = await project(t);
+  const svc: CliEmulator["svc"] = (argv, options) => runCli(argv, { cwd, env: { PATH: path }, ...options });
+  let emulator: Following | undefined;
+  for (const command of commands) {
+    const words = argumentsOf(command);
+    if (words[0] !== "emulator" || words[1] !== "start") {
+      await succeeds(command, svc(words));
+      continue;
+    }
+    // In this process, and on free ports: the default ones may be in use on this machine. A new folder has no state.
+    const flags = words.filter((word) => !["--detach", "--ephemeral"].includes(word));
+    const started = following(svc, [...flags, "--port", "0"]);
+    t.after(() => started.signal("SIGINT"));
+    await started.saw("Ctrl-C stops it.");
+    emulator = started;
+  }
+  assert.equal((await emulator?.ended)?.exit ?? 0, 0);
+}
+
+/** Runs commands against a real deployment: its names stand for those of an emulator, and its secret is in a file. */
+async function configure(t: TestContext, commands: readonly string[]): Promise<void> {
+  const { emulator, cwd } = await cliEmulator(t);
+  const { url, clientId, clientSecret } = emulator.clusters[0]!;
+  await writeFile(join(cwd, "secret.txt"), `${clientSecret}\n`);
+  const real: Readonly<Record<string, string>> = {
+    "https://router.example.com": emulator.routerUrl,
+    "https://api.example.com": url,
+    wk_1f0c: clientId!,
+    cli_7h2k: "demo-cli",
+  };
+  const options: RunOptions = {
+    cwd,
+    env: { SVC_CONFIG_DIR: join(cwd, "config") },
+    wall: movedWall(),
+    onError(shown) {
+      const userCode = /\b([B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4})\b/.exec(shown)?.[1];
+      if (userCode) void emulator.ask("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
+    },
+  };
+  for (const command of commands) {
+    const words = argumentsOf(command).map((word) => real[word] ?? word);
+    if (words.includes("client_secret")) words.push("--secret-file", "secret.txt");
+    await succeeds(command, runCli(words, options));
+  }
+}
+
+/** Runs the lines that install a completion script in a bash of their own. */
+async function complete(t: TestContext, block: string): Promise<void> {
+  const { cwd: home, path: PATH } = await project(t);
+  const [, place = ""] = /> ~\/(\S+)/.exec(block) ?? [];
+  const script = `set -e\n${block}\nsource ~/${place}\ncomplete -p svc`;
+  const { status, stdout, stderr } = spawnSync("bash", ["-c", script], { encoding: "utf8", env: { HOME: home, PATH } });
+  assert.deepEqual([status, stdout], [0, "complete -F __svc_complete svc\n"], stderr);
+}
+
+/** How the shell blocks of each page are run. */
+const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<void>>> = {
+  async "README.md"(t, page) {
+    const commands = commandsIn(page).filter((command) => !isInstalling(command));
+    await runInOrder(
+      t,
+      commands.filter((command) => !isConfiguring(command)),
+    );
+    await configure(t, commands.filter(isConfiguring));
+  },
+  "docs/quickstart.md": (t, page) => runInOrder(t, commandsIn(page)),
+  "docs/ci.md": (t, page) => runInOrder(t, commandsIn(page)),
+
+  async "docs/tracing.md"(t, page) {
+    const { svc, cwd } = await cliEmulator(t);
+    await writeFile(join(cwd, "contract.json"), JSON.stringify(contractDocument));
+    await svc("contracts create --data contract.json");
+    for (const command of commandsIn(page)) await succeeds(command, svc(argumentsOf(command)));
+  },
+
+  async "docs/webhooks.md"(t, page) {
+    const { svc } = await cliEmulator(t, { autoSignMs: 600_000 });
+    const app = await receiver(t);
+    let listener: Following | undefined;
+    for (const command of commandsIn(page)) {
+      // The emulator runs, and what `eval` sets is set.
+      if (/^(npx svc emulator (start|stop)\b|eval )/.test(command)) continue;
+      const words = argumentsOf(command.replace("3000/", `${new URL(app.url).port}/`));
+      if (!words.includes("listen")) {
+        await succeeds(command, svc(words));
+        continue;
+      }
+      listener = following(svc, [...words, "--json"]);
+      await listener.saw('"ready"');
+    }
+    await listener!.saw('"CONTRACT_EXECUTED"');
+    listener!.signal("SIGINT");
+    assert.equal((await listener!.ended).exit, 130);
+    assert.ok(app.received.length >= 2, "forwarded once, replayed once");
+  },
+
+  async "docs/configuration.md"(t, page) {
+    const [configuring = "", completing = "", ...more] = blocks(page, "sh");
+    assert.deepEqual(more, []);
+    await configure(t, commandsOf([configuring]));
+    await complete(t, completing);
+  },
+
+  async "docs/bulk-jobs.md"(t, page) {
+    const { svc, cwd } = await cliEmulator(t);
+    const [write = "", ...commands] = commandsIn(page);
+    spawnSync("sh", ["-c", write], { cwd });
+    for (const command of commands) await succeeds(command, svc(argumentsOf(command)));
+  },
+};
+
+describe("the pages for users", () => {
+  for (const page of pages.filter((one) => blocks(one, "sh").length > 0)) {
+    it(`show commands that work: ${page}`, async (t) => {
+      const run = runs[page];
+      assert.ok(run, `${page} has commands that this test does not run`);
+      await run(t, page);
+    });
+  }
+
+  it("show a recorded session that is true", async (t) => {
+    const page = "docs/quickstart.md";
+    const [, start = ""] = /`svc (emulator start [^`]*)`/.exec(readPage(page)) ?? [];
+    const flags = Object.fromEntries(
+      [...start.matchAll(/--([a-z-]+)(?: ([^-\s]\S*))?/g)].map(([, flag, value]) => [flag, value ?? true]),
+    );
+    const host = { env: {}, cwd: "/" } as unknown as Parameters<typeof emulatorOptions>[1];
+    const options = await emulatorOptions({ positionals: {}, flags, rest: [] }, host);
+    const { svc, cwd } = await cliEmulator(t, { ...options, file: join(await testFolder(t), "emulator.json") });
+    await writeFile(join(cwd, "agreement.pdf"), emptyPdf());
+    await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));
+    const [recording = ""] = blocks(page, "console");
+    let played = "";
+    for (const [, line = ""] of recording.matchAll(/^\$ svc (.*)$/gm)) {
+      // At a terminal of 100 columns; both streams, as a user sees them.
+      const { out, err } = await svc(wordsIn(line), { tty: true, env: { SVC_NO_COLOR: "1", SVC_NO_INPUT: "1" } });
+      played += `$ svc ${line}\n${out}${err}`;
+    }
+    assertPart(page, `\`\`\`console\n${recording}\`\`\``, `\`\`\`console\n${played}\`\`\``);
+  });
+
+  it("show a program that works", async (t) => {
+    const [program = ""] = blocks("docs/testing.md", "ts");
+    const [, promised] = /; \/\/ (\{.*\})$/m.exec(program) ?? [];
+    const door = pathToFileURL(join(shippedBundle(), "emulator.js")).href;
+    const path = join(await testFolder(t), "program.mts");
+    await writeFile(
+      path,
+      `${program.replace("svc-toolkit/emulator", door)}\nexport const answer = await response.text();\n`,
+    );
+    const { answer } = await tsImport(pathToFileURL(path).href, import.meta.url);
+    assert.equal(answer, promised);
+  });
+});
