@@ -151,7 +151,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   const world = { store, clock, wall, ids, settings };
   // With --deterministic what clusters report stands at one place in the request log: before the request that it is due to.
   const reported = async (cause: Cause) => {
-    await runner.hasten(cause.id, isReport);
+    await runner.prioritize(cause.id, isReport);
     await telling();
   };
   const faultFor = keptFaults(incomingFaults(faults, forwarder.isOwn), () => handedOn?.written());
