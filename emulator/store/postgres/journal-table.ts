@@ -10,7 +10,7 @@ import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
 /** How many groups are read at a time. */
-export const groupsAtOnce = 64;
+const groupsAtOnce = 64;
 
 const newline = "\n";
 
@@ -165,13 +165,10 @@ export class JournalLines {
   }
 }
 
-/** Applies what stands behind a position; `isGrowing`: all but the last group, of which nobody knows yet that it stays. */
-export async function replayJournal(sql: Sql | Tx, lines: JournalLines, isGrowing = false): Promise<void> {
-  let held: Group | undefined;
+/** Applies what stands behind a position. */
+export async function replayJournal(sql: Sql | Tx, lines: JournalLines): Promise<void> {
   for await (const group of groupsBehind(sql, lines.position.number)) {
-    if (held) lines.take(held.lines, held.written_by);
+    lines.take(group.lines, group.written_by);
     if (lines.position.number >= lines.last) return;
-    held = group;
   }
-  if (held && !isGrowing) lines.take(held.lines, held.written_by);
 }

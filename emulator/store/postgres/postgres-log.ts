@@ -38,13 +38,6 @@ interface Options {
   readonly report: (message: string) => void;
 }
 
-/** Up to which line nothing is taken back any more, in an epoch, and the lineage of the base below it. */
-export interface Settled {
-  readonly epoch: string;
-  readonly durable: number;
-  readonly base: string;
-}
-
 type Inspect = <T>(work: (state: State) => T) => Promise<T>;
 
 /** Base and journal in PostgreSQL, in the form that they have in files. */
@@ -109,11 +102,6 @@ export class PostgresLog implements CommitLog {
   /** Tells how to look at the state while no transaction is open; before anything else. */
   attach(inspect: Inspect): void {
     this.#inspect = inspect;
-  }
-
-  /** What others may count on that read the same log: up to where, and on which base. */
-  get settled(): Settled {
-    return { epoch: this.#options.leadership.epoch, durable: this.#table.durable, base: this.#base.lineage };
   }
 
   get failure(): StoreFailed | undefined {
