@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
+import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { bulk, bulkBody } from "../../support/routed.ts";
+import { stateOf } from "../travel/travel.ts";
+
+const map = ({ router }: Pick<TestEmulator, "router">, id: string) =>
+  router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
+
+/** Which of the e-mails that the test maps are there. */
+async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
+  const { mappings } = (await stateOf(on)) as { mappings: { cluster_emails: object } };
+  return Object.keys(mappings.cluster_emails)
+    .filter((id) => /^e\d$/.test(id))
+    .sort();
+}
+
+/** A process that is started on a copy, and the leaders that it took for its own before it led. */
+async function startedOn(t: TestContext, options: EmulatorOptions) {
+  const leaders: string[] = [];
+  const started = await startEmulator({
+    ...{ port: 0, leaseMs: 600, ...options },
+    following: ({ leader }) => leaders.push(leader),
+  });
+  t.after(() => started.close());
+  const { routerUrl, token } = started;
+  const ask = sender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` });
+  return { router: sender(routerUrl), ask, leaders };
+}
+
+describe("a copy of a database whose leader goes on", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  for (const what of ["a dump in another database", "all data on another server"]) {
+    it(`${what} has a leader of its own: nothing goes to the other one`, async (t) => {
+      const schema = server().freshSchema();
+      const original = await emulator(t, { store: server().url(), schema, ephemeral: false, leaseMs: 600 });
+      await map(original, "e1");
+      let store = server().url({ database: "copied" });
+      if (what.startsWith("a dump")) {
+        const dump = server().dump(schema);
+        await server().sql((sql) => sql`create database copied`);
+        server().restore(dump, "copied");
+      } else {
+        const copied = await server().copy();
+        t.after(() => copied.remove());
+        store = copied.url();
+      }
+      const copy = await startedOn(t, { store, schema });
+      assert.deepEqual([(await map(copy, "e2")).status, (await map(original, "e3")).status], [200, 200]);
+      assert.deepEqual([copy.leaders, await mapped(copy), await mapped(original)], [[], ["e1", "e2"], ["e1", "e3"]]);
+    });
+  }
+});
