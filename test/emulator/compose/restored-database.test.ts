@@ -54,3 +54,63 @@ describe("a copy of a database whose leader goes on", { skip: noPostgres }, () =
     });
   }
 });
+
+describe("a database that lost what was acknowledged, under a running leader", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  const losses: readonly [what: string, lose: (schema: string, dump: string) => Promise<unknown>][] = [
+    [
+      "was restored from an older dump",
+      async (schema, dump) => {
+        await server().sql((sql) => sql.unsafe(`drop schema ${schema} cascade`));
+        server().restore(dump);
+      },
+    ],
+    [
+      "lost its newest lines",
+      (schema) =>
+        server().sql((sql) =>
+          sql.unsafe(`delete from ${schema}.journal where last = (select max(last) from ${schema}.journal)`),
+        ),
+    ],
+    [
+      "was restored while it was away",
+      async (schema, dump) => {
+        await server().stop("SIGQUIT");
+        await server().start();
+        await server().sql((sql) => sql.unsafe(`drop schema ${schema} cascade`));
+        server().restore(dump);
+      },
+    ],
+  ];
+  for (const [what, lose] of losses) {
+    it(`that ${what} is not written on, and a restart goes on with what is there`, async (t) => {
+      const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 600 };
+      const log: string[] = [];
+      const leader = await emulator(t, { ...options, ephemeral: false, log: (line) => log.push(line) });
+      await map(leader, "e1");
+      const dump = server().dump(options.schema);
+      await map(leader, "e2");
+      await lose(options.schema, dump);
+      let answer = await map(leader, "e3");
+      const isTold = () => log.some((line) => line.includes("lacks lines that were acknowledged"));
+      while (!isTold()) answer = await map(leader, "e3");
+      assert.deepEqual(
+        [answer.status, answer.body, await mapped(leader)],
+        [503, { detail: "The service cannot write its state" }, ["e1", "e2"]],
+      );
+      const refused = await leader.ask("POST", "workspaces", { body: { name: "Acme" } });
+      const { error } = refused.body as { error: { message: string } };
+      assert.deepEqual(
+        [refused.status, error.message],
+        [
+          503,
+          `The store ${server().url()} (schema ${options.schema}) lacks lines that were acknowledged: it lost them, or was restored from an older dump. Nothing is written to it. Restart every process to go on with what it holds; what this one has in memory can be saved before that (svc emulator state export).`,
+        ],
+      );
+      await leader.close();
+      const next = await emulator(t, { ...options, ephemeral: false });
+      assert.deepEqual([(await map(next, "e4")).status, await mapped(next)], [200, ["e1", "e4"]]);
+    });
+  }
+});
