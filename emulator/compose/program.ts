@@ -6,11 +6,11 @@ import type { MakeCauseRow } from "../store/causes.ts";
 import type { DeliveryNews } from "../webhooks/news.ts";
 import { watchActivity } from "./activity.ts";
 import { type Closing, EmulatorClosed } from "./closing.ts";
-import type { Terms } from "./followers/terms.ts";
 import { targetOf } from "./move.ts";
 import type { EmulatorOptions } from "./options.ts";
 import { programTravel } from "./program-travel.ts";
 import type { Emulator } from "./running.ts";
+import type { Terms } from "./terms.ts";
 
 interface Parts {
   readonly terms: Terms;

@@ -17,15 +17,6 @@ export function incomingFaults(faults: Faults, isForwarded: (request: MatchedReq
   };
 }
 
-/** The same, each with when it is kept that it was met. */
-export const keptFaults =
-  (faultFor: FaultFor, written: () => Promise<void> | undefined): FaultFor =>
-  (request, operation) => {
-    const fault = faultFor(request, operation);
-    const kept = fault && written();
-    return kept ? { ...fault, kept } : fault;
-  };
-
 /** Who scripts the trouble must be able to end it. */
 const isControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
   operation ? operation.service.name === "emulator" : target.startsWith("/_emulator/");

@@ -4,7 +4,7 @@ import type { Wall } from "../../src/base/clock.ts";
 import { whyRefused } from "../../src/files/refusals.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
-import { FileRefused, StateReplaced, StoreFailed } from "../store/port.ts";
+import { FileRefused, StateReplaced, StoreChangedError, StoreFailed } from "../store/port.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import { BodyAborted } from "./collect.ts";
@@ -151,7 +151,7 @@ export class Exchange implements Cause {
 
   /** The answer when nothing was kept, because the disk refused or another state was put in; undefined for other errors. */
   refusedByStore(error: unknown, dialect: Dialect): Answer | undefined {
-    if (error instanceof FileRefused) return dialect.storeFailed(error.message);
+    if (error instanceof FileRefused || error instanceof StoreChangedError) return dialect.storeFailed(error.message);
     if (error instanceof StoreFailed) return dialect.storeFailed();
     const why = whyRefused(error);
     if (why !== undefined) return dialect.storeFailed(`A file of the state cannot be used: ${why}`);

@@ -106,10 +106,10 @@ async function takeOver(at: PostgresServer): Promise<void> {
   const killed: number[] = [];
   const stopped: number[] = [];
   for (let round = 0; round < 6; round += 1) {
-    const follower = await parties.follower(options);
+    const standby = await parties.standby(options);
     const isStopped = round % 2 === 1;
-    const asking = longestSilence(follower.ready.url);
-    // As in a rolling restart: the next one has read the state before the one before it is stopped.
+    const asking = longestSilence(standby.ready.url);
+    // As in a rolling restart: the next one forwards before the one before it is stopped.
     await sleep(3_000);
     if (isStopped) {
       const answer = await fetch(`${leader.ready.url}/_emulator/stop`, {
@@ -121,13 +121,13 @@ async function takeOver(at: PostgresServer): Promise<void> {
     const { silenceMs, failed } = await asking;
     if (isStopped && failed > 0) throw new Error(`${failed} requests failed during a planned hand-over`);
     (isStopped ? stopped : killed).push(silenceMs / 1_000);
-    leader = follower;
+    leader = standby;
   }
   figure("no answer after kill -9 of the leader with 1,000,000 mappings, seconds", killed, "< 5");
   figure("no answer in a planned hand-over with 1,000,000 mappings, seconds", stopped, "< 1");
 }
 
-/** Looks up through a follower until it has led for a while; the longest time between two answers. */
+/** Looks up through a standby until it has led for a while; the longest time between two answers. */
 async function longestSilence(url: string): Promise<{ silenceMs: number; failed: number }> {
   const role = async () => {
     const { body } = await fetch(`${url}/_emulator/live`).then(async (answer) => ({ body: await answer.json() }));

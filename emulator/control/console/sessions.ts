@@ -1,5 +1,3 @@
-import * as z from "zod";
-import { controlRoles } from "../../../src/api/control-roles.ts";
 import type { Wall } from "../../../src/base/clock.ts";
 import { hash } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
@@ -12,19 +10,9 @@ export const codeLifeMs = 60_000;
 const codesKept = 20;
 const sessionsKept = 50;
 
-const KeptBearer = z.strictObject({ name: z.string(), role: z.enum(controlRoles), hash: z.string().nullable() });
-
-/** Who is signed in, and who is about to, as plain data: hashes in the place of secrets. */
-export const KeptSessions = z.strictObject({
-  codes: z.array(z.strictObject({ hash: z.string(), until: z.int(), opener: KeptBearer })),
-  sessions: z.array(z.strictObject({ hash: z.string(), opener: KeptBearer })),
-});
-export type KeptSessions = z.infer<typeof KeptSessions>;
-
 /**
- * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends, unless
- * another process goes on with it. Secrets are kept as their hashes, so that looking one up tells nothing by the time it
- * takes.
+ * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends. Secrets are
+ * kept as their hashes, so that looking one up tells nothing by the time it takes.
  */
 export class Sessions {
   readonly #ids: Pick<Ids, "token">;
@@ -84,20 +72,6 @@ export class Sessions {
     this.#tell();
   }
 
-  /** All of it as it is now; `takeOver` goes on from there. */
-  kept(): KeptSessions {
-    return {
-      codes: [...this.#codes].map(([hash, { until, opener }]) => ({ hash, until, opener: keptBearer(opener) })),
-      sessions: [...this.#sessions].map(([hash, opener]) => ({ hash, opener: keptBearer(opener) })),
-    };
-  }
-
-  takeOver({ codes, sessions }: KeptSessions): void {
-    this.endAll();
-    for (const { hash, until, opener } of codes) this.#codes.set(hash, { until, opener: bearerOf(opener) });
-    for (const { hash, opener } of sessions) this.#sessions.set(hash, bearerOf(opener));
-  }
-
   /** Calls when there are others. Returns the function that ends it. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
@@ -108,9 +82,6 @@ export class Sessions {
     for (const changed of this.#watchers) changed();
   }
 }
-
-const keptBearer = ({ name, role, hash }: Bearer) => ({ name, role, hash: hash ?? null });
-const bearerOf = ({ hash, ...rest }: z.infer<typeof KeptBearer>): Bearer => ({ ...rest, hash: hash ?? undefined });
 
 const nameOf = (secret: string): string => hash("sha256", secret).toString("base64");
 

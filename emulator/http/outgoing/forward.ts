@@ -7,6 +7,7 @@ import type { ReceivedRequest } from "../handler.ts";
 import type { Passthrough } from "../reply.ts";
 import { originForm } from "../routing/path.ts";
 import { ForwardExchange } from "./forward-exchange.ts";
+import { hopByHop } from "./hop-by-hop.ts";
 import { linkOf, type RequestLinks } from "./links.ts";
 import { Patience } from "./patience.ts";
 
@@ -49,23 +50,6 @@ export interface Forwarder {
 
 /** The reason to break off with. One for all: it would be made anew, with its stack, for each request. */
 const nobodyWaits = new Error("Nobody waits for the answer any more");
-
-/** RFC 9110, 7.6.1, and what belongs to one connection or one message framing alone. */
-const hopByHop = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  // undici refuses it; the body is whole already.
-  "expect",
-  // Counted anew from the body, which a GET leaves behind.
-  "content-length",
-]);
 
 interface ForwarderOptions {
   readonly wall: Wall;

@@ -7,8 +7,11 @@ export const noSniffing = ["x-content-type-options", "nosniff"] as const;
 
 const noBytes = Buffer.alloc(0);
 
-/** Headers that belong to one connection, and the one that every listener gives itself. */
-const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding", "x-svc-time"]);
+/** Headers that belong to one connection, and those that every listener gives itself. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  ...["connection", "keep-alive", "transfer-encoding"],
+  ...["x-svc-time", "x-svc-not-leading"],
+]);
 
 /**
  * Writes an answer. A whole body is at the socket at the end of this turn of the event loop; a streamed one when the

@@ -13,16 +13,14 @@ export const Readiness = z.strictObject({
     .optional()
     .describe("Where clients find the router, as --public-url says; left out: where it listens"),
   role: z
-    .enum(["leader", "follower"])
+    .enum(["leader", "standby"])
     .optional()
-    .describe(
-      "Whether it leads those that share its store, or passes on to the one that does; left out without --store",
-    ),
+    .describe("Whether it leads its store, or forwards to the process that does; left out without --store"),
   leader: z
     .string()
     .nullable()
     .optional()
-    .describe("Where the router of the one that leads is; null: nobody leads now; left out without --store"),
+    .describe("Where the router of the leader is; null: nobody leads now; left out without --store"),
   why: z
     .string()
     .optional()

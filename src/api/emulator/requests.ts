@@ -32,10 +32,6 @@ export const LoggedRequest = z.strictObject({
     .string()
     .optional()
     .describe("The scripted trouble that it met, and the request that asked for it; left out: it met none"),
-  served_by: z
-    .string()
-    .optional()
-    .describe("Router address of the process that answered, where it is not the one that leads the store"),
   left: z
     .boolean()
     .optional()

@@ -1,19 +1,19 @@
-import type { Liveness, Readiness } from "../../../src/api/emulator/lifecycle.ts";
-import type { Wall } from "../../../src/base/clock.ts";
-import type { Counters } from "../../control/metrics/counters.ts";
-import type { RequestLinks } from "../../http/outgoing/links.ts";
-import type { RequestLog } from "../../http/request-log/request-log.ts";
-import type { MakeCauseRow } from "../../store/causes.ts";
-import type { ClaimedRunFile } from "../../store/file/run-file.ts";
-import type { DeliveryNews } from "../../webhooks/news.ts";
-import type { Settings } from "../../world/settings.ts";
-import type { Listeners } from "../listeners.ts";
-import type { EmulatorOptions } from "../options.ts";
-import type { Seed } from "../state/seed.ts";
-import type { Following } from "./following.ts";
+import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
+import type { Wall } from "../../src/base/clock.ts";
+import type { Counters } from "../control/metrics/counters.ts";
+import type { RequestLinks } from "../http/outgoing/links.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
+import type { MakeCauseRow } from "../store/causes.ts";
+import type { ClaimedRunFile } from "../store/file/run-file.ts";
+import type { DeliveryNews } from "../webhooks/news.ts";
+import type { Settings } from "../world/settings.ts";
+import type { Listeners } from "./listeners.ts";
+import type { EmulatorOptions } from "./options.ts";
+import type { HotStandby } from "./standby.ts";
+import type { Seed } from "./state/seed.ts";
 
 /** What a process has from its start to its end, whoever leads. */
-export interface Premises {
+export interface ProcessContext {
   readonly options: EmulatorOptions;
   readonly seed: Seed;
   readonly wall: Wall;
@@ -32,7 +32,7 @@ export interface Premises {
   readonly links: RequestLinks;
   readonly listeners: Listeners;
   /** Undefined: nobody shares the state. */
-  readonly following: Following | undefined;
+  readonly standby: HotStandby | undefined;
   readonly runFile: ClaimedRunFile;
   /** Aborted: nothing is waited for any more. */
   readonly hurry: AbortSignal;

@@ -1,15 +1,15 @@
-import { within } from "../../../src/base/within.ts";
-import { StateRefused, StoreFailed } from "../../store/port.ts";
-import type { Leadership } from "../../store/postgres/leadership.ts";
-import type { Origin } from "../origin.ts";
-import { beginTerm, type Term } from "../term.ts";
-import type { Premises } from "./premises.ts";
+import { within } from "../../src/base/within.ts";
+import { StateRefused, StoreFailed } from "../store/port.ts";
+import type { Leadership } from "../store/postgres/leadership.ts";
+import type { Origin } from "./origin.ts";
+import type { ProcessContext } from "./process-context.ts";
+import { beginTerm, type Term } from "./term.ts";
 
-/** How long it takes until it is tried again to follow, where the database is away. */
+/** How long it takes until it is tried again to lead, where the database is away. */
 const againMs = 500;
 
 interface Options {
-  readonly premises: Premises;
+  readonly context: ProcessContext;
   /** Of the control plane, where the state has none yet. */
   readonly token: string;
   /** Aborted: it is no longer to lead. */
@@ -22,7 +22,7 @@ interface Options {
   readonly refused: (error: Error) => void;
 }
 
-/** What one process does with a state that several share: it follows, leads, loses that, follows and leads again. */
+/** What one process does with a state that several share: it stands by, leads, loses that, stands by and leads again. */
 export class Terms {
   readonly #options: Options;
   #term: Term | undefined;
@@ -67,15 +67,15 @@ export class Terms {
   }
 
   async #goOn(first: Term, led: Leadership): Promise<void> {
-    const { premises, unwanted, again, refused } = this.#options;
+    const { context, unwanted, again, refused } = this.#options;
     let term = first;
     for (let leadership = led; ; ) {
       await Promise.race([leadership.lost, aborted(unwanted)]);
       if (!leadership.isLost || unwanted.aborted) return;
-      premises.following?.follow();
-      premises.log("another process leads this store now: what comes here is passed on to it");
+      context.standby?.standBy();
+      context.log("another process leads this store now: requests that come here are forwarded to it");
       this.#is(undefined);
-      await term.giveUp().catch((error) => premises.log(String(error)));
+      await term.giveUp().catch((error) => context.log(String(error)));
       try {
         term = await this.#begun(undefined);
       } catch (error) {
@@ -89,8 +89,8 @@ export class Terms {
 
   /** Leads as soon as that is possible. Once the database was reached, no trouble of it ends the waiting. */
   async #begun(origin: Origin | undefined): Promise<Term> {
-    const { premises, token, unwanted, leads } = this.#options;
-    const { following, wall, log } = premises;
+    const { context, token, unwanted, leads } = this.#options;
+    const { standby, wall, log } = context;
     const isAgain = this.#latest !== undefined;
     for (let told: string | undefined; ; ) {
       let led: Leadership | undefined;
@@ -99,15 +99,15 @@ export class Terms {
         leads(now);
       };
       try {
-        const term = await beginTerm(premises, { origin, token, unwanted, isAgain, leads: toldLeads });
+        const term = await beginTerm(context, { origin, token, unwanted, isAgain, leads: toldLeads });
         this.#is(term);
         return term;
       } catch (error) {
         // That another one leads is known as soon as the database has answered.
         if (led && error instanceof StoreFailed) await within(wall, againMs, led.lost);
-        const isLasting = error instanceof StateRefused || !(following?.hasSeen || led?.isLost);
-        if (!following || isLasting || unwanted.aborted) throw error;
-        following.follow();
+        const isLasting = error instanceof StateRefused || !(standby?.hasSeen || led?.isLost);
+        if (!standby || isLasting || unwanted.aborted) throw error;
+        standby.standBy();
         if (told !== String(error)) log(`cannot lead now: ${(error as Error).message}`);
         told = String(error);
         await wall.sleep(againMs, unwanted);

@@ -6,7 +6,7 @@ import { emulator, sender } from "../../support/emulator.ts";
 import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
 import { bulk, bulkBody } from "../../support/routed.ts";
 
-interface Follower {
+interface Standby {
   /** The router, by this process. */
   readonly router: ReturnType<typeof sender>;
   readonly url: string;
@@ -16,7 +16,7 @@ interface Follower {
 }
 
 /** Another process of the same store, as far as a test can tell: it has its own listeners. */
-async function follower(t: TestContext, options: EmulatorOptions): Promise<Follower> {
+async function standby(t: TestContext, options: EmulatorOptions): Promise<Standby> {
   const ended = new AbortController();
   let leads: Promise<Emulator> | undefined;
   const at = await new Promise<{ routerUrl: string; leader: string }>((resolve, reject) => {
@@ -40,7 +40,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
   it("pass on what comes to the one that leads: requests, streams and uploads", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
-    const second = await follower(t, options);
+    const second = await standby(t, options);
     assert.equal(second.leader, leader.routerUrl);
     assert.deepEqual((await map(second.router, "e1")).status, 200);
     const control = sender(`${second.url}/_emulator`, { authorization: `Bearer ${leader.token}` });
@@ -61,7 +61,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
   it("say what they are and who leads, in one form; without a store nobody does", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
-    const second = await follower(t, options);
+    const second = await standby(t, options);
     const asked = async (router: ReturnType<typeof sender>) => {
       // As over the balancer before them: what its own machine alone is told is left out.
       const headers = { "x-forwarded-for": "192.0.2.7" };
@@ -73,13 +73,13 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     const all = await asked(second.router);
     const id = all[0]!.body.instance_id;
     const leads = { status: 200, body: { instance_id: leader.instanceId, role: "leader", leader: leader.routerUrl } };
-    const follows = { status: 200, body: { instance_id: id, role: "follower", leader: leader.routerUrl } };
+    const standsBy = { status: 200, body: { instance_id: id, role: "standby", leader: leader.routerUrl } };
     assert.notEqual(id, leader.instanceId);
     assert.deepEqual(
       [await asked(leader.router), all],
       [
         [leads, leads],
-        [follows, follows],
+        [standsBy, standsBy],
       ],
     );
     const roles = async (on: ReturnType<typeof sender>) => {
@@ -98,7 +98,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
   it("end one by one: who is asked to stop, stops", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
-    const second = await follower(t, options);
+    const second = await standby(t, options);
     const stop = (token: string) =>
       sender(`${second.url}/_emulator`, { authorization: `Bearer ${token}` })("POST", "stop");
     assert.equal((await stop("wrong")).status, 401);
@@ -110,7 +110,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
   it("hand over without a failed request when the one that leads ends", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
-    const second = await follower(t, options);
+    const second = await standby(t, options);
     let isOver = false;
     const statuses: number[] = [];
     const ids: string[] = [];
