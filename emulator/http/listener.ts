@@ -16,7 +16,7 @@ import { refuseMoved } from "./pass-on/not-leading.ts";
 import { TrustedProxies } from "./proxies.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import type { AllowsOrigin } from "./sending/cors.ts";
-import { Departures, turnOf, unreadAnswerMs } from "./sending/departure.ts";
+import { Departures, unreadAnswerMs, waitForTurn } from "./sending/departure.ts";
 import type { Fallback } from "./unmatched.ts";
 import { refuseExpectation, refuseLate, refuseUnread } from "./unread.ts";
 
@@ -158,7 +158,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const answer: RequestListener = options.isShared ? shared : (request, response) => void take(request, response);
   const entrance: RequestListener = (request, response) => {
     if (response.socket) answer(request, response);
-    else void turnOf(request, response).then(() => answer(request, response));
+    else void waitForTurn(request, response).then(() => answer(request, response));
   };
   const app = fastify({
     // Fastify's own routes and its reading of bodies contradict both services (DECISIONS.md, P16): no request gets there.
