@@ -69,6 +69,7 @@ export class Reading {
       inSeedOrder: () => true,
       forwarder: leadersOwn(),
       issuerKeys: leadersOwn(),
+      hideControlTokens: leadersOwn(),
     });
     const readers = new Map([["router", listeners.front.reader({ clock, parts: [readsOf(router)] })]]);
     for (const cluster of clusters) {
