@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Operation, ResponseBody } from "../../src/api/operation.ts";
 import { EmulatorBug } from "../../src/base/bug.ts";
 import { type Answer, jsonHeaders } from "./answer.ts";
-import { endToEnd } from "./hop-by-hop.ts";
+import { endToEnd, withoutNames } from "./hop-by-hop.ts";
 import { type JsonPieces, Passthrough, Reply } from "./reply.ts";
 import { eventStream } from "./sending/event-stream.ts";
 
@@ -42,7 +42,8 @@ export function producerFor({ id, responses }: Operation): Produce {
 
 export const passOn = ({ status, rawHeaders, body }: Passthrough): Answer => ({
   status,
-  headers: endToEnd(rawHeaders),
+  // No length belongs to a 204 (RFC 9110, 8.6), and clients take it for a body to come.
+  headers: status === 204 ? withoutNames(endToEnd(rawHeaders), ["content-length"]) : endToEnd(rawHeaders),
   body,
   isForeign: true,
 });

@@ -7,6 +7,7 @@ import type { ReceivedRequest } from "../handler.ts";
 import { hopByHop, isOfEmulator, namedBy, withoutNames } from "../hop-by-hop.ts";
 import type { Passthrough } from "../reply.ts";
 import { originForm } from "../routing/path.ts";
+import { connectorOf, maxHeadBytes } from "./connector.ts";
 import { ForwardExchange } from "./forward-exchange.ts";
 import { linkOf, type RequestLinks } from "./links.ts";
 import { Patience } from "./patience.ts";
@@ -69,7 +70,12 @@ interface ForwarderOptions {
 }
 
 export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwarder {
-  const agent = new Agent({ connections: 256, pipelining: 1, connect: { timeout: 10_000 } });
+  const agent = new Agent({
+    connections: 256,
+    pipelining: 1,
+    maxHeaderSize: maxHeadBytes,
+    connect: connectorOf({ timeout: 10_000 }),
+  });
   const patience = new Patience(wall);
   return {
     send(url, request) {
@@ -83,7 +89,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
       const sent = new Promise<Sent>((settle) => {
         resolve = settle;
       });
-      const exchange = new ForwardExchange((forwarded) => {
+      const exchange = new ForwardExchange(request.method, (forwarded) => {
         if (link !== undefined) links?.end(link);
         if ("answer" in forwarded) resolve({ kind: "answered", answer: forwarded.answer });
         else resolve({ kind: "unreachable", reason: reasonOf(forwarded.cause) });
