@@ -6,6 +6,7 @@ import { Inbox } from "../cluster/forwarded/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
 import { isReport } from "../cluster/reports/report.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
+import { controlTokenMask } from "../control/access/credentials.ts";
 import { Sessions } from "../control/console/sessions.ts";
 import { Feed } from "../control/events/feed.ts";
 import { Faults } from "../faults/faults.ts";
@@ -130,6 +131,7 @@ async function open(context: ProcessContext, beginning: Beginning, closing: Clos
 
   const faults = new Faults();
   const sessions = new Sessions(randomIds(), wall);
+  const hideControlTokens = controlTokenMask({ token, sessions });
   if (kept) faults.takeOver(kept.beside.faults);
   let opened = (_url: string) => {};
   const whenOpen = new Promise<string>((resolve) => {
@@ -165,6 +167,7 @@ async function open(context: ProcessContext, beginning: Beginning, closing: Clos
     forwarder,
     inSeedOrder: () => settings.deterministic || clock.mode === "manual",
     hasAccount,
+    hideControlTokens,
     issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
   };
   const ourRouter = reachable(routerUrl, options.host);
@@ -244,7 +247,7 @@ async function open(context: ProcessContext, beginning: Beginning, closing: Clos
     closing.push(() => listeners.leave(listener));
     const url = publicUrlOf(row.id, reachedAt, { ...options, routerUrl });
     const cluster = { ...rest, url, reachedAt, external: false };
-    const inbox = new Inbox(settings.inboxBytes);
+    const inbox = new Inbox(settings.inboxBytes, hideControlTokens);
     inboxes.set(cluster.id, inbox);
     listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs, standardSet }, inbox) });
     return cluster;

@@ -3,6 +3,7 @@ import type { Operation } from "../../src/api/operation.ts";
 import { fits } from "../../src/base/path-pattern.ts";
 import type { Fault, FaultFor } from "../http/faults.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
+import { isControlPath, targetOf } from "../http/routing/path.ts";
 import type { Faults, ScriptedFault } from "./faults.ts";
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
@@ -19,7 +20,7 @@ export function incomingFaults(faults: Faults, isForwarded: (request: MatchedReq
 
 /** Who scripts the trouble must be able to end it. */
 const isControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
-  operation ? operation.service.name === "emulator" : target.startsWith("/_emulator/");
+  operation ? operation.service.name === "emulator" : isControlPath(targetOf(target).path);
 
 function matches(
   rule: FaultRule,

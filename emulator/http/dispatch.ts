@@ -9,14 +9,14 @@ import type { Bound } from "./bind.ts";
 import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
-import { forbiddenHost, hostGuard, isCrossSite } from "./guard.ts";
+import { forbiddenHost, hostGuard, isCrossSite, useAuthority } from "./guard.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
 import type { Told, TrustedProxies } from "./proxies.ts";
 import { Received } from "./received.ts";
-import { forbidden, notReady } from "./refusals.ts";
+import { climbingTarget, forbidden, notReady } from "./refusals.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { isProbe, OperationTable } from "./routing/operation-table.ts";
-import { targetOf } from "./routing/path.ts";
+import { hasDotSegments, isControlPath, type Target, targetOf, withoutDotSegments } from "./routing/path.ts";
 import { type AllowsOrigin, isPreflight, preflightAnswer } from "./sending/cors.ts";
 import type { Departures } from "./sending/departure.ts";
 import { serve } from "./serve.ts";
@@ -51,8 +51,6 @@ interface Setup {
   /** Who is told when a caller goes away: streams and long polls of the control plane, and whatever else is served. */
   readonly waiting: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
 }
-
-const controlPrefix = "/_emulator/";
 
 /** `told`: what a trusted proxy says of the request. */
 export type Forward = (request: IncomingMessage, response: ServerResponse, told: Told | undefined) => Promise<void>;
@@ -103,28 +101,34 @@ export class Dispatch {
    * it, which has let it in.
    */
   async take(raw: IncomingMessage, response: ServerResponse, forwarded?: Forwarded): Promise<void> {
-    const target = targetOf(raw.url!);
-    const operations = (target.path.startsWith(controlPrefix) && this.#control) || this.#services;
-    const match = operations.match(raw, target);
+    raw.url = withoutDotSegments(raw.url!);
+    const target = targetOf(raw.url);
+    // Such a request may bear a token of the control plane: no cluster is asked, and none answers it.
+    const isControlled = isControlPath(target.path);
+    const operations = (isControlled && this.#control) || this.#services;
+    const match = isControlled && !this.#control ? undefined : operations.match(raw, target);
     const atPath = match ? [match.bound] : operations.at(target.path);
     const service = atPath[0]?.operation.service ?? operations.service;
     const dialect = dialects[service?.dialect ?? "control"];
+    const fallback = isControlled ? undefined : this.#setup.fallback;
     const id = match?.bound.operation.id;
     // Nobody waits for the answer, and what it would change is of another state.
     if (this.#setup.links?.isLeft(raw)) return void raw.destroy();
     const link = this.#setup.links?.take(raw);
+    useAuthority(raw);
     // What another listener sent on, it has looked at.
     const told = forwarded ? forwarded.told : link === undefined ? this.#setup.proxies.heed(raw) : undefined;
     const { publicUrl } = this.#setup;
     const from = (told || forwarded) && { told, publicUrl, remoteAddress: forwarded?.remoteAddress };
     const { followers, served } = this.#setup.waiting;
     const open = match && isControl(match.bound) ? followers : served;
-    const received = new Received(raw, response, raw.url!, open, from);
+    const received = new Received(raw, response, raw.url, open, from);
     const exchange = new Exchange(this.#running, received, response, service?.name ?? "none", id, link);
     if (match?.documented) exchange.finding("other-slash", `the service redirects to ${match.documented}`);
     this.#underWay += 1;
     try {
-      const refused = this.#refuse(raw, match?.bound, told, forwarded !== undefined);
+      const refused =
+        this.#refuse(raw, match?.bound, told, forwarded !== undefined) ?? refuseClimbing(match?.bound, target);
       if (refused) return await exchange.finish(refused);
       if (this.#setup.forward && !match) return await this.#setup.forward(raw, response, told);
       const { origin } = raw.headers;
@@ -141,7 +145,7 @@ export class Dispatch {
       }
       const answer = match
         ? await serve(match, raw, target.search, exchange)
-        : await answerUnmatched({ raw, target, operations, atPath, dialect, fallback: this.#setup.fallback }, exchange);
+        : await answerUnmatched({ raw, target, operations, atPath, dialect, fallback }, exchange);
       const waiting = this.#setup.beforeAnswer?.(exchange);
       if (waiting) await waiting;
       const streaming = exchange.finish(match?.bound.steps.isCatchAll ? markCatchAll(answer) : answer, fault);
@@ -176,6 +180,10 @@ export class Dispatch {
     return [this.#publicOrigin, told?.host && `${told.protocol ?? "http"}://${told.host}`];
   }
 }
+
+/** What is forwarded, or might be, must mean the same to whoever gets it. */
+const refuseClimbing = (bound: Bound | undefined, { path }: Target): Answer | undefined =>
+  (bound === undefined || bound.steps.isCatchAll) && hasDotSegments(path) ? climbingTarget : undefined;
 
 const isControl = ({ operation }: Bound): boolean => operation.service.name === "emulator";
 

@@ -14,7 +14,7 @@ import type { Part } from "./parts.ts";
 import { TrustedProxies } from "./proxies.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import type { AllowsOrigin } from "./sending/cors.ts";
-import { Departures, turnOf, unreadAnswerMs } from "./sending/departure.ts";
+import { Departures, unreadAnswerMs, waitForTurn } from "./sending/departure.ts";
 import { forwardToLeader, type LeaderListener } from "./standby/forward.ts";
 import { type Forwarded, refuseNotLeading, takeForwarded } from "./standby/not-leading.ts";
 import type { Fallback } from "./unmatched.ts";
@@ -167,7 +167,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const answer: RequestListener = options.isShared ? shared : (request, response) => void take(request, response);
   const entrance: RequestListener = (request, response) => {
     if (response.socket) answer(request, response);
-    else void turnOf(request, response).then(() => answer(request, response));
+    else void waitForTurn(request, response).then(() => answer(request, response));
   };
   const app = fastify({
     // Fastify's own routes and its reading of bodies contradict both services (DECISIONS.md, P16): no request gets there.

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Wall } from "../base/clock.ts";
+import { hasNoBody } from "../base/odd-answers.ts";
 import { onAbort } from "../base/on-abort.ts";
 import { HeldBody } from "./held-body.ts";
 import {
@@ -110,6 +111,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#body = this.#reading === "whole" ? new HeldBody((cause) => this.#end(cause)) : this.#stream();
     this.#begin({ status, headers, body: this.#body });
+    // undici takes a length that no body follows for a broken answer.
+    if (hasNoBody(status)) this.onComplete();
     return true;
   }
 
@@ -145,6 +148,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
+    if (this.#isOver) return;
     this.#settle();
     this.#body?.push(null);
   }

@@ -1,6 +1,8 @@
-import type { Dispatcher } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
+import createConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import { systemWall, type Wall } from "../base/clock.ts";
+import { skipContinue } from "../base/odd-answers.ts";
 import { Exchange } from "./exchange.ts";
 import type { ReadMode } from "./limits.ts";
 import { failureOf, refused } from "./network-failure.ts";
@@ -52,7 +54,7 @@ const longestConnectMs = 10_000;
 export function createTransport(options: TransportOptions = {}): Transport {
   const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWall } = options;
   const connectTimeoutMs = Math.min(longestConnectMs, options.connectTimeoutMs ?? longestConnectMs);
-  const straight = new Agent({ connections, connect: { timeout: connectTimeoutMs } });
+  const straight = new Agent({ connections, connect: connectorOf(connectTimeoutMs) });
   const tunnels = new Map<string, Promise<Dispatcher>>();
 
   async function routeOf(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
@@ -110,6 +112,17 @@ export function createTransport(options: TransportOptions = {}): Transport {
       await Promise.all([straight, ...all].map((dispatcher) => dispatcher.destroy()));
     },
   };
+}
+
+/** Connects as undici does, to servers that may answer 100 before they answer. */
+function connectorOf(timeout: number): buildConnector.connector {
+  const connect = createConnector({ timeout });
+  return (target, callback) =>
+    connect(target, (...[error, socket]: buildConnector.CallbackArgs) => {
+      if (error) return callback(error, null);
+      skipContinue(socket);
+      callback(null, socket);
+    });
 }
 
 async function* chunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {

@@ -49,6 +49,23 @@ async function callerOf(given: string, { token, tokens, sessions }: Known): Prom
   return found && { token: found, session: undefined };
 }
 
+/** As `tokens.create` makes them, and as those are that the emulator makes for itself. */
+const createdTokens = /svc_[\w-]{43}/g;
+const ownTokens = /(?<![\w-])[\w-]{43}(?![\w-])/g;
+const mask = "[redacted]";
+
+/** Takes out of a text whatever opens the control plane: it may have been sent to another place by mistake. */
+export const controlTokenMask =
+  ({ token, sessions }: Pick<Known, "token" | "sessions">) =>
+  (text: string): string => {
+    const shown = text
+      .replace(createdTokens, mask)
+      .replace(ownTokens, (run) => (run === token || sessions.openerOf(run) ? mask : run))
+      .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, given) => (given === token ? `${scheme}${mask}` : whole));
+    // One that somebody chose; a short one may be part of any word.
+    return token.length < 16 ? shown : shown.replaceAll(token, mask);
+  };
+
 /** Whether who was let in would be again. */
 export async function isStillIn(
   { token, session }: ControlCaller,

@@ -3,6 +3,7 @@ import type { LookupFunction } from "node:net";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Wall } from "../../../src/base/clock.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
+import { connectorOf, maxHeadBytes } from "./connector.ts";
 import { Deadlines } from "./deadlines.ts";
 import { noAnswer, TooLate } from "./no-answer.ts";
 import { PostExchange } from "./post-exchange.ts";
@@ -55,7 +56,11 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
     // Deadlines watch the whole answer; undici's own would be a timer for each part of it.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: options.connectTimeoutMs, lookup: checkedLookup(options, options.lookup ?? lookup) },
+    maxHeaderSize: maxHeadBytes,
+    connect: connectorOf({
+      timeout: options.connectTimeoutMs,
+      lookup: checkedLookup(options, options.lookup ?? lookup),
+    }),
   });
   const underWay = new Deadlines<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
     exchange.breakOff(new TooLate()),

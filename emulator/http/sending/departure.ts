@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Wall } from "../../../src/base/clock.ts";
 import { Deadlines } from "../outgoing/deadlines.ts";
 
@@ -80,13 +81,25 @@ export class Departures {
   }
 }
 
+/** How many requests of a connection wait for the answers to those before them. */
+const waiting = new WeakMap<Socket, number>();
+
+/** Node resumes a connection whenever an answer is taken, and whenever a body is read: while requests wait, it stays paused. */
+function pauseAgain(this: Socket): void {
+  this.pause();
+}
+
 /**
  * Resolves when a request is the first on its connection that has no answer yet. Of those that were sent ahead, answers
- * would be made and kept; nor are more of them read meanwhile.
+ * would be made and kept. No more is read until none of them waits, so no more wait than one read of the socket brings.
  */
-export async function turnOf({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
-  socket.pause();
+export async function waitForTurn({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
+  const before = waiting.get(socket) ?? 0;
+  waiting.set(socket, before + 1);
+  if (before === 0) socket.on("resume", pauseAgain).pause();
   // Node gives a response its socket when all before it are sent.
   await once(response, "socket");
-  socket.resume();
+  const left = waiting.get(socket)! - 1;
+  waiting.set(socket, left);
+  if (left === 0) socket.off("resume", pauseAgain).resume();
 }

@@ -3,7 +3,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as requestTo, 
 import type { Wall } from "../../../src/base/clock.ts";
 import type { Arrivals } from "../arrival.ts";
 import { hasBody } from "../collect.ts";
-import { hopByHop } from "../outgoing/hop-by-hop.ts";
+import { hopByHop } from "../hop-by-hop.ts";
 import type { Told } from "../proxies.ts";
 import type { Departures } from "../sending/departure.ts";
 import { forwardedHeader, forwardedValue, notLeadingHeader, refuseNotLeading, refuseUncertain } from "./not-leading.ts";
@@ -197,14 +197,19 @@ function writeHead(response: IncomingMessage, to: ServerResponse): void {
   to.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
 }
 
+/** `expect` is answered by this process; a length is counted again, or said once more. */
+const notForwarded: ReadonlySet<string> = new Set([
+  ...hopByHop,
+  ...["expect", "content-length", forwardedHeader, notLeadingHeader],
+]);
+
 /** Names and values of headers without those of one connection, of the framing, and of processes among themselves. */
 function endToEnd(raw: readonly string[], connection = ""): string[] {
   const named = new Set(connection.split(",").map((name) => name.trim().toLowerCase()));
   const kept: string[] = [];
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!.toLowerCase();
-    const isKept = !hopByHop.has(name) && !named.has(name) && name !== forwardedHeader && name !== notLeadingHeader;
-    if (isKept) kept.push(raw[i]!, raw[i + 1]!);
+    if (!notForwarded.has(name) && !named.has(name)) kept.push(raw[i]!, raw[i + 1]!);
   }
   return kept;
 }
