@@ -1,19 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Readiness } from "../../../src/api/emulator/lifecycle.ts";
+import { type BrowserSession, browserSession } from "../../support/console.ts";
 import { sender } from "../../support/emulator.ts";
 import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
 import { type SharingProcess, sharing } from "../../support/postgres/sharing.ts";
 
-const asked = (process: SharingProcess, token: string) =>
-  sender(`${process.url}/_emulator`, { authorization: `Bearer ${token}` });
+const asked = (process: SharingProcess, by: string | BrowserSession) =>
+  sender(`${process.url}/_emulator`, typeof by === "string" ? { authorization: `Bearer ${by}` } : by.headers);
 
 /** A browser that is signed in to the console by one process. */
-async function signedIn(process: SharingProcess, token = "the-token"): Promise<string> {
-  const { code } = (await asked(process, token)("POST", "sessions/codes")).body as { code: string };
-  return ((await sender(process.url)("POST", "/_emulator/sessions", { body: { code } })).body as { token: string })
-    .token;
-}
+const signedIn = (process: SharingProcess, token = "the-token"): Promise<BrowserSession> =>
+  browserSession({ controlUrl: `${process.url}/_emulator`, token });
 
 const clusters = async (process: SharingProcess) => (await sender(process.url)("GET", "/router/v1/clusters/")).status;
 
@@ -58,13 +56,13 @@ describe("what is scripted and who is signed in, when another process leads", { 
       while (Readiness.parse((await sender(other.url)("GET", "/_emulator/ready")).body).role !== "leader");
       assert.deepEqual((await control("GET", "faults")).body, faults);
       assert.deepEqual([await clusters(other), await clusters(other)], [500, 200]);
-      const status = async (token: string) => (await asked(other, token)("GET", "faults")).status;
+      const status = async (by: BrowserSession) => (await asked(other, by)("GET", "faults")).status;
       assert.deepEqual(await Promise.all([browser, reader, revoked, left].map(status)), [200, 200, 401, 401]);
       assert.equal((await asked(other, reader)("POST", "reset")).status, 403);
       const begun = await sender(other.url)("POST", "/_emulator/sessions", { body: { code } });
       assert.deepEqual([begun.status, (begun.body as { role: string }).role], [201, "admin"]);
       const kept = await server().sql((sql) => sql.unsafe(`select value::text as all from ${place.schema}.memory`));
-      for (const secret of [browser, reader, ci]) assert.ok(!String(kept[0]?.all).includes(secret));
+      for (const secret of [browser.token, reader.token, ci]) assert.ok(!String(kept[0]?.all).includes(secret));
       assert.equal((await control("DELETE", "faults/1")).status, 204);
     });
   }
