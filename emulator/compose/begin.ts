@@ -1,14 +1,16 @@
+import { dirname } from "node:path";
 import { redactText } from "../../src/api/secrets.ts";
 import { systemWall } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { fingerprintOfMachine } from "../../src/files/machine.ts";
+import { isMadeHere, noteMadeHere, noteNewState } from "../../src/files/made-here.ts";
 import { Counters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
 import { watchOpenFiles } from "../http/open-files.ts";
 import { RequestLinks } from "../http/outgoing/links.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
 import { causeRows } from "../store/causes.ts";
-import { claimRunFile, type RunFile, runFilesOf } from "../store/file/run-file.ts";
+import { type ClaimedRunFile, claimRunFile, type RunFile, runFilesOf } from "../store/file/run-file.ts";
 import { realState } from "../store/file/state-link.ts";
 import { explainUnusable } from "../store/file/unusable.ts";
 import { StoreFailed } from "../store/port.ts";
@@ -87,13 +89,24 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
 
   // A link to the state stays one: all that is written lies beside what it leads to.
   const realFile = file && (await realState(file).catch((error) => explainUnusable(file, error)));
+  const isOwnFolder = file !== undefined && (await noteNewState(file));
   const paths = await runFilesOf(realFile, options.runFile);
-  const runFile = await claimRunFile({
+  const claimed = await claimRunFile({
     paths,
     run: aboutUs(),
     wall,
     probe: instanceAt,
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
+  const runFile: ClaimedRunFile = {
+    ...claimed,
+    async keep() {
+      const isHeld = await claimed.keep();
+      // Whoever removes the folder removes the note in it as well.
+      if (isHeld && isOwnFolder && !(await isMadeHere(dirname(file))))
+        await noteMadeHere(dirname(file)).catch(() => {});
+      return isHeld;
+    },
+  };
   closing.push(() => runFile.release());
   closing.push(watchOpenFiles(wall, log));
   closing.push(() => listeners.closeShared());

@@ -7,7 +7,10 @@ const maxBytes = 65_536;
 /** The instance id of what answers `ready` at that URL; undefined when nothing of ours does. Rejects on silence. */
 export async function instanceAt(url: string): Promise<string | undefined> {
   try {
-    const response = await fetch(`${url}/_emulator/ready`, { signal: AbortSignal.timeout(2_000) });
+    const response = await fetch(`${url}/_emulator/ready`, {
+      redirect: "error",
+      signal: AbortSignal.timeout(2_000),
+    });
     const bytes = await wholeBody(response.body ?? Buffer.alloc(0), maxBytes);
     const { instance_id } = fieldsOf(parsedJson(bytes.toString()));
     return typeof instance_id === "string" ? instance_id : undefined;

@@ -19,6 +19,7 @@ import { isProbe, OperationTable } from "./routing/operation-table.ts";
 import { hasDotSegments, isControlPath, type Target, targetOf, withoutDotSegments } from "./routing/path.ts";
 import { type AllowsOrigin, isPreflight, preflightAnswer } from "./sending/cors.ts";
 import type { Departures } from "./sending/departure.ts";
+import { sandboxed } from "./sending/send.ts";
 import { serve } from "./serve.ts";
 import type { Forwarded } from "./standby/not-leading.ts";
 import { answerUnmatched, type Fallback } from "./unmatched.ts";
@@ -200,7 +201,12 @@ async function isEndedBy(fault: Fault, exchange: Exchange): Promise<boolean> {
   }
   if (fault.status === undefined) return false;
   const body = fault.body ?? { detail: "A fault that was scripted on the control plane." };
-  await exchange.finish(jsonAnswer(fault.status, body, Object.entries(fault.headers ?? {}).flat()), fault);
+  const headers = Object.entries(fault.headers ?? {});
+  const isJson = headers.every(([name]) => name.toLowerCase() !== "content-type");
+  const answer = jsonAnswer(fault.status, body, headers.flat());
+  // Policies add up: none of its own lets it out of the sandbox.
+  const typed = { ...answer, headers: [...headers.flat(), ...sandboxed] };
+  await exchange.finish(isJson ? answer : typed, fault);
   return true;
 }
 

@@ -1,14 +1,37 @@
 import type { Wall } from "../../../src/base/clock.ts";
-import { hash } from "../../../src/base/hmac.ts";
+import { hash, sameSecret } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import type { Bearer } from "../access/bearer.ts";
 
 /** How long a code may be exchanged, wall time: a browser may have to be started first. */
 export const codeLifeMs = 60_000;
 
-/** So many wait or go on; beyond that the oldest end. */
-const codesKept = 20;
-const sessionsKept = 50;
+/** How long a browser stays signed in, wall time: a working day. */
+export const sessionLifeMs = 12 * 3_600_000;
+
+/** So many of each token wait or go on; beyond that the oldest of that token end, and nobody else's. */
+const maxCodes = 20;
+const maxSessions = 50;
+
+interface Session {
+  /** Hash of the half that the browser keeps from scripts. */
+  readonly key: string;
+  /** Wall milliseconds. */
+  readonly until: number;
+  readonly opener: Bearer;
+}
+
+/** A session as its browser has it: it takes both halves to use it (DECISIONS.md, E13). */
+export interface NewSession {
+  /** For the page, which sends it where it means to. */
+  readonly token: string;
+  /** For a cookie that no script can read. */
+  readonly key: string;
+  readonly role: Bearer["role"];
+}
+
+/** The cookie of a session: each has one of its own, for all ports of a machine share their cookies. */
+export const cookieOf = (token: string): string => `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
 /**
  * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends. Secrets are
@@ -19,8 +42,8 @@ export class Sessions {
   readonly #wall: Wall;
   /** Until when each may be exchanged, wall milliseconds, and whose it is; oldest first. */
   readonly #codes = new Map<string, { readonly until: number; readonly opener: Bearer }>();
-  /** With the token that each was opened with; oldest first. */
-  readonly #sessions = new Map<string, Bearer>();
+  /** By the hash of the token; oldest first. */
+  readonly #sessions = new Map<string, Session>();
   readonly #watchers = new Set<() => void>();
 
   constructor(ids: Pick<Ids, "token">, wall: Wall) {
@@ -32,25 +55,33 @@ export class Sessions {
   newCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
     this.#codes.set(nameOf(code), { until: this.#wall.now() + codeLifeMs, opener: { name, role, hash } });
-    dropOldest(this.#codes, codesKept);
+    dropOldest(this.#codes, hash, maxCodes);
     this.#tell();
     return code;
   }
 
-  /** The token of a new session, and what it may do; undefined where the code was used, is too old, or is none. */
-  begin(code: string): { readonly token: string; readonly role: Bearer["role"] } | undefined {
+  /** A new session; undefined where the code was used, is too old, or is none. */
+  begin(code: string): NewSession | undefined {
     const found = this.#codes.get(nameOf(code));
     if (this.#codes.delete(nameOf(code))) this.#tell();
     if (found === undefined || this.#wall.now() >= found.until) return undefined;
-    const token = this.#ids.token(32);
-    this.#sessions.set(nameOf(token), found.opener);
-    dropOldest(this.#sessions, sessionsKept);
-    return { token, role: found.opener.role };
+    const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
+    const until = this.#wall.now() + sessionLifeMs;
+    this.#sessions.set(nameOf(token), { key: nameOf(key), until, opener: found.opener });
+    dropOldest(this.#sessions, found.opener.hash, maxSessions);
+    this.#tell();
+    return { token, key, role: found.opener.role };
   }
 
-  /** The token that a session was opened with; undefined where there is no such session. */
-  openerOf(token: string): Bearer | undefined {
-    return this.#sessions.get(nameOf(token));
+  /** The token that a session was opened with; undefined where there is no such session, or that is not its key. */
+  openerOf(token: string, key: string): Bearer | undefined {
+    const found = this.#open(token);
+    return found && sameSecret(nameOf(key), found.key) ? found.opener : undefined;
+  }
+
+  /** Until when a session goes on, wall milliseconds; undefined where it does not. */
+  endOf(token: string): number | undefined {
+    return this.#open(token)?.until;
   }
 
   end(token: string): void {
@@ -67,7 +98,7 @@ export class Sessions {
 
   /** The same of those whom one token let in. */
   endAllOf({ hash }: Pick<Bearer, "hash">): void {
-    for (const [name, opener] of this.#sessions) if (opener.hash === hash) this.#sessions.delete(name);
+    for (const [name, { opener }] of this.#sessions) if (opener.hash === hash) this.#sessions.delete(name);
     for (const [name, { opener }] of this.#codes) if (opener.hash === hash) this.#codes.delete(name);
     this.#tell();
   }
@@ -78,6 +109,13 @@ export class Sessions {
     return () => this.#watchers.delete(changed);
   }
 
+  #open(token: string): Session | undefined {
+    const found = this.#sessions.get(nameOf(token));
+    if (found === undefined || this.#wall.now() < found.until) return found;
+    this.#sessions.delete(nameOf(token));
+    return undefined;
+  }
+
   #tell(): void {
     for (const changed of this.#watchers) changed();
   }
@@ -85,9 +123,8 @@ export class Sessions {
 
 const nameOf = (secret: string): string => hash("sha256", secret).toString("base64");
 
-function dropOldest(all: Map<string, unknown>, most: number): void {
-  for (const name of all.keys()) {
-    if (all.size <= most) return;
-    all.delete(name);
-  }
+/** Of what one token has opened; others keep theirs. */
+function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["hash"], most: number): void {
+  const own = [...all].filter(([, { opener }]) => opener.hash === of);
+  for (const [name] of own.slice(0, Math.max(0, own.length - most))) all.delete(name);
 }

@@ -5,6 +5,26 @@ import type { Departures } from "./departure.ts";
 /** What a stranger uploaded or sent must never be taken for a page of the emulator. */
 export const noSniffing = ["x-content-type-options", "nosniff"] as const;
 
+/**
+ * For what a browser could take for a page although it is none of ours: it is shown in an origin of its own, without
+ * scripts, so that nothing that a fault scripts or somebody uploads acts as whoever is signed in (DECISIONS.md, E13).
+ */
+export const sandboxed = ["content-security-policy", "sandbox"] as const;
+
+/** Types that can hold scripts. */
+const isMarkup = (type: string): boolean => /html|xml|svg/i.test(type);
+
+/** Whether a browser would run what stands in it, as a page without any policy. */
+function isForeignPage(headers: readonly string[]): boolean {
+  let found = false;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!.toLowerCase();
+    if (name === "content-security-policy") return false;
+    if (name === "content-type") found ||= isMarkup(headers[i + 1]!);
+  }
+  return found;
+}
+
 const noBytes = Buffer.alloc(0);
 
 /**
@@ -23,6 +43,7 @@ export function send(
   if (departures.isLast) response.shouldKeepAlive = false;
   const head = [...headers, "x-svc-time", time];
   if (!isForeign && !has(headers, noSniffing[0])) head.push(...noSniffing);
+  if (!isForeign && isForeignPage(headers)) head.push(...sandboxed);
   if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
     response.writeHead(status, head);
     return pump(response, body, truncated, departures);

@@ -37,7 +37,7 @@ export const beginSession = operation({
   service: emulator,
   summary: "Exchange a code of the console for a session",
   description:
-    "The token of a session counts as the token that it was opened with, until that is revoked, or the session or the emulator ends. It travels in the header authorization alone: a cookie would be sent to every port of this machine, and by pages that did not mean to.",
+    "The token of a session, together with the cookie that comes with it, counts as the token that it was opened with, until that is revoked, twelve hours have passed, or the session or the emulator ends. A cookie is sent to every port of this machine, and a script may read what a page keeps: neither is enough alone.",
   method: "POST",
   path: "/_emulator/sessions",
   auth: "none",

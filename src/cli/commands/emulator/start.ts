@@ -17,6 +17,7 @@ import { type Started, showStarted, startDetached } from "./start/detach.ts";
 import { type JsonLog, jsonLog } from "./start/json-log.ts";
 import { isFile, lastingOutput } from "./start/lasting-log.ts";
 import { readyFileAt } from "./start/ready-file.ts";
+import { requireTrust } from "./start/trust.ts";
 
 export const emulatorStart = command({
   words: ["emulator", "start"],
@@ -44,6 +45,11 @@ export const emulatorStart = command({
       flag: "detach",
       type: "switch",
       description: "Return when everything is up, and leave the emulator in the background; svc emulator stop ends it",
+    },
+    {
+      flag: "trust-state",
+      type: "switch",
+      description: "Use the state in .svc although it was not made here, as in a clone or a copy",
     },
     {
       flag: "ready-file",
@@ -88,6 +94,8 @@ export const emulatorStart = command({
     const { host, signal, cut } = context;
     const inDatabase = storeOf(input.flags, host);
     const ephemeral = inDatabase === undefined && keepsNothing(input.flags);
+    const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
+    if (isFound) await requireTrust(stateFile(host, undefined), input.flags["trust-state"] === true, context);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     keepHeapSmall();
     const { "ready-file": readyPath, grace } = input.flags;
