@@ -73,19 +73,23 @@ async function planOf(
   survey: Survey | undefined,
   context: Context,
 ): Promise<JobPlan> {
-  const { work, scope, format, columns, delimiter, batch_size, shard, skip_invalid, max_errors, results } = request;
+  const { work, scope, format, columns, hash, delimiter, batch_size, shard, skip_invalid, max_errors, results } =
+    request;
   return {
     version: 1,
     command: work.name,
     scope,
     target: await targetName(context),
     input: survey ? surveyedInput(path, survey) : standardInput,
-    ...{ format, columns, delimiter, batch_size, shard, skip_invalid, max_errors, results },
+    ...{ format, columns, hash, delimiter, batch_size, shard, skip_invalid, max_errors, results },
   };
 }
 
-const surveyedInput = (path: string, { bytes, sha256, rows, invalid, firstInvalid }: Survey): JobPlan["input"] => ({
-  ...{ path, bytes, sha256, rows, invalid },
+const surveyedInput = (
+  path: string,
+  { bytes, sha256, rows, invalid, distinct, firstInvalid }: Survey,
+): JobPlan["input"] => ({
+  ...{ path, bytes, sha256, rows, invalid, distinct },
   first_invalid_row: firstInvalid?.number ?? null,
 });
 
@@ -96,6 +100,7 @@ const standardInput: JobPlan["input"] = {
   sha256: null,
   rows: null,
   invalid: null,
+  distinct: null,
   first_invalid_row: null,
 };
 

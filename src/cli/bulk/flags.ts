@@ -2,6 +2,7 @@ import type { FlagSpec } from "../../derive/command-spec.ts";
 import type { Input, InputOf } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { formatByName, type InputFormat, inputFormats } from "./input/format.ts";
+import { emailHashings } from "./input/identifiers.ts";
 import { parseShard } from "./input/shard.ts";
 
 /** Flags of every command that works through an input in batches. */
@@ -66,11 +67,21 @@ export const bulkFlags = (batchSize: number) =>
     },
   ] as const satisfies readonly FlagSpec[];
 
+/** Of commands that take e-mail addresses. */
+export const hashFlag = {
+  flag: "hash",
+  type: "text",
+  placeholder: "HOW",
+  choices: emailHashings,
+  description: "How e-mail addresses are sent; none: as they are, for services that hash otherwise",
+  default: "sha256",
+} as const satisfies FlagSpec;
+
 export const defaultConcurrency = 6;
 
 /** `dry-run` is a flag of the derived commands. */
 export type BulkInput = InputOf<
-  readonly [...ReturnType<typeof bulkFlags>, { readonly flag: "dry-run"; readonly type: "switch" }]
+  readonly [...ReturnType<typeof bulkFlags>, typeof hashFlag, { readonly flag: "dry-run"; readonly type: "switch" }]
 >;
 
 /**
@@ -79,6 +90,7 @@ export type BulkInput = InputOf<
  */
 export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
   ...notationOf(flags, path, column),
+  hash: flags.hash ?? "sha256",
   batch_size: flags["batch-size"] ?? batchSize,
   concurrency: concurrencyOf(flags),
   skip_invalid: flags["skip-invalid"] === true,

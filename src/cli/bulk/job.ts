@@ -3,6 +3,8 @@ import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import { type Batch, batchesOf, type InvalidRow } from "./input/batches.ts";
+import { IdentifierCounter } from "./input/distinct.ts";
+import type { IdentifierKind } from "./input/identifiers.ts";
 import { isHeading } from "./input/records.ts";
 import { rowsOf } from "./input/rows.ts";
 import { shareOf } from "./input/shard.ts";
@@ -20,6 +22,12 @@ import type { BulkWork } from "./work.ts";
 /** Of a batch without a row to send. */
 const nothing: BatchResult = { moved: 0, refused: [] };
 
+/** What a job has seen of its rows. */
+export interface RowsSeen {
+  readonly firstInvalid: InvalidRow | undefined;
+  readonly distinct: number | null;
+}
+
 export interface JobRun {
   readonly record: JobRecord;
   readonly source: InputSource;
@@ -31,9 +39,9 @@ export interface JobRun {
 
 /**
  * Does what is left of a job: rows → identifiers → batches → calls, finished batches logged as they come. Resolves when
- * every row was dealt with, with the first row that was no identifier; throws when it stopped before.
+ * every row was dealt with, with what its rows were; throws when it stopped before.
  */
-export async function runJob(run: JobRun, context: Context): Promise<InvalidRow | undefined> {
+export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
   const { record, source, work, job, progress, concurrency } = run;
   const { signal, output } = context;
   const onStop = () => {
@@ -57,12 +65,15 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
     },
     context,
   );
+  const kind = work.kind(record);
+  // Rows of a pipe that earlier runs have sent are not looked at again.
+  const counter = record.input.path === "-" && job.finished.count === 0 ? new IdentifierCounter(kind) : undefined;
   let firstInvalid: InvalidRow | undefined;
 
   async function perform(batch: Batch): Promise<void> {
     if (batch.invalid.length > 0) {
       firstInvalid ??= batch.invalid[0];
-      if (!record.skip_invalid && !limit) throw wrongRow(work, batch.invalid[0]!);
+      if (!record.skip_invalid && !limit) throw wrongRow(kind, batch.invalid[0]!);
     }
     const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
     const fell = refused.reduce((sum, { from, to }) => sum + to - from, 0);
@@ -88,7 +99,8 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
   const groups = rowsOf(source.open(), record);
   const batches = batchesOf(record.shard ? shareOf(groups, record.shard) : groups, {
     size: record.batch_size,
-    work,
+    kind,
+    counter,
     finished: job.finished,
     rolling: record.input.path === "-",
   });
@@ -98,13 +110,13 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
     if (job.finished.count === 0 && !record.shard) {
       throw new UsageError(`${work.place}: ${source.name} holds no rows`);
     }
-    return firstInvalid;
+    return { firstInvalid, distinct: counter ? counter.count : record.input.distinct };
   } finally {
     signal.removeEventListener("abort", onStop);
   }
 }
 
-const wrongRow = ({ shown }: BulkWork, { number, text, problem }: InvalidRow): Error =>
+const wrongRow = ({ shown }: IdentifierKind, { number, text, problem }: InvalidRow): Error =>
   new InputTrouble("invalid_row", `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`, {
     hint: isHeading(problem)
       ? undefined

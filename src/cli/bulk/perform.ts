@@ -6,10 +6,9 @@ import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "../
 import { commandLine } from "../help/examples.ts";
 import { setOutput } from "../output/github-actions.ts";
 import { remedyOf } from "../remedies.ts";
-import type { InvalidRow } from "./input/batches.ts";
 import type { InputSource } from "./input/source.ts";
 import { InputTrouble } from "./input/trouble.ts";
-import { resultsPath, runJob } from "./job.ts";
+import { type RowsSeen, resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
 import { type Progress, progressOf } from "./progress.ts";
@@ -55,8 +54,8 @@ export async function performJob(
       before: rows + invalid + failed,
     });
     const run = runJob({ record, source, work, job, progress, concurrency }, context);
-    const firstInvalid = await finished(run, job, progress);
-    return await concluded({ record, work, job, firstInvalid, retries: progress.retries, folder }, context);
+    const seen = await finished(run, job, progress);
+    return await concluded({ record, work, job, seen, retries: progress.retries, folder }, context);
   } catch (error) {
     isStopped = true;
     await progress?.end();
@@ -124,14 +123,14 @@ async function concluded(
     record: JobRecord;
     work: BulkWork;
     job: OpenJob;
-    firstInvalid: InvalidRow | undefined;
+    seen: RowsSeen;
     retries: number;
     folder: string;
   },
   context: Context,
 ): Promise<FailureKind | undefined> {
-  const { record, work, job, firstInvalid, retries, folder } = of;
-  const report = reportOf(record, job, { firstInvalid, retries, results: resultsPath(folder) });
+  const { record, work, job, seen, retries, folder } = of;
+  const report = reportOf(record, job, { ...seen, retries, results: resultsPath(folder) });
   await showReport(report, work, record.shard, context);
   return report.invalid + report.failed > 0 ? "partial" : undefined;
 }

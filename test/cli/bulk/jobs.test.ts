@@ -30,7 +30,7 @@ describe("jobs", () => {
       total: 6,
       invalid: 0,
       failed: 0,
-      moved: 0,
+      moved: null,
       batches: 1,
       input: join(cwd, "rows.txt"),
       target: service.url,

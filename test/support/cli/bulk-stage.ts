@@ -12,7 +12,7 @@ export interface BulkStage {
   readonly cwd: string;
   /** The folder that holds the jobs. */
   readonly jobs: string;
-  svc(argv: string, more?: RunOptions): Promise<RunResult>;
+  svc(argv: string | readonly string[], more?: RunOptions): Promise<RunResult>;
   /** The client ids of each call, in the order of arrival. */
   sent(): unknown[];
   write(name: string, rows: readonly string[]): Promise<void>;

@@ -1,4 +1,5 @@
 import { lineRows } from "./lines.ts";
+import { nameAmong } from "./records.ts";
 import type { RowGroup, WithoutText } from "./row-group.ts";
 
 /** Rows of JSON: a text, or an object with the fields that are named, else its first. */
@@ -29,7 +30,7 @@ function ndjsonText(line: string, fields: readonly string[]): string | WithoutTe
   const object = (value ?? {}) as Record<string, unknown>;
   const texts: string[] = [];
   for (const field of fields.length > 0 ? fields : [Object.keys(object)[0] ?? ""]) {
-    const found = object[field];
+    const found = object[nameAmong(Object.keys(object), field, fields)];
     const isText = (typeof found === "string" && found.trim() !== "") || typeof found === "number";
     if (!isText) return { problem: `without a text in the field "${field}"` };
     texts.push(String(found).trim());

@@ -1,3 +1,4 @@
+import { lookupTable } from "../../../base/lookup-table.ts";
 import { UsageError } from "../../failure.ts";
 import type { RowGroup, WithoutText } from "./row-group.ts";
 
@@ -94,9 +95,18 @@ export const isHeading = (problem: string): boolean => problem.includes("with --
 
 const listed = (header: readonly string[]): string => header.slice(0, 40).join(", ");
 
+/** As svc router resolve calls the columns that a command names itself. */
+const otherNames = lookupTable({ kind: "table", identifier: "key" });
+
+/** The name that a table has for a column. */
+export function nameAmong(names: readonly string[], column: string, columns: readonly string[]): string {
+  return columns.length > 1 && !names.includes(column) ? (otherNames[column] ?? column) : column;
+}
+
 const placesOf = (columns: readonly string[], header: readonly string[], { hint }: Notation): number[] =>
   columns.map((column) => {
-    const place = header.findIndex((name) => name.trim() === column);
+    const names = header.map((name) => name.trim());
+    const place = names.indexOf(nameAmong(names, column, columns));
     if (place >= 0) return place;
     const known = `Columns: ${listed(header)}`;
     throw new UsageError(`There is no column "${column}"`, { hint: hint(header) ?? known });
