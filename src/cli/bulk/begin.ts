@@ -3,6 +3,8 @@ import { isoSeconds } from "../../base/clock.ts";
 import type { Context } from "../command.ts";
 import { type FailureKind, UsageError } from "../failure.ts";
 import { placeFlags } from "../next.ts";
+import { OtherFormatError } from "./input/other-format.ts";
+import { readingLine } from "./input/reading-line.ts";
 import { type InputSource, sourceOf } from "./input/source.ts";
 import type { Survey } from "./input/survey.ts";
 import { checkCluster } from "./known-cluster.ts";
@@ -22,9 +24,20 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
   keepMemoryFlat();
   const source = await sourceOf(context.host, request.path, request.work.place);
   await checkRequest(request, source, context);
-  if (request.dryRun) return previewJob(request, source, context);
-  if (request.planOut !== undefined) return planJob(request, source, request.planOut, context);
-  return startJob(request, source, context);
+  const { dryRun, planOut } = request;
+  const begun = dryRun
+    ? previewJob(request, source, context)
+    : planOut !== undefined
+      ? planJob(request, source, planOut, context)
+      : startJob(request, source, context);
+  return begun.catch((error: unknown) => {
+    if (!(error instanceof OtherFormatError)) throw error;
+    throw new UsageError(`${request.work.place}: ${error.message}`, {
+      hint: error.hint,
+      next: readingLine(request, error),
+      cause: error,
+    });
+  });
 }
 
 /** Refuses what can be told to be wrong before the input is read. */
@@ -73,15 +86,27 @@ async function planOf(
   survey: Survey | undefined,
   context: Context,
 ): Promise<JobPlan> {
-  const { work, scope, format, columns, hash, delimiter, batch_size, shard, skip_invalid, max_errors, results } =
-    request;
+  const {
+    work,
+    scope,
+    format,
+    format_guessed,
+    columns,
+    hash,
+    delimiter,
+    batch_size,
+    shard,
+    skip_invalid,
+    max_errors,
+    results,
+  } = request;
   return {
     version: 1,
     command: work.name,
     scope,
     target: await targetName(context),
     input: survey ? surveyedInput(path, survey) : standardInput,
-    ...{ format, columns, hash, delimiter, batch_size, shard, skip_invalid, max_errors, results },
+    ...{ format, format_guessed, columns, hash, delimiter, batch_size, shard, skip_invalid, max_errors, results },
   };
 }
 

@@ -106,7 +106,7 @@ function notationOf(
   { "input-format": named, delimiter: given }: BulkInput["flags"],
   path: string,
   column: string | undefined,
-): { readonly format: InputFormat; readonly delimiter: string | null } {
+): { readonly format: InputFormat; readonly format_guessed: boolean; readonly delimiter: string | null } {
   const byName = named ?? formatByName(path);
   const hasCells = column !== undefined || given !== undefined;
   // A pipe has no extension that could tell.
@@ -114,11 +114,12 @@ function notationOf(
   if (column !== undefined && format === "lines") {
     throw new UsageError("--column goes with csv, tsv and ndjson: plain lines have no columns");
   }
-  if (given === undefined) return { format, delimiter: null };
+  const format_guessed = named === undefined;
+  if (given === undefined) return { format, format_guessed, delimiter: null };
   if (format !== "csv") {
     throw new UsageError("--delimiter goes with csv", { hint: "Where the rows are that, say so: --input-format csv." });
   }
-  return { format, delimiter: delimiterOf(given) };
+  return { format, format_guessed, delimiter: delimiterOf(given) };
 }
 
 function delimiterOf(given: string): string {

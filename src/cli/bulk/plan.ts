@@ -33,6 +33,8 @@ export const JobPlan = z.object({
   target: z.string(),
   input: JobInput,
   format: z.enum(inputFormats),
+  /** Whether nobody named it. */
+  format_guessed: z.boolean().default(false),
   columns: z.array(z.string()).readonly(),
   /** How e-mail addresses become identifiers. */
   hash: z.enum(emailHashings).default("sha256"),

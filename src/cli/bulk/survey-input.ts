@@ -4,7 +4,7 @@ import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { InvalidRow } from "./input/batches.ts";
-import { isHeading } from "./input/records.ts";
+import { isHeading } from "./input/heading.ts";
 import type { InputSource } from "./input/source.ts";
 import { type Survey, surveyOf } from "./input/survey.ts";
 import { parseLimit } from "./limits.ts";

@@ -66,24 +66,6 @@ describe("tables with other delimiters", () => {
     });
   }
 
-  for (const [what, table, hint] of [
-    ["a semicolon", "id;name\nc-1;Ada\n", "--delimiter ';'"],
-    ["a semicolon and quotes", '\ufeff"id";"name"\n"c-1";"Ada"\n', "--delimiter ';'"],
-    ["a tab", "id\tname\nc-1\tAda\n", "--delimiter tab"],
-  ] as const) {
-    it(`are told apart from those with commas: ${what}`, async (t) => {
-      const { svc, cwd, sent } = await bulkStage(t, []);
-      await writeFile(join(cwd, "people.csv"), table);
-      const { exit, err } = await svc("router map-clients people.csv --column id --cluster eu-1 --quiet");
-      assert.deepEqual([exit, sent()], [2, []]);
-      assert.ok(err.includes(`  Is another character between its cells? Then name it: ${hint}\n`), err);
-      assert.match(
-        err,
-        /^error: (There is no column "id"|The CSV cannot be read: more stands behind the closing quote)/,
-      );
-    });
-  }
-
   for (const [argv, message] of [
     ["rows.tsv --delimiter ;", "--delimiter goes with csv"],
     ["rows.txt --input-format lines --delimiter ;", "--delimiter goes with csv"],
