@@ -46,6 +46,7 @@ export async function applied(
     results,
     concurrency: concurrencyOf(flags),
     errorsOut: flags["errors-out"],
+    report: flags.report,
     dryRun: flags["dry-run"] === true,
     planOut: undefined,
     planFile: flags.apply,

@@ -42,7 +42,7 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
 
 /** Refuses what can be told to be wrong before the input is read. */
 async function checkRequest(request: JobRequest, source: InputSource, context: Context): Promise<void> {
-  const { path, planned, planOut, errorsOut } = request;
+  const { path, planned, planOut, errorsOut, report } = request;
   if (source.path === "-" && (planOut !== undefined || planned)) {
     throw new UsageError(`A plan needs a file: ${source.name} cannot be read twice.`);
   }
@@ -51,6 +51,11 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
   const inputs = [path, request.planFile];
   if (errorsOut !== undefined) {
     await checkedOutput(context.host, errorsOut, "--errors-out", { inputs, isOurs: isResults });
+  }
+  if (report !== undefined) {
+    const { checkReportName, isReport } = await import("./report-file.ts");
+    checkReportName(report);
+    await checkedOutput(context.host, report, "--report", { inputs: [...inputs, errorsOut], isOurs: isReport });
   }
   if (planOut !== undefined) {
     await checkedOutput(context.host, planOut, "--plan-out", { inputs: [...inputs, errorsOut], isOurs: isPlan });
@@ -129,13 +134,18 @@ const standardInput: JobPlan["input"] = {
   first_invalid_row: null,
 };
 
-function recordOf({ errorsOut, concurrency }: JobRequest, plan: JobPlan, { host, globals }: Context): JobRecord {
+function recordOf(
+  { errorsOut, report, concurrency }: JobRequest,
+  plan: JobPlan,
+  { host, globals }: Context,
+): JobRecord {
   const id = newJobId(host);
   return {
     ...plan,
     id,
     created_at: isoSeconds(host.wall.now()),
     errors_out: errorsOut === undefined ? null : resolve(host.cwd, errorsOut),
+    report: report === undefined ? null : resolve(host.cwd, report),
     concurrency,
     resume: ["router", "jobs", "resume", id, ...(plan.input.path === "-" ? ["-"] : []), ...placeFlags(globals)],
   };

@@ -45,6 +45,12 @@ export const bulkFlags = (batchSize: number) =>
     },
     { flag: "errors-out", type: "text", placeholder: "FILE", description: "Write rows with trouble to a CSV file" },
     {
+      flag: "report",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write a page of what the job came to: .html, or .csv",
+    },
+    {
       flag: "results",
       type: "text",
       placeholder: "WHICH",
@@ -96,6 +102,7 @@ export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: numbe
   skip_invalid: flags["skip-invalid"] === true,
   max_errors: flags["max-errors"] ?? null,
   errorsOut: flags["errors-out"],
+  report: flags.report,
   results: flags.results ?? "errors",
   shard: flags.shard === undefined ? null : parseShard(flags.shard),
   planOut: flags["plan-out"],
@@ -131,7 +138,7 @@ function delimiterOf(given: string): string {
 export const concurrencyOf = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>
   flags.concurrency ?? fallback;
 
-const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "dry-run"]);
+const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 
 /** A plan says it all: what it decides cannot be given beside it. */
 export function refuseBesideApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: Input): void {

@@ -105,8 +105,9 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
     rolling: record.input.path === "-",
   });
   try {
-    await pump(batches, concurrency, perform, signal);
-    signal.throwIfAborted();
+    const isDone = await pump(batches, concurrency, perform, signal);
+    // Stopped when there was nothing left to do, it is finished.
+    if (!isDone) signal.throwIfAborted();
     if (job.finished.count === 0 && !record.shard) {
       throw new UsageError(`${work.place}: ${source.name} holds no rows`);
     }

@@ -27,7 +27,7 @@ export async function performJob(
   record: JobRecord,
   source: InputSource,
   context: Context,
-  concurrency: number = record.concurrency,
+  { concurrency = record.concurrency, isResumed = false }: { concurrency?: number; isResumed?: boolean } = {},
 ): Promise<FailureKind | undefined> {
   const { host, output, globals } = context;
   const work = workNamed(record.command)!;
@@ -42,9 +42,13 @@ export async function performJob(
   // Refused before anything was sent: no job worth keeping.
   let isVoid = false;
   let isStopped = false;
+  let stoppedBecause: string | undefined;
+  let distinct = record.input.distinct;
   try {
     const report = (message: string) => output.warn(`warning: ${message}`);
     job = await OpenJob.open(folder, { wall: host.wall, report });
+    // What is noted last says how it ended.
+    if (isResumed) await job.note("started");
     await announce(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const { rows, invalid, failed } = job.counts;
@@ -55,9 +59,11 @@ export async function performJob(
     });
     const run = runJob({ record, source, work, job, progress, concurrency }, context);
     const seen = await finished(run, job, progress);
+    distinct = seen.distinct;
     return await concluded({ record, work, job, seen, retries: progress.retries, folder }, context);
   } catch (error) {
     isStopped = true;
+    stoppedBecause = (error as Error)?.message ?? String(error);
     await progress?.end();
     if (error instanceof UsageError && job?.finished.count === 0) {
       isVoid = true;
@@ -73,6 +79,13 @@ export async function performJob(
     await job?.close();
     try {
       await copyResults(folder, record, isStopped, context);
+      if (record.report !== null && job && !isVoid) {
+        const { writeReport } = await import("./report-file.ts");
+        const end = { ...job.kept, distinct, stoppedBecause };
+        await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
+          output.warn(`warning: ${cause.message}`),
+        );
+      }
     } finally {
       await lock.release();
       if (isVoid) await removeJob(folder);

@@ -8,6 +8,7 @@ export interface JobRequest extends Omit<JobPlan, "version" | "command" | "targe
   readonly path: string;
   readonly concurrency: number;
   readonly errorsOut: string | undefined;
+  readonly report: string | undefined;
   readonly dryRun: boolean;
   readonly planOut: string | undefined;
   /** What --apply names, and the plan in it: nothing but this may be done. */

@@ -158,7 +158,7 @@ describe("the rows of an input", () => {
     );
     assert.equal(
       await readFile(join(cwd, "bad.csv"), "utf8"),
-      'row,input,status,code,message\r\n3,"y,",invalid,invalid_identifier,"without a text in the column ""email"""\r\n',
+      'row,input,status,code,message,moved_from\r\n3,"y,",invalid,invalid_identifier,"without a text in the column ""email""",\r\n',
     );
   });
 

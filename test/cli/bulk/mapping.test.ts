@@ -121,8 +121,8 @@ describe("mapping from a file", () => {
     assert.equal(
       await readFile(join(cli.cwd, "bad.csv"), "utf8"),
       [
-        "row,input,status,code,message\r\n",
-        '2,"wrong, ""row""",invalid,invalid_identifier,"neither an e-mail address nor a SHA-256 digest: it contains "","""\r\n',
+        "row,input,status,code,message,moved_from\r\n",
+        '2,"wrong, ""row""",invalid,invalid_identifier,"neither an e-mail address nor a SHA-256 digest: it contains "",""",\r\n',
       ].join(""),
     );
     assert.equal(await clusterOf(cli, "fine@c.example"), "eu-1");

@@ -28,7 +28,7 @@ describe("tables with other delimiters", () => {
     const stdin = 'c\\1\\n"\nd\u202e\n\\x41\n';
     assert.equal((await svc(run, { stdin })).exit, 0);
     const { out } = await svc("router jobs results --last --format tsv");
-    assert.match(out, /^row\tinput\tstatus\tcode\tmessage\n1\tc\\\\1\\\\n"\tok\t\t\n2\td\\u202e\tok/);
+    assert.match(out, /^row\tinput\tstatus\tcode\tmessage\tmoved_from\n1\tc\\\\1\\\\n"\tok\t\t\t\n2\td\\u202e\tok/);
     const again = await svc("router map-clients - --input-format tsv --column input --cluster eu-1", { stdin: out });
     assert.deepEqual([again.exit, sent()[1]], [0, sent()[0]], again.err);
   });

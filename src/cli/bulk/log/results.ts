@@ -9,9 +9,11 @@ export interface ResultRow {
   readonly status: "ok" | "invalid" | "failed";
   readonly code: string;
   readonly message: string;
+  /** The cluster that had the identifier before, where that was looked up; else nothing. */
+  readonly moved_from: string;
 }
 
-export const resultColumns = ["row", "input", "status", "code", "message"] as const;
+export const resultColumns = ["row", "input", "status", "code", "message", "moved_from"] as const;
 
 export const resultsHeader: string = csvLine(resultColumns);
 
@@ -26,6 +28,7 @@ export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow 
   status: "invalid",
   code: "invalid_identifier",
   message: problem,
+  moved_from: "",
 });
 
 /** The results of one batch as lines of CSV: those with trouble, or all. */
@@ -33,13 +36,18 @@ export function resultLines(
   { rows, invalid }: Batch,
   refused: readonly RefusedRange[],
   kept: "errors" | "all",
+  movedFrom?: readonly (string | undefined)[],
 ): string {
   const lines = invalid.map((row) => resultLine(invalidResult(row)));
   if (refused.length === 0 && kept === "errors") return lines.join("");
   rows().forEach(({ number, text }, place) => {
     const refusal = refused.find(({ from, to }) => place >= from && place < to);
-    if (refusal) lines.push(resultLine({ row: number, input: text, status: "failed", ...reasonOf(refusal) }));
-    else if (kept === "all") lines.push(resultLine({ row: number, input: text, status: "ok", code: "", message: "" }));
+    if (refusal)
+      lines.push(resultLine({ row: number, input: text, status: "failed", ...reasonOf(refusal), moved_from: "" }));
+    else if (kept === "all") {
+      const moved_from = movedFrom?.[place] ?? "";
+      lines.push(resultLine({ row: number, input: text, status: "ok", code: "", message: "", moved_from }));
+    }
   });
   return lines.join("");
 }
