@@ -12,7 +12,9 @@ import { parseLimit } from "./limits.ts";
 import { createJob, type JobRecord, newJobId } from "./log/jobs.ts";
 import { isResults } from "./log/results.ts";
 import { writableJobsFolder } from "./log/state-folder.ts";
+import { requireLookup } from "./lookup.ts";
 import { keepMemoryFlat } from "./memory.ts";
+import { confirmMoves } from "./moves.ts";
 import { performJob } from "./perform.ts";
 import { isPlan, type JobPlan, refuseChanged, targetName, writePlan } from "./plan.ts";
 import { showPreview } from "./preview.ts";
@@ -60,7 +62,9 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
   if (planOut !== undefined) {
     await checkedOutput(context.host, planOut, "--plan-out", { inputs: [...inputs, errorsOut], isOurs: isPlan });
   }
-  if (!request.dryRun && planOut === undefined) await checkCluster(request.scope.cluster_id!, context);
+  if (request.dryRun || planOut !== undefined) return;
+  await checkCluster(request.scope.cluster_id!, context);
+  if (request.verify) await requireLookup(request.work, context);
 }
 
 async function previewJob(request: JobRequest, source: InputSource, context: Context): Promise<undefined> {
@@ -79,7 +83,10 @@ async function startJob(request: JobRequest, source: InputSource, context: Conte
   const survey = source.path === "-" ? undefined : await surveyInput(request, source, context);
   const plan = await planOf(request, source.path, survey, context);
   if (request.planned) refuseChanged(request.planned, { target: plan.target, ...survey });
-  else await request.confirm(survey?.rows);
+  else {
+    await request.confirm(survey?.rows);
+    if (survey && !request.mayMove) await confirmMoves(request, source, context);
+  }
   const jobs = await writableJobsFolder(context);
   const record = recordOf(request, plan, context);
   return performJob(await createJob(jobs, record), record, source, context);
@@ -91,27 +98,16 @@ async function planOf(
   survey: Survey | undefined,
   context: Context,
 ): Promise<JobPlan> {
-  const {
-    work,
-    scope,
-    format,
-    format_guessed,
-    columns,
-    hash,
-    delimiter,
-    batch_size,
-    shard,
-    skip_invalid,
-    max_errors,
-    results,
-  } = request;
+  const { scope, format, format_guessed, columns, hash, delimiter, batch_size, shard } = request;
+  const { work, skip_invalid, max_errors, results, verify } = request;
   return {
     version: 1,
     command: work.name,
     scope,
     target: await targetName(context),
     input: survey ? surveyedInput(path, survey) : standardInput,
-    ...{ format, format_guessed, columns, hash, delimiter, batch_size, shard, skip_invalid, max_errors, results },
+    ...{ format, format_guessed, columns, hash, delimiter, batch_size, shard },
+    ...{ skip_invalid, max_errors, results, verify },
   };
 }
 

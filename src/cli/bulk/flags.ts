@@ -55,8 +55,13 @@ export const bulkFlags = (batchSize: number) =>
       type: "text",
       placeholder: "WHICH",
       choices: ["errors", "all"],
-      description: "Which rows the results hold",
+      description: "Which rows the results hold; all: and which cluster had them before, where that can be looked up",
       default: "errors",
+    },
+    {
+      flag: "verify",
+      type: "switch",
+      description: "Look each identifier up after its call; one that is not where it should be counts as failed",
     },
     { flag: "shard", type: "text", placeholder: "I/N", description: "Only this share of the rows, such as 3/16" },
     {
@@ -103,6 +108,7 @@ export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: numbe
   max_errors: flags["max-errors"] ?? null,
   errorsOut: flags["errors-out"],
   report: flags.report,
+  verify: flags.verify === true,
   results: flags.results ?? "errors",
   shard: flags.shard === undefined ? null : parseShard(flags.shard),
   planOut: flags["plan-out"],

@@ -17,15 +17,21 @@ import { resultLines } from "./log/results.ts";
 import type { Progress } from "./progress.ts";
 import { pump } from "./pump.ts";
 import { type BatchResult, createSender } from "./send.ts";
+import { createMoves, createVerification } from "./verify.ts";
 import type { BulkWork } from "./work.ts";
 
 /** Of a batch without a row to send. */
+const none: ReadonlyMap<number, string> = new Map();
 const nothing: BatchResult = { moved: 0, refused: [] };
 
 /** What a job has seen of its rows. */
 export interface RowsSeen {
   readonly firstInvalid: InvalidRow | undefined;
   readonly distinct: number | null;
+  /** Rows of this run that a look-up has found where they should be; null where nobody looked. */
+  readonly verified: number | null;
+  /** Rows of this run that cannot be looked up. */
+  readonly unverified: number;
 }
 
 export interface JobRun {
@@ -66,6 +72,8 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
     context,
   );
   const kind = work.kind(record);
+  const moves = await createMoves(record, work, context);
+  const verification = record.verify ? await createVerification(record, work, context) : undefined;
   // Rows of a pipe that earlier runs have sent are not looked at again.
   const counter = record.input.path === "-" && job.finished.count === 0 ? new IdentifierCounter(kind) : undefined;
   let firstInvalid: InvalidRow | undefined;
@@ -75,20 +83,24 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
       firstInvalid ??= batch.invalid[0];
       if (!record.skip_invalid && !limit) throw wrongRow(kind, batch.invalid[0]!);
     }
+    const before = await moves?.before(batch);
     const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
-    const fell = refused.reduce((sum, { from, to }) => sum + to - from, 0);
+    const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
     // Where nothing has passed yet, it is not about these rows.
-    if (fell > 0 && fell === batch.count && job.counts.rows === 0) throw refused[0]!.error;
+    if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
+    const contradicted = (await verification?.contradicted(batch, refused)) ?? none;
+    const movedFrom = before ?? none;
+    const fell = refusedRows + contradicted.size;
     await job.finish(
       {
         batch: batch.index,
         rows: batch.count - fell,
         invalid: batch.invalid.length,
         failed: fell,
-        moved,
+        moved: moved ?? (before ? before.size : null),
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
       },
-      resultLines(batch, refused, record.results),
+      resultLines(batch, { refused, contradicted, movedFrom }, record.results),
     );
     progress.add(batch.count + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
@@ -111,7 +123,12 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
     if (job.finished.count === 0 && !record.shard) {
       throw new UsageError(`${work.place}: ${source.name} holds no rows`);
     }
-    return { firstInvalid, distinct: counter ? counter.count : record.input.distinct };
+    return {
+      firstInvalid,
+      verified: verification?.verified ?? null,
+      unverified: verification?.unverified ?? 0,
+      distinct: counter ? counter.count : record.input.distinct,
+    };
   } finally {
     signal.removeEventListener("abort", onStop);
   }

@@ -92,6 +92,7 @@ const workOf = ({ name, noun, kind, listField, operations }: MappingJob, action:
   kind: ({ hash }) => kind(hash),
   name: `${action}-${name}`,
   place: "<file>",
+  table: ["emails", "clients"].includes(name) ? `cluster_${name}` : name.replaceAll("-", "_"),
   action,
   operation: async () => (await operations())[action],
   call: (values, scope) => ({ body: { [listField]: values, ...scope } }),

@@ -46,6 +46,8 @@ export const JobPlan = z.object({
   /** `100` or `2%` */
   max_errors: z.string().nullable(),
   results: z.enum(["errors", "all"]),
+  /** Whether each identifier is looked up after its call. */
+  verify: z.boolean().default(false),
 });
 export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 

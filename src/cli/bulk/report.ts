@@ -15,6 +15,10 @@ export interface JobReport {
   readonly rows: number;
   /** Different identifiers among the valid rows of the input; null where they were not counted. */
   readonly distinct: number | null;
+  /** Rows of this run that a look-up has found where they should be; null where nobody looked. */
+  readonly verified: number | null;
+  /** Rows of this run that cannot be looked up. */
+  readonly unverified: number;
   readonly batches: number;
   /** Identifiers that another cluster had before; null where the service does not say. */
   readonly moved: number | null;
@@ -32,6 +36,8 @@ export function reportOf(
   of: {
     readonly firstInvalid: InvalidRow | undefined;
     readonly distinct: number | null;
+    readonly verified: number | null;
+    readonly unverified: number;
     readonly retries: number;
     readonly results: string;
   },
@@ -43,6 +49,8 @@ export function reportOf(
     cluster_id: record.scope.cluster_id!,
     rows,
     distinct: of.distinct,
+    verified: of.verified,
+    unverified: of.unverified,
     batches: finished.count,
     moved,
     invalid,
@@ -64,6 +72,11 @@ export async function showReport(
   // Which of the repeated rows were refused is not known.
   const distinct = failed === 0 ? (report.distinct ?? undefined) : undefined;
   await output.print(outcomeOf({ ...work, cluster, rows, distinct }));
+  if (report.verified !== null) {
+    const is = `${report.verified === 1 ? "is" : "are"} ${work.action === "map" ? "mapped" : "not mapped"} to ${cluster}`;
+    await output.note(`Looked up: ${counted(report.verified, "row")} ${is}`);
+    if (report.unverified > 0) await output.note(`${counted(report.unverified, "row")} cannot be looked up`);
+  }
   if (work.action !== "map" && rows > 0) await output.note(unknownNote(cluster));
   if (shard && rows + invalid + failed === 0) {
     await output.note(`The share ${shard.index}/${shard.of} holds no rows`);
@@ -72,6 +85,9 @@ export async function showReport(
   if (invalid > 0) {
     await output.note(`${counted(invalid, "row")} skipped, the first at row ${report.first_invalid_row}`);
   }
-  if (failed > 0) await output.note(`${counted(failed, "row")} refused by the service`);
+  if (failed > 0)
+    await output.note(
+      `${counted(failed, "row")} refused by the service${report.verified === null ? "" : ", or not as it confirmed"}`,
+    );
   if (report.results !== null) await output.note(`See svc router jobs results ${report.job_id}`);
 }

@@ -22,6 +22,8 @@ export interface BulkWork {
   readonly place: "<file>" | "--from";
   /** Columns of CSV or fields of NDJSON that make up one row, joined by a space. Undefined: one, which may be chosen. */
   readonly columns?: readonly string[];
+  /** What svc router resolve calls the table of its identifiers; undefined where a job has those of several. */
+  readonly table?: string;
   /** What the text of a row is. */
   readonly kind: (reading: RowReading) => IdentifierKind;
   readonly operation: () => Promise<Operation>;

@@ -19,8 +19,13 @@ export interface BulkStage {
 }
 
 /** A folder with `rows.txt`, a service that answers by a script, and the command line pointed at it. */
-export async function bulkStage(t: TestContext, rows: readonly string[], script?: Script): Promise<BulkStage> {
-  const service = await bulkService(t, script);
+export async function bulkStage(
+  t: TestContext,
+  rows: readonly string[],
+  script?: Script,
+  owners?: Readonly<Record<string, string>>,
+): Promise<BulkStage> {
+  const service = await bulkService(t, script, owners);
   const cwd = await testFolder(t);
   const write = (name: string, lines: readonly string[]) =>
     writeFile(join(cwd, name), lines.map((line) => `${line}\n`).join(""));

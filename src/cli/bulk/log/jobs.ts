@@ -99,9 +99,10 @@ export async function removeJob(folder: string): Promise<void> {
   });
 }
 
-/** Whether a job writes a file of that name: its log, its results, its lock, and what a crash leaves of these. */
+/** Whether a job writes a file of that name: its log, its results, its lock, what was mapped back of it, and what a crash leaves of these. */
 const isOfJob = (name: string): boolean =>
   [...logNames, "results.csv", "lock"].includes(name) ||
+  /^undo-.*\.txt$/.test(name) ||
   isTemporaryName(name, "job.json") ||
   logNames.some((log) => isKeptTail(name, log) || isTemporaryName(name, log)) ||
   isLeftOfLock(name, "lock");

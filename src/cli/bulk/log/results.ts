@@ -31,21 +31,33 @@ export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow 
   moved_from: "",
 });
 
+/** What became of the rows of a batch; places are among those that are identifiers. */
+export interface BatchOutcome {
+  readonly refused: readonly RefusedRange[];
+  /** What a look-up has found afterwards, where that is not what was asked for. */
+  readonly contradicted: ReadonlyMap<number, string>;
+  readonly movedFrom: ReadonlyMap<number, string>;
+}
+
 /** The results of one batch as lines of CSV: those with trouble, or all. */
 export function resultLines(
   { rows, invalid }: Batch,
-  refused: readonly RefusedRange[],
+  { refused, contradicted, movedFrom }: BatchOutcome,
   kept: "errors" | "all",
-  movedFrom?: readonly (string | undefined)[],
 ): string {
   const lines = invalid.map((row) => resultLine(invalidResult(row)));
-  if (refused.length === 0 && kept === "errors") return lines.join("");
+  if (refused.length === 0 && contradicted.size === 0 && kept === "errors") return lines.join("");
   rows().forEach(({ number, text }, place) => {
     const refusal = refused.find(({ from, to }) => place >= from && place < to);
     if (refusal)
       lines.push(resultLine({ row: number, input: text, status: "failed", ...reasonOf(refusal), moved_from: "" }));
-    else if (kept === "all") {
-      const moved_from = movedFrom?.[place] ?? "";
+    else if (contradicted.has(place)) {
+      const message = contradicted.get(place)!;
+      lines.push(
+        resultLine({ row: number, input: text, status: "failed", code: "not_verified", message, moved_from: "" }),
+      );
+    } else if (kept === "all") {
+      const moved_from = movedFrom.get(place) ?? "";
       lines.push(resultLine({ row: number, input: text, status: "ok", code: "", message: "", moved_from }));
     }
   });

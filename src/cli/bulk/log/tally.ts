@@ -46,3 +46,13 @@ export async function tallyResults(path: string): Promise<Tally> {
   }
   return { reasons: [...reasons.values()].sort((a, b) => b.rows - a.rows), moves };
 }
+
+/** The identifiers of rows that a job moved, as they stand in its results, with the cluster that had them. */
+export async function* movedRows(path: string): AsyncGenerator<{ readonly text: string; readonly from: string }> {
+  for await (const records of csvRecords(fileBytes(path))) {
+    for (const { record } of records) {
+      const from = record[place("moved_from")] ?? "";
+      if (from !== "" && record[place("status")] === "ok") yield { text: record[place("input")] ?? "", from };
+    }
+  }
+}

@@ -115,7 +115,7 @@ const listFlag = ({ flags }: CommandSpec, listField: string): string =>
 /** Identifiers that stand on the command line: one call. */
 async function runFew(
   spec: CommandSpec,
-  { noun, kind, listField }: MappingJob,
+  { name, noun, kind, listField }: MappingJob,
   action: "map" | "unmap",
   input: MappingInput,
   context: Context,
@@ -141,8 +141,13 @@ async function runFew(
     check: ({ value }, sent) => requireTrue(value, { action, noun, ...mappedIn(sent) }),
     outcome: (sent) => outcomeOf({ action, noun, ...mappedIn(sent) }),
   };
-  const confirm = (asked: CheckedCall) => confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
-  return runDerived(spec, input, context, action === "unmap" ? { ...changes, confirm } : changes);
+  const confirm = async (asked: CheckedCall) => {
+    if (action === "unmap") return confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
+    const { askAboutMoves } = await import("../../bulk/moves.ts");
+    const values = [fieldsOf(asked.args.body)[listField]].flat().map(String);
+    return askAboutMoves(workNamed(`map-${name}`)!, mappedIn(asked).cluster, values, context);
+  };
+  return runDerived(spec, input, context, { ...changes, confirm });
 }
 
 async function runMapping(

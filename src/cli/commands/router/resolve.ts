@@ -4,8 +4,8 @@ import { clusterClaim } from "../../../schemes/jwt-claims.ts";
 import { hashFlag } from "../../bulk/flags.ts";
 import { type EmailHashing, emailKind, identifierOf } from "../../bulk/input/identifiers.ts";
 import { type Context, command } from "../../command.ts";
+import { isEmulator } from "../../connection/is-emulator.ts";
 import { CommandFailed } from "../../failure.ts";
-import { emulatorOfEnvironment } from "../../settings.ts";
 
 /** One way in which a cluster owns the identifier. */
 interface Owner {
@@ -99,25 +99,6 @@ async function emulatorOwners(context: Context, identifier: string, file: string
   const client = await context.client("emulator", { file });
   return client.call(listOwners, { query: { identifier } }, { signal: context.signal });
 }
-
-async function isEmulator(context: Context, file: string | undefined): Promise<boolean> {
-  const { globals, host } = context;
-  if (globals.emulator) return true;
-  // The token of an emulator must not be sent to an address that is not known to be its own.
-  if (globals.baseUrl !== undefined)
-    return originOf(emulatorOfEnvironment(host)?.url.value) === originOf(globals.baseUrl);
-  const { router } = (await context.target("router")).baseUrls;
-  try {
-    const { baseUrls, credentials } = await context.target("emulator", file);
-    return credentials.controlToken !== undefined && originOf(baseUrls.emulator) === originOf(router);
-  } catch (error) {
-    if (error instanceof CommandFailed && file === undefined) return false;
-    throw error;
-  }
-}
-
-const originOf = (url: string | undefined): string | undefined =>
-  url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 
 const unique = (owners: readonly Owner[]): Owner[] => [
   ...new Map(owners.map((owner) => [fields.map((name) => owner[name as keyof Owner]).join("\0"), owner])).values(),
