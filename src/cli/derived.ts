@@ -53,6 +53,8 @@ export interface CallChanges {
   readonly secrets?: readonly string[];
   /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
+  /** Throws where a good answer says that it was not done. */
+  readonly check?: (answer: Answer, call: CheckedCall) => void;
   /** What was done, in words: a person at a terminal reads them in place of an answer that does not say it. */
   readonly outcome?: (call: CheckedCall) => string;
 }
@@ -65,7 +67,7 @@ export async function call<Value = unknown>(
   spec: CommandSpec,
   input: Input,
   context: Context,
-  { query, sign, credentials, reads, confirm, secrets, outcome }: CallChanges = {},
+  { query, sign, credentials, reads, confirm, secrets, check, outcome }: CallChanges = {},
 ): Promise<PreparedCall<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
@@ -116,6 +118,7 @@ export async function call<Value = unknown>(
         input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
       );
       if (reads) readable(answer);
+      check?.(answer, changed);
       if (secrets) await masked(answer.value, secrets, context);
       await report(answer, context);
       const query = changed.args.query ?? {};
@@ -230,7 +233,7 @@ const movedNote = (count: number): string =>
 /** Notes of an answer that is good all the same. */
 async function report({ headers, drift }: Answer, { output, globals }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
-  if (moved) await output.note(movedNote(Number(moved)));
+  if (Number(moved) > 0) await output.note(movedNote(Number(moved)));
   if (globals.verbose) for (const line of drift) await output.note(`differs from the declaration: ${line}`);
 }
 

@@ -87,7 +87,7 @@ function short(count: number): string {
 }
 
 /** `5m20s` */
-function duration(seconds: number): string {
+export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   const [h, m, s] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
   if (h > 0) return `${h}h${m}m`;

@@ -24,7 +24,14 @@ interface Acknowledged {
 const resultsOf = (batch: number): string =>
   batch % 2 === 0
     ? ""
-    : resultLine({ row: batch, input: `in ${batch}`, status: "failed", code: "no", message: "refused" });
+    : resultLine({
+        row: batch,
+        input: `in ${batch}`,
+        status: "failed",
+        code: "no",
+        message: "refused",
+        moved_from: "",
+      });
 
 const batchLine = (batch: number) => ({ batch, rows: 10, invalid: 0, failed: batch % 2, moved: 0 });
 

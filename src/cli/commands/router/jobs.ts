@@ -146,6 +146,21 @@ export const jobsResume = command({
   },
 });
 
+export const jobsUndo = command({
+  words: ["router", "jobs", "undo"],
+  summary: "Map back what a bulk job moved from other clusters",
+  description:
+    "For jobs with --results all, which look up where e-mails and client ids were before. What has been mapped elsewhere since stays where it is, and so does what no cluster had before.",
+  positionals: [id],
+  flags: [last, { flag: "concurrency", type: "integer", least: 1, description: "Calls at a time", default: 6 }],
+  examples: [{ title: "The newest one", argv: ["router", "jobs", "undo", "--last"] }],
+  async run(input, context) {
+    const { record, folder } = await jobOf(input, context);
+    const { undoJob } = await import("../../bulk/undo.ts");
+    return undoJob(folder, record, concurrencyOf(input.flags), context);
+  },
+});
+
 const isFinished = ({ status }: Pick<StoredJob, "status">): boolean => status === "done" || status === "partial";
 
 type ResumeInput = InputOf<
