@@ -97,10 +97,14 @@ export function explain(error: unknown): Explanation {
     return say(
       failureKindOf(error),
       problem.code ?? `http_${status}`,
-      `The service refused (${status}): ${problem.message}`,
+      error.outcomeUnknown
+        ? `The outcome is unknown: the service failed (${status}): ${problem.message}`
+        : `The service refused (${status}): ${problem.message}`,
       {
         details: problem.fields.length > 1 ? problem.fields : [],
-        hint: problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(status),
+        hint: error.outcomeUnknown
+          ? [problem.hint, unknownOutcomeHint].filter(Boolean).join(" ")
+          : (problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(status)),
         requestId: error.headers["x-request-id"],
       },
     );
@@ -110,13 +114,13 @@ export function explain(error: unknown): Explanation {
       ? "Should it be that large? Then allow more with --max-answer."
       : "Is the base URL that of the service?";
     return say("failed", "answer_too_large", error.message, {
-      hint: error.mayBeDone ? `It may have been done all the same. ${hint}` : hint,
+      hint: error.outcomeUnknown ? `It may have been done all the same. ${hint}` : hint,
     });
   }
   if (error instanceof ProxyTrouble)
     return say(proxyFailureKind(error), "proxy", error.message, { hint: proxyHint(error) });
   if (error instanceof NetworkError) {
-    return say(error.mayBeDone ? "failed" : "temporary", "network", error.message, { hint: networkHint(error) });
+    return say(error.outcomeUnknown ? "failed" : "temporary", "network", error.message, { hint: networkHint(error) });
   }
   if (error instanceof WaitTooLong) {
     const hint = "Run it again later, or allow more with --max-wait.";
@@ -173,21 +177,24 @@ const pollHints = lookupTable<string>({
   slow_down: "The user code is not approved yet. From now on wait 5 s longer between polls.",
 });
 
-function failureKindOf({ status, problem }: ServiceError): FailureKind {
+const unknownOutcomeHint = "It may have been done: look before you repeat it.";
+
+function failureKindOf({ status, problem, outcomeUnknown }: ServiceError): FailureKind {
   const polled = pollOutcomes[problem.code ?? ""];
   if (polled) return polled;
+  if (outcomeUnknown) return "failed";
   if (status === 401 || status === 403) return "forbidden";
   if (status === 404) return "not-found";
   if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";
   return "failed";
 }
 
-function networkHint({ code, origin, mayBeDone }: NetworkError): string {
+function networkHint({ code, origin, outcomeUnknown }: NetworkError): string {
   const trouble = tlsTrouble(code);
   if (trouble === "self-signed" || trouble === "unknown-authority") {
     return "Name the file of its certificate, or behind a proxy that inspects traffic that of the proxy's, in NODE_EXTRA_CA_CERTS.";
   }
-  if (mayBeDone) return "It may have been done all the same: look before you send it again.";
+  if (outcomeUnknown) return unknownOutcomeHint;
   if (code === "ETIMEDOUT") return "Run it again later, or allow more with --timeout.";
   return mayExpectTls(origin, code)
     ? "Check the address, which begins with https:// where TLS is spoken, and that the service is up."

@@ -77,7 +77,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
         },
       },
     );
-    const answer = await readResponse(operation, request, response);
+    const answer = await readResponse(operation, request, response, { repeatable: true });
     readable(answer);
     return Number(answer.headers["x-svc-moved"] ?? 0);
   }

@@ -1,10 +1,10 @@
 import type { Operation } from "../../api/operation.ts";
 import { withoutTrailing } from "../../base/trailing.ts";
 import { credentialHeaders } from "../../client/credentials.ts";
-import { ServiceError } from "../../client/errors.ts";
+import { leavesOutcomeUnknown, ServiceError } from "../../client/errors.ts";
 import { parseJson } from "../../client/json-text.ts";
 import { problemOf } from "../../client/problem.ts";
-import type { BaseUrls } from "../../client/request.ts";
+import { type BaseUrls, isIdempotent } from "../../client/request.ts";
 import { shownPath, textOf } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, command, type InputOf } from "../command.ts";
@@ -110,6 +110,7 @@ const api = command({
       headers,
       body: text,
       problem: problemOf(status, parsed(text)),
+      outcomeUnknown: !isIdempotent(request.method) && leavesOutcomeUnknown(status),
     });
   },
 });
