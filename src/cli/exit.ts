@@ -104,7 +104,7 @@ export function explain(error: unknown): Explanation {
         details: problem.fields.length > 1 ? problem.fields : [],
         hint: error.outcomeUnknown
           ? [problem.hint, unknownOutcomeHint].filter(Boolean).join(" ")
-          : (problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(status)),
+          : (problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(error)),
         requestId: error.headers["x-request-id"],
       },
     );
@@ -179,11 +179,15 @@ const pollHints = lookupTable<string>({
 
 const unknownOutcomeHint = "It may have been done: look before you repeat it.";
 
-function failureKindOf({ status, problem, outcomeUnknown }: ServiceError): FailureKind {
+/** Whether a signed URL was refused, which holds no credentials of the caller's. */
+const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWith("storage.");
+
+function failureKindOf(error: ServiceError): FailureKind {
+  const { status, problem, outcomeUnknown } = error;
   const polled = pollOutcomes[problem.code ?? ""];
   if (polled) return polled;
   if (outcomeUnknown) return "failed";
-  if (status === 401 || status === 403) return "forbidden";
+  if (status === 401 || status === 403) return isOfStorage(error) ? "failed" : "forbidden";
   if (status === 404) return "not-found";
   if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";
   return "failed";
@@ -218,7 +222,10 @@ const credentialHints: Readonly<Record<NoCredentials["needs"], string>> = {
   "control-token": "Set SVC_EMULATOR_TOKEN, or run the command in the folder of the emulator's state.",
 };
 
-function hintFor(status: number): string | undefined {
+function hintFor(error: ServiceError): string | undefined {
+  const { status } = error;
+  if (isOfStorage(error) && (status === 401 || status === 403))
+    return "The signed URL was refused: it has expired, or was changed on the way. Run it again for a new one.";
   if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
   if (status === 403) return "These credentials are known, but may not do this.";
   if (status >= 500) return "The trouble is on its side: run it again later; --verbose names each attempt.";
