@@ -31,6 +31,8 @@ export interface WrittenDeclaration extends CommandDeclaration {
   readonly passthrough?: boolean;
   /** Takes the positionals, flags and examples of the derived command of the same words beside its own. */
   readonly extendsDerived?: boolean;
+  /** Where it prints no rows: bytes as they come, or lines without fields. */
+  readonly prints?: "content" | "text";
 }
 
 /** A command written by hand: its declaration, and what it does. Its module imports nothing costly statically. */

@@ -12,7 +12,7 @@ import type { Context, Input } from "./command.ts";
 import { unknownIn } from "./connection/named-things.ts";
 import type { FailureKind } from "./failure.ts";
 import { nothingFound } from "./nothing-found.ts";
-import { checkFields } from "./output/output.ts";
+import { checkFields, pick } from "./output/output.ts";
 import { allParts, firstPart, noteRest, pastEnd } from "./pages.ts";
 import { argumentsOf, usageOfProblems } from "./parse/arguments.ts";
 import { misspeltFields } from "./parse/misspelt-fields.ts";
@@ -257,7 +257,7 @@ async function show(
       await output.note("Following; Ctrl-C ends it");
       for await (const event of answer.value as AsyncIterable<unknown>) {
         if (signal.aborted) return;
-        await output.document(event);
+        await output.document(context.globals.fields ? pick(event, context.globals.fields) : event);
       }
       return;
     }
