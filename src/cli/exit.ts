@@ -34,7 +34,7 @@ export const exitCodes = [
   {
     code: 75,
     meaning:
-      "temporary: network trouble, 429 or 5xx after all retries, or a wait that ran out; run it again, as retryable says under --json",
+      "temporary: network trouble, 429, or 5xx to what may be repeated, after all retries, or a wait that ran out; run it again, as retryable says under --json",
   },
   { code: 129, meaning: "the terminal went away (SIGHUP)" },
   { code: 130, meaning: "interrupted (Ctrl-C)" },
