@@ -81,17 +81,18 @@ export function createTransport(options: TransportOptions = {}): Transport {
       const { dispatcher, origin, path, headers } = await routeOf(url, proxy);
       signal?.throwIfAborted();
       const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, reading, signal });
+      const body = watchedBody(request.body);
       const failed = (error: unknown) =>
-        signal?.aborted ? error : failureOf({ request, repeatable, proxy, isSent: exchange.isSent }, error);
+        signal?.aborted
+          ? error
+          : (body.failure ?? failureOf({ request, repeatable, proxy, isSent: exchange.isSent }, error));
       dispatcher.dispatch(
         {
           origin,
           path,
           method: request.method,
           headers: { "user-agent": "svc-toolkit", ...headers, ...request.headers },
-          body: (typeof request.body === "function"
-            ? request.body()
-            : request.body) as Dispatcher.DispatchOptions["body"],
+          body: body.content as Dispatcher.DispatchOptions["body"],
           headersTimeout: 0,
           bodyTimeout: 0,
         },
@@ -123,6 +124,22 @@ function connectorOf(timeout: number): buildConnector.connector {
       skipContinue(socket);
       callback(null, socket);
     });
+}
+
+/** The content that is sent; `failure` is what reading it failed with, which is no trouble of the network. */
+function watchedBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
+  if (given === undefined || typeof given === "string" || ArrayBuffer.isView(given))
+    return { content: given, failure: undefined };
+  const watched = { content: undefined as unknown, failure: undefined as unknown };
+  watched.content = (async function* () {
+    try {
+      yield* typeof given === "function" ? given() : given;
+    } catch (error) {
+      watched.failure = error;
+      throw error;
+    }
+  })();
+  return watched;
 }
 
 async function* chunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {

@@ -140,7 +140,6 @@ const refused: [string, string, RegExp][] = [
   ["an empty file", "contracts create --data empty.json", /--data: empty.json is empty/],
   ["an assignment without a value", "contracts create --set a", /--set takes PATH=VALUE/],
   ["an assignment to a prototype", "contracts create --set __proto__.x=1", /--set cannot write to __proto__.x/],
-  ["an empty file to upload", "files upload empty.json", /<path>: empty.json is empty/],
   [
     "a signature without a key",
     "webhooks verify bad.json --signature ab",

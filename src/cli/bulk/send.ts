@@ -79,7 +79,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
         },
       },
     );
-    const answer = await readResponse(operation, request, response);
+    const answer = await readResponse(operation, request, response, { repeatable: true });
     requireTrue(readable(answer), { ...work, cluster: scope.cluster_id!, rows });
     const moved = answer.headers["x-svc-moved"];
     return moved === undefined && work.action === "map" ? null : Number(moved ?? 0);

@@ -1,10 +1,10 @@
 import type { Operation } from "../../api/operation.ts";
 import { withoutTrailing } from "../../base/trailing.ts";
 import { credentialHeaders } from "../../client/credentials.ts";
-import { ServiceError } from "../../client/errors.ts";
+import { leavesOutcomeUnknown, ServiceError } from "../../client/errors.ts";
 import { parseJson } from "../../client/json-text.ts";
 import { problemOf } from "../../client/problem.ts";
-import type { BaseUrls } from "../../client/request.ts";
+import { type BaseUrls, isIdempotent } from "../../client/request.ts";
 import { shownPath, textOf } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, command, type InputOf } from "../command.ts";
@@ -37,6 +37,7 @@ const flags = [
 
 const api = command({
   words: ["api"],
+  prints: "content",
   summary: "Send any request, with the credentials of the service that its path belongs to",
   description:
     "Paths below /api/…/public/ go to the contract API, those below /_emulator/ to the control plane, all others to the router, whose catch-all forwards what it does not know. The answer is printed as it comes, and redirects are not followed; the exit code of a status of 400 or more is that of other commands, as svc help exit-codes has it.",
@@ -110,6 +111,7 @@ const api = command({
       headers,
       body: text,
       problem: problemOf(status, parsed(text)),
+      outcomeUnknown: !isIdempotent(request.method) && leavesOutcomeUnknown(status),
     });
   },
 });

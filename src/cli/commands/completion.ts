@@ -2,6 +2,7 @@ import { type Command, command } from "../command.ts";
 
 const completion = command({
   words: ["completion"],
+  prints: "content",
   summary: "Print the script that completes svc in a shell",
   description:
     'Commands, flags, values, fields of answers and profiles are completed. Nothing is sent anywhere while you type. Keep the script as a file: making it anew in each shell costs a start of Node; make its folder first (mkdir -p). bash looks into that folder where the package bash-completion is installed; elsewhere, source the file in ~/.bashrc. Where svc is installed in projects only, a function of that name is completed: svc() { npx svc "$@"; } in bash and zsh, function svc; npx svc $argv; end in fish, function svc { npx svc @args } in PowerShell. An alias would not do: zsh completes npx then.',

@@ -7,7 +7,7 @@ export const environment: readonly (readonly [names: string, does: string])[] = 
   ["SVC_CLIENT_SECRET", "Secret half of the workspace's API key"],
   ["SVC_CLUSTER_KEY", "Key for x-cluster-key, where SVC_CLUSTERS has none for the cluster"],
   ["SVC_CLUSTERS", "JSON array of {id, url, client_id, client_secret, cluster_key}"],
-  ["SVC_TOKEN", "OAuth access token; outranks the sign-ins of svc auth device-login"],
+  ["SVC_TOKEN", "Bearer token, such as an OAuth access token; outranks the sign-ins of svc auth device-login"],
   ["SVC_OAUTH_CLIENT_ID", "OAuth client of svc auth device-login"],
   ["SVC_BASIC_AUTH", "user:password for calls with HTTP basic credentials"],
   ["SVC_CHAT_A_SIGNING_SECRET", "Signing secret of chat_a, for svc chat-a"],

@@ -129,10 +129,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
     emulator: on("emulator"),
     profile: text("profile"),
     json: on("json") || text("format") === "json",
-    fields: text("fields")
-      ?.split(",")
-      .map((name) => name.trim())
-      .filter(Boolean),
+    fields: text("fields") === undefined ? undefined : fieldNames(text("fields")!),
     format: text("format") as Format | undefined,
     csvSafe: on("csv-safe"),
     wide: on("wide"),
@@ -147,6 +144,15 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
     noInput: on("no-input"),
     yes: on("yes"),
   };
+}
+
+function fieldNames(text: string): readonly string[] {
+  const names = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean);
+  if (names.length === 0) throw new UsageError(`--fields must name at least one field, got "${text}"`);
+  return names;
 }
 
 /** Milliseconds of `30s`, `2h35m` or `PT2H35M`; a usage error otherwise. */
@@ -174,5 +180,11 @@ export function checkedUrl(text: string, name: string): string {
     throw new UsageError(`${name} takes a URL such as https://api.example.com, not "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
+  // Paths are appended to it: they would become part of a query or a fragment.
+  const stray = /[?#\s]/.exec(text)?.[0];
+  if (stray !== undefined) {
+    const what = stray === "?" ? "a query" : stray === "#" ? "a fragment" : "blanks";
+    throw new UsageError(`${name} must be a URL without ${what}, got "${text}"`);
+  }
   return withoutTrailing(text, "/");
 }

@@ -7,6 +7,7 @@ import { readInput } from "../../parse/body.ts";
 
 export const configSet = command({
   words: ["config", "set"],
+  prints: "text",
   summary: "Keep a setting in a profile",
   description: [
     "Without --profile the current profile is changed; the first one is called default. Keys: router_url,",

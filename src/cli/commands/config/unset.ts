@@ -2,6 +2,7 @@ import { command } from "../../command.ts";
 
 export const configUnset = command({
   words: ["config", "unset"],
+  prints: "text",
   summary: "Take a setting out of a profile",
   positionals: [{ name: "key", description: "Such as router_url, or cluster_keys.eu-1" }],
   flags: [],

@@ -3,6 +3,7 @@ import { serviceSettings, variable } from "../../settings.ts";
 
 export const configUse = command({
   words: ["config", "use"],
+  prints: "text",
   summary: "Choose the profile of later commands",
   positionals: [{ name: "profile", description: "Its name" }],
   flags: [],

@@ -5,6 +5,7 @@ import { runDerived } from "../../derived.ts";
 /** Not derived: the document is for a file and never a table, however it is printed. */
 export const emulatorStateExport = command({
   words: ["emulator", "state", "export"],
+  prints: "content",
   summary: "Print the whole state as one JSON document",
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "file", type: "text" }] },

@@ -3,6 +3,7 @@ import { command } from "../../command.ts";
 
 export const filesDownload = command({
   words: ["files", "download"],
+  prints: "content",
   summary: "Download a file from its signed URL",
   positionals: [{ name: "file_id", description: "The file_id of the upload" }],
   flags: [

@@ -78,7 +78,17 @@ describe("mapping tables", () => {
     }
   }
 
-  it("takes the key of a chat_a operation as a bearer token, and ignores any other authorization", async (t) => {
+  it("refuses an unknown bearer token of a chat_a operation like an unknown key, and ignores other schemes", async (t) => {
+    const { router } = await routed(t);
+    const body = bulkBody("teams", "eu-1", ["T1"]);
+    const map = async (authorization: string) =>
+      plain(await router("POST", bulk.teams.path, { body, headers: { authorization } }));
+    const unknownKey = await router("POST", bulk.teams.path, { body, headers: { "x-cluster-key": "something-else" } });
+    assert.deepEqual(await map("Bearer something-else"), plain(unknownKey));
+    assert.deepEqual([unknownKey.status, (await map("Basic eDp5")).status], [401, 200]);
+  });
+
+  it("takes the key of a chat_a operation as a bearer token", async (t) => {
     const { router } = await routed(t, { strict: ["keys"] });
     const map = async (headers: Record<string, string>) =>
       (await router("POST", bulk.teams.path, { body: bulkBody("teams", "eu-1", ["T1"]), headers })).status;
