@@ -1,3 +1,4 @@
+import { onNextTurn } from "../../src/base/next-turn.ts";
 import type { Cause } from "../store/cause.ts";
 import type { Store, Transaction } from "../store/port.ts";
 import type { Commit } from "./job-handler.ts";
@@ -40,7 +41,7 @@ export class Committer<One extends Uncommitted> {
 
   add(one: One): void {
     this.#waiting.push(one);
-    if (this.#waiting.length === 1) setImmediate(() => void this.#write(this.#waiting.splice(0)));
+    if (this.#waiting.length === 1) onNextTurn(() => void this.#write(this.#waiting.splice(0)));
   }
 
   async #write(batch: readonly One[]): Promise<void> {

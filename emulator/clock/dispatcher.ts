@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { onNextTurn } from "../../src/base/next-turn.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import { FileRefused, type Store, StoreFailed } from "../store/port.ts";
@@ -107,7 +108,7 @@ export class Dispatcher {
   #pumpSoon(): void {
     if (this.#woken) return;
     this.#woken = true;
-    setImmediate(() => {
+    onNextTurn(() => {
       this.#woken = false;
       this.#pump();
     });

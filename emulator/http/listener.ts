@@ -149,9 +149,9 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   };
   /** Another process may lead by now: for as long as nobody knows, nothing is answered. */
   async function wait(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const until = options.wall.now() + (options.assuranceMs ?? usualAssuranceMs);
+    const until = options.wall.monotonicNow() + (options.assuranceMs ?? usualAssuranceMs);
     const isOpen = () => !other && options.isAssured?.() === false;
-    while (isOpen() && options.wall.now() < until) await options.wall.sleep(handOverLookMs);
+    while (isOpen() && options.wall.monotonicNow() < until) await options.wall.sleep(handOverLookMs);
     if (isOpen()) moved(request, response);
     else shared(request, response);
   }
@@ -192,8 +192,8 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     async handOver() {
       take = moved;
       endAll(waiting.followers);
-      const until = options.wall.now() + (options.graceMs ?? closeGraceMs);
-      while (dispatch.underWay > 0 && options.wall.now() < until && !options.hurry?.aborted)
+      const until = options.wall.monotonicNow() + (options.graceMs ?? closeGraceMs);
+      while (dispatch.underWay > 0 && options.wall.monotonicNow() < until && !options.hurry?.aborted)
         await options.wall.sleep(handOverLookMs);
     },
     async close() {

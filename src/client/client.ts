@@ -73,6 +73,7 @@ export function createClient(options: ClientOptions): Client {
   const closing = new AbortController();
   const pauses: Wall = {
     now: () => wall.now(),
+    monotonicNow: () => wall.monotonicNow(),
     sleep: (ms, signal) => wall.sleep(ms, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal),
   };
 
@@ -87,7 +88,7 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<HttpResponse> {
     const repeatable = isIdempotent(request.method) || call.repeatable === true;
     const attempt = async () => {
-      const startedAt = wall.now();
+      const startedAt = wall.monotonicNow();
       observer.onRequest?.(request);
       const response = await transport.send(request, {
         timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaults.timeoutMs,
@@ -96,7 +97,7 @@ export function createClient(options: ClientOptions): Client {
         repeatable,
         signal: call.signal,
       });
-      observer.onResponse?.(request, response, wall.now() - startedAt);
+      observer.onResponse?.(request, response, wall.monotonicNow() - startedAt);
       return response;
     };
     if (!repeatable) return attempt();

@@ -11,7 +11,7 @@ import { createClient } from "../../src/client/client.ts";
 import { NetworkError, ServiceError } from "../../src/client/errors.ts";
 import { createTransport } from "../../src/client/transport.ts";
 
-const instantly = { now: () => 0, sleep: async () => {} };
+const instantly = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
 
 describe("the client over HTTP", () => {
   const closers: (() => void)[] = [];
@@ -108,6 +108,7 @@ describe("the client over HTTP", () => {
       });
     const { client, requests } = await serviceThat((_, response) => response.writeHead(503).end(), {
       now: () => 0,
+      monotonicNow: () => 0,
       sleep: until,
     });
     const ended = assert.rejects(client.call(checkHealth), { name: "NetworkError", code: "UND_ERR_DESTROYED" });

@@ -1,13 +1,13 @@
-import type { Clock, Wall } from "../../../src/base/clock.ts";
+import { type Clock, steadyTimeOfDay, type Wall } from "../../../src/base/clock.ts";
 import { type ClockState, timeIn } from "../../clock/virtual-clock.ts";
 
 /** Virtual time as the process that leads has written it down. */
 export class FollowedClock implements Clock {
-  readonly #wall: Wall;
+  readonly #wallNow: () => number;
   #state: ClockState | undefined;
 
   constructor(wall: Wall) {
-    this.#wall = wall;
+    this.#wallNow = steadyTimeOfDay(wall);
   }
 
   take(state: ClockState | undefined): void {
@@ -15,7 +15,7 @@ export class FollowedClock implements Clock {
   }
 
   now(): number {
-    const now = this.#wall.now();
+    const now = this.#wallNow();
     return this.#state ? timeIn(this.#state, now) : now;
   }
 }

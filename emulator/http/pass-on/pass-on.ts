@@ -50,13 +50,13 @@ export async function passOn(
   if (wasPassed(request)) return refuseMoved(request, response, name);
   const body = await beginningOf(request).catch(() => undefined);
   if (!body) return void response.destroy();
-  const until = wall.now() + patienceMs;
+  const until = wall.monotonicNow() + patienceMs;
   while (!response.destroyed) {
     const target = leader();
     const outcome = target === undefined ? "again" : await attempt(target, request, response, body);
     if (outcome === "done") return;
     if (outcome === "uncertain") return refuseUncertain(request, response, name);
-    if (outcome === "moved" || wall.now() > until) break;
+    if (outcome === "moved" || wall.monotonicNow() > until) break;
     await wall.sleep(lookMs);
   }
   if (!response.destroyed) refuseMoved(request, response, name);

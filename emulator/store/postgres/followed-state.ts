@@ -1,4 +1,5 @@
 import type { Wall } from "../../../src/base/clock.ts";
+import { nextTurn } from "../../../src/base/next-turn.ts";
 import { within } from "../../../src/base/within.ts";
 import { FollowedStore } from "../followed-store.ts";
 import { LiveStore } from "../live/live-store.ts";
@@ -94,7 +95,7 @@ export class FollowedState {
   async #after(before: Promise<boolean>): Promise<boolean> {
     await before;
     // What comes in the same turn has one statement.
-    await new Promise((turn) => setImmediate(turn));
+    await nextTurn();
     this.#next = undefined;
     this.#running = this.#look().catch((error) => {
       if (error instanceof StateRefused) this.#forget();
@@ -154,8 +155,8 @@ export class FollowedState {
 
   #load(): void {
     const { database, collections, wall } = this.#options;
-    if (this.#loading || this.#isRetired || wall.now() < this.#notBefore) return;
-    this.#notBefore = wall.now() + againMs;
+    if (this.#loading || this.#isRetired || wall.monotonicNow() < this.#notBefore) return;
+    this.#notBefore = wall.monotonicNow() + againMs;
     const load = async () => {
       // No transaction, which the client cannot undo where its connection ends: what another base takes away meanwhile is
       // missed here, or at the first look.

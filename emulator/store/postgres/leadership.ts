@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import type { Wall } from "../../../src/base/clock.ts";
+import { steadyTimeOfDay, type Wall } from "../../../src/base/clock.ts";
 import { within } from "../../../src/base/within.ts";
 import { StoreFailed } from "../port.ts";
 import type { Database } from "./database.ts";
@@ -74,7 +74,9 @@ export class Leadership {
   readonly token: string;
   #epoch: string;
   #isLocked: boolean;
-  /** Until when nobody else can have begun to lead, on our wall. */
+  /** Counts the time, too, for which the machine slept: a monotonic clock stands then, and others begin to lead. */
+  readonly #now: () => number;
+  /** Until when nobody else can have begun to lead, on that clock. */
   #assuredUntil: number;
   #isLost = false;
   readonly #ended = new AbortController();
@@ -88,9 +90,10 @@ export class Leadership {
 
   private constructor(
     options: Options,
-    begun: { epoch: string; token: string; isLocked: boolean; sentAt: number; aloneAt: number },
+    begun: { epoch: string; token: string; isLocked: boolean; sentAt: number; aloneAt: number; now: () => number },
   ) {
     this.#options = options;
+    this.#now = begun.now;
     this.#epoch = begun.epoch;
     this.token = begun.token;
     this.#isLocked = begun.isLocked;
@@ -122,7 +125,7 @@ export class Leadership {
         isLocked ||= await tryLock(database);
         const row = await rowIn(database);
         wasReached = true;
-        const now = wall.now();
+        const now = wall.monotonicNow();
         if (seen?.epoch !== row.epoch || seen.beat !== row.beat) {
           // The one that leads is there, and has lost its lock, or never had it: it takes it with its next beat.
           if (seen && isLocked && row.leader !== null) isLocked = await unlock(database);
@@ -157,7 +160,7 @@ export class Leadership {
 
   /** Whether nobody else can have begun to lead: what is read here is what there is. */
   get isAssured(): boolean {
-    return !this.#isLost && this.#options.wall.now() < this.#assuredUntil;
+    return !this.#isLost && this.#now() < this.#assuredUntil;
   }
 
   /** The epoch that is ours, for the statement of a commit. */
@@ -167,7 +170,7 @@ export class Leadership {
 
   /** Resolves once the one that led before cannot take itself for the leader any more. */
   async whenAlone(): Promise<void> {
-    await this.#options.wall.sleep(this.#aloneAt - this.#options.wall.now(), this.#ended.signal);
+    await this.#options.wall.sleep(this.#aloneAt - this.#now(), this.#ended.signal);
   }
 
   /**
@@ -175,7 +178,7 @@ export class Leadership {
    * way: only who is asked for by name can tell that another process leads.
    */
   fencedOff(): StoreFailed {
-    void this.#ask(this.#options.wall.now()).catch(() => {});
+    void this.#ask(this.#now()).catch(() => {});
     return anotherLeads();
   }
 
@@ -201,7 +204,7 @@ export class Leadership {
    */
   async renew(lastLine: number): Promise<void> {
     if (this.#isLost) throw this.#deposed();
-    const sentAt = this.#options.wall.now();
+    const sentAt = this.#now();
     // By name, not by epoch: when the answer to this very statement is lost, the next attempt finds what it did.
     const [row] = await this.#options.database.pool`
       with led as (
@@ -252,7 +255,7 @@ export class Leadership {
         unanswered = 0;
         stuck = 0;
       }
-      asked ??= this.#ask(wall.now())
+      asked ??= this.#ask(this.#now())
         .catch(() => {})
         .then(() => {
           asked = undefined;
@@ -309,7 +312,8 @@ async function rowIn({ session }: Database): Promise<Row> {
 async function begin({ database, wall, candidate, leaseMs }: Options, row: Row, isLocked: boolean) {
   const { instance, address, newToken } = candidate;
   const token = candidate.token ?? row.token ?? newToken();
-  const sentAt = wall.now();
+  const now = steadyTimeOfDay(wall);
+  const sentAt = now();
   const [begun] = await database.session`
     update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp(), leader = ${instance},
       backend = ${isLocked ? database.session`pg_backend_pid()` : database.session`backend`},
@@ -318,5 +322,5 @@ async function begin({ database, wall, candidate, leaseMs }: Options, row: Row, 
   if (!begun) return undefined;
   // By the server's clock, which wrote both times; ours has not seen when the one before was last told that it leads.
   const left = row.leader === null || !isLocked ? 0 : Math.min(leaseMs, Math.max(0, leaseMs - row.quiet_ms));
-  return { epoch: begun.epoch as string, token, isLocked, sentAt, aloneAt: sentAt + left };
+  return { epoch: begun.epoch as string, token, isLocked, sentAt, aloneAt: sentAt + left, now };
 }
