@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { onNextTurn } from "../../src/base/next-turn.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import { FileRefused, type Store, StoreFailed, type Transaction, type View } from "../store/port.ts";
@@ -84,7 +85,7 @@ export class Dispatcher {
   wake(): void {
     if (this.#isWoken) return;
     this.#isWoken = true;
-    setImmediate(() => void this.#look());
+    onNextTurn(() => void this.#look());
   }
 
   /** Resolves when nothing is running and nothing is due. */
@@ -259,7 +260,7 @@ export class Dispatcher {
       // Not awaited: one promise less for each delivery is felt.
       run(this.#stop.signal).then((commit) => {
         this.#finished.push({ entry, at, commit, cause: this.#causeOf(entry) });
-        if (this.#finished.length === 1) setImmediate(() => void this.#commit(this.#finished.splice(0)));
+        if (this.#finished.length === 1) onNextTurn(() => void this.#commit(this.#finished.splice(0)));
       }, failed);
     } catch (error) {
       failed(error);

@@ -7,6 +7,7 @@ import { isMadeHere, noteMadeHere, noteNewState } from "../../src/files/made-her
 import { Counters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
 import { watchOpenFiles } from "../http/open-files.ts";
+import { instanceAt } from "../http/outgoing/instance-at.ts";
 import { RequestLinks } from "../http/outgoing/links.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
 import { causeRows } from "../store/causes.ts";
@@ -17,7 +18,6 @@ import { StoreFailed } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { DeliveryNews } from "../webhooks/news.ts";
 import { Closing } from "./closing.ts";
-import { instanceAt } from "./instance-at.ts";
 import { Listeners } from "./listeners.ts";
 import { type EmulatorOptions, optionsOfFork, settingsFrom } from "./options.ts";
 import { type Origin, originIn } from "./origin.ts";
@@ -95,7 +95,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     paths,
     run: aboutUs(),
     wall,
-    probe: instanceAt,
+    probe: (url) => instanceAt(url, wall),
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   const runFile: ClaimedRunFile = {
     ...claimed,

@@ -70,8 +70,8 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
     readonly start?: string;
   };
   /**
-   * How long requests, and deliveries that are due, may take to end when it is closed, wall milliseconds each. Default: a
-   * second for requests, five for deliveries.
+   * How long requests, and deliveries that are due, may take to end when it is closed, wall milliseconds each. Default: 900
+   * for all together.
    */
   readonly graceMs?: number;
   /** Token of the control plane; default: a new one. */

@@ -49,6 +49,7 @@ export class Exchange implements Cause {
   readonly #number: number;
   readonly #at: number;
   readonly #wallAt: number;
+  readonly #begunAt: number;
   #findings: Finding[] | undefined;
   #caller: string | undefined;
   #fault: string | undefined;
@@ -72,6 +73,7 @@ export class Exchange implements Cause {
     this.#number = running.log.nextNumber();
     this.#at = running.now();
     this.#wallAt = running.wall.now();
+    this.#begunAt = running.wall.monotonicNow();
     received.cause = this;
   }
 
@@ -201,7 +203,7 @@ export class Exchange implements Cause {
       fault: this.#fault,
       at: this.#at,
       wallAt: this.#wallAt,
-      durationMs: wall.now() - this.#wallAt,
+      durationMs: wall.monotonicNow() - this.#begunAt,
     });
   }
 }

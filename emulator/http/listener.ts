@@ -158,9 +158,9 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   };
   /** Another process may lead by now: for as long as nobody knows, nothing is answered. */
   async function wait(request: IncomingMessage, response: ServerResponse, forwarded?: Forwarded): Promise<void> {
-    const until = options.wall.now() + (options.assuranceMs ?? usualAssuranceMs);
+    const until = options.wall.monotonicNow() + (options.assuranceMs ?? usualAssuranceMs);
     const isOpen = () => !standby && options.isAssured?.() === false;
-    while (isOpen() && options.wall.now() < until) await options.wall.sleep(handOverLookMs);
+    while (isOpen() && options.wall.monotonicNow() < until) await options.wall.sleep(handOverLookMs);
     if (isOpen() || (standby && forwarded)) refuse(request, response, forwarded);
     else await answerShared(request, response, forwarded);
   }
@@ -207,8 +207,8 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     async handOver() {
       take = refuse;
       endAll(waiting.followers);
-      const until = options.wall.now() + (options.graceMs ?? closeGraceMs);
-      while (dispatch.underWay > 0 && options.wall.now() < until && !options.hurry?.aborted)
+      const until = options.wall.monotonicNow() + (options.graceMs ?? closeGraceMs);
+      while (dispatch.underWay > 0 && options.wall.monotonicNow() < until && !options.hurry?.aborted)
         await options.wall.sleep(handOverLookMs);
     },
     async close() {

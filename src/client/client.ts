@@ -80,6 +80,7 @@ export function createClient(options: ClientOptions): Client {
   const closing = new AbortController();
   const pauses: Wall = {
     now: () => wall.now(),
+    monotonicNow: () => wall.monotonicNow(),
     sleep: (ms, signal) => wall.sleep(ms, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal),
   };
 
@@ -94,7 +95,7 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<HttpResponse> {
     const repeatable = isRepeatable(request.method, call);
     const attempt = async () => {
-      const startedAt = wall.now();
+      const startedAt = wall.monotonicNow();
       observer.onRequest?.(request);
       const response = await transport.send(request, {
         timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaults.timeoutMs,
@@ -103,7 +104,7 @@ export function createClient(options: ClientOptions): Client {
         repeatable,
         signal: call.signal,
       });
-      observer.onResponse?.(request, response, wall.now() - startedAt);
+      observer.onResponse?.(request, response, wall.monotonicNow() - startedAt);
       return response;
     };
     // A stream can be read once only.

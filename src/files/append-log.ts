@@ -1,3 +1,4 @@
+import { nextTurn } from "../base/next-turn.ts";
 import type { DiskFile } from "./disk.ts";
 import { logLine, type Position } from "./log-line.ts";
 
@@ -162,7 +163,7 @@ export class AppendLog<Failure extends Error> {
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
       // Requests that came together share their fdatasync, also the first.
-      await (this.#options.gather?.() ?? new Promise((turn) => setImmediate(turn)));
+      await (this.#options.gather?.() ?? nextTurn());
       const step = this.#queue.shift();
       if (step === undefined) break;
       if ("lines" in step) await this.#write(step);

@@ -8,7 +8,7 @@ import { runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
 import { shippedSvc } from "../support/shipped.ts";
 
-const instantly = { now: () => Date.now(), sleep: async () => {} };
+const instantly = { now: () => Date.now(), monotonicNow: () => Date.now(), sleep: async () => {} };
 const key = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "very-secret" };
 
 describe("a service in trouble", () => {

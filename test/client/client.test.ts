@@ -11,7 +11,7 @@ import { type Client, createClient } from "../../src/client/client.ts";
 import { NetworkError, ServiceError } from "../../src/client/errors.ts";
 import { createTransport } from "../../src/client/transport.ts";
 
-const instantly = { now: () => 0, sleep: async () => {} };
+const instantly = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
 
 describe("the client over HTTP", () => {
   const closers: (() => void)[] = [];
@@ -59,7 +59,11 @@ describe("the client over HTTP", () => {
 
   it("repeats every call after 429, as late as the service asks by its own clock", async () => {
     const slept: number[] = [];
-    const wall: Wall = { now: () => Date.UTC(2040, 0, 1), sleep: async (ms) => void slept.push(ms) };
+    const wall: Wall = {
+      now: () => Date.UTC(2040, 0, 1),
+      monotonicNow: () => 0,
+      sleep: async (ms) => void slept.push(ms),
+    };
     const date = "Wed, 01 Jan 2031 00:00:00 GMT";
     const asked = ["Wed, 01 Jan 2031 00:00:20 GMT", "30"];
     const { client, requests } = await serviceThat((_, response) => {
@@ -150,6 +154,7 @@ describe("the client over HTTP", () => {
       });
     const { client, requests } = await serviceThat((_, response) => response.writeHead(503).end(), {
       now: () => 0,
+      monotonicNow: () => 0,
       sleep: until,
     });
     const ended = assert.rejects(client.call(checkHealth), { name: "NetworkError", code: "UND_ERR_DESTROYED" });

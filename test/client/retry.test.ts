@@ -11,6 +11,7 @@ function fakeWall(): Wall & { slept: number[] } {
   return {
     slept,
     now: () => Date.UTC(2031, 0, 1),
+    monotonicNow: () => 0,
     async sleep(ms) {
       slept.push(ms);
     },

@@ -16,7 +16,7 @@ const maxSessions = 50;
 interface Session {
   /** Hash of the half that the browser keeps from scripts. */
   readonly key: string;
-  /** Wall milliseconds. */
+  /** Milliseconds of the monotonic clock. */
   readonly until: number;
   readonly opener: Bearer;
 }
@@ -54,7 +54,7 @@ export class Sessions {
   /** A code that signs in once, as the owner of that token. */
   newCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
-    this.#codes.set(nameOf(code), { until: this.#wall.now() + codeLifeMs, opener: { name, role, hash } });
+    this.#codes.set(nameOf(code), { until: this.#wall.monotonicNow() + codeLifeMs, opener: { name, role, hash } });
     dropOldest(this.#codes, hash, maxCodes);
     this.#tell();
     return code;
@@ -64,9 +64,9 @@ export class Sessions {
   begin(code: string): NewSession | undefined {
     const found = this.#codes.get(nameOf(code));
     if (this.#codes.delete(nameOf(code))) this.#tell();
-    if (found === undefined || this.#wall.now() >= found.until) return undefined;
+    if (found === undefined || this.#wall.monotonicNow() >= found.until) return undefined;
     const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
-    const until = this.#wall.now() + sessionLifeMs;
+    const until = this.#wall.monotonicNow() + sessionLifeMs;
     this.#sessions.set(nameOf(token), { key: nameOf(key), until, opener: found.opener });
     dropOldest(this.#sessions, found.opener.hash, maxSessions);
     this.#tell();
@@ -79,7 +79,7 @@ export class Sessions {
     return found && sameSecret(nameOf(key), found.key) ? found.opener : undefined;
   }
 
-  /** Until when a session goes on, wall milliseconds; undefined where it does not. */
+  /** Until when a session goes on, milliseconds of the monotonic clock; undefined where it does not. */
   endOf(token: string): number | undefined {
     return this.#open(token)?.until;
   }
@@ -111,7 +111,7 @@ export class Sessions {
 
   #open(token: string): Session | undefined {
     const found = this.#sessions.get(nameOf(token));
-    if (found === undefined || this.#wall.now() < found.until) return found;
+    if (found === undefined || this.#wall.monotonicNow() < found.until) return found;
     this.#sessions.delete(nameOf(token));
     return undefined;
   }

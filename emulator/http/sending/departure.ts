@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Wall } from "../../../src/base/clock.ts";
+import { onNextTurn } from "../../../src/base/next-turn.ts";
 import { Deadlines } from "../outgoing/deadlines.ts";
 
 /** As long as a body may take to come. */
@@ -31,7 +32,7 @@ export class Departures {
    * reads costs the system more than a short answer costs us, and a program that is awake takes the next one, too.
    */
   end(response: ServerResponse, body: string | Uint8Array | undefined): void {
-    if (this.#whole.length === 0) setImmediate(() => this.#endAll());
+    if (this.#whole.length === 0) onNextTurn(() => this.#endAll());
     this.#whole.push({ response, body });
   }
 

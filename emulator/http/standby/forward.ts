@@ -58,13 +58,13 @@ export async function forwardToLeader(
   } catch {
     return void response.destroy();
   }
-  const until = wall.now() + patienceMs;
+  const until = wall.monotonicNow() + patienceMs;
   while (!response.destroyed) {
     const target = leader();
     const outcome = target === undefined ? "again" : await attempt(target, request, response, body, options);
     if (outcome === "done") return;
     if (outcome === "uncertain") return refuseUncertain(request, response, name);
-    if ((target !== undefined && !body.isWhole) || wall.now() > until) break;
+    if ((target !== undefined && !body.isWhole) || wall.monotonicNow() > until) break;
     await wall.sleep(lookMs);
   }
   refuseNotLeading(request, response, name);

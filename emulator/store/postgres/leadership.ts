@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import type { Wall } from "../../../src/base/clock.ts";
+import { steadyTimeOfDay, type Wall } from "../../../src/base/clock.ts";
 import { within } from "../../../src/base/within.ts";
 import { StoreFailed } from "../port.ts";
 import type { Database, Sql } from "./database.ts";
@@ -80,7 +80,9 @@ export class Leadership {
   readonly token: string;
   #epoch: string;
   #isLocked: boolean;
-  /** Until when nobody else can have begun to lead, on our wall. */
+  /** Counts the time, too, for which the machine slept: a monotonic clock stands then, and others begin to lead. */
+  readonly #now: () => number;
+  /** Until when nobody else can have begun to lead, on that clock. */
   #assuredUntil: number;
   #isLost = false;
   readonly #ended = new AbortController();
@@ -94,9 +96,10 @@ export class Leadership {
 
   private constructor(
     options: Options,
-    begun: { epoch: string; token: string; isLocked: boolean; sentAt: number; aloneAt: number },
+    begun: { epoch: string; token: string; isLocked: boolean; sentAt: number; aloneAt: number; now: () => number },
   ) {
     this.#options = options;
+    this.#now = begun.now;
     this.#epoch = begun.epoch;
     this.token = begun.token;
     this.#isLocked = begun.isLocked;
@@ -130,7 +133,7 @@ export class Leadership {
         isLocked ||= await tryLock(database);
         const row = await rowIn(database);
         wasReached = true;
-        const now = wall.now();
+        const now = wall.monotonicNow();
         const isFree = row.leader === null || row.is_copied;
         if (seen?.epoch !== row.epoch || seen.beat !== row.beat) {
           if (seen?.leader === row.leader) alive = row.leader;
@@ -167,7 +170,7 @@ export class Leadership {
 
   /** Whether nobody else can have begun to lead: what is read here is what there is. */
   get isAssured(): boolean {
-    return !this.#isLost && this.#options.wall.now() < this.#assuredUntil;
+    return !this.#isLost && this.#now() < this.#assuredUntil;
   }
 
   /** The epoch that is ours, for the statement of a commit. */
@@ -177,7 +180,7 @@ export class Leadership {
 
   /** Resolves once the one that led before cannot take itself for the leader any more. */
   async whenAlone(): Promise<void> {
-    await this.#options.wall.sleep(this.#aloneAt - this.#options.wall.now(), this.#ended.signal);
+    await this.#options.wall.sleep(this.#aloneAt - this.#now(), this.#ended.signal);
   }
 
   /**
@@ -185,7 +188,7 @@ export class Leadership {
    * way: only who is asked for by name can tell that another process leads.
    */
   fencedOff(): StoreFailed {
-    void this.#ask(this.#options.wall.now()).catch(() => {});
+    void this.#ask(this.#now()).catch(() => {});
     return anotherLeads();
   }
 
@@ -211,7 +214,7 @@ export class Leadership {
    */
   async renew(lastLine: number): Promise<void> {
     if (this.#isLost) throw this.#deposed();
-    const sentAt = this.#options.wall.now();
+    const sentAt = this.#now();
     // By name, not by epoch: when the answer to this very statement is lost, the next attempt finds what it did.
     const [row] = await this.#options.database.pool`
       with led as (
@@ -262,7 +265,7 @@ export class Leadership {
         unanswered = 0;
         stuck = 0;
       }
-      asked ??= this.#ask(wall.now())
+      asked ??= this.#ask(this.#now())
         .catch(() => {})
         .then(() => {
           asked = undefined;
@@ -324,7 +327,8 @@ async function rowIn({ session }: Database): Promise<Row> {
 async function begin({ database, wall, candidate, leaseMs }: Options, row: Row, isLocked: boolean) {
   const { instance, address, newToken } = candidate;
   const token = candidate.token ?? row.token ?? newToken();
-  const sentAt = wall.now();
+  const now = steadyTimeOfDay(wall);
+  const sentAt = now();
   const [begun] = await database.session`
     update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp(), leader = ${instance},
       backend = ${isLocked ? database.session`pg_backend_pid()` : database.session`backend`},
@@ -334,5 +338,5 @@ async function begin({ database, wall, candidate, leaseMs }: Options, row: Row, 
   // By the server's clock, which wrote both times; ours has not seen when the one before was last told that it leads.
   const left =
     row.leader === null || row.is_copied || !isLocked ? 0 : Math.min(leaseMs, Math.max(0, leaseMs - row.quiet_ms));
-  return { epoch: begun.epoch as string, token, isLocked, sentAt, aloneAt: sentAt + left };
+  return { epoch: begun.epoch as string, token, isLocked, sentAt, aloneAt: sentAt + left, now };
 }

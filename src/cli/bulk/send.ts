@@ -64,7 +64,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   async function call(request: ReturnType<typeof requestOf>, rows: number): Promise<number | null> {
     const response = await withRetries(
       async () => {
-        const now = host.wall.now();
+        const now = host.wall.monotonicNow();
         if (now < resumesAt) await host.wall.sleep(resumesAt - now, signal);
         signal.throwIfAborted();
         return client.exchange(request, { retries: 0, repeatable: true, signal: cut });
@@ -74,7 +74,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
       {
         signal,
         onRetry(retry) {
-          if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, host.wall.now() + retry.waitMs);
+          if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, host.wall.monotonicNow() + retry.waitMs);
           options.onRetry(retry);
         },
       },

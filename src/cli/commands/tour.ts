@@ -17,14 +17,14 @@ const tour = command({
   examples: [{ title: "See it", argv: ["tour"] }],
   async run(_input, context) {
     const { output, host } = context;
-    const startedAt = host.wall.now();
+    const startedAt = host.wall.monotonicNow();
     const isText = output.format === "table";
     let number = 0;
     const walked = await onFreshGround(context, async (step) => {
       number += 1;
       if (isText) await output.print(...stepLines(number, step));
     });
-    const seconds = ((host.wall.now() - startedAt) / 1_000).toFixed(1);
+    const seconds = ((host.wall.monotonicNow() - startedAt) / 1_000).toFixed(1);
     if (isText) await output.print(...endLines(walked, seconds));
     else await output.show(documentOf(walked, Number(seconds)));
     return walked.problem === undefined ? undefined : "failed";

@@ -12,7 +12,7 @@ import { seeded } from "../../support/files/crashes.ts";
 import { type Chance, Crashed, ForgetfulDisk } from "../../support/files/forgetful-disk.ts";
 
 const folder = "/state/jobs/job_1";
-const wall: Wall = { now: () => 0, sleep: async () => {} };
+const wall: Wall = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
 const started = JSON.stringify({ event: "started", at: "2031-01-02T03:04:05Z" });
 
 /** What a job was told to be durable: that it is there at all, and how many of its batches are finished. */

@@ -71,7 +71,7 @@ describe("a job that is stopped", () => {
       return number < 3 ? never : undefined;
     });
     // The grace period is over at once.
-    const wall = { now: () => 0, sleep: async (ms: number) => void sleeps.push(ms) };
+    const wall = { now: () => 0, monotonicNow: () => 0, sleep: async (ms: number) => void sleeps.push(ms) };
     const { exit } = await svc(two, { onStart: keys.onStart, wall });
     assert.equal(exit, 143);
     assert.ok(sleeps.includes(700));
@@ -85,6 +85,7 @@ describe("a job that is stopped", () => {
     const slept: (AbortSignal | undefined)[] = [];
     const wall = {
       now: () => 0,
+      monotonicNow: () => 0,
       async sleep(ms: number, signal?: AbortSignal) {
         if (ms < 50_000) return;
         slept.push(signal);

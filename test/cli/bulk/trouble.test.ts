@@ -139,6 +139,7 @@ describe("a service that is busy", () => {
     let now = Date.parse("2031-01-02T03:04:05Z");
     const wall = {
       now: () => now,
+      monotonicNow: () => now,
       sleep: async (ms: number) => {
         slept.push(ms);
         now += ms;

@@ -83,7 +83,7 @@ export const emulatorWaitFor = command({
     const { showClock } = await import("../../../api/emulator/clock.ts");
     const { now } = await client.call(showClock, {}, { signal });
     const query = input.flags.new ? { ...base, since: now } : base;
-    const waiting = { client, query, context, deadline: context.host.wall.now() + timeoutMs };
+    const waiting = { client, query, context, deadline: context.host.wall.monotonicNow() + timeoutMs };
     const end = within === undefined ? undefined : Date.parse(now) + within;
     const met = await withSpinner(
       context,
@@ -121,7 +121,7 @@ const ask = async ({ client, query, context }: Waiting, timeoutMs: number): Prom
 
 async function wallWait(waiting: Waiting): Promise<Met> {
   for (;;) {
-    const left = Math.max(0, waiting.deadline - waiting.context.host.wall.now());
+    const left = Math.max(0, waiting.deadline - waiting.context.host.wall.monotonicNow());
     const met = await ask(waiting, Math.min(left, longestPollMs));
     if (met.reached || left <= longestPollMs) return met;
   }
@@ -139,7 +139,7 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
   for (;;) {
     const met = await ask(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(rethrow);
-    if (met.reached || Date.parse(now) >= end || host.wall.now() > deadline) return met;
+    if (met.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return met;
     if (isFailureOfOne(waiting.query) && (await disabledOf(waiting, met).catch(rethrow)).length > 0) return met;
     const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isNear ? due : new Date(end).toISOString() };
