@@ -25,6 +25,8 @@ export interface FlagSpec {
   readonly short?: string;
   readonly type: ValueType | "switch";
   readonly description: string;
+  /** The heading under which help shows it, where a command has many. */
+  readonly section?: string;
   /** What stands for the value in help: `FILE`. */
   readonly placeholder?: string;
   /** May stand without a value: `--strict` beside `--strict=keys`. */

@@ -81,7 +81,7 @@ export const putNote = operation({
 export const setBusinessUser = operation({
   id: "contract-details.business-user",
   service: contracts,
-  summary: "Make a user the business owner of a contract",
+  summary: "Set the business owner of a contract",
   method: "PATCH",
   path: "/api/v2.1/public/contracts/{contract_id}/business_user/",
   auth: "api-key",
@@ -106,7 +106,7 @@ export const setBusinessUser = operation({
 export const inviteToContract = operation({
   id: "contract-details.invite",
   service: contracts,
-  summary: "Let users, roles and new users see a contract",
+  summary: "Invite users, roles and new users to a contract",
   description:
     "Each row names one of the three; who is named again has the permission that was given last. A new user is invited to the workspace by e-mail. What the permissions differ in is not public: each shows the contract.",
   method: "POST",

@@ -89,7 +89,7 @@ export const listContracts = operation({
 export const listContractsV1 = operation({
   id: "contracts.list-v1",
   service: contracts,
-  summary: "List contracts as version 1 does, by their numbers, newest first",
+  summary: "List contracts by version 1 of the API, newest first",
   method: "GET",
   path: "/api/v1/public/contracts/",
   auth: "api-key",

@@ -160,7 +160,7 @@ export const Recipient = z.strictObject({
 export const listRecipients = operation({
   id: "contracts.recipients",
   service: contracts,
-  summary: "List who signs a contract, and who has",
+  summary: "List the signatories of a contract, and who has signed",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/recipients/",
   auth: "api-key",
@@ -197,7 +197,7 @@ export const showRecipientLink = operation({
 export const showEmbeddedLink = operation({
   id: "contracts.embedded-link",
   service: contracts,
-  summary: "Get the address under which a counterparty sees a contract within another page",
+  summary: "Get the URL that embeds a contract for a counterparty",
   method: "GET",
   path: "/api/v2.1/public/embedded/contracts/{contract_id}/counter_party/",
   auth: "api-key",

@@ -124,7 +124,7 @@ export const linkDownload = operation({
 export const previewDocument = operation({
   id: "documents.preview",
   service: contracts,
-  summary: "Preview the document that a template and its data make",
+  summary: "Preview the document of a template and its data",
   description: "Nothing is created; required answers may be left out.",
   method: "POST",
   path: "/api/v2.1/public/contracts/preview/",

@@ -37,7 +37,7 @@ const Uploads = z.strictObject({
 export const initializeUploads = operation({
   id: "files.initialize",
   service: contracts,
-  summary: "Ask for signed URLs to upload files to",
+  summary: "Get signed URLs to upload files to",
   description: "Each URL takes the raw bytes by PUT until expires_at, without client-id and client-secret.",
   method: "POST",
   path: "/api/v2.1/public/workspace/files/uploads/",

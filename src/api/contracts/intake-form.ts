@@ -28,7 +28,7 @@ export const updateIntakeForm = operation({
 export const showQuestionnaireResponses = operation({
   id: "intake-form.responses",
   service: contracts,
-  summary: "Show the answers given on a contract",
+  summary: "Show the intake form answers of a contract",
   method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/questionnaire/responses/",
   auth: "api-key",

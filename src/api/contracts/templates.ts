@@ -79,7 +79,7 @@ export const updateTemplate = operation({
 export const showTemplateMetadata = operation({
   id: "templates.metadata",
   service: contracts,
-  summary: "Show what contract_data a template needs",
+  summary: "Show the contract_data that a template needs",
   method: "GET",
   path: "/api/v2.1/public/templates/{template_id}/metadata",
   auth: "api-key",

@@ -9,7 +9,7 @@ export const taskCategories = ["USER_TASK", "OBLIGATION_TASK", "INTAKE_TASK"] as
 export const createUserTask = operation({
   id: "user-tasks.create",
   service: contracts,
-  summary: "Give users a task, about a legal intake where one is named",
+  summary: "Create a task for users, optionally about a legal intake",
   description: "An intake shows the tasks that are about it; svc emulator user-tasks shows all of them.",
   method: "POST",
   path: "/api/v2.1/public/user_tasks/",

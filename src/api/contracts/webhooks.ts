@@ -54,7 +54,7 @@ export const createWebhook = operation({
 export const showHmacKey = operation({
   id: "webhooks.hmac-key",
   service: contracts,
-  summary: "Show the key that signs the workspace's webhooks",
+  summary: "Show the signing key of the workspace's webhooks",
   method: "GET",
   path: "/api/v2.1/public/webhooks/hmac_key/",
   auth: "api-key",

@@ -67,7 +67,7 @@ export const fireActivity = operation({
 export const listActivities = operation({
   id: "activities.list",
   service: emulator,
-  summary: "List what happened, by workspace and activity, whether or not a webhook wanted it",
+  summary: "List activities, with or without a webhook for them",
   description: "Of the newest ten thousand that are kept.",
   method: "GET",
   path: "/_emulator/activities",

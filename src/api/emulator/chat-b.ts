@@ -43,7 +43,7 @@ export const mintChatBToken = operation({
 export const showChatBIssuer = operation({
   id: "chat-b-issuer.metadata",
   service: emulator,
-  summary: "Show the metadata of the emulator's issuer of bot-framework tokens",
+  summary: "Show the metadata of the bot-framework token issuer",
   method: "GET",
   path: "/_emulator/chat-b/openid-configuration",
   auth: "none",
@@ -66,7 +66,7 @@ export const showChatBIssuer = operation({
 export const showChatBKeys = operation({
   id: "chat-b-issuer.keys",
   service: emulator,
-  summary: "Show the public keys of the emulator's issuer of bot-framework tokens",
+  summary: "Show the public keys of the bot-framework token issuer",
   method: "GET",
   path: "/_emulator/chat-b/keys",
   auth: "none",

@@ -91,7 +91,7 @@ export const setClock = operation({
 export const advanceClock = operation({
   id: "clock.advance",
   service: emulator,
-  summary: "Move virtual time ahead, running in order what becomes due",
+  summary: "Advance virtual time, and run what becomes due in order",
   method: "POST",
   path: "/_emulator/clock/advance",
   auth: "control-token",

@@ -150,7 +150,7 @@ export const watchDeliveries = operation({
 export const showDelivery = operation({
   id: "deliveries.show",
   service: emulator,
-  summary: "Show one delivery with the bodies of request and answers",
+  summary: "Show one delivery with its request and responses",
   method: "GET",
   path: "/_emulator/deliveries/{id}",
   auth: "control-token",

@@ -15,7 +15,7 @@ const ClusterOfDecision = z
 export const listDevices = operation({
   id: "device-grants.list",
   service: emulator,
-  summary: "List the devices that asked for a person's approval, newest first",
+  summary: "List the devices that await or got approval",
   description: "Those whose codes have expired or were redeemed go with time.",
   method: "GET",
   path: "/_emulator/device-grants",

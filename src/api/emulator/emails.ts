@@ -71,7 +71,7 @@ export const listEmails = operation({
 export const listBlackhole = operation({
   id: "emails.blackhole",
   service: emulator,
-  summary: "List the inbound e-mails that the blackhole swallowed, newest first",
+  summary: "List the inbound e-mails that the blackhole dropped",
   method: "GET",
   path: "/_emulator/blackhole",
   auth: "control-token",

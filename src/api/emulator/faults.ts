@@ -166,7 +166,7 @@ const columns = [
 export const addFault = operation({
   id: "faults.add",
   service: emulator,
-  summary: "Script trouble for requests that come in, or for webhooks that go out",
+  summary: "Add a fault for incoming requests or outgoing webhooks",
   description:
     "Of several faults that match, the oldest one that hits decides. They live in memory, until they are removed or " +
     "the emulator is reset or stopped. A fault that names neither service nor operation hits a request where it " +
@@ -192,7 +192,7 @@ export const addFault = operation({
 export const listFaults = operation({
   id: "faults.list",
   service: emulator,
-  summary: "List the scripted faults, with how often each was met",
+  summary: "List the scripted faults, with how often each matched",
   method: "GET",
   path: "/_emulator/faults",
   auth: "control-token",

@@ -19,7 +19,7 @@ const InboxRow = z.strictObject({
 export const listInbox = operation({
   id: "clusters.inbox",
   service: emulator,
-  summary: "List the requests that the router forwarded to an emulated cluster",
+  summary: "List the requests that the router forwarded to a cluster",
   description: "Kept in memory, the oldest dropped first; emptied by a reset.",
   method: "GET",
   path: "/_emulator/clusters/{id}/inbox",

@@ -50,7 +50,7 @@ export const listInstallations = operation({
 export const beginInstallation = operation({
   id: "installations.begin",
   service: emulator,
-  summary: "Begin an installation of an app in a workspace, and print the URL to open",
+  summary: "Start installing an app in a workspace",
   description:
     "The URL leads to the stand-in for the provider, which redirects to the router with a code and the state. Without a browser, approve_as gives that redirect at once.",
   method: "POST",

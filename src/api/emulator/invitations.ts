@@ -57,7 +57,7 @@ export const listInvitations = operation({
 export const acceptInvitation = operation({
   id: "invitations.accept",
   service: emulator,
-  summary: "Accept the invitation to a workspace, as the person would: from then on they are an active member",
+  summary: "Accept an invitation to a workspace, as the person",
   description: "Their address is mapped to the cluster, unless another one has it, and the token is mapped no longer.",
   method: "POST",
   path: "/_emulator/invitations/by_token/{token}/accept",

@@ -20,7 +20,7 @@ const responses = { 200: json(MovedContract) };
 export const sendByControl = operation({
   ...shared,
   id: "emulator-contracts.send",
-  summary: "Send a contract to its counterparties, as its owner would",
+  summary: "Send a contract to its counterparties, as its owner",
   description: "To the people that the contract names; svc contracts send can name others.",
   path: "/_emulator/contracts/{id}/send",
   request: { params, body: json(Act) },
@@ -34,7 +34,7 @@ export const sendByControl = operation({
 export const markByControl = operation({
   ...shared,
   id: "emulator-contracts.mark",
-  summary: "Mark a contract for execution, as its owner would",
+  summary: "Mark a contract for execution, as its owner",
   description: "Its signatories are asked to sign. Refused while a review is open or an approval is pending.",
   path: "/_emulator/contracts/{id}/mark",
   request: { params, body: json(Act) },
@@ -48,7 +48,7 @@ export const markByControl = operation({
 export const unmarkByControl = operation({
   ...shared,
   id: "emulator-contracts.unmark",
-  summary: "Take a contract out of signature, as its owner would",
+  summary: "Take a contract out of signature, as its owner",
   description: "Signatures given so far are void; the contract goes back to REDLINING.",
   path: "/_emulator/contracts/{id}/unmark",
   request: { params, body: json(Act) },

@@ -24,7 +24,7 @@ const Owner = z.strictObject({
 export const listOwners = operation({
   id: "owners.list",
   service: emulator,
-  summary: "Say which clusters own an identifier, by which tables of the routing data",
+  summary: "Show which clusters own an identifier, by routing table",
   method: "GET",
   path: "/_emulator/owners",
   auth: "control-token",

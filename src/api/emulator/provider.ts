@@ -31,7 +31,7 @@ export const showProviderPage = operation({
 export const submitProviderPage = operation({
   id: "provider.submit",
   service: emulator,
-  summary: "Send the form of the stand-in provider: say who the person is",
+  summary: "Send the sign-in form of the stand-in provider",
   description:
     "Redirects to the callback of the flow with a code that stands for the person or the team; without one it asks again. A denied installation redirects with an error.",
   method: "POST",

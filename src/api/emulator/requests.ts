@@ -117,7 +117,7 @@ export const watchRequests = operation({
 export const clearRequests = operation({
   id: "requests.clear",
   service: emulator,
-  summary: "Empty the request log",
+  summary: "Clear the request log",
   method: "DELETE",
   path: "/_emulator/requests",
   auth: "control-token",

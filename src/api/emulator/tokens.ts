@@ -28,7 +28,7 @@ const TokenInfo = z.strictObject({
 export const createToken = operation({
   id: "tokens.create",
   service: emulator,
-  summary: "Make a token of the control plane",
+  summary: "Create a token for the control plane",
   description:
     "It is shown once, and kept as its hash. Give it to programs as SVC_EMULATOR_TOKEN, or to a profile: svc config set emulator_token.",
   method: "POST",
@@ -54,7 +54,7 @@ export const createToken = operation({
 export const listTokens = operation({
   id: "tokens.list",
   service: emulator,
-  summary: "List the tokens of the control plane, without what they are",
+  summary: "List the tokens of the control plane, without their values",
   description: "The one that stands in the run file beside the state is none of them: it is new with each start.",
   method: "GET",
   path: "/_emulator/tokens",

@@ -58,7 +58,7 @@ export const receiveEvent = operation({
 export const receiveOptions = operation({
   ...webhook,
   id: "chat-a.options",
-  summary: "Forward a request for options of chat_a to its team's cluster",
+  summary: "Forward an options request of chat_a to its team's cluster",
   path: "/router/v1/integrations/chat_a/webhook/options",
   request: { body: raw() },
   failures,
@@ -100,7 +100,7 @@ export const receiveDestinationEvent = operation({
 export const receiveDestinationOptions = operation({
   ...webhook,
   id: "chat-a.destination-options",
-  summary: "Forward a request for options of chat_a within a destination",
+  summary: "Forward an options request of chat_a within a destination",
   path: "/router/v1/integrations/destinations/{destination}/chat_a/webhook/options",
   request: { params: destination, body: raw() },
   failures: destinationFailures,
@@ -117,7 +117,7 @@ export const receiveDestinationOptions = operation({
 export const receiveOAuthRedirect = operation({
   ...webhook,
   id: "chat-a.oauth-redirect",
-  summary: "Offer an app-authorization callback of chat_a to every cluster of a destination",
+  summary: "Forward an app authorization of chat_a to all clusters",
   description: "The cluster that owns the OAuth state is unknown, so the first successful answer is returned.",
   method: "GET",
   path: "/router/v1/integrations/destinations/{destination}/chat_a/oauth_redirect",

@@ -17,7 +17,7 @@ export const DeviceGrantTokenResponse = z.strictObject({
 export const createDeviceCode = operation({
   id: "device-grant.code",
   service: router,
-  summary: "Begin a device authorization",
+  summary: "Start a device authorization",
   method: "POST",
   path: "/router/v1/oauth2.0/device/code/",
   auth: "none",

@@ -8,7 +8,7 @@ export const OAuthProviderType = z.enum(["ProviderA", "ProviderB", "ProviderC"])
 export const receiveExternalRedirect = operation({
   id: "external-oauth.redirect",
   service: router,
-  summary: "Pass a provider's redirect on to the cluster that asked for it",
+  summary: "Forward a provider's redirect to the cluster that started it",
   description: "A state that begins with {cluster_id}_ decides; else all clusters are called.",
   method: "GET",
   path: "/router/v1/oauth2.0/external/{provider}/redirect",

@@ -9,7 +9,7 @@ import { forwarding } from "./failures/index.ts";
 export const receiveBlackhole = operation({
   id: "mailer.blackhole",
   service: router,
-  summary: "Take an inbound e-mail and keep it from everybody",
+  summary: "Accept an inbound e-mail and drop it",
   description:
     "The emulator keeps the newest ones, 1,000 of them in 16 MiB of base64, and lists them: svc emulator blackhole.",
   method: "POST",

@@ -53,7 +53,7 @@ const TokenRequest = z
 export const exchangeToken = operation({
   id: "oidc.token",
   service: router,
-  summary: "Exchange a code or a refresh token at the cluster named by its prefix",
+  summary: "Exchange a code or a refresh token at its cluster",
   description:
     "Redeems device codes, too: it is the token endpoint that discovery names (RFC 8628, 3.4). The specification has another for them, so this leaves a finding.",
   method: "POST",

@@ -98,7 +98,7 @@ export const completeTrialSignup = operation({
 export const startTrialOAuth = operation({
   id: "trial.oauth",
   service: router,
-  summary: "Begin a trial signup by OAuth",
+  summary: "Start a trial signup by OAuth",
   method: "GET",
   path: "/router/v1/trial/signup/oauth",
   auth: "none",
@@ -117,7 +117,7 @@ export const startTrialOAuth = operation({
 export const finishTrialOAuth = operation({
   id: "trial.oauth-callback",
   service: router,
-  summary: "Receive the provider's answer to a trial signup by OAuth",
+  summary: "Receive the provider's response to a trial signup by OAuth",
   method: "GET",
   path: "/router/v1/trial/signup/oauth/callback",
   auth: "none",

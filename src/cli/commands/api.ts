@@ -37,7 +37,7 @@ const flags = [
 
 const api = command({
   words: ["api"],
-  summary: "Send any request, with the credentials of the service that its path belongs to",
+  summary: "Send any request, with the credentials of its service",
   description:
     "Paths below /api/…/public/ go to the contract API, those below /_emulator/ to the control plane, all others to the router, whose catch-all forwards what it does not know. The answer is printed as it comes, and redirects are not followed; the exit code of a status of 400 or more is that of other commands, as svc help exit-codes has it.",
   positionals: [

@@ -15,6 +15,18 @@ export const positionalTable = (positionals: readonly PositionalSpec[]): Table =
   rows: positionals.map((one) => [positionalTerm(one), withNotes(one.description, choiceNote(one.choices))]),
 });
 
+/** The flags of a command: those without a section, then each section under its title. */
+export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): Table[] {
+  const sections = [...new Set(flags.map(({ section }) => section))].sort((a, b) => (a ? 1 : 0) - (b ? 1 : 0));
+  return sections.map((title) =>
+    flagTable(
+      title ?? "Options",
+      flags.filter(({ section }) => section === title),
+      bodyFrom,
+    ),
+  );
+}
+
 /** Flags of a page. Where one of them has a short form, the long ones stand below each other all the same. */
 export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): Table {
   const indent = flags.some(({ short }) => short !== undefined) ? "    " : "";

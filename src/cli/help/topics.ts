@@ -1,6 +1,8 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import { environment } from "../config/environment.ts";
 import { exitCodes } from "../exit.ts";
+import { globalFlags } from "../parse/globals.ts";
+import { flagTable } from "./flags.ts";
 import type { HelpPage } from "./layout.ts";
 
 interface Topic {
@@ -12,8 +14,21 @@ const streams = "Standard output carries data, standard error everything else: n
 
 /** What `svc help <topic>` shows, beside the help of commands. */
 export const topics = lookupTable<Topic>({
+  options: {
+    summary: "Options of every command",
+    page: () => ({
+      tables: [
+        flagTable("Options of every command", [
+          ...globalFlags,
+          { flag: "version", short: "V", type: "switch", description: "Print the version; so do -v and svc version" },
+          { flag: "help", short: "h", type: "switch", description: "Show the help of a command, a group or svc" },
+        ]),
+      ],
+      notes: ["They may stand before or after the words of a command."],
+    }),
+  },
   "exit-codes": {
-    summary: "What exit codes mean",
+    summary: "Meaning of exit codes",
     page: () => ({
       tables: [{ title: "Exit codes", rows: exitCodes.map(({ code, meaning }) => [String(code), meaning]) }],
       notes: [

@@ -79,7 +79,7 @@ const EmulatorEvent = z.discriminatedUnion("event", [
 export const followEvents = operation({
   id: "events.watch",
   service: emulator,
-  summary: "Follow everything that goes on, and go on where a stream ended",
+  summary: "Follow all events, or resume a stream that ended",
   description:
     "One stream of requests, deliveries, contracts, e-mails, devices, the clock, faults and snapshots, each told once it is durable. A stream that ended goes on after the last id that it brought, given as `after` or in the header Last-Event-ID, for a minute at least; where that is too old, or of another run of the emulator, its first event is resync.",
   method: "GET",

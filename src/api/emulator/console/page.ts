@@ -25,7 +25,7 @@ export const showConsolePage = operation({
 export const showConsoleAsset = operation({
   id: "console.asset",
   service: emulator,
-  summary: "Give a file that the page of the console loads",
+  summary: "Get a file of the console page",
   description: "Its name changes with its bytes, so that browsers may keep it for good.",
   method: "GET",
   path: "/_emulator/ui/assets/{name}",

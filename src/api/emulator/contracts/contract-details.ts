@@ -55,7 +55,7 @@ export const listControlContracts = operation({
 export const showContract = operation({
   id: "emulator-contracts.show",
   service: emulator,
-  summary: "Show what the contract API does not show of a contract",
+  summary: "Show a contract with what the contract API leaves out",
   description:
     "Its entity, its counterparties with all details that came with them, who reviews it, who was invited to see it, and each person's link: a page on which they read the contract, and sign, decline, review, approve or comment when it is their turn.",
   method: "GET",
@@ -113,7 +113,7 @@ export const showContract = operation({
     ),
   },
   failures: ["no-such-contract"],
-  cli: { command: "emulator contract" },
+  cli: { command: "emulator show-contract" },
   basis: ours,
   examples: [{ title: "Who reviews it, and by which link?", params: { id: "T-1" } }],
 });
@@ -121,7 +121,7 @@ export const showContract = operation({
 export const replaceEntity = operation({
   id: "emulator-contracts.entity",
   service: emulator,
-  summary: "Let another entity of the workspace be the contract's",
+  summary: "Set the workspace entity of a contract",
   method: "POST",
   path: "/_emulator/contracts/{id}/entity",
   auth: "control-token",
@@ -137,7 +137,7 @@ export const replaceEntity = operation({
   responses: { 200: json(MovedContract) },
   failures: ["no-such-contract", "no-such-entity", "entity-fixed"],
   emits: ["CONTRACT_ENTITY_UPDATED"],
-  cli: { command: "emulator entity" },
+  cli: { command: "emulator set-entity" },
   basis: ours,
   examples: [{ title: "The American branch takes it", params: { id: "T-1" }, body: { reference_id: "NW-US" } }],
 });

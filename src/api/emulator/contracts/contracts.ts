@@ -33,7 +33,7 @@ const responses = { 200: json(MovedContract) };
 export const signContract = operation({
   ...shared,
   id: "emulator-contracts.sign",
-  summary: "Sign a contract, as a signatory would",
+  summary: "Sign a contract, as a signatory",
   description: "Without email the next signatory signs; the last signature executes the contract.",
   path: "/_emulator/contracts/{id}/sign",
   request,
@@ -47,7 +47,7 @@ export const signContract = operation({
 export const declineContract = operation({
   ...shared,
   id: "emulator-contracts.decline",
-  summary: "Decline to sign a contract, as a signatory would",
+  summary: "Decline to sign a contract, as a signatory",
   description: "A template contract goes back to DRAFT, third-party paper to REDLINING.",
   path: "/_emulator/contracts/{id}/decline",
   request,
@@ -89,7 +89,7 @@ export const approveContract = operation({
 export const voidByControl = operation({
   ...shared,
   id: "emulator-contracts.void",
-  summary: "Void a contract, as a person would in the application",
+  summary: "Void a contract, as a person in the application",
   path: "/_emulator/contracts/{id}/void",
   request,
   responses,

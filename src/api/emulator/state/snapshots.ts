@@ -36,7 +36,7 @@ const columns = ["name", "at", "saved_at", "bytes", { name: "file", cut: 1 }] as
 export const saveSnapshot = operation({
   id: "snapshots.save",
   service: emulator,
-  summary: "Keep the state as it is now, under a name",
+  summary: "Save the present state under a name",
   description:
     "Rows, mappings, numbers, virtual time, what is scheduled, scripted faults with their hits, the place in the " +
     "sequence of ids, and the uploads that it names. Nobody waits for it. Snapshots lie beside the state; those of an " +
@@ -81,7 +81,7 @@ const Whole = z.strictObject({
 export const showSnapshot = operation({
   id: "snapshots.show",
   service: emulator,
-  summary: "Read a snapshot whole, and say what it holds",
+  summary: "Check a snapshot, and show what it holds",
   description: "Fails when it could not be restored.",
   method: "GET",
   path: "/_emulator/snapshots/{name}",
@@ -119,7 +119,7 @@ const Diff = z.strictObject({
 export const diffSnapshot = operation({
   id: "snapshots.diff",
   service: emulator,
-  summary: "Say what is different since a snapshot, or between two",
+  summary: "Compare a snapshot with the present state or another one",
   description:
     "Words of the domain first, rows and fields below. That time has passed by itself is no difference, nor is what " +
     "only tells how something came about.",
@@ -152,7 +152,7 @@ const Restored = z.strictObject({
 export const restoreSnapshot = operation({
   id: "snapshots.restore",
   service: emulator,
-  summary: "Go back to a snapshot",
+  summary: "Restore a snapshot",
   description:
     "Everything that it keeps is as it was, and time and ids go on from there. The present state is kept first, as " +
     "before-1, before-2 and so on, the newest ten. Request log and inboxes stay as they are. Requests and attempts " +
@@ -218,7 +218,7 @@ const Rewound = z.strictObject({
 export const rewind = operation({
   id: "snapshots.rewind",
   service: emulator,
-  summary: "Go back to before something happened",
+  summary: "Restore the state from before a request, a time or N steps",
   description:
     "The state is what it was then, and time and ids go on from there. What led to it can be gone back further; what " +
     "is left is kept first, as before-1, before-2 and so on, the newest ten, unless nothing is taken back. They lie " +

@@ -34,7 +34,7 @@ const WorkspaceInfo = z.strictObject({
 export const listWorkspaces = operation({
   id: "emulator.workspaces",
   service: emulator,
-  summary: "List the workspaces with their API keys and invite tokens",
+  summary: "List workspaces with their keys",
   description: "The table leaves the secrets out; --json and --fields client_secret,hmac_key show them.",
   method: "GET",
   path: "/_emulator/workspaces",
@@ -50,7 +50,7 @@ export const listWorkspaces = operation({
 export const createWorkspace = operation({
   id: "emulator.create-workspace",
   service: emulator,
-  summary: "Give a team a workspace, with keys and templates of its own",
+  summary: "Create a workspace with its own keys and templates",
   description:
     "Nothing of one workspace is visible to another, and deliveries of one do not hold up those of another. A reset takes it away.",
   method: "POST",
@@ -82,7 +82,7 @@ export const createWorkspace = operation({
 export const removeWorkspace = operation({
   id: "emulator.remove-workspace",
   service: emulator,
-  summary: "Remove the workspace of a team, with all that is its own",
+  summary: "Remove a workspace with everything in it",
   description:
     "Its API key, people, templates, webhooks, contracts, e-mails and deliveries, what of them waits to happen, and the routing data that leads to them; uploads go once nothing has named them for 30 days. The last workspace of a cluster stays. svc emulator rewind --steps 1 takes it back.",
   method: "DELETE",
@@ -135,7 +135,7 @@ const Imported = z.strictObject({
 export const importState = operation({
   id: "state.import",
   service: emulator,
-  summary: "Replace the whole state by an exported one",
+  summary: "Replace the whole state with an exported one",
   description:
     "As it was exported, up to 500 MiB. The present state is kept first, as before-1, before-2 and so on, the newest ten: " +
     "svc emulator snapshot restore before-1 goes back to it. History begins anew.",
@@ -154,7 +154,7 @@ export const importState = operation({
 export const resetState = operation({
   id: "state.reset",
   service: emulator,
-  summary: "Go back to the seed",
+  summary: "Reset the state to the seed",
   description:
     "Contracts, subscriptions, deliveries, inboxes and faults are gone, virtual time is that of a new start, and with " +
     "--deterministic ids begin again. Keys and secrets stay as they were handed out; so do the request log and the way " +

@@ -6,7 +6,7 @@ import { issuerFlag } from "./issuer.ts";
 
 export const authDeviceLogin = command({
   words: ["auth", "device-login"],
-  summary: "Sign in by approving a code in a browser, on this or another device",
+  summary: "Sign in by approving a code in a browser",
   description: [
     "Shows an address and a code, waits until somebody has approved the code there (RFC 8628), and keeps the tokens in",
     "tokens.json beside the profiles, readable by you alone. They are sent to the server that issued them and to no",

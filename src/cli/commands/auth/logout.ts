@@ -5,7 +5,7 @@ import { issuerFlag } from "./issuer.ts";
 
 export const authLogout = command({
   words: ["auth", "logout"],
-  summary: "Forget a sign-in, and revoke its tokens where the server can",
+  summary: "Sign out, and revoke the tokens if the server can",
   positionals: [],
   flags: [issuerFlag, { flag: "all", type: "switch", description: "Every sign-in that is kept" }],
   examples: [

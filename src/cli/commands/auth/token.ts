@@ -4,7 +4,7 @@ import { issuerFlag } from "./issuer.ts";
 
 export const authToken = command({
   words: ["auth", "token"],
-  summary: "Print an access token that is good, for other programs",
+  summary: "Print a valid access token for other programs",
   description:
     "Refreshes it first when it is about to end. This is the one command that prints a secret; SVC_TOKEN, when set, is printed as it is.",
   positionals: [],

@@ -8,7 +8,7 @@ const token = appSecrets.chatB;
 
 export const chatBMessaging = command({
   words: ["chat-b", "messaging"],
-  summary: "Verify an activity of chat_b and forward it to its tenant's cluster",
+  summary: "Verify and forward an activity of chat_b to its cluster",
   description: "The token comes from a file or the environment; --mint asks a running emulator's issuer for one.",
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },

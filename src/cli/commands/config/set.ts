@@ -7,7 +7,7 @@ import { readInput } from "../../parse/body.ts";
 
 export const configSet = command({
   words: ["config", "set"],
-  summary: "Keep a setting in a profile",
+  summary: "Save a setting in a profile",
   description: [
     "Without --profile the current profile is changed; the first one is called default. Keys: router_url,",
     "contracts_url, client_id, client_secret, oauth_client_id, emulator_url, emulator_token, cluster_keys.CLUSTER. A secret is typed without being",

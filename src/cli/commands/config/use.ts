@@ -3,7 +3,7 @@ import { serviceSettings, variable } from "../../settings.ts";
 
 export const configUse = command({
   words: ["config", "use"],
-  summary: "Choose the profile of later commands",
+  summary: "Set the profile of later commands",
   positionals: [{ name: "profile", description: "Its name" }],
   flags: [],
   examples: [{ title: "Work on staging from now on", argv: ["config", "use", "staging"] }],

@@ -64,7 +64,7 @@ const flags = [
 
 export const contractsReconcile = command({
   words: ["contracts", "reconcile"],
-  summary: "Find webhooks that a receiver has missed",
+  summary: "Find webhooks that a receiver missed",
   description: `Reads the contracts that changed since a time, and when each was created, sent, signed, executed or voided. Lists the webhooks that the service has sent for that: with --received only those that are missing there. Exits 1 if some are missing. Other activities leave no trace in a contract: ${shown.join(", ")} do.`,
   positionals: [],
   flags,

@@ -15,7 +15,7 @@ const flags = [
 const decides = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
   command({
     words: ["emulator", "device", verb],
-    summary: `${verb === "approve" ? "Approve" : "Deny"} a device that waits for its user code, as a person would`,
+    summary: `${verb === "approve" ? "Approve" : "Deny"} a device by its user code, as a person`,
     positionals: [{ name: "user_code", description: "As the device shows it; case and hyphen do not matter" }],
     flags,
     examples: [{ title: "The code that a device shows", argv: ["emulator", "device", verb, "WDJB-MJHT"] }],

@@ -10,7 +10,7 @@ import { type VariableFormat, variableFormats, variablesText } from "../../outpu
 
 export const emulatorEnv = command({
   words: ["emulator", "env"],
-  summary: "Print the variables that point a shell at the running emulator",
+  summary: "Print variables that connect a shell to the emulator",
   description:
     "Addresses and test credentials, as svc emulator exec sets them; what speaks of other services is unset. All addresses are those at which clients outside find it: the ones of --public-url, where it was started with such. Without --shell in the language of SHELL. Under GitHub Actions the secrets are masked in the log.",
   positionals: [],

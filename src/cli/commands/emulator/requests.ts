@@ -12,7 +12,7 @@ type Event = EventOf<typeof watchRequests>;
 
 export const emulatorRequests = command({
   words: ["emulator", "requests"],
-  summary: "List the requests that the emulator received, newest last, or follow them",
+  summary: "List or follow the requests that the emulator received",
   description:
     "The log is kept in memory and drops its oldest. What only reads the control plane, as commands like this one do, is left out unless --reads, --service or --operation asks for it.",
   extendsDerived: true,
@@ -69,7 +69,7 @@ async function list(spec: CommandSpec, input: Input, context: Context): Promise<
 
 export const emulatorDeliveries = command({
   words: ["emulator", "deliveries"],
-  summary: "List webhook deliveries and their attempts, newest first, or follow them",
+  summary: "List or follow webhook deliveries",
   extendsDerived: true,
   readsDerived: { flags: [...deliveryFlags, { flag: "offset", type: "integer" }] },
   positionals: [],

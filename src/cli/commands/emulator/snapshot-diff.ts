@@ -7,7 +7,7 @@ type Item = ResultOf<typeof diffSnapshot>["items"][number];
 /** As diff does, it can say by its exit code whether anything is different. */
 export const snapshotDiff = command({
   words: ["emulator", "snapshot", "diff"],
-  summary: "Say what is different since a snapshot, or between two",
+  summary: "Compare a snapshot with the present state or another one",
   description:
     "Words of the domain first, fields below each. That time has passed by itself is no difference, nor is what only tells how something came about.",
   positionals: [

@@ -20,7 +20,7 @@ import { readyFileAt } from "./start/ready-file.ts";
 
 export const emulatorStart = command({
   words: ["emulator", "start"],
-  summary: "Start the emulator and keep it running until Ctrl-C or svc emulator stop",
+  summary: "Start the emulator, until Ctrl-C or svc emulator stop",
   description:
     "Prints a line for each request, each attempt to deliver a webhook and each move of time; not with --quiet. What commands ask the emulator itself stands there where it changes something or fails. With --json one line is printed when everything is up, and then one for each of these. With --detach they go to a log: beside the state, with .log behind its name; or .svc/ephemeral.log. It is begun anew with each start.",
   positionals: [],

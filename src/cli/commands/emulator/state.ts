@@ -41,7 +41,7 @@ export const emulatorStateExport = command({
 
 export const emulatorStateImport = command({
   words: ["emulator", "state", "import"],
-  summary: "Replace the whole state by an exported one",
+  summary: "Replace the whole state with an exported one",
   description: "Takes what svc emulator state export printed, of an emulator with the same clusters.",
   extendsDerived: true,
   positionals: [],

@@ -11,7 +11,7 @@ type Event = EventOf<typeof watchTrace>;
 
 export const emulatorTrace = command({
   words: ["emulator", "trace"],
-  summary: "Say why something happened: what led to it, what followed, and what is still to come",
+  summary: "Show what caused something, and what followed",
   description:
     "Takes what has a name: request:12 (see svc emulator requests), T-1, delivery:3, event:4, webhook:1, timer:5, advance:6, or the id of a W3C trace. Without --format otlp it prints virtual time; the time on the wall stands behind, where it differs by a second or more, and from that of the line before.",
   positionals: [{ name: "ref", description: "What is asked for: request:12, T-1, delivery:3, or a W3C trace id" }],

@@ -59,7 +59,7 @@ const flags = [
 
 export const emulatorWaitFor = command({
   words: ["emulator", "wait-for"],
-  summary: "Wait until an activity, an outcome of a delivery or a status of a contract is there",
+  summary: "Wait for an activity, a delivery or a contract status",
   description:
     "What has happened already counts, unless --new is given. With --within virtual time is moved, from one due thing to the next, at most so far; without it the command only waits, on the wall clock. When it does not come, the exit code is 75, and what came near is printed.",
   positionals: [],

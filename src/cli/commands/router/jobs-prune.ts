@@ -6,7 +6,7 @@ const usualAge = "30d";
 
 export const jobsPrune = command({
   words: ["router", "jobs", "prune"],
-  summary: "Remove the logs of bulk jobs that were done long ago",
+  summary: "Remove the logs of bulk jobs that finished long ago",
   description:
     "What is unfinished stays, always: it can be resumed. Jobs with rows that went wrong stay with their results, unless --partial is given. Nothing is ever removed unasked.",
   positionals: [],

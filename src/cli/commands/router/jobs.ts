@@ -107,7 +107,7 @@ export const jobsShow = command({
 
 export const jobsResume = command({
   words: ["router", "jobs", "resume"],
-  summary: "Go on with a bulk job that was stopped or killed",
+  summary: "Resume a bulk job that was stopped or killed",
   description:
     "Batches that are finished are passed over. A file must be what it was; rows of standard input are piped again.",
   positionals: [
@@ -165,7 +165,7 @@ const fileOf = (input: ResumeInput): string | undefined =>
 
 export const jobsResults = command({
   words: ["router", "jobs", "results"],
-  summary: "Print the rows of a bulk job that went wrong",
+  summary: "Print the rows of a bulk job that failed",
   description: "All rows, where the job ran with --results all.",
   positionals: [id],
   flags: [

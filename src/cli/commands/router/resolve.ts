@@ -16,7 +16,7 @@ const fields = ["table", "key", "cluster_id"];
 
 export const routerResolve = command({
   words: ["router", "resolve"],
-  summary: "Say which cluster owns an identifier, and by which table",
+  summary: "Show which cluster owns an identifier, by routing table",
   description:
     "Tries the public look-ups: e-mail address or hash, client id, cluster id, and tokens that name their cluster. An emulator is asked for all its tables: invite tokens, teams, tenants, user codes, signatories.",
   positionals: [{ name: "identifier", description: "Whatever a request may be routed by" }],

@@ -8,7 +8,7 @@ import { UsageError } from "../../failure.ts";
 /** The look-up takes any string: an address that nobody hashed would be found nowhere. */
 const showEmail: Command = {
   words: ["router", "show-email"],
-  summary: "Show which cluster an e-mail address is mapped to, by the address or its hash",
+  summary: "Show which cluster an e-mail address or hash is mapped to",
   extendsDerived: true,
   positionals: [],
   flags: [],

@@ -42,7 +42,7 @@ export const deliveryFlags = [
 
 export const webhooksDeliveries = command({
   words: ["webhooks", "deliveries"],
-  summary: "List webhook deliveries with their last answers, or follow them",
+  summary: "List or follow webhook deliveries",
   description:
     "Reads the log of the running emulator; the real service shows its own in its application only. With --follow each attempt is printed as it is made.",
   positionals: [],

@@ -58,7 +58,7 @@ const flags = [
 
 export const webhooksListen = command({
   words: ["webhooks", "listen"],
-  summary: "Receive webhooks on this machine, verify them, and forward them",
+  summary: "Receive, verify and forward webhooks on this machine",
   description:
     "Starts a receiver and creates a webhook for it, if the service can reach this machine. Prints a line for each delivery, with the result of the signature check. With --forward-to, the raw bytes go to your app, and its response goes back. When the app refuses connections until the emulator disables the webhook, the listener enables it again once the app accepts connections. Ctrl-C ends the listener and deletes the webhook. With --json, each event is a line of JSON.",
   positionals: [],

@@ -11,7 +11,7 @@ type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
 export const webhooksSchedule = command({
   words: ["webhooks", "schedule"],
-  summary: "Show when webhooks are sent again, and why then",
+  summary: "Show when webhooks are retried, and why then",
   description:
     "Lists the attempts that the running emulator plans, with the reason of each. With --rule the instants of one delivery to a receiver that never answers 2xx, without any emulator: the rule itself.",
   positionals: [],

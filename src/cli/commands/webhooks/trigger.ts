@@ -12,7 +12,7 @@ type WholeDelivery = ResultOf<typeof showDelivery>;
 
 export const webhooksTrigger = command({
   words: ["webhooks", "trigger"],
-  summary: "Let the emulator tell its subscriptions of an activity, and report their answers",
+  summary: "Send a test webhook to all subscribers of an activity",
   description: `The contract itself stays as it is. Without an activity all ${activities.length} are listed. Exits 1 when a receiver does not answer 2xx, or when nobody is subscribed.`,
   positionals: [{ name: "activity", description: "CONTRACT_SIGNED, …", optional: true, offered: activities }],
   flags: [
