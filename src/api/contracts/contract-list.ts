@@ -68,7 +68,7 @@ export const listContracts = operation({
   request: {
     query: z.looseObject({
       ...paging,
-      query: z.string().optional().describe("Text in the name of contract, entity or party, or in a party's address"),
+      query: z.string().optional().describe("Search in names of contracts, entities and parties, and addresses"),
       ...plain,
     }),
   },

@@ -62,7 +62,7 @@ export const showFile = operation({
   method: "GET",
   path: "/api/v2.1/public/workspace/files/{file_id}/",
   auth: "api-key",
-  request: { params: z.object({ file_id: z.string().describe("The file_id of the upload") }) },
+  request: { params: z.object({ file_id: z.string().describe("file_id of the upload") }) },
   responses: { 200: json(z.strictObject({ signed_url: z.string() })) },
   failures: ["not-found"],
   cli: { command: "files show" },

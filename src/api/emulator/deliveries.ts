@@ -78,10 +78,10 @@ const WholeDelivery = z.strictObject({
 });
 
 const filters = {
-  webhook: z.int().optional().describe("Only of this subscription"),
-  activity: z.enum(activities).optional().describe("Only of this activity"),
+  webhook: z.int().optional().describe("Show only this webhook"),
+  activity: z.enum(activities).optional().describe("Show only this activity"),
   contract: contractFilter,
-  outcome: DeliveryOutcome.optional().describe("Only with this outcome"),
+  outcome: DeliveryOutcome.optional().describe("Show only this outcome"),
 };
 
 /** A delivery as streams tell it. */

@@ -68,7 +68,7 @@ export const live = operation({
   id: "emulator.live",
   service: emulator,
   summary: "Check whether the process responds, ready or not",
-  description: "For a probe that starts a process again which hangs. Whether it can serve says ready.",
+  description: "A liveness probe: restart the process if it fails. For readiness, see ready.",
   method: "GET",
   path: "/_emulator/live",
   auth: "none",
@@ -131,7 +131,7 @@ export const showMetrics = operation({
   service: emulator,
   summary: "Print counters and gauges for Prometheus",
   description:
-    "OpenMetrics for whoever asks for it (Accept: application/openmetrics-text), Prometheus' text format for all others. Counters begin with the process and go on over resets and restores. Labels are names of services, of operations and of outcomes, never what a caller sent; with --store also who leads. Scrape it with a token of the role read.",
+    "Prints OpenMetrics if the request accepts application/openmetrics-text, and Prometheus text otherwise. Counters start with the process and survive resets and restores. Labels name services, operations and outcomes, and never hold data of callers. With --store a label names the leader. Scrape it with a token of the role read.",
   method: "GET",
   path: "/_emulator/metrics",
   auth: "control-token",

@@ -30,7 +30,7 @@ export const listOwners = operation({
   auth: "control-token",
   request: {
     query: z.object({
-      identifier: z.string().min(1).describe("E-mail address or its hash, client id, token, team, tenant, code, hash"),
+      identifier: z.string().min(1).describe("E-mail address or hash, client id, token, team, tenant or user code"),
     }),
   },
   responses: { 200: json(z.array(Owner)) },

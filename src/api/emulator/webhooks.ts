@@ -13,7 +13,7 @@ const Webhook = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   workspace_id: z.int(),
-  workspace: z.string().describe("Its name"),
+  workspace: z.string().describe("Name of the workspace"),
   title: z.string(),
   url: z.string(),
   only_for_activities: z.array(z.enum(activities)),

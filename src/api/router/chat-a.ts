@@ -118,15 +118,15 @@ export const receiveOAuthRedirect = operation({
   ...webhook,
   id: "chat-a.oauth-redirect",
   summary: "Forward an app authorization of chat_a to all clusters",
-  description: "The cluster that owns the OAuth state is unknown, so the first successful answer is returned.",
+  description: "The cluster of the OAuth state is unknown, so the first successful response is returned.",
   method: "GET",
   path: "/router/v1/integrations/destinations/{destination}/chat_a/oauth_redirect",
   request: {
     params: destination,
     query: z.object({
       code: z.string().optional().describe("Code of chat_a"),
-      state: z.string().optional().describe("State that a cluster began with"),
-      error: z.string().optional().describe("What chat_a sends instead of a code"),
+      state: z.string().optional().describe("State of the cluster's flow"),
+      error: z.string().optional().describe("Error that chat_a sends instead of a code"),
     }),
   },
   failures: ["unknown-destination", ...forwardingToAll],

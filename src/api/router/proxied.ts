@@ -14,13 +14,13 @@ const proxied = {
 } as const;
 
 const contractInvite = z.object({
-  email_type: z.string().describe("creator or counter_party; any other value looks in both tables"),
+  email_type: z.string().describe("creator or counter_party; other values search both tables"),
   token: z.string().describe("Invite token"),
 });
 const inviteToken = z.object({ token: z.string().describe("Invite token") });
 const callback = z.object({
   code: z.string().describe("Code of the provider"),
-  state: z.string().describe("State; when it begins with {cluster_id}_ it decides"),
+  state: z.string().describe("State; the prefix {cluster_id}_ names the cluster"),
 });
 
 export const showContractInvite = operation({
@@ -138,7 +138,7 @@ export const showCaptchaConfig = operation({
   path: "/api/v1/auth/captcha-config",
   request: {
     headers: z.object({
-      "x-forwarded-for": z.string().nullish().describe("Its first address counts as the caller's"),
+      "x-forwarded-for": z.string().nullish().describe("Forwarded addresses; the first one is the caller's"),
     }),
   },
   responses: { 200: passthrough(CaptchaConfigResponse) },

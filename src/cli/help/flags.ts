@@ -43,11 +43,14 @@ const longTerm = (spec: FlagSpec): string =>
   spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...valueTerm(spec)].join(" ");
 
 /** How the value of a flag is shown, here and where it is refused: `<FILE>`; nothing for one that takes none. */
-export function valueTerm({ type, placeholder, optionalValue }: FlagSpec): string[] {
+export function valueTerm({ flag, type, placeholder, optionalValue }: FlagSpec): string[] {
   if (type === "switch" || type === "boolean") return [];
-  const name = placeholder ?? (type === "integer" || type === "number" ? "N" : "TEXT");
+  const name = placeholder ?? (type === "integer" || type === "number" ? "N" : nounOf(flag));
   return [optionalValue ? `[${name}]` : `<${name}>`];
 }
+
+/** What a flag is named after: `--contract-name <NAME>`. */
+const nounOf = (flag: string): string => flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();
 
 function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
   const isOneWay = spec.target?.in === "body" && bodyFrom.length > 0;
@@ -55,7 +58,7 @@ function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
     ...(spec.required ? [isOneWay ? `required without ${bodyFrom[0]}` : "required"] : []),
     ...choiceNote(spec.choices),
     ...(spec.repeatable ? [spec.choices ? "may be repeated, or A,B" : "may be repeated"] : []),
-    ...(spec.default === undefined || spec.default === "" ? [] : [`default ${spec.default}`]),
+    ...(spec.default === undefined || spec.default === "" ? [] : [`default: ${spec.default}`]),
   ];
 }
 

@@ -13,7 +13,7 @@ const ours = assumed(
   "The application shows and changes it, no public route does; the control plane is the emulator's own.",
 );
 
-const params = z.object({ id: z.string().describe("The contract: 12 or T-12") });
+const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
 const Named = z.strictObject({ id: z.int(), name: z.string() });
 
@@ -21,7 +21,7 @@ export const listControlContracts = operation({
   id: "emulator-contracts.list",
   service: emulator,
   summary: "List the contracts of all workspaces, newest first",
-  description: "Those that were deleted, too, with the status that they had.",
+  description: "Includes deleted contracts, with their last status.",
   method: "GET",
   path: "/_emulator/contracts",
   auth: "control-token",
@@ -57,7 +57,7 @@ export const showContract = operation({
   service: emulator,
   summary: "Show a contract with what the contract API leaves out",
   description:
-    "Its entity, its counterparties with all details that came with them, who reviews it, who was invited to see it, and each person's link: a page on which they read the contract, and sign, decline, review, approve or comment when it is their turn.",
+    "Shows its entity, counterparties, reviewers and invited people, and the link of each person. On that page they read the contract, and sign, decline, review, approve or comment.",
   method: "GET",
   path: "/_emulator/contracts/{id}",
   auth: "control-token",
@@ -130,7 +130,7 @@ export const replaceEntity = operation({
     body: json(
       z.object({
         reference_id: z.string().min(1).describe("Reference id of the entity: NW-US"),
-        email: email.optional().describe("Who does it; without it the contract's owner"),
+        email: email.optional().describe("E-mail address of the person (default: the contract's owner)"),
       }),
     ),
   },

@@ -35,7 +35,7 @@ export const listWorkspaces = operation({
   id: "emulator.workspaces",
   service: emulator,
   summary: "List workspaces with their keys",
-  description: "The table leaves the secrets out; --json and --fields client_secret,hmac_key show them.",
+  description: "The table hides the secrets. --json and --fields client_secret,hmac_key show them.",
   method: "GET",
   path: "/_emulator/workspaces",
   auth: "control-token",
@@ -52,7 +52,7 @@ export const createWorkspace = operation({
   service: emulator,
   summary: "Create a workspace with its own keys and templates",
   description:
-    "Nothing of one workspace is visible to another, and deliveries of one do not hold up those of another. A reset takes it away.",
+    "Workspaces cannot see each other, and do not delay each other's deliveries. A reset removes the workspace.",
   method: "POST",
   path: "/_emulator/workspaces",
   auth: "control-token",
@@ -60,12 +60,12 @@ export const createWorkspace = operation({
   request: {
     body: json(
       z.object({
-        name: z.string().min(1).max(200).describe("Of the team; no other workspace has it"),
+        name: z.string().min(1).max(200).describe("Name of the workspace; must be unique"),
         template: z
           .enum(["demo", "empty"])
           .default("demo")
-          .describe("demo: templates, contract types, workflows and roles of the demo seed; empty: none"),
-        cluster_id: z.string().optional().describe("Left out: the first that is emulated"),
+          .describe("demo: with templates, contract types, workflows and roles; empty: without"),
+        cluster_id: z.string().optional().describe("Cluster of the workspace (default: the first emulated one)"),
       }),
     ),
   },
@@ -84,12 +84,14 @@ export const removeWorkspace = operation({
   service: emulator,
   summary: "Remove a workspace with everything in it",
   description:
-    "Its API key, people, templates, webhooks, contracts, e-mails and deliveries, what of them waits to happen, and the routing data that leads to them; uploads go once nothing has named them for 30 days. The last workspace of a cluster stays. svc emulator rewind --steps 1 takes it back.",
+    "Removes its API key, people, templates, webhooks, contracts, e-mails, deliveries, scheduled work and routing data. Unreferenced uploads are removed after 30 days. The last workspace of a cluster cannot be removed. To undo it: svc emulator rewind --steps 1.",
   method: "DELETE",
   path: "/_emulator/workspaces/{workspace_id}",
   auth: "control-token",
   role: "admin",
-  request: { params: z.object({ workspace_id: z.int().describe("As svc emulator workspaces lists it") }) },
+  request: {
+    params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
+  },
   responses: {
     200: json(
       z.strictObject({
@@ -156,9 +158,7 @@ export const resetState = operation({
   service: emulator,
   summary: "Reset the state to the seed",
   description:
-    "Contracts, subscriptions, deliveries, inboxes and faults are gone, virtual time is that of a new start, and with " +
-    "--deterministic ids begin again. Keys and secrets stay as they were handed out; so do the request log and the way " +
-    "time passes.",
+    "Removes contracts, webhooks, deliveries, inboxes and faults, and sets virtual time as on a new start. With --deterministic IDs start again. Keys, secrets, the request log and the clock mode are kept.",
   method: "POST",
   path: "/_emulator/reset",
   auth: "control-token",

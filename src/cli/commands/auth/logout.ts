@@ -7,7 +7,7 @@ export const authLogout = command({
   words: ["auth", "logout"],
   summary: "Sign out, and revoke the tokens if the server can",
   positionals: [],
-  flags: [issuerFlag, { flag: "all", type: "switch", description: "Every sign-in that is kept" }],
+  flags: [issuerFlag, { flag: "all", type: "switch", description: "Sign out everywhere" }],
   examples: [
     { title: "Of the routing service that is configured", argv: ["auth", "logout"] },
     { title: "Everywhere", argv: ["auth", "logout", "--all"] },

@@ -4,7 +4,7 @@ import { confirmYes } from "../../prompt/confirm.ts";
 export const configRemove = command({
   words: ["config", "remove"],
   summary: "Remove a profile with its credentials",
-  positionals: [{ name: "profile", description: "Its name" }],
+  positionals: [{ name: "profile", description: "Name of the profile" }],
   flags: [],
   examples: [{ title: "Without a question", argv: ["config", "remove", "staging", "--yes"] }],
   async run(input, context) {

@@ -3,7 +3,7 @@ import { command } from "../../command.ts";
 export const configUnset = command({
   words: ["config", "unset"],
   summary: "Remove a setting from a profile",
-  positionals: [{ name: "key", description: "Such as router_url, or cluster_keys.eu-1" }],
+  positionals: [{ name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" }],
   flags: [],
   examples: [{ title: "Forget a secret", argv: ["config", "unset", "client_secret"] }],
   async run(input, context) {

@@ -22,7 +22,7 @@ export const emulatorExec = command({
   positionals: [
     {
       name: "command",
-      description: "The command and its arguments: all from its first word, or from --, is left to it",
+      description: "Command to run, with its arguments; -- may stand before it",
       variadic: true,
     },
   ],

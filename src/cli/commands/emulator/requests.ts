@@ -14,7 +14,7 @@ export const emulatorRequests = command({
   words: ["emulator", "requests"],
   summary: "List or follow the requests that the emulator received",
   description:
-    "The log is kept in memory and drops its oldest. What only reads the control plane, as commands like this one do, is left out unless --reads, --service or --operation asks for it.",
+    "Requests are kept in memory; the oldest are dropped first. Requests that only read the control plane are hidden, unless --reads, --service or --operation is given.",
   extendsDerived: true,
   readsDerived: {
     flags: [
@@ -32,7 +32,7 @@ export const emulatorRequests = command({
     {
       flag: "reads",
       type: "boolean",
-      description: "With what only reads the control plane; left out unless this, --service or --operation asks for it",
+      description: "Include requests that only read the control plane",
     },
   ],
   examples: [{ title: "As they come", argv: ["emulator", "requests", "--follow"] }],

@@ -21,7 +21,7 @@ const mappingFlags = [
     flag: "column",
     type: "text",
     placeholder: "NAME|N",
-    description: "Column of a CSV or TSV file, or field of NDJSON; left out: the first",
+    description: "Column of a CSV or TSV file, or field of NDJSON (default: the first)",
   },
   ...bulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];
