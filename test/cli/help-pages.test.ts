@@ -169,16 +169,28 @@ describe("what help says of the emulator", () => {
   it("is what the emulator does when nothing else is said", () => {
     const flags: readonly FlagSpec[] = emulatorFlags(0);
     const defaults = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
-    const ms = (flag: string) => parseDuration(String(defaults[flag]));
-    const { upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit, ...rest } =
-      defaultSettings;
+    const { webhookResponseTimeoutMs, rateLimit } = defaultSettings;
     assert.deepEqual(
-      [ms("upstream-timeout"), ms("webhook-connect-timeout"), ms("webhook-response-timeout"), defaults["rate-limit"]],
-      [upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit],
+      [parseDuration(String(defaults["webhook-response-timeout"])), defaults["rate-limit"]],
+      [webhookResponseTimeoutMs, rateLimit],
     );
+  });
+
+  it("groups at most 24 options of start, and refers exec to them", async () => {
+    const flagsOf = (words: string) => commands.find((one) => one.words.join(" ") === words)!.flags;
+    const start = flagsOf("emulator start").map(({ flag }) => flag);
+    assert.ok(start.length <= 24, start.join(" "));
+    const { out: page } = await runCli("emulator start --help");
     assert.deepEqual(
-      [defaults["request-log-bytes"], defaults["inbox-bytes"], ms("unread-answer-timeout")],
-      [rest.requestLogBytes, rest.inboxBytes, rest.unreadAnswerTimeoutMs],
+      [...page.matchAll(/^(\w+):$/gm)].map(([, title]) => title),
+      ["Examples", "Options", "State", "Clock", "Network", "Webhooks", "Limits", "Strictness"],
+    );
+    const { out: exec } = await runCli("emulator exec --help");
+    const [, except = ""] = /Also takes the options of svc emulator start, except ([^.]*)\./.exec(exec) ?? [];
+    const left = new Set(except.replace(/\s+/g, " ").replace(" and ", ", ").split(", "));
+    assert.deepEqual(
+      flagsOf("emulator exec").map(({ flag }) => flag),
+      start.filter((flag) => !left.has(`--${flag}`)),
     );
   });
 });

@@ -30,8 +30,8 @@ const refused: [string, string, RegExp][] = [
   ],
   [
     "a part of the names of two flags",
-    "emulator start --bytes 1",
-    /unknown option '--bytes'\n {2}Did you mean --request-log-bytes or --inbox-bytes\?/,
+    "router map-emails --errors 1",
+    /unknown option '--errors'\n {2}Did you mean --max-errors or --errors-out\?/,
   ],
   [
     "a part of the names of three flags",

@@ -17,8 +17,8 @@ export const positionalTable = (positionals: readonly PositionalSpec[]): Table =
 
 /** The flags of a command: those without a section, then each section under its title. */
 export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): Table[] {
-  const sections = [...new Set(flags.map(({ section }) => section))].sort((a, b) => (a ? 1 : 0) - (b ? 1 : 0));
-  return sections.map((title) =>
+  const named = new Set(flags.flatMap(({ section }) => section ?? []));
+  return [undefined, ...named].map((title) =>
     flagTable(
       title ?? "Options",
       flags.filter(({ section }) => section === title),
@@ -69,5 +69,8 @@ function choiceNote(choices: readonly string[] = []): string[] {
 
 const withNotes = (text: string, ...notes: (string | readonly string[])[]): string => {
   const texts = notes.flat();
-  return [text, texts.length > 0 ? `(${texts.join("; ")})` : ""].filter(Boolean).join(" ");
+  if (texts.length === 0) return text;
+  // The default comes last, also where the text itself says what it is.
+  const [, before = text, preset] = /^(.*) \((default: [^()]*)\)$/.exec(text) ?? [];
+  return `${before} (${[...texts, ...(preset ? [preset] : [])].join("; ")})`.trim();
 };

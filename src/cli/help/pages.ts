@@ -93,13 +93,16 @@ function deepest(words: readonly string[], commands: readonly Listed[]): readonl
 const sameWords = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && begins(a, b);
 
 function commandPage(command: Described, below: readonly Described[]): HelpPage {
-  const { words, summary, description, positionals, flags, examples, bodyFrom } = command;
+  const { words, summary, description, positionals, flags, examples, bodyFrom, alsoTakes } = command;
+  const shown = alsoTakes
+    ? flags.filter(({ flag }) => alsoTakes.shown.includes(flag)).map((flag) => ({ ...flag, section: undefined }))
+    : flags;
   return {
     usage: ["svc", ...words, ...positionals.map(positionalTerm), "[options]"].join(" "),
     about: [`${summary}.`, ...(description ? [description] : [])],
     examples,
-    tables: [positionalTable(positionals), ...flagTables(flags, bodyFrom), ...commandTables(words, below)],
-    notes: [...operationNotes(command), everyCommand],
+    tables: [positionalTable(positionals), ...flagTables(shown, bodyFrom), ...commandTables(words, below)],
+    notes: [...(alsoTakes ? [alsoTakesNote(alsoTakes)] : []), ...operationNotes(command), everyCommand],
   };
 }
 
@@ -158,6 +161,11 @@ function commandRow(words: readonly string[], word: string, below: readonly Desc
   const also = inner.length > 0 ? [command ? `also: ${inner.join(", ")}` : inner.join(", ")] : [];
   const term = [word, ...(command?.positionals ?? []).map(positionalTerm)].join(" ");
   return [term, [...(command ? [command.summary] : []), ...also].join("; ")];
+}
+
+function alsoTakesNote({ command, except }: NonNullable<Described["alsoTakes"]>): string {
+  const [last, ...first] = except.map((flag) => `--${flag}`).reverse();
+  return `Also takes the options of svc ${command}, except ${first.reverse().join(", ")} and ${last}.`;
 }
 
 function operationNotes(command: Described): string[] {

@@ -12,7 +12,7 @@ export const configSet = command({
     "Without --profile, changes the current profile; the first one is called default. Keys: router_url, contracts_url, client_id, client_secret, oauth_client_id, emulator_url, emulator_token, cluster_keys.CLUSTER. A secret is typed without being shown, or read from --secret-file. It is never an argument, which other users could see.",
   positionals: [
     { name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" },
-    { name: "value", description: "Value; secrets are typed or read from a file instead", optional: true },
+    { name: "value", description: "Value, unless it is a secret", optional: true },
   ],
   flags: [
     {

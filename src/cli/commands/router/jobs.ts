@@ -113,7 +113,7 @@ export const jobsResume = command({
     id,
     {
       name: "file",
-      description: "File with the rows, if it has moved; - for standard input",
+      description: "Rows, if they have moved; - for standard input",
       optional: true,
     },
   ],
