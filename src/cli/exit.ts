@@ -20,23 +20,22 @@ import { remedyOf } from "./remedies.ts";
 
 /** What each exit code means (DECISIONS.md, L10). */
 export const exitCodes = [
-  { code: 0, meaning: "done, including an empty result and a dry run" },
+  { code: 0, meaning: "success, including an empty result and a dry run" },
   {
     code: 1,
-    meaning:
-      "the operation failed: the service refused, you declined, something unexpected happened, or trouble came when it may have been done: look before you run it again",
+    meaning: "failed: rejected by the service, declined, unexpected error, or outcome unknown (check before you retry)",
   },
-  { code: 2, meaning: "the command line or a local input is wrong; nothing was sent" },
-  { code: 3, meaning: "partly done: a bulk job ended with failed or skipped rows" },
-  { code: 4, meaning: "credentials are missing, wrong, expired, or not enough" },
-  { code: 5, meaning: "what was asked for does not exist" },
+  { code: 2, meaning: "usage error: the command line or a local input is invalid; nothing was sent" },
+  { code: 3, meaning: "partial: a bulk job ended with failed or skipped rows" },
+  { code: 4, meaning: "credentials are missing, invalid, expired or insufficient" },
+  { code: 5, meaning: "not found" },
   { code: 8, meaning: "still pending" },
   {
     code: 75,
     meaning:
-      "temporary: network trouble, 429, or 5xx to what may be repeated, after all retries, or a wait that ran out; run it again, as retryable says under --json",
+      "temporary: network error, 429, or 5xx to a repeatable request after all retries, or a timeout; retry (retryable under --json)",
   },
-  { code: 129, meaning: "the terminal went away (SIGHUP)" },
+  { code: 129, meaning: "the terminal was closed (SIGHUP)" },
   { code: 130, meaning: "interrupted (Ctrl-C)" },
   { code: 143, meaning: "terminated" },
 ] as const;

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Wall } from "../base/clock.ts";
-import { hasNoBody } from "../base/odd-answers.ts";
 import { nextTurn } from "../base/next-turn.ts";
+import { hasNoBody } from "../base/odd-answers.ts";
 import { onAbort } from "../base/on-abort.ts";
 import { HeldBody } from "./held-body.ts";
 import {

@@ -9,9 +9,9 @@ import type { Step, TimelineRow, TourResult } from "../tour/walk.ts";
 
 const tour = command({
   words: ["tour"],
-  summary: "Walk through the whole journey on an embedded emulator",
+  summary: "Run a 15-step tour on an in-process emulator",
   description:
-    "Uploads a file, creates an intake and a contract, has it signed, receives signed webhooks, and shows the retries of a dead receiver on the virtual clock. Every step runs a command of this program and is checked; nothing is left behind.",
+    "Uploads a file, creates an intake and a contract, has it signed, receives signed webhooks, and shows the retries of a dead receiver on the virtual clock. Each step runs a command and checks its result. Nothing is left behind.",
   positionals: [],
   flags: [],
   examples: [{ title: "See it", argv: ["tour"] }],

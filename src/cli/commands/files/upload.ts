@@ -21,9 +21,9 @@ export const filesUpload = command({
       flag: "content-type",
       type: "text",
       placeholder: "TYPE",
-      description: "Media type, instead of the one that the extension tells",
+      description: "Media type (default: by the extension)",
     },
-    { flag: "dry-run", short: "n", type: "switch", description: "Check the files and upload nothing" },
+    { flag: "dry-run", short: "n", type: "switch", description: "Check the files without uploading them" },
   ],
   examples: [
     { title: "Two files", argv: ["files", "upload", "msa.pdf", "annex.docx"] },

@@ -21,7 +21,7 @@ const mappingFlags = [
     flag: "column",
     type: "text",
     placeholder: "NAME|N",
-    description: "Column of a CSV or TSV file, or field of NDJSON; left out: the first",
+    description: "Column of a CSV or TSV file, or field of NDJSON (default: the first)",
   },
   ...bulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];
@@ -64,11 +64,11 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
       "Reads identifiers from a file or standard input: plain lines, a column of CSV or TSV, or NDJSON, in UTF-8, gzip or not, of any size.",
       ...(name === "emails"
         ? [
-            "Addresses are trimmed, normalized (NFC), lower-cased and hashed (SHA-256); 64-digit hex digests pass as they are. Domains in other scripts and plus tags are hashed as they are written. --email-hash-list takes either, too.",
+            "Addresses are trimmed, normalized (NFC), lower-cased and hashed (SHA-256); 64-digit hex digests are accepted unchanged. Domains in other scripts and plus tags are hashed as they are written. --email-hash-list accepts both.",
           ]
         : []),
-      "Blank lines are passed over; a row of a table or of NDJSON without a text in its column is an invalid one.",
-      "A file is checked before anything is sent. Every run is a job that svc router jobs resume goes on with.",
+      "Blank lines are skipped. A row of a table or of NDJSON without a string in its column is invalid.",
+      "A file is checked before anything is sent. Every run is a job, which svc router jobs resume continues.",
     ].join(" "),
     extendsDerived: true,
     readsDerived: { flags: derivedFlags },

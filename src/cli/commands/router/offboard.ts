@@ -18,9 +18,9 @@ const flags = [
     flag: "from",
     type: "text",
     placeholder: "FILE|-",
-    description: "Identifiers of the workspace, one a row, each with its kind",
+    description: "File with the identifiers of the workspace and their kinds",
   },
-  { flag: "confirm", type: "text", placeholder: "NAME", description: "Repeat the cluster id, to confirm" },
+  { flag: "confirm", type: "text", placeholder: "NAME", description: "Confirm the cluster ID" },
   hashFlag,
   ...bulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];

@@ -18,10 +18,10 @@ const fields = ["table", "key", "cluster_id"];
 
 export const routerResolve = command({
   words: ["router", "resolve"],
-  summary: "Say which cluster owns an identifier, and by which table",
+  summary: "Show which cluster owns an identifier, by routing table",
   description:
-    "Tries the public look-ups: e-mail address or hash, client id, cluster id, and tokens that name their cluster. An emulator is asked for all its tables: invite tokens, teams, tenants, user codes, signatories.",
-  positionals: [{ name: "identifier", description: "Whatever a request may be routed by" }],
+    "Tries the public look-ups: e-mail address or hash, client ID, cluster ID, and tokens that name their cluster. An emulator also looks up invite tokens, teams, tenants, user codes and signatories.",
+  positionals: [{ name: "identifier", description: "Identifier that requests are routed by" }],
   flags: [
     hashFlag,
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },

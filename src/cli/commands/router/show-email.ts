@@ -8,7 +8,7 @@ import { runDerived } from "../../derived.ts";
 /** The look-up takes any string: an address that nobody hashed would be found nowhere. */
 const showEmail = command({
   words: ["router", "show-email"],
-  summary: "Show which cluster an e-mail address is mapped to, by the address or its hash",
+  summary: "Show which cluster an e-mail address or hash is mapped to",
   extendsDerived: true,
   readsDerived: { positionals: [{ name: "email_hash" }] },
   positionals: [],
