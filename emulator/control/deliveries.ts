@@ -9,6 +9,7 @@ import { type Attempt, type Delivery, deliveries, type Fault } from "../webhooks
 import { dropExpired, type Logged, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
 import { workspaces } from "../world/workspaces.ts";
+import { whileAllowed } from "./access/while-allowed.ts";
 import { type DeliveryEvent, deliveryEvents } from "./delivery-events.ts";
 import type { ControlHandlers } from "./world.ts";
 
@@ -24,8 +25,10 @@ export const deliveryHandlers = {
     });
   },
 
-  "deliveries.watch": async ({ query }, { store, clock, request }) =>
-    watched(store, await deliveryEvents(store, clock, request.signal), query),
+  "deliveries.watch": ({ query }, world) =>
+    whileAllowed(world, async (signal) =>
+      watched(world.store, await deliveryEvents(world.store, world.clock, signal), query),
+    ),
 
   "deliveries.show": async ({ params }, { store, clock, fail }) => {
     await dropExpired(store, clock.now());

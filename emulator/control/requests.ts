@@ -8,6 +8,7 @@ import { redactHeaders } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import { shownTarget } from "../http/request-log/shown-target.ts";
 import { Backlog, follow, Resync } from "../http/sending/event-stream.ts";
+import { whileAllowed } from "./access/while-allowed.ts";
 import type { ControlHandlers, ControlWorld } from "./world.ts";
 
 interface Filters {
@@ -30,13 +31,16 @@ export const requestHandlers = {
     };
   },
 
-  "requests.watch": ({ query }, { requestLog, request }) => watched(requestLog, filterOf(query), request.signal),
+  "requests.watch": ({ query }, world) =>
+    whileAllowed(world, (signal) => watched(world.requestLog, filterOf(query), signal)),
 
   "requests.clear": (_, { requestLog }) => {
     requestLog.clear();
     return undefined;
   },
-} satisfies ControlHandlers<Pick<ControlWorld, "requestLog" | "store" | "clock" | "wall" | "ids">>;
+} satisfies ControlHandlers<
+  Pick<ControlWorld, "requestLog" | "tokens" | "sessions" | "store" | "clock" | "wall" | "ids">
+>;
 
 /** Only reads the control plane: nothing goes on by it, and whoever follows what goes on reads again at each event. */
 export const isOwnRead = ({ service, method }: LoggedRequest): boolean => service === "emulator" && method === "GET";
@@ -90,7 +94,6 @@ export function requestRecord(entry: LoggedRequest) {
     ),
     duration_ms: entry.durationMs,
     ...(entry.fault !== undefined && { fault: entry.fault }),
-    ...(entry.servedBy !== undefined && { served_by: entry.servedBy }),
     ...(entry.left && { left: true as const }),
   };
 }

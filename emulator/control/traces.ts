@@ -10,6 +10,7 @@ import { type Ref, readRef } from "../trace/ref.ts";
 import { traceOf } from "../trace/tree.ts";
 import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
 import { dropExpired } from "../webhooks/log.ts";
+import { whileAllowed } from "./access/while-allowed.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const traceHandlers = {
@@ -25,11 +26,13 @@ export const traceHandlers = {
     };
   },
 
-  "traces.watch": async ({ params }, { store, runner, request, fail }) => {
+  "traces.watch": async ({ params }, world) => {
+    const { store, runner, fail } = world;
     const ref = named(params.ref, fail);
     if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
     // After a reset nothing is kept of it any more.
-    return changes(store, request.signal, async () => (await look(store, runner, ref))?.nodes.map(shown) ?? []);
+    const shownNow = async () => (await look(store, runner, ref))?.nodes.map(shown) ?? [];
+    return whileAllowed(world, (signal) => changes(store, signal, shownNow));
   },
 } satisfies ControlHandlers;
 

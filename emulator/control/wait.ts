@@ -6,6 +6,7 @@ import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
+import { allowed } from "./access/while-allowed.ts";
 import { namedContract } from "./contracts/named-contract.ts";
 import type { ControlHandlers } from "./world.ts";
 
@@ -25,7 +26,8 @@ type Status = NonNullable<Awaited["contract_status"]>;
 const nearAtMost = 10;
 
 export const waitHandlers = {
-  "emulator.wait": async ({ query }, { store, clock, wall, request, fail }) => {
+  "emulator.wait": async ({ query }, world) => {
+    const { store, clock, wall, fail } = world;
     const named =
       query.contract === undefined ? undefined : await store.read((view) => namedContract(view, query.contract!, fail));
     const { webhook } = query;
@@ -38,7 +40,9 @@ export const waitHandlers = {
         : awaited.outcome
           ? deliveriesReached(view, awaited)
           : eventsReached(view, awaited);
-    const found = await until(store, wall, look, query.timeout_ms, request.signal);
+    const { signal, hasEnded, release } = allowed(world);
+    const found = await until(store, wall, look, query.timeout_ms, signal).finally(release);
+    if (hasEnded()) fail("unknown-control-token");
     const { events = [], deliveries: made = [] } = found;
     const [eventIds, deliveryIds] = await store.read((view) =>
       Promise.all([compositeIds(view, events), compositeIds(view, made)]),

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile, readlink } from "node:fs/promises";
-import { hostname } from "node:os";
+import { hostname, networkInterfaces } from "node:os";
 
 /** Where a process runs, as far as the system tells. Beyond Linux only the name of the machine is known. */
 export interface Machine {
@@ -38,6 +38,15 @@ export async function fingerprintOfMachine(): Promise<string> {
   const { machine, machine_id, boot, pid_namespace } = await thisMachine();
   const whole = JSON.stringify([machine, machine_id, boot, pid_namespace]);
   return createHash("sha256").update(whole).digest("hex").slice(0, 16);
+}
+
+/** Whether a URL leads to an address of this machine. */
+export function isOnThisMachine(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const name = new URL(url).hostname.replace(/^\[|\]$/g, "");
+  if (name === "localhost" || /^127(\.\d+){3}$/.test(name) || ["::1", "0.0.0.0", "::"].includes(name)) return true;
+  if (name === hostname().toLowerCase()) return true;
+  return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
 }
 
 /** Whether there is a process with that pid, and when it began: with both, a pid that was given again is noticed. */

@@ -6,3 +6,22 @@ export async function consoleAddress({ controlUrl, token }: Pick<Emulator, "cont
   const answer = await fetch(`${controlUrl}/sessions/codes`, { method: "POST", headers });
   return ((await answer.json()) as { url: string }).url;
 }
+
+/** A session as a browser has it: the half that its page sends, and the half in a cookie. */
+export interface BrowserSession {
+  readonly token: string;
+  readonly headers: { readonly authorization: string; readonly cookie: string };
+}
+
+/** Signs a browser in as the owner of that token. */
+export async function browserSession(of: Pick<Emulator, "controlUrl" | "token">): Promise<BrowserSession> {
+  const code = new URL(await consoleAddress(of)).hash.slice("#code=".length);
+  const answer = await fetch(`${of.controlUrl}/sessions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code }),
+  });
+  const { token } = (await answer.json()) as { token: string };
+  const [cookie = ""] = answer.headers.get("set-cookie")!.split(";");
+  return { token, headers: { authorization: `Bearer ${token}`, cookie } };
+}

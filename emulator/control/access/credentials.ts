@@ -4,7 +4,7 @@ import { roleOf } from "../../../src/api/operation.ts";
 import { sameSecret } from "../../../src/base/hmac.ts";
 import type { Authenticators } from "../../http/handler.ts";
 import { type ControlTokens, localToken } from "../../world/control-tokens.ts";
-import type { Sessions } from "../console/sessions.ts";
+import { cookieOf, type Sessions } from "../console/sessions.ts";
 import type { Bearer } from "./bearer.ts";
 
 /** Who calls the control plane: whoever has a token of it, or a browser that was signed in with one. */
@@ -24,15 +24,15 @@ interface Known {
 const local: Bearer = { name: localToken, role: "admin", hash: undefined };
 
 /**
- * A token as a bearer token, or that of a session of the console (DECISIONS.md, E7). Never a cookie: every port of this
- * machine would be sent it. Here, and nowhere else, is seen to it that the role is the one that the operation needs.
+ * A token as a bearer token, or that of a session of the console with its cookie (DECISIONS.md, E7, E13). Never a cookie
+ * alone: every port of this machine is sent it. Here, and nowhere else, is seen to it that the role is the one that the operation needs.
  */
 export const controlAuthenticators = (known: Known) =>
   ({
     "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
       const [, given] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
       if (given === undefined) return fail("no-control-token");
-      const caller = (await callerOf(given, known)) ?? fail("unknown-control-token");
+      const caller = (await callerOf(given, headers.cookie, known)) ?? fail("unknown-control-token");
       line.named(caller.token.name);
       const { name: token, role } = caller.token;
       const needs = roleOf(operation);
@@ -41,12 +41,38 @@ export const controlAuthenticators = (known: Known) =>
     },
   }) satisfies Authenticators;
 
-async function callerOf(given: string, { token, tokens, sessions }: Known): Promise<ControlCaller | undefined> {
+async function callerOf(
+  given: string,
+  cookies: string | undefined,
+  { token, tokens, sessions }: Known,
+): Promise<ControlCaller | undefined> {
   if (sameSecret(given, token)) return { token: local, session: undefined };
-  const opener = sessions.openerOf(given);
+  const opener = sessions.openerOf(given, cookieNamed(cookieOf(given), cookies));
   if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: given } : undefined;
   const found = await tokens.use(given);
   return found && { token: found, session: undefined };
+}
+
+/** As `tokens.create` makes them, and as those are that the emulator makes for itself. */
+const createdTokens = /svc_[\w-]{43}/g;
+const ownTokens = /(?<![\w-])[\w-]{43}(?![\w-])/g;
+const mask = "[redacted]";
+
+/** Takes out of a text whatever opens the control plane: it may have been sent to another place by mistake. */
+export const controlTokenMask =
+  ({ token, sessions }: Pick<Known, "token" | "sessions">) =>
+  (text: string): string => {
+    const shown = text
+      .replace(createdTokens, mask)
+      .replace(ownTokens, (run) => (run === token || sessions.endOf(run) ? mask : run))
+      .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, given) => (given === token ? `${scheme}${mask}` : whole));
+    // One that somebody chose; a short one may be part of any word.
+    return token.length < 16 ? shown : shown.replaceAll(token, mask);
+  };
+/** The value of a cookie; "" where there is none (RFC 6265, 4.2). */
+function cookieNamed(name: string, cookies = ""): string {
+  const found = cookies.split(/;\s*/).find((one) => one.startsWith(`${name}=`));
+  return found?.slice(name.length + 1) ?? "";
 }
 
 /** Whether who was let in would be again. */
@@ -54,7 +80,7 @@ export async function isStillIn(
   { token, session }: ControlCaller,
   { tokens, sessions }: Pick<Known, "tokens" | "sessions">,
 ): Promise<boolean> {
-  return (session === undefined || sessions.openerOf(session) !== undefined) && isValid(token, tokens);
+  return (session === undefined || sessions.endOf(session) !== undefined) && isValid(token, tokens);
 }
 
 /** A session ends with the token that it was opened with, also when another got its name. */

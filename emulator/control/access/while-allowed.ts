@@ -2,24 +2,52 @@ import { controlTokens } from "../../world/control-tokens.ts";
 import type { ControlWorld } from "../world.ts";
 import { type ControlCaller, isStillIn } from "./credentials.ts";
 
-/** What a stream brings, until the caller may no longer come in: its token was revoked, or its session has ended. */
-export async function* whileAllowed<T>(
-  caller: ControlCaller,
-  { store, tokens, sessions }: Pick<ControlWorld, "store" | "tokens" | "sessions">,
-  gone: AbortSignal,
-  follow: (signal: AbortSignal) => AsyncIterable<T>,
-): AsyncGenerator<T, void> {
-  const ended = new AbortController();
+type Access = Pick<ControlWorld, "store" | "tokens" | "sessions" | "wall"> & {
+  readonly caller: ControlCaller;
+  readonly request: { readonly signal: AbortSignal };
+};
+
+/**
+ * A signal for what goes on for long: aborted when the caller goes away, or may no longer come in, because the token was
+ * revoked or the session has ended. `release` ends the watching; so does the caller by going away.
+ */
+export function allowed({ caller, request, store, tokens, sessions, wall }: Access) {
+  const [ended, released] = [new AbortController(), new AbortController()];
   const look = () =>
     void isStillIn(caller, { tokens, sessions })
       .then((isIn) => isIn || ended.abort())
       .catch(() => ended.abort());
   const unwatch = [store.watch(controlTokens, look), sessions.watch(look)];
+  const release = () => {
+    released.abort();
+    for (const stop of unwatch) stop();
+  };
+  const end = caller.session === undefined ? undefined : sessions.endOf(caller.session);
+  if (end !== undefined) void wall.sleep(end - wall.monotonicNow(), released.signal).then(look);
+  request.signal.addEventListener("abort", release, { once: true });
   // It may have ended since it was let in.
   look();
+  return { signal: AbortSignal.any([request.signal, ended.signal]), hasEnded: () => ended.signal.aborted, release };
+}
+
+/** What a stream brings, for as long as the caller is allowed. It is begun at once: nothing that happens now is missed. */
+export async function whileAllowed<T>(
+  access: Access,
+  follow: (signal: AbortSignal) => AsyncIterable<T> | Promise<AsyncIterable<T>>,
+): Promise<AsyncGenerator<T, void>> {
+  const { signal, release } = allowed(access);
   try {
-    yield* follow(AbortSignal.any([gone, ended.signal]));
+    return until(await follow(signal), release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function* until<T>(items: AsyncIterable<T>, release: () => void): AsyncGenerator<T, void> {
+  try {
+    yield* items;
   } finally {
-    for (const stop of unwatch) stop();
+    release();
   }
 }

@@ -3,7 +3,7 @@ import { reply } from "../../http/reply.ts";
 import type { ControlHandlers, ControlWorld } from "../world.ts";
 import type { ConsoleBundle } from "./bundle.ts";
 import { pageHeaders } from "./page-headers.ts";
-import { codeLifeMs } from "./sessions.ts";
+import { codeLifeMs, cookieOf, sessionLifeMs } from "./sessions.ts";
 
 /** Assets lie beside the page: it is found wherever a proxy puts the emulator. */
 const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
@@ -22,6 +22,11 @@ const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
 /** RFC 9110, 12.5.3: named, and not with a weight of zero. */
 const takesBrotli = (accepted: string | undefined): boolean =>
   (accepted ?? "").split(",").some((coding) => /^\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding));
+
+/** Without a path it is that of the control plane, wherever a proxy puts it. */
+const setCookie = (origin: string, cookie: string) => ({
+  "set-cookie": `${cookie}; HttpOnly; SameSite=Strict${origin.startsWith("https:") ? "; Secure" : ""}`,
+});
 
 export const consoleHandlers = {
   "console.page": async (_, { readConsole }) => reply(200, pageOf(await readConsole()), pageHeaders),
@@ -45,16 +50,20 @@ export const consoleHandlers = {
     return reply(201, { code, url: `${request.origin}/_emulator/ui/#code=${code}`, expires_in });
   },
 
-  "sessions.begin": ({ body: { code } }, { sessions, instance, fail }) => {
-    const { token, role } = sessions.begin(code) ?? fail("session-code-refused");
-    return reply(201, { token, role, instance_id: instance.id }, { "cache-control": "no-store" });
+  "sessions.begin": ({ body: { code } }, { sessions, instance, request, fail }) => {
+    const { token, key, role } = sessions.begin(code) ?? fail("session-code-refused");
+    const cookie = setCookie(request.origin, `${cookieOf(token)}=${key}; Max-Age=${sessionLifeMs / 1_000}`);
+    return reply(201, { token, role, instance_id: instance.id }, { "cache-control": "no-store", ...cookie });
   },
 
-  "sessions.end": (_, { sessions, caller }) => {
-    if (caller.session !== undefined) sessions.end(caller.session);
-    else if (caller.token.role === "admin") sessions.endAll();
+  "sessions.end": (_, { sessions, request, caller }) => {
+    if (caller.session !== undefined) {
+      sessions.end(caller.session);
+      return reply(204, undefined, setCookie(request.origin, `${cookieOf(caller.session)}=; Max-Age=0`));
+    }
+    if (caller.token.role === "admin") sessions.endAll();
     else sessions.endAllOf(caller.token);
-    return undefined;
+    return reply(204, undefined);
   },
 } satisfies ControlHandlers<
   Pick<ControlWorld, "readConsole" | "sessions" | "instance" | "store" | "clock" | "wall" | "ids">

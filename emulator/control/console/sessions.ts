@@ -1,38 +1,49 @@
-import * as z from "zod";
-import { controlRoles } from "../../../src/api/control-roles.ts";
 import type { Wall } from "../../../src/base/clock.ts";
-import { hash } from "../../../src/base/hmac.ts";
+import { hash, sameSecret } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import type { Bearer } from "../access/bearer.ts";
 
 /** How long a code may be exchanged, wall time: a browser may have to be started first. */
 export const codeLifeMs = 60_000;
 
-/** So many wait or go on; beyond that the oldest end. */
-const codesKept = 20;
-const sessionsKept = 50;
+/** How long a browser stays signed in, wall time: a working day. */
+export const sessionLifeMs = 12 * 3_600_000;
 
-const KeptBearer = z.strictObject({ name: z.string(), role: z.enum(controlRoles), hash: z.string().nullable() });
+/** So many of each token wait or go on; beyond that the oldest of that token end, and nobody else's. */
+const maxCodes = 20;
+const maxSessions = 50;
 
-/** Who is signed in, and who is about to, as plain data: hashes in the place of secrets. */
-export const KeptSessions = z.strictObject({
-  codes: z.array(z.strictObject({ hash: z.string(), until: z.int(), opener: KeptBearer })),
-  sessions: z.array(z.strictObject({ hash: z.string(), opener: KeptBearer })),
-});
-export type KeptSessions = z.infer<typeof KeptSessions>;
+interface Session {
+  /** Hash of the half that the browser keeps from scripts. */
+  readonly key: string;
+  /** Milliseconds of the monotonic clock. */
+  readonly until: number;
+  readonly opener: Bearer;
+}
+
+/** A session as its browser has it: it takes both halves to use it (DECISIONS.md, E13). */
+export interface NewSession {
+  /** For the page, which sends it where it means to. */
+  readonly token: string;
+  /** For a cookie that no script can read. */
+  readonly key: string;
+  readonly role: Bearer["role"];
+}
+
+/** The cookie of a session: each has one of its own, for all ports of a machine share their cookies. */
+export const cookieOf = (token: string): string => `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
 /**
- * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends, unless
- * another process goes on with it. Secrets are kept as their hashes, so that looking one up tells nothing by the time it
- * takes.
+ * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends. Secrets are
+ * kept as their hashes, so that looking one up tells nothing by the time it takes.
  */
 export class Sessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: Wall;
   /** Until when each may be exchanged, wall milliseconds, and whose it is; oldest first. */
   readonly #codes = new Map<string, { readonly until: number; readonly opener: Bearer }>();
-  /** With the token that each was opened with; oldest first. */
-  readonly #sessions = new Map<string, Bearer>();
+  /** By the hash of the token; oldest first. */
+  readonly #sessions = new Map<string, Session>();
   readonly #watchers = new Set<() => void>();
 
   constructor(ids: Pick<Ids, "token">, wall: Wall) {
@@ -43,26 +54,34 @@ export class Sessions {
   /** A code that signs in once, as the owner of that token. */
   newCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
-    this.#codes.set(nameOf(code), { until: this.#wall.now() + codeLifeMs, opener: { name, role, hash } });
-    dropOldest(this.#codes, codesKept);
+    this.#codes.set(nameOf(code), { until: this.#wall.monotonicNow() + codeLifeMs, opener: { name, role, hash } });
+    dropOldest(this.#codes, hash, maxCodes);
     this.#tell();
     return code;
   }
 
-  /** The token of a new session, and what it may do; undefined where the code was used, is too old, or is none. */
-  begin(code: string): { readonly token: string; readonly role: Bearer["role"] } | undefined {
+  /** A new session; undefined where the code was used, is too old, or is none. */
+  begin(code: string): NewSession | undefined {
     const found = this.#codes.get(nameOf(code));
     if (this.#codes.delete(nameOf(code))) this.#tell();
-    if (found === undefined || this.#wall.now() >= found.until) return undefined;
-    const token = this.#ids.token(32);
-    this.#sessions.set(nameOf(token), found.opener);
-    dropOldest(this.#sessions, sessionsKept);
-    return { token, role: found.opener.role };
+    if (found === undefined || this.#wall.monotonicNow() >= found.until) return undefined;
+    const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
+    const until = this.#wall.monotonicNow() + sessionLifeMs;
+    this.#sessions.set(nameOf(token), { key: nameOf(key), until, opener: found.opener });
+    dropOldest(this.#sessions, found.opener.hash, maxSessions);
+    this.#tell();
+    return { token, key, role: found.opener.role };
   }
 
-  /** The token that a session was opened with; undefined where there is no such session. */
-  openerOf(token: string): Bearer | undefined {
-    return this.#sessions.get(nameOf(token));
+  /** The token that a session was opened with; undefined where there is no such session, or that is not its key. */
+  openerOf(token: string, key: string): Bearer | undefined {
+    const found = this.#open(token);
+    return found && sameSecret(nameOf(key), found.key) ? found.opener : undefined;
+  }
+
+  /** Until when a session goes on, milliseconds of the monotonic clock; undefined where it does not. */
+  endOf(token: string): number | undefined {
+    return this.#open(token)?.until;
   }
 
   end(token: string): void {
@@ -79,23 +98,9 @@ export class Sessions {
 
   /** The same of those whom one token let in. */
   endAllOf({ hash }: Pick<Bearer, "hash">): void {
-    for (const [name, opener] of this.#sessions) if (opener.hash === hash) this.#sessions.delete(name);
+    for (const [name, { opener }] of this.#sessions) if (opener.hash === hash) this.#sessions.delete(name);
     for (const [name, { opener }] of this.#codes) if (opener.hash === hash) this.#codes.delete(name);
     this.#tell();
-  }
-
-  /** All of it as it is now; `takeOver` goes on from there. */
-  kept(): KeptSessions {
-    return {
-      codes: [...this.#codes].map(([hash, { until, opener }]) => ({ hash, until, opener: keptBearer(opener) })),
-      sessions: [...this.#sessions].map(([hash, opener]) => ({ hash, opener: keptBearer(opener) })),
-    };
-  }
-
-  takeOver({ codes, sessions }: KeptSessions): void {
-    this.endAll();
-    for (const { hash, until, opener } of codes) this.#codes.set(hash, { until, opener: bearerOf(opener) });
-    for (const { hash, opener } of sessions) this.#sessions.set(hash, bearerOf(opener));
   }
 
   /** Calls when there are others. Returns the function that ends it. */
@@ -104,19 +109,22 @@ export class Sessions {
     return () => this.#watchers.delete(changed);
   }
 
+  #open(token: string): Session | undefined {
+    const found = this.#sessions.get(nameOf(token));
+    if (found === undefined || this.#wall.monotonicNow() < found.until) return found;
+    this.#sessions.delete(nameOf(token));
+    return undefined;
+  }
+
   #tell(): void {
     for (const changed of this.#watchers) changed();
   }
 }
 
-const keptBearer = ({ name, role, hash }: Bearer) => ({ name, role, hash: hash ?? null });
-const bearerOf = ({ hash, ...rest }: z.infer<typeof KeptBearer>): Bearer => ({ ...rest, hash: hash ?? undefined });
-
 const nameOf = (secret: string): string => hash("sha256", secret).toString("base64");
 
-function dropOldest(all: Map<string, unknown>, most: number): void {
-  for (const name of all.keys()) {
-    if (all.size <= most) return;
-    all.delete(name);
-  }
+/** Of what one token has opened; others keep theirs. */
+function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["hash"], most: number): void {
+  const own = [...all].filter(([, { opener }]) => opener.hash === of);
+  for (const [name] of own.slice(0, Math.max(0, own.length - most))) all.delete(name);
 }

@@ -5,10 +5,27 @@ import type { Departures } from "./departure.ts";
 /** What a stranger uploaded or sent must never be taken for a page of the emulator. */
 export const noSniffing = ["x-content-type-options", "nosniff"] as const;
 
-const noBytes = Buffer.alloc(0);
+/**
+ * For what a browser could take for a page although it is none of ours: it is shown in an origin of its own, without
+ * scripts, so that nothing that a fault scripts or somebody uploads acts as whoever is signed in (DECISIONS.md, E13).
+ */
+export const sandboxed = ["content-security-policy", "sandbox"] as const;
 
-/** Headers that belong to one connection, and the one that every listener gives itself. */
-const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding", "x-svc-time"]);
+/** Types that can hold scripts. */
+const isMarkup = (type: string): boolean => /html|xml|svg/i.test(type);
+
+/** Whether a browser would run what stands in it, as a page without any policy. */
+function isForeignPage(headers: readonly string[]): boolean {
+  let found = false;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!.toLowerCase();
+    if (name === "content-security-policy") return false;
+    if (name === "content-type") found ||= isMarkup(headers[i + 1]!);
+  }
+  return found;
+}
+
+const noBytes = Buffer.alloc(0);
 
 /**
  * Writes an answer. A whole body is at the socket at the end of this turn of the event loop; a streamed one when the
@@ -26,6 +43,7 @@ export function send(
   if (departures.isLast) response.shouldKeepAlive = false;
   const head = [...headers, "x-svc-time", time];
   if (!isForeign && !has(headers, noSniffing[0])) head.push(...noSniffing);
+  if (!isForeign && isForeignPage(headers)) head.push(...sandboxed);
   if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
     response.writeHead(status, head);
     return pump(response, body, truncated, departures);
@@ -81,13 +99,4 @@ async function pump(
 async function abandon(body: Answer["body"]): Promise<void> {
   if (body === undefined || typeof body === "string" || body instanceof Uint8Array) return;
   await body[Symbol.asyncIterator]().return?.();
-}
-
-/** The raw headers of another server's answer, without those that are this listener's to give. */
-export function withoutOwnHeaders(rawHeaders: readonly string[]): string[] {
-  const out: string[] = [];
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (!ownHeaders.has(rawHeaders[i]!.toLowerCase())) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
-  }
-  return out;
 }

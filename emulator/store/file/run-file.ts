@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Wall } from "../../../src/base/clock.ts";
 import { type Held, isHeld, type Lock, takeLock } from "../../../src/files/lock.ts";
+import { isOnThisMachine } from "../../../src/files/machine.ts";
 import { makeFolder } from "../../../src/files/make-folder.ts";
 import { realTarget } from "../../../src/files/real-path.ts";
 
@@ -98,6 +99,8 @@ export async function claimRunFile({ paths, run, wall, probe }: Claim): Promise<
   };
   const ask = async ({ router_url, instance_id }: Readonly<Record<string, unknown>>) => {
     if (typeof router_url !== "string") return "nobody";
+    // The file may have come with somebody's files: what it says is asked for on this machine alone.
+    if (!isOnThisMachine(router_url)) return "silent" as const;
     return probe(router_url).then(
       (answer) => (answer !== undefined && answer === instance_id ? "itself" : "nobody"),
       () => "silent" as const,

@@ -1,10 +1,11 @@
+import { isForeignState } from "../../files/made-here.ts";
 import type { Context, Target } from "../command.ts";
-import { accessTo, type EmulatorAccess } from "./emulator-access.ts";
+import { accessTo, type EmulatorAccess, isItself } from "./emulator-access.ts";
 import { mainCluster } from "./emulator-variables.ts";
 import { keyOfEnvironment, noteUnused } from "./key-of-environment.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
 import { notStarted } from "./start-trouble.ts";
-import { makeStateFolder, noteStateAbove } from "./state-folder.ts";
+import { makeStateFolder, noteStateAbove, untrusted } from "./state-folder.ts";
 
 /**
  * The emulator of `--emulator`: started inside this process on free ports and closed at the end, or the one that
@@ -16,6 +17,8 @@ export async function embeddedTarget(
 ): Promise<Target> {
   const path = stateFile(host, file);
   await noteStateAbove(host, output, path, file);
+  if (file === undefined && (await isForeignState(path)))
+    throw untrusted(path, "Use it with svc emulator start --trust-state.");
   await makeStateFolder(path);
   const { startEmulator } = await import("../../../emulator/index.ts");
   try {
@@ -24,7 +27,7 @@ export async function embeddedTarget(
     return await emulatorTarget(emulator, "--emulator", { host, output });
   } catch (error) {
     const running = (error as Error).name === "StateInUse" ? await readRunFile(await runFileOf(path)) : undefined;
-    if (!running) throw notStarted(error as Error, { file: path });
+    if (!running || !(await isItself(running))) throw notStarted(error as Error, { file: path });
     return emulatorTarget(await accessTo(running), "the emulator that runs on this state", { host, output });
   }
 }
@@ -42,6 +45,7 @@ async function emulatorTarget(
   return {
     baseUrls: { router: routerUrl, emulator: routerUrl, contracts: first?.url ?? routerUrl },
     origin,
+    isEmulator: true,
     credentials: {
       clientId: first?.clientId,
       clientSecret: first?.clientSecret,

@@ -1,4 +1,3 @@
-import { networkInterfaces } from "node:os";
 import type { Emulator } from "../../../emulator/index.ts";
 import { fieldsOf } from "../../base/object.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
@@ -21,15 +20,14 @@ export interface EmulatorHere extends EmulatorAccess {
 const patienceMs = 3_000;
 
 /**
- * The emulator that runs here; undefined where none does. A run file is believed only when the very emulator that wrote
- * it answers on this machine: one that was left behind, or came with somebody's files, sends nothing of ours anywhere.
- * Throws CommandFailed where it is there and does not answer: what was meant for it must not go to another service.
+ * The emulator that runs here; undefined where none does. A run file counts only when the very emulator that wrote it
+ * answers: one that was left behind sends nothing of ours anywhere. Throws CommandFailed where it is there and does not answer: what was meant for it must not go to another service.
  */
 export async function emulatorHere(host: Host): Promise<EmulatorHere | undefined> {
   const state = nearestState(host.cwd);
   if (state === undefined) return undefined;
   const running = await readRunFile(await runFileOf(state));
-  if (!running || !isOnThisMachine(running.routerUrl) || !(await isItself(running))) return undefined;
+  if (!running || !(await isItself(running))) return undefined;
   return { ...(await accessTo(running)), state };
 }
 
@@ -88,8 +86,14 @@ export function asWorkspace<Access extends EmulatorAccess>(access: Access, works
 
 const once = { retries: 0, timeoutMs: patienceMs };
 
-/** Whether the very emulator of a run file answers at its address. Before this is known, its token is sent nowhere. */
-export async function isItself({ routerUrl, instanceId, pid }: RunningEmulator): Promise<boolean> {
+/**
+ * Whether the very emulator of a run file answers at its address. Before this is known, nothing is sent there. Throws
+ * CommandFailed where it does not answer in time or, unless `mayBeStarting`, does not serve yet.
+ */
+export async function isItself(
+  { routerUrl, instanceId, pid }: RunningEmulator,
+  { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
+): Promise<boolean> {
   const { ready } = await import("../../api/emulator/lifecycle.ts");
   const silent = (how: string, cause?: unknown) =>
     new CommandFailed("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {
@@ -99,9 +103,10 @@ export async function isItself({ routerUrl, instanceId, pid }: RunningEmulator):
   try {
     const { status, value } = await asking(routerUrl, undefined, (client) => client.send(CheckedCall.of(ready), once));
     if (fieldsOf(value).instance_id !== instanceId) return false;
+    if (mayBeStarting) return true;
     // It says why where it serves and cannot write: reads are answered then, and the others in its own words.
     if (status === 503 && fieldsOf(value).why === undefined) {
-      throw silent(fieldsOf(value).role === "follower" ? "waits for one that leads its store" : "is still starting");
+      throw silent(fieldsOf(value).role === "standby" ? "waits for a leader of its store" : "is still starting");
     }
     return true;
   } catch (error) {
@@ -127,7 +132,7 @@ export async function wasKilled(running: RunningEmulator): Promise<boolean> {
 }
 
 /** Looked up when something is wrong. */
-async function isAlive(pid: number): Promise<boolean> {
+export async function isAlive(pid: number): Promise<boolean> {
   const { processOf } = await import("../../files/machine.ts");
   return (await processOf(pid)).exists;
 }
@@ -151,12 +156,4 @@ export async function asking<T>(
   } finally {
     await client.close();
   }
-}
-
-/** Whether an address is one of this machine's own. */
-export function isOnThisMachine(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const name = new URL(url).hostname.replace(/^\[|\]$/g, "");
-  if (name === "localhost" || /^127(\.\d+){3}$/.test(name) || ["::1", "0.0.0.0", "::"].includes(name)) return true;
-  return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
 }

@@ -1,4 +1,5 @@
 import { NetworkError, ServiceError } from "../../client/errors.ts";
+import { isOnThisMachine } from "../../files/machine.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
 import type { EmulatorHere } from "./emulator-access.ts";
@@ -28,7 +29,7 @@ export async function endedEmulator(
   const variable = (of === "control" ? ofControl : ofServices).find((name) => host.env[name]);
   const address = variable && host.env[variable];
   if (!address) return undefined;
-  const { emulatorHere, isOnThisMachine, refuses } = await import("./emulator-access.ts");
+  const { emulatorHere, refuses } = await import("./emulator-access.ts");
   if (!isOnThisMachine(address)) return undefined;
   const here = await emulatorHere(host).catch(() => undefined);
   const { SVC_EMULATOR_URL: control } = host.env;
@@ -63,7 +64,6 @@ export async function hintOfRefused(error: unknown, { globals, host }: Context):
   if (!(error instanceof ServiceError) || error.status !== 401) return undefined;
   if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
   const { SVC_EMULATOR_URL: address } = host.env;
-  const { isOnThisMachine } = await import("./emulator-access.ts");
   if (!address || !isOnThisMachine(address)) return undefined;
   return `The variables of this shell may be those of the emulator that had this address before: eval "$(svc emulator env)" again, in the folder of the one that runs.`;
 }

@@ -3,7 +3,7 @@ import { fingerprintOfMachine } from "../../files/machine.ts";
 import { CommandFailed } from "../failure.ts";
 import { quoted } from "../help/examples.ts";
 import { asking } from "./emulator-access.ts";
-import { readRunFile } from "./run-file.ts";
+import { distrustOf, readRunFile } from "./run-file.ts";
 import { defaultPort } from "./state-folder.ts";
 
 /** Whoever does not answer at once is none of ours. */
@@ -51,6 +51,12 @@ export async function noEmulator(state: string, runFile: string): Promise<Comman
   if (way?.isLost && way.runFile === runFile) {
     const message = `The emulator on ${state} runs at ${url}, but its files were removed while it ran: no command reaches it.`;
     return new CommandFailed("failed", "emulator_lost", message, { hint: `${way.words}; what it held is lost.` });
+  }
+  const distrust = await distrustOf(runFile);
+  if (distrust !== undefined) {
+    const message = `No emulator of yours is known to run on ${state}: its run file does not count, for ${distrust}.`;
+    const hint = `If you started one there, name it with --base-url and SVC_EMULATOR_TOKEN; else remove ${runFile}.`;
+    return new CommandFailed("not-found", "no_emulator", message, { hint });
   }
   const other = way ? ` Another one listens at ${url}: ${way.words}.` : "";
   return new CommandFailed("not-found", "no_emulator", `No emulator runs on ${state}.`, {

@@ -1,7 +1,9 @@
 import { statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { lstat, readFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { fieldsOf } from "../../base/object.ts";
+import { isOnThisMachine } from "../../files/machine.ts";
+import { isMadeHere } from "../../files/made-here.ts";
 import { realTarget } from "../../files/real-path.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
@@ -29,8 +31,23 @@ export function stateFile(host: Host, file: string | undefined): string {
 /** Where an emulator on that state writes what it tells: beside the file itself, whatever links lead to it. */
 export const runFileOf = async (state: string): Promise<string> => `${await realTarget(state).catch(() => state)}.run`;
 
-/** The emulator that runs on a state file, as its run file tells; undefined when there is none. */
+/**
+ * The emulator that a run file tells of; undefined where there is none, or it does not count: the file has to be this
+ * user's alone and to name this machine, since it may have come with somebody's files. Whether that emulator runs there,
+ * `isItself` says.
+ */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
+  const running = await runFileAt(path);
+  return running && (await whyDistrusted(path, running)) === undefined ? running : undefined;
+}
+
+/** Why a run file that is there does not count; undefined where it does, or is not there. */
+export async function distrustOf(path: string): Promise<string | undefined> {
+  const running = await runFileAt(path);
+  return running && whyDistrusted(path, running);
+}
+
+async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   try {
@@ -42,4 +59,17 @@ export async function readRunFile(path: string): Promise<RunningEmulator | undef
     // Half written: it is being created right now.
     return undefined;
   }
+}
+
+async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
+  const found = await lstat(path).catch(() => undefined);
+  if (!found?.isFile()) return "it is not a regular file";
+  if (process.getuid !== undefined) {
+    if (found.uid !== process.getuid()) return "it belongs to another user";
+    // Some file systems know no modes: a folder that was made here says enough.
+    if ((found.mode & 0o077) !== 0 && !(await isMadeHere(dirname(path)))) return "others may read it";
+  }
+  // Else what follows the host could lead elsewhere once a path is added.
+  if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it does not name an address";
+  return isOnThisMachine(routerUrl) ? undefined : "it names another machine";
 }

@@ -1,11 +1,14 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { isOnThisMachine } from "../../files/machine.ts";
+import { isForeignState } from "../../files/made-here.ts";
 import { realTarget } from "../../files/real-path.ts";
 import { CommandFailed } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { emulatorOfEnvironment } from "../settings.ts";
 import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
+import { untrusted } from "./state-folder.ts";
 
 /** Where the snapshots of a state lie, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
 const folderOf = async (state: string): Promise<string> => `${await realTarget(state).catch(() => state)}.snapshots`;
@@ -25,7 +28,13 @@ export async function snapshotNames(host: Host): Promise<readonly string[]> {
  */
 export async function keptStateFile(named: string, host: Host): Promise<string> {
   const names = await snapshotNames(host);
-  if (names.includes(named)) return join(await folderOf(stateFile(host, undefined)), `${named}.json`);
+  if (names.includes(named)) {
+    const state = stateFile(host, undefined);
+    const path = join(await folderOf(state), `${named}.json`);
+    if (await isForeignState(state))
+      throw untrusted(state, `Name the snapshot's file where you trust it: --from ${path}.`);
+    return path;
+  }
   const path = resolve(host.cwd, named);
   if (existsSync(path)) return path;
   const running = await snapshotOfRunning(named, host);
@@ -56,15 +65,14 @@ async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnap
   const access = await import("./emulator-access.ts");
   const told = emulatorOfEnvironment(host);
   const here = told ? undefined : await readRunFile(await runFileOf(stateFile(host, undefined)));
-  const isHere = here !== undefined && access.isOnThisMachine(here.routerUrl);
-  const [url, token] = told ? [told.url.value, told.token?.value] : isHere ? [here.routerUrl, here.token] : [];
-  if (url === undefined || (isHere && !(await access.isItself(here)))) return undefined;
+  const [url, token] = told ? [told.url.value, told.token?.value] : here ? [here.routerUrl, here.token] : [];
+  if (url === undefined || (here && !(await access.isItself(here)))) return undefined;
   const { listSnapshots } = await import("../../api/emulator/state/snapshots.ts");
   // One that does not answer, or refuses the token, has nothing to begin from.
   const listed = await access.asking(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
   const found = listed.find(({ name }) => name === named);
   const file = found?.file ?? undefined;
-  const isReadable = file !== undefined && access.isOnThisMachine(url) && existsSync(file);
+  const isReadable = file !== undefined && isOnThisMachine(url) && existsSync(file);
   return found && { url, file: isReadable ? file : undefined };
 }
 

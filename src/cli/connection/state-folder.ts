@@ -1,7 +1,9 @@
 import { type Stats, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
+import { noteNewState } from "../../files/made-here.ts";
 import { makeFolder } from "../../files/make-folder.ts";
+import { CommandFailed } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 
@@ -61,6 +63,12 @@ export async function noteOnce(output: Output, text: string, more = ""): Promise
   await output.note(text + more);
 }
 
+/** What is said of a state that was found in a folder which came from elsewhere, as with a clone. */
+export const untrusted = (state: string, hint: string): CommandFailed =>
+  new CommandFailed("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
+    hint: `Its state may send webhooks and know tokens of its author. ${hint}`,
+  });
+
 /** A `.svc` folder that is made for a state is one that git passes over: what lies in it is a secret of this machine. */
 export async function makeStateFolder(state: string): Promise<void> {
   const folder = dirname(state);
@@ -69,4 +77,5 @@ export async function makeStateFolder(state: string): Promise<void> {
   const made = await makeFolder(folder).catch(() => undefined);
   if (made !== undefined)
     await writeFile(join(folder, ".gitignore"), "*\n", { mode: 0o600, flag: "wx" }).catch(() => {});
+  await noteNewState(state);
 }

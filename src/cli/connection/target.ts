@@ -39,6 +39,7 @@ export async function serviceTarget(globals: Globals, host: Host, output: Output
       ...(globals.baseUrl === undefined ? {} : { emulator: globals.baseUrl }),
     },
     origin: found.chosenBy,
+    isEmulator: found.isEmulatorHere,
     credentials: {
       clientId: found.clientId?.value,
       clientSecret: found.clientSecret?.value,
@@ -76,7 +77,9 @@ export async function controlTarget(
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: named.token?.value } };
   }
   if (!running) throw await (await import("./listening.ts")).noEmulator(state, path);
-  if (await (await import("./emulator-access.ts")).wasKilled(running)) {
+  const { isAlive, isItself } = await import("./emulator-access.ts");
+  if (!(await isItself(running, { mayBeStarting: true }))) {
+    if (await isAlive(running.pid)) throw await (await import("./listening.ts")).noEmulator(state, path);
     const isKept = existsSync(state);
     throw new CommandFailed(
       "not-found",

@@ -13,19 +13,27 @@ export function browserCommand({ env }: Pick<Host, "env">, platform: string = pr
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ["xdg-open"] : undefined;
 }
 
+/** Whether a browser may be given it. */
+export const isWebAddress = (address: string): boolean =>
+  URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
+
 /** So long it is waited for a program that opens addresses: one that goes on is a browser, one that cannot ends soon. */
 const patienceMs = 3_000;
 
-/** Opens an http(s) address, without a shell and without our secrets. Undefined, or why it was not opened. */
+/**
+ * Opens an http(s) address, without a shell and without our secrets. Undefined, or why it was not opened: anything else,
+ * such as an option of the program, a file or a script, may come from a service and is not handed to it.
+ */
 export async function openBrowser(
   command: readonly string[],
   address: string,
   { env, wall }: Pick<Host, "env" | "wall">,
 ): Promise<string | undefined> {
+  if (!isWebAddress(address)) return "It is not an http(s) address";
   const harmless = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
   const [program, ...args] = command;
   const ended = new Promise<string | undefined>((resolve) => {
-    const child = spawn(program!, [...args, address], { stdio: "ignore", detached: true, env: harmless });
+    const child = spawn(program!, [...args, new URL(address).href], { stdio: "ignore", detached: true, env: harmless });
     child.once("error", () => resolve(`${program} could not be started`));
     child.once("exit", (code) => resolve(code === 0 ? undefined : `${program} could not open it`));
     child.unref();

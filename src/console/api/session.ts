@@ -4,7 +4,7 @@ import { Problem } from "./problem.ts";
 
 /**
  * Whose session it is, in the storage of this origin: unlike a cookie it is sent to no other port, and only where the
- * page means to. All tabs have it; it dies with the emulator.
+ * page means to. All tabs have it; it ends with the emulator. It counts only with a cookie, which no script can read.
  */
 const place = "svc-session";
 const rolePlace = "svc-session-role";

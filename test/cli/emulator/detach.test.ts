@@ -114,9 +114,9 @@ describe("svc emulator start --detach", () => {
     const { exit, err } = await svc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
     assert.deepEqual(
       [exit, err.split("\n")[1]],
-      [1, "  One in memory that runs in the background beside it needs a place of its own: --run-file."],
+      [1, "  To run one in memory in the background next to it, set SVC_RUN_FILE to another file."],
     );
-    await detached(t, "--ephemeral --run-file second.run", { cwd });
+    await detached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
   });
 
   it("prints what start prints, with how to end it", async (t) => {
@@ -180,7 +180,7 @@ describe("svc emulator start --detach", () => {
       );
       assert.deepEqual([behind!.exit, behind!.out, behind!.err], [2, "", alone!.err]);
     }
-    assert.deepEqual(await readdir(join(cwd, ".svc")), [".gitignore"]);
+    assert.deepEqual(await readdir(join(cwd, ".svc")), [".gitignore", ".origin"]);
   });
 
   it("ends the emulator that is still starting at Ctrl-C", async (t) => {
@@ -193,7 +193,7 @@ describe("svc emulator start --detach", () => {
     t.after(() => pipe.close());
     assert.equal((await run.stopped("SIGINT")).exit, 130);
     await assert.rejects(pipe.write("{}"), { code: "EPIPE" });
-    assert.deepEqual(await readdir(join(cwd, ".svc")), [".gitignore"]);
+    assert.deepEqual(await readdir(join(cwd, ".svc")), [".gitignore", ".origin"]);
   });
 
   it("hands the control token on by the environment, and a seed by standard input", async (t) => {
@@ -214,7 +214,7 @@ describe("svc emulator start --detach", () => {
     assert.deepEqual(JSON.parse(await readFile(join(cwd, "up.json"), "utf8")), ready);
     assert.equal(ready.file, null);
     const left = (await readdir(join(cwd, ".svc"))).filter((name) => !name.endsWith(".socket"));
-    assert.deepEqual(left.sort(), [".gitignore", "emulator.json.run", "ephemeral.log"]);
+    assert.deepEqual(left.sort(), [".gitignore", ".origin", "emulator.json.run", "ephemeral.log"]);
   });
 
   it("is found in memory, too: by commands, by svc emulator env and stop, and by a second start", async (t) => {
@@ -247,7 +247,7 @@ describe("svc emulator start --detach", () => {
 
     assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
     assert.equal((await runCli("emulator status", { cwd })).out, "not running\n");
-    assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [".gitignore", "ephemeral.log"]);
+    assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [".gitignore", ".origin", "ephemeral.log"]);
   });
 
   it("hides secrets of the emulator from the log of a runner, and writes them into none", async (t) => {

@@ -139,9 +139,11 @@ describe("svc emulator open", () => {
     const { cwd, twin } = await runningIn(t);
     const { out } = await runCli("emulator open --url", { cwd });
     const body = { code: out.trim().split("#code=")[1] };
-    const { token } = (await twin.router("POST", "/_emulator/sessions", { body })).body as { token: string };
+    const begun = await twin.router("POST", "/_emulator/sessions", { body });
+    const { token } = begun.body as { token: string };
     await runCli("emulator open --url", { cwd });
-    const headers = { authorization: `Bearer ${token}` };
+    const [cookie = ""] = begun.headers.get("set-cookie")!.split(";");
+    const headers = { authorization: `Bearer ${token}`, cookie };
     const clock = await twin.router("GET", "/_emulator/clock", { headers });
     assert.deepEqual(plain(clock), plain(await twin.ask("GET", "clock")));
   });

@@ -127,6 +127,7 @@ describe("a process of svc ends soon after Ctrl-C", () => {
       await ends(run, { name });
       assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [
         ".gitignore",
+        ".origin",
         "emulator.json",
         "emulator.json.history",
         "files",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Sessions } from "../../../emulator/control/console/sessions.ts";
 import { seededIds } from "../../../src/base/ids.ts";
+import { browserSession } from "../../support/console.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
 import { unknownToken } from "../../support/refused.ts";
 import { StandingWall } from "../../support/walls/standing-wall.ts";
@@ -39,9 +40,8 @@ const owner = { name: "local", role: "admin", hash: undefined } as const;
 
 /** Calls of a browser that was signed in. */
 async function signedIn(world: TestEmulator) {
-  const { body } = await begin(world, await newCode(world));
-  const { token } = body as { token: string };
-  return { token, ask: sender(world.controlUrl, { authorization: `Bearer ${token}` }) };
+  const { token, headers } = await browserSession(world);
+  return { token, headers, ask: sender(world.controlUrl, headers) };
 }
 
 const standing = async (t: TestContext) => {
@@ -59,10 +59,12 @@ describe("a session of the console", () => {
     const { status, body, headers } = await begin(world, code);
     const { token, ...about } = body as { token: string };
     assert.deepEqual([status, about], [201, { role: "admin", instance_id: world.instanceId }]);
-    assert.equal(headers.get("set-cookie"), null);
+    const [, cookie = "", ...attributes] =
+      /^(svc_console_[0-9a-f]{16}=[\w-]{43}); (.*)$/.exec(headers.get("set-cookie")!) ?? [];
+    assert.deepEqual(attributes, ["Max-Age=43200; HttpOnly; SameSite=Strict"]);
     assert.equal(headers.get("cache-control"), "no-store");
 
-    const ask = sender(world.controlUrl, { authorization: `Bearer ${token}` });
+    const ask = sender(world.controlUrl, { authorization: `Bearer ${token}`, cookie });
     assert.deepEqual(await ask("GET", "clock").then(plain), await world.ask("GET", "clock").then(plain));
     assert.equal((await ask("POST", "clock/advance", { body: { by: "PT5M" } })).status, 200);
   });
@@ -81,10 +83,10 @@ describe("a session of the console", () => {
     const sessions = new Sessions(seededIds("sessions"), wall);
     const [late, inTime] = [sessions.newCode(owner), sessions.newCode(owner)];
     await wall.pass(59_999);
-    const token = sessions.begin(inTime)?.token;
+    const { token, key } = sessions.begin(inTime)!;
     await wall.pass(1);
     assert.deepEqual(
-      [token !== undefined && sessions.openerOf(token), sessions.begin(late), sessions.begin(late)],
+      [sessions.openerOf(token, key), sessions.begin(late), sessions.begin(late)],
       [owner, undefined, undefined],
     );
   });
@@ -110,9 +112,17 @@ describe("a session of the console", () => {
     const get = (headers: Readonly<Record<string, string>>) => browser.ask("GET", "clock", { headers });
     assert.equal((await get({ origin: "https://evil.example" })).status, 403);
     assert.equal((await get({ "sec-fetch-site": "same-site" })).status, 403);
-    const cookie = `svc-session=${browser.token}; token=${browser.token}`;
+    const { authorization, cookie } = browser.headers;
     const asked = await world.router("GET", "/_emulator/clock", { headers: { cookie } });
-    assert.deepEqual(plain(asked), stranger, "no cookie counts");
+    assert.deepEqual(plain(asked), stranger, "no cookie counts alone");
+    for (const other of [
+      { cookie: "" },
+      { cookie: `${cookie}x` },
+      { cookie: (await browserSession(world)).headers.cookie },
+    ]) {
+      const half = await world.router("GET", "/_emulator/clock", { headers: { authorization, ...other } });
+      assert.deepEqual(plain(half), unknownToken, "nor what the page has");
+    }
     const inUrl = await world.router("GET", `/_emulator/clock?token=${browser.token}`);
     assert.deepEqual(plain(inUrl), stranger, "nor an address");
   });
@@ -140,7 +150,7 @@ describe("a session of the console", () => {
     const code = await newCode(first);
     await first.close();
     const next = await emulator(t, { token });
-    const ask = sender(next.controlUrl, { authorization: `Bearer ${browser.token}` });
+    const ask = sender(next.controlUrl, browser.headers);
     assert.deepEqual(await ask("GET", "clock").then(plain), unknownToken);
     assert.deepEqual(await begin(next, code).then(plain), refused);
   });
@@ -153,17 +163,34 @@ describe("a session of the console", () => {
     const log = JSON.stringify((await world.ask("GET", "requests")).body);
     const state = JSON.stringify((await world.ask("GET", "state")).body);
     assert.deepEqual(
-      [code, browser.token].map((secret) => log.includes(secret) || state.includes(secret)),
-      [false, false],
+      [code, browser.token, browser.headers.cookie.split("=")[1]!].map(
+        (secret) => log.includes(secret) || state.includes(secret),
+      ),
+      [false, false, false],
     );
   });
 
-  it("is one of fifty: who signs in beyond that ends the oldest", () => {
+  it("is one of fifty of its token: who signs in beyond that ends the oldest, and nobody else's", () => {
     const sessions = new Sessions(seededIds("sessions"), new StandingWall());
-    const tokens = Array.from({ length: 51 }, () => sessions.begin(sessions.newCode(owner))!.token);
+    const reader = { name: "reader", role: "read", hash: "h" } as const;
+    const admin = sessions.begin(sessions.newCode(owner))!;
+    const waiting = sessions.newCode(owner);
+    const others = Array.from({ length: 51 }, () => sessions.begin(sessions.newCode(reader))!);
+    for (let i = 0; i < 21; i += 1) sessions.newCode(reader);
     assert.deepEqual(
-      [0, 1, 50].map((i) => sessions.openerOf(tokens[i]!)),
-      [undefined, owner, owner],
+      [admin, others[0]!, others[1]!, others[50]!].map(({ token, key }) => sessions.openerOf(token, key)),
+      [owner, undefined, reader, reader],
     );
+    assert.equal(sessions.begin(waiting)?.role, "admin");
+  });
+
+  it("ends after twelve hours of the wall", async () => {
+    const wall = new StandingWall();
+    const sessions = new Sessions(seededIds("sessions"), wall);
+    const { token, key } = sessions.begin(sessions.newCode(owner))!;
+    await wall.pass(12 * 3_600_000 - 1);
+    const before = sessions.openerOf(token, key);
+    await wall.pass(1);
+    assert.deepEqual([before, sessions.openerOf(token, key), sessions.endOf(token)], [owner, undefined, undefined]);
   });
 });

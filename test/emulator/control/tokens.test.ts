@@ -7,6 +7,8 @@ import { roleOf } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { hash } from "../../../src/base/hmac.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { browserSession } from "../../support/console.ts";
+import { draft } from "../../support/contracts.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
 import { unknownToken } from "../../support/refused.ts";
 
@@ -19,6 +21,8 @@ async function made(world: TestEmulator, name: string, role: Role) {
   assert.deepEqual([status, rest], [201, { name, role }]);
   return { token, ask: sender(world.controlUrl, { authorization: `Bearer ${token}` }) };
 }
+
+const bearing = (token: string) => ({ authorization: `Bearer ${token}` });
 
 const refusal = (token: string, role: Role, needs: Role) => ({
   status: 403,
@@ -44,10 +48,10 @@ const names = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "tokens")).body as { name: string; role: Role }[]).map(({ name, role }) => `${name} ${role}`);
 
 /** A stream of what goes on, once it has begun; `ended` resolves once it has ended. */
-async function streamOf(world: TestEmulator, token: string) {
-  const { body } = await fetch(`${world.controlUrl}/events`, { headers: { authorization: `Bearer ${token}` } });
+async function streamOf(world: TestEmulator, headers: Readonly<Record<string, string>>, path = "events") {
+  const { status, body } = await fetch(`${world.controlUrl}/${path}`, { headers });
+  assert.equal(status, 200, path);
   const reader = body!.getReader();
-  assert.match(Buffer.from((await reader.read()).value!).toString(), /begin/);
   const toItsEnd = async () => {
     while (!(await reader.read()).done);
   };
@@ -58,19 +62,22 @@ describe("named tokens of the control plane", () => {
   it("end what is followed with them when they are revoked, and so do sessions that are ended", async (t) => {
     const world = await emulator(t);
     const [one, other] = [await made(world, "one", "read"), await made(world, "other", "read")];
-    const { code } = (await world.ask("POST", "sessions/codes")).body as { code: string };
-    const { token: browser } = (await world.router("POST", "/_emulator/sessions", { body: { code } })).body as {
-      token: string;
-    };
-    const [followed, kept, page] = [
-      await streamOf(world, one.token),
-      await streamOf(world, other.token),
-      await streamOf(world, browser),
+    const session = await browserSession(world);
+    await draft(world.api);
+    const paths = ["events", "requests/events", "deliveries/events", "traces/T-1/events"];
+    const streams = (headers: Readonly<Record<string, string>>) =>
+      Promise.all(paths.map((path) => streamOf(world, headers, path)));
+    const [followed, page, kept] = [
+      await streams(bearing(one.token)),
+      await streams(session.headers),
+      await streamOf(world, bearing(other.token)),
     ];
+    const waiting = one.ask("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=60000");
     await world.ask("DELETE", "tokens/one");
-    await followed.ended;
-    await sender(world.controlUrl, { authorization: `Bearer ${browser}` })("DELETE", "sessions");
-    await page.ended;
+    await Promise.all(followed.map(({ ended }) => ended));
+    assert.deepEqual(plain(await waiting), unknownToken);
+    await sender(world.controlUrl, session.headers)("DELETE", "sessions");
+    await Promise.all(page.map(({ ended }) => ended));
     assert.equal(await Promise.race([kept.ended, other.ask("GET", "clock").then(() => "goes on")]), "goes on");
     await kept.leave();
   });
@@ -131,10 +138,8 @@ describe("named tokens of the control plane", () => {
 
   it("are refused at once when they are revoked, with the sessions that they opened", async (t) => {
     const world = await emulator(t);
-    const { ask } = await made(world, "ci", "operate");
-    const { code } = (await ask("POST", "sessions/codes")).body as { code: string };
-    const { token } = (await world.router("POST", "/_emulator/sessions", { body: { code } })).body as { token: string };
-    const browser = sender(world.controlUrl, { authorization: `Bearer ${token}` });
+    const { ask, token } = await made(world, "ci", "operate");
+    const browser = sender(world.controlUrl, (await browserSession({ controlUrl: world.controlUrl, token })).headers);
     assert.equal((await browser("POST", "clock/advance", { body: { by: "PT1S" } })).status, 200);
     assert.deepEqual(plain(await browser("POST", "reset")), refusal("ci", "operate", "admin"));
 
@@ -168,11 +173,8 @@ describe("named tokens of the control plane", () => {
       await made(world, "other", "read"),
       await made(world, "boss", "admin"),
     ];
-    const signedIn = async ({ ask }: { ask: TestEmulator["ask"] }) => {
-      const { code } = (await ask("POST", "sessions/codes")).body as { code: string };
-      const { body } = await world.router("POST", "/_emulator/sessions", { body: { code } });
-      return sender(world.controlUrl, { authorization: `Bearer ${(body as { token: string }).token}` });
-    };
+    const signedIn = async ({ token }: { token: string }) =>
+      sender(world.controlUrl, (await browserSession({ controlUrl: world.controlUrl, token })).headers);
     const [first, second] = [await signedIn(one), await signedIn(other)];
     const statuses = async () => [(await first("GET", "clock")).status, (await second("GET", "clock")).status];
     await one.ask("DELETE", "sessions");

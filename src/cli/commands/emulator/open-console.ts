@@ -1,16 +1,16 @@
 import { ServiceError } from "../../../client/errors.ts";
 import { command } from "../../command.ts";
 import { CommandFailed, UsageError } from "../../failure.ts";
-import { browserCommand, openBrowser } from "../../terminal/browser.ts";
+import { browserCommand, isWebAddress, openBrowser } from "../../terminal/browser.ts";
 
 export const emulatorOpen = command({
   words: ["emulator", "open"],
   summary: "Open the console of the running emulator in the browser",
   description:
-    "A page that shows virtual time and all that hangs on it, and lets a person act. The address signs in one browser, once, within a minute. Without a browser it is printed.",
+    "The console shows virtual time, webhooks and contracts, and lets a person act. The address signs in one browser, once, within a minute. Without a browser it is printed.",
   positionals: [],
   flags: [
-    { flag: "url", type: "switch", description: "Print the address, and open nothing" },
+    { flag: "url", type: "switch", description: "Print the address without opening it" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
@@ -22,12 +22,16 @@ export const emulatorOpen = command({
     if (globals.emulator) throw new UsageError("--emulator cannot go with it: that emulator ends with this command");
     const { makeSessionCode } = await import("../../../api/emulator/console/sessions.ts");
     const client = await context.client("emulator", { file: flags.file });
-    const { url, expires_in } = await client.call(makeSessionCode, {}, { signal }).catch(explain);
+    const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal }).catch(explain);
+    const { baseUrls } = await context.target("emulator", flags.file);
+    // What answers may say anything: the browser goes where was asked, and nowhere else.
+    const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
+    const url = isWebAddress(told) ? told : own;
     const browser = flags.url ? undefined : browserCommand(host);
-    const why = browser ? await openBrowser(browser, url, host) : "There is no browser here";
+    const why = browser ? await openBrowser(browser, own, host) : "There is no browser here";
     const opened = why === undefined && !flags.url;
     if (output.format !== "table") await output.show({ opened, url, expires_in });
-    else if (opened) await output.note(`Opened ${url.replace(/#.*/, "")} in the browser`);
+    else if (opened) await output.note(`Opened ${own.replace(/#.*/, "")} in the browser`);
     else await output.print(url);
     if (!opened && !flags.url) await output.warn(`${why}: open this address yourself, within ${expires_in} seconds.`);
     return undefined;

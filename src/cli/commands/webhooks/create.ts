@@ -9,7 +9,7 @@ import { refuseRealService } from "./why.ts";
 export const webhooksCreate = command({
   words: ["webhooks", "create"],
   summary: "Subscribe a receiver to activities",
-  description: "Of an emulator that may not send to the address, it says so.",
+  description: "Warns if the emulator may not send to the address.",
   extendsDerived: true,
   positionals: [],
   flags: [],
@@ -36,7 +36,7 @@ function withReason(error: unknown, url: unknown): unknown {
 
 /** Why an emulator never sends to that subscription; undefined where it does, and of a service that is none. */
 async function whyForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
-  const { isOnThisMachine } = await import("../../connection/emulator-access.ts");
+  const { isOnThisMachine } = await import("../../../files/machine.ts");
   if (isOnThisMachine(String(url))) return undefined;
   await refuseRealService(undefined, context);
   const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");

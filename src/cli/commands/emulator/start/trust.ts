@@ -1,0 +1,22 @@
+import { dirname } from "node:path";
+import { isForeignState, noteMadeHere } from "../../../../files/made-here.ts";
+import type { Context } from "../../../command.ts";
+import { untrusted } from "../../../connection/state-folder.ts";
+import { mayAsk } from "../../../context.ts";
+
+/**
+ * Lets a state be used that was found in this folder: one that was made here, one that `--trust-state` says it of, or one
+ * that a person at a terminal says it of. From then on it counts as made here.
+ */
+export async function requireTrust(state: string, isTrusted: boolean, context: Context): Promise<void> {
+  if (!(await isForeignState(state))) return;
+  const { host, globals, output, signal } = context;
+  if (!isTrusted) {
+    const refused = untrusted(state, "Use it with --trust-state, or name another state with --file.");
+    if (!mayAsk(host, globals)) throw refused;
+    await output.warn(`${refused.message} Its state may send webhooks and know tokens of its author.`);
+    const { askYesNo } = await import("../../../terminal/ask.ts");
+    if (!(await askYesNo("Use it?", host, signal))) throw refused;
+  }
+  await noteMadeHere(dirname(state));
+}

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { browser, type Tab } from "../support/browser.ts";
+import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { openConsole } from "./console-scene.ts";
+
+const { skip, tab } = browser();
+
+/** A page that reads the session and does with it what only an administrator may. */
+const attack = `<!doctype html><title>quiet</title><script>
+document.title = "ran";
+fetch("/_emulator/tokens/mine", {
+  method: "POST",
+  headers: { authorization: "Bearer " + localStorage.getItem("svc-session"), "content-type": "application/json" },
+  body: JSON.stringify({ role: "admin" }),
+}).then(({ status }) => { document.title = "answered " + status; });
+</script>`;
+
+/** What a token of the role operate can have answered with that page, at an address of the console's origin. */
+const scripted: Readonly<Record<string, object>> = {
+  "a fault": { status: 200, answer_headers: { "content-type": "text/html" }, answer_body: attack },
+  "a fault that brings a policy of its own": {
+    status: 503,
+    answer_headers: {
+      "Content-Type": "text/html; charset=utf-8",
+      "content-security-policy": "sandbox allow-scripts allow-same-origin",
+      "x-content-type-options": "none",
+    },
+    answer_body: attack,
+  },
+  "a fault that is a picture": {
+    status: 200,
+    answer_headers: { "content-type": "image/svg+xml" },
+    answer_body: '<svg xmlns="http://www.w3.org/2000/svg"><script>document.title = "ran"</script></svg>',
+  },
+};
+
+/** An administrator who looks at the console, and has a link opened. */
+async function opened(t: TestContext, rule: object): Promise<{ page: Tab; world: TestEmulator }> {
+  const page = await tab(t);
+  const world = await emulator(t);
+  const { body } = await world.ask("POST", "tokens/ci", { body: { role: "operate" } });
+  const headers = { authorization: `Bearer ${(body as { token: string }).token}` };
+  const fault = { direction: "incoming", service: "router", ...rule };
+  assert.equal((await world.router("POST", "/_emulator/faults", { body: fault, headers })).status, 201);
+  await openConsole(page, world);
+  await page.goto(`${world.routerUrl}/router/v1/clusters/`);
+  return { page, world };
+}
+
+describe("an administrator's browser that opens", { skip }, () => {
+  for (const [what, rule] of Object.entries(scripted)) {
+    it(`${what} with a script in it runs nothing, and makes no token`, async (t) => {
+      const { page, world } = await opened(t, rule);
+      const origin = await page.evaluate("self.origin");
+      assert.equal(origin, "null", "it is shown in an origin of its own");
+      assert.notEqual(await page.title(), "ran");
+      const names = ((await world.ask("GET", "tokens")).body as { name: string }[]).map(({ name }) => name);
+      assert.deepEqual(names, ["ci"]);
+    });
+  }
+
+  it("the console keeps half of the session from scripts, without which the other half is of no use", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    await openConsole(page, world);
+    const cookies = await page.evaluate("document.cookie");
+    const token = await page.evaluate('localStorage.getItem("svc-session")');
+    assert.equal(cookies, "");
+    const [cookie, ...others] = await page.context().cookies(world.controlUrl);
+    const { httpOnly, sameSite, path } = cookie!;
+    assert.deepEqual([others, httpOnly, sameSite, path], [[], true, "Strict", "/_emulator"]);
+    const stolen = { headers: { authorization: `Bearer ${token}` } };
+    assert.equal((await world.router("GET", "/_emulator/clock", stolen)).status, 401);
+  });
+});

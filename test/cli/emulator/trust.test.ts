@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { chmod, cp, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { enter, person } from "../../support/cli/person.ts";
+import { type RunResult, runCli } from "../../support/cli/run-cli.ts";
+import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+/** A browser that writes down what it is given. */
+async function notingBrowser(folder: string) {
+  const [program, told] = [join(folder, "browser"), join(folder, "told")];
+  await writeFile(program, `#!/bin/sh\nprintf '%s\\n' "$@" > "${told}.new" && mv "${told}.new" "${told}"\n`);
+  await chmod(program, 0o755);
+  const read = async (): Promise<string> => {
+    const text = await readFile(told, "utf8").catch(() => "");
+    return text === "" ? new Promise((turn) => setImmediate(turn)).then(read) : text;
+  };
+  return { program, told: read };
+}
+
+describe("a folder that came from elsewhere, with a run file in it", () => {
+  /** The run file of an author who waits at `url`, and who answers as the instance that it names, or as another one. */
+  async function cloned(t: TestContext, { mode, url, answers }: { mode: number; url?: string; answers?: string }) {
+    const cwd = await testFolder(t);
+    const author = await receiver(t);
+    author.answer(({ url: path }, response) => {
+      const instance = { instance_id: answers ?? "theirs", version: "0.0.0", role: "leader" };
+      const code = { code: "c", url: "--renderer-cmd-prefix=x", expires_in: 60 };
+      const body = path === "/_emulator/ready" ? instance : code;
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    await mkdir(join(cwd, ".svc"));
+    await writeFile(join(cwd, "state.json"), "{}");
+    const run = { pid: process.pid, instance_id: "theirs", router_url: url ?? author.url, token: "t0ken" };
+    const path = join(cwd, ".svc/emulator.json.run");
+    await writeFile(path, JSON.stringify(run));
+    await chmod(path, mode);
+    const browser = await notingBrowser(cwd);
+    const exits: Record<string, number> = {};
+    for (const argv of [
+      "emulator status",
+      "emulator open",
+      "emulator env",
+      "emulator stop",
+      "emulator state import --data state.json --yes",
+      "emulator state import --data state.json --yes --file .svc/emulator.json",
+      "webhooks list",
+      "contracts templates list",
+      "doctor",
+    ]) {
+      const { exit } = await runCli(argv, { cwd, env: { BROWSER: browser.program, SVC_CONFIG_DIR: cwd } });
+      exits[argv] = exit;
+    }
+    const heard = author.received.map(({ method, url: path, headers }) => [method, path, headers.authorization]);
+    const isOpened = await stat(join(cwd, "told")).then(
+      () => true,
+      () => false,
+    );
+    return { exits, heard: [...new Set(heard.map((one) => JSON.stringify(one)))], isOpened };
+  }
+  const none = {
+    "emulator status": 5,
+    "emulator open": 5,
+    "emulator env": 5,
+    "emulator stop": 5,
+    "emulator state import --data state.json --yes": 5,
+    "emulator state import --data state.json --yes --file .svc/emulator.json": 5,
+    "webhooks list": 5,
+    "contracts templates list": 2,
+  };
+
+  it("asks for nothing at the address of a run file that others may read, as git makes it", async (t) => {
+    const { exits, heard, isOpened } = await cloned(t, { mode: 0o644 });
+    const { doctor: _, ...others } = exits;
+    assert.deepEqual([others, heard, isOpened], [none, [], false]);
+  });
+
+  it("asks for nothing on other machines, however the address is dressed up", async (t) => {
+    for (const url of ["http://192.0.2.1:4010", "http://127.0.0.1:4010@localhost.example", "http://127.0.0.1:1/x?"]) {
+      const { exits, heard, isOpened } = await cloned(t, { mode: 0o600, url });
+      const { doctor: _, ...others } = exits;
+      assert.deepEqual([others, heard, isOpened], [none, [], false], url);
+    }
+  });
+
+  it("sends neither token nor state to what answers as another instance", async (t) => {
+    const { exits, heard, isOpened } = await cloned(t, { mode: 0o600, answers: "other" });
+    const { doctor: _, ...others } = exits;
+    assert.deepEqual([others, heard, isOpened], [none, ['["GET","/_emulator/ready",null]'], false]);
+  });
+
+  it("says why a run file does not count", async (t) => {
+    const cwd = await testFolder(t);
+    await mkdir(join(cwd, ".svc"));
+    const path = join(cwd, ".svc/emulator.json.run");
+    const run = { pid: 1, instance_id: "i", router_url: "http://192.0.2.1:1", token: "t" };
+    await writeFile(path, JSON.stringify(run), { mode: 0o600 });
+    const { exit, err } = await runCli("emulator webhooks", { cwd });
+    const message = `No emulator of yours is known to run on ${join(cwd, ".svc/emulator.json")}: its run file does not count, for it names another machine.`;
+    const hint = `If you started one there, name it with --base-url and SVC_EMULATOR_TOKEN; else remove ${path}.`;
+    assert.deepEqual([exit, err], [5, `error: ${message}\n  ${hint}\n`]);
+  });
+});
+
+describe("svc emulator open", () => {
+  for (const url of ["--renderer-cmd-prefix=x", "file:///etc/passwd", "javascript:alert(1)", "http://192.0.2.1/"]) {
+    it(`hands the browser nothing but the address that was asked, whatever answers there: ${url}`, async (t) => {
+      const cwd = await testFolder(t);
+      const host = await receiver(t);
+      host.answer((_, response) => {
+        const body = JSON.stringify({ code: "a b", url, expires_in: 60 });
+        response.writeHead(201, { "content-type": "application/json" }).end(body);
+      });
+      const browser = await notingBrowser(cwd);
+      const env = { BROWSER: browser.program, SVC_EMULATOR_TOKEN: "t0ken" };
+      await runCli(["emulator", "open", "--base-url", host.url], { cwd, env });
+      assert.equal(await browser.told(), `${host.url}/_emulator/ui/#code=a%20b\n`);
+    });
+  }
+});
+
+describe("a state that came with a folder", () => {
+  /** A copy of a folder in which an emulator ran, with a webhook and a snapshot. */
+  async function copied(t: TestContext) {
+    const author = await testFolder(t);
+    const on = await emulator(t, { file: join(author, ".svc/emulator.json") });
+    await on.snapshot("prepared");
+    await on.close();
+    const cwd = await testFolder(t);
+    await cp(join(author, ".svc"), join(cwd, ".svc"), { recursive: true, preserveTimestamps: true });
+    return { author, cwd };
+  }
+  /** Starts an emulator there and ends it: says whether it came up, else how it ended. */
+  async function start(cwd: string, more: readonly string[] = [], keys?: string): Promise<"up" | RunResult> {
+    let [isUp, stop] = [false, () => {}];
+    const ended = await runCli(["emulator", "start", "--port", "0", ...more], {
+      cwd,
+      ...(keys !== undefined && person(["Use it?", keys])),
+      onStart: ({ signal }) => {
+        stop = () => signal("SIGTERM");
+      },
+      onOutput: (out) => {
+        if (isUp || !out.includes("svc emulator")) return;
+        isUp = true;
+        stop();
+      },
+    });
+    return isUp ? "up" : ended;
+  }
+
+  it("is not used by start, --emulator and exec --from before that is said", async (t) => {
+    const { cwd, author } = await copied(t);
+    const folder = join(cwd, ".svc");
+    const message = `error: ${folder} was not made by this user on this machine.\n  Its state may send webhooks and know tokens of its author. `;
+    const before = await readFile(join(folder, "emulator.json"));
+    assert.deepEqual(await start(cwd), {
+      exit: 1,
+      out: "",
+      err: `${message}Use it with --trust-state, or name another state with --file.\n`,
+    });
+    const embedded = await runCli("emulator webhooks --emulator", { cwd });
+    assert.deepEqual(embedded, { exit: 1, out: "", err: `${message}Use it with svc emulator start --trust-state.\n` });
+    const from = await runCli("emulator exec --from prepared -- true", { cwd });
+    const path = join(folder, "emulator.json.snapshots/prepared.json");
+    const hint = `Name the snapshot's file where you trust it: --from ${path}.\n`;
+    assert.deepEqual(from, { exit: 1, out: "", err: message + hint });
+    assert.deepEqual(await readFile(join(folder, "emulator.json")), before);
+    assert.equal((await runCli("emulator webhooks --emulator", { cwd: author })).exit, 0, "where it was made, it is");
+  });
+
+  it("is used with --trust-state, and from then on; and where it is named", async (t) => {
+    const { cwd } = await copied(t);
+    const named = await runCli(["emulator", "webhooks", "--emulator", "--file", ".svc/emulator.json"], { cwd });
+    assert.equal(named.exit, 0, named.err);
+    assert.notEqual(await start(cwd), "up");
+    assert.equal(await start(cwd, ["--trust-state"]), "up");
+    assert.equal(await start(cwd), "up");
+  });
+
+  it("is asked about at a terminal", async (t) => {
+    const { cwd } = await copied(t);
+    assert.notEqual(await start(cwd, [], `n${enter}`), "up");
+    assert.equal(await start(cwd, [], `y${enter}`), "up");
+    assert.equal(await start(cwd), "up");
+  });
+});
