@@ -46,9 +46,13 @@ async function performed(
   }
 }
 
+/** A command that only stands in for a derived one (`files upload` for `storage.put`) prints rows unless it says otherwise. */
+const printedBy = ({ prints, extendsDerived, spec }: Exclude<Declared, { operation: unknown }>) =>
+  prints ?? (extendsDerived ? spec?.output : undefined);
+
 /** What is handed on as it came has no fields and no other format, and what prints nothing has neither. */
 function refuseLayout(declaration: Declared, { fields, format }: Globals): void {
-  const output = "operation" in declaration ? declaration.output : (declaration.prints ?? declaration.spec?.output);
+  const output = "operation" in declaration ? declaration.output : printedBy(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
   const flag = fields !== undefined ? "--fields" : format !== undefined && format !== "json" ? "--format" : undefined;
   const isRefused = flag === "--fields" ? isContent || output === "empty" || output === "text" : isContent;
