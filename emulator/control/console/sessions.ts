@@ -29,7 +29,7 @@ export type KeptSessions = z.infer<typeof KeptSessions>;
 export class Sessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: Wall;
-  /** Until when each may be exchanged, wall milliseconds, and whose it is; oldest first. */
+  /** Until when each may be exchanged, by the time of day (another process may go on), and whose it is; oldest first. */
   readonly #codes = new Map<string, { readonly until: number; readonly opener: Bearer }>();
   /** With the token that each was opened with; oldest first. */
   readonly #sessions = new Map<string, Bearer>();
@@ -43,7 +43,7 @@ export class Sessions {
   /** A code that signs in once, as the owner of that token. */
   newCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
-    this.#codes.set(nameOf(code), { until: this.#wall.monotonicNow() + codeLifeMs, opener: { name, role, hash } });
+    this.#codes.set(nameOf(code), { until: this.#wall.now() + codeLifeMs, opener: { name, role, hash } });
     dropOldest(this.#codes, codesKept);
     this.#tell();
     return code;
@@ -53,7 +53,7 @@ export class Sessions {
   begin(code: string): { readonly token: string; readonly role: Bearer["role"] } | undefined {
     const found = this.#codes.get(nameOf(code));
     if (this.#codes.delete(nameOf(code))) this.#tell();
-    if (found === undefined || this.#wall.monotonicNow() >= found.until) return undefined;
+    if (found === undefined || this.#wall.now() >= found.until) return undefined;
     const token = this.#ids.token(32);
     this.#sessions.set(nameOf(token), found.opener);
     dropOldest(this.#sessions, sessionsKept);
