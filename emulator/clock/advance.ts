@@ -1,9 +1,10 @@
 import type { Wall } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
 import { StateReplaced, type Store, StoreFailed } from "../store/port.ts";
+import { lastMoment } from "../store/stored-time.ts";
 import type { Dispatcher, FinishedEntry } from "./dispatcher.ts";
 import { type Entry, endOf, schedule } from "./schedule.ts";
-import { lastMoment, type VirtualClock } from "./virtual-clock.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
 
 /** How far to go; times are virtual milliseconds. `untilIdle`: until nothing waits any more. */
 export type Target =

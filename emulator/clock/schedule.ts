@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { rows, type Transaction } from "../store/port.ts";
+import { storedDeadline } from "../store/stored-time.ts";
 
 /**
  * One thing to do at a virtual time. `kind` names its job handler, `ref` the row; entries of one `concurrency_key` (of
@@ -8,7 +9,7 @@ import { rows, type Transaction } from "../store/port.ts";
 const Entry = z.strictObject({
   id: z.int(),
   /** Virtual milliseconds. */
-  due: z.int(),
+  due: storedDeadline(z.int()),
   kind: z.string(),
   concurrency_key: z.string(),
   /** Workspaces take turns; null: of none, such as what a cluster reports to the router. */

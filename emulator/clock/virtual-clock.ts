@@ -2,6 +2,7 @@ import * as z from "zod";
 import { type Clock, steadyTimeOfDay, type Wall } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
 import { rows, type Store } from "../store/port.ts";
+import { lastMoment, storedTime } from "../store/stored-time.ts";
 
 /**
  * `real`: time passes, `speed` times as fast as on the wall. `manual`: it stands still until it is moved.
@@ -16,7 +17,7 @@ const ClockState = z.strictObject({
   /** How far virtual time was ahead of the wall when it was last set, in ms; 0 in the modes manual and auto. */
   offset: z.int(),
   /** The virtual time at which it was last set; in the modes manual and auto, the virtual time. */
-  manual_now: z.int(),
+  manual_now: storedTime(z.int()),
 });
 export type ClockState = z.infer<typeof ClockState>;
 
@@ -223,9 +224,6 @@ export class VirtualClock implements Clock {
     this.#latest = unsure.before.latest;
   }
 }
-
-/** After it time stands: no timestamp of a year with five digits can be written. */
-export const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** The virtual time by what is stored of a clock, while nobody moves it. */
 export const timeIn = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>

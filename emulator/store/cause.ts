@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { storedTime } from "./stored-time.ts";
 
 /** Why something was written: the row of a request, a move of time, or something that came due. */
 export const CauseRow = z.strictObject({
@@ -7,9 +8,9 @@ export const CauseRow = z.strictObject({
   /** In a few words, without secrets: `contracts.send POST /api/v2.1/public/contracts/T-1/send/`. */
   what: z.string(),
   /** Virtual milliseconds. */
-  at: z.int(),
+  at: storedTime(z.int()),
   /** Milliseconds on the wall; under --deterministic the virtual ones, so that the same calls leave the same bytes. */
-  wall_at: z.int(),
+  wall_at: storedTime(z.int()),
   /** The W3C trace that it belongs to. */
   trace: z.string(),
   /** What the caller was doing, where the trace comes from outside. */

@@ -26,6 +26,8 @@ interface Versioned {
   readonly migrate?: readonly Migration[];
 }
 
+type References = Readonly<Record<string, { readonly collection: string; readonly key: RowKey }>>;
+
 /**
  * A collection of objects, declared once. `key` is unique. Every index is ordered by its value, then by the
  * primary key's order of insertion; a row for which an index returns undefined is not in that index, and an
@@ -39,6 +41,8 @@ export interface Rows<Row extends object, Index extends string = string, Key ext
   readonly key: (row: Row) => Key;
   /** The sequences that its numbers are of: after a document that somebody may have edited they go on behind them. */
   readonly numbers?: Readonly<Record<string, (row: Row) => number | readonly number[]>>;
+  /** Rows of other collections without which nothing works, by field: a document that lacks one is refused. */
+  readonly refersTo?: (row: Row) => References;
   readonly indexes: Readonly<Record<Index, (row: Row) => IndexValue | readonly IndexValue[] | undefined>>;
 }
 
@@ -55,6 +59,7 @@ export interface AnyRows extends Versioned {
   readonly schema: z.ZodType<object>;
   readonly key: (row: never) => RowKey;
   readonly numbers?: Readonly<Record<string, (row: never) => number | readonly number[]>>;
+  readonly refersTo?: (row: never) => References;
   readonly indexes: Readonly<Record<string, (row: never) => IndexValue | readonly IndexValue[] | undefined>>;
 }
 

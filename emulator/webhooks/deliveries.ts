@@ -3,6 +3,7 @@ import { activities } from "../../src/api/activities.ts";
 import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
 import type { Interference } from "../faults/intervention.ts";
 import { rows } from "../store/port.ts";
+import { storedDeadline, storedTime } from "../store/stored-time.ts";
 
 /** One activity as it is told: serialised once, and every delivery of it refers to these bytes. */
 export const WebhookEvent = z.strictObject({
@@ -12,7 +13,7 @@ export const WebhookEvent = z.strictObject({
   /** Null: an activity of a counterparty that has no contract yet. */
   contract_id: z.int().nullable(),
   /** Virtual milliseconds. */
-  at: z.int(),
+  at: storedTime(z.int()),
   body: z.string(),
   /** When an event that nobody subscribed to may be dropped; others leave with their last delivery. */
   keep_until: z.int().nullable(),
@@ -45,6 +46,9 @@ export type Fault = z.infer<typeof Fault>;
 
 export const faultOf = ({ effect, cause }: Interference): Fault => ({ effect, cause: cause?.id ?? null });
 
+/** Each is listed. */
+const maxAttempts = 100_000;
+
 /** One activity to one subscription. */
 export const Delivery = z.strictObject({
   id: z.int(),
@@ -57,14 +61,14 @@ export const Delivery = z.strictObject({
   entry_id: z.int(),
   outcome: Outcome,
   /** How many attempts were made, resends included. */
-  attempts: z.int(),
+  attempts: z.int().refine((count) => count >= 0 && count <= maxAttempts, "Not a number of attempts"),
   /** Failed attempts of the schedule, resends not included: they decide the next delay. */
   failures: z.int(),
   /** Virtual milliseconds, as are the following. */
-  next_attempt_at: z.int().nullable(),
+  next_attempt_at: storedDeadline(z.int()).nullable(),
   /** What put off the next attempt; null: it comes when it should. */
   put_off: Fault.nullable(),
-  created_at: z.int(),
+  created_at: storedTime(z.int()),
   /** When the record may be dropped; null while it is not final (DECISIONS.md, C21). */
   keep_until: z.int().nullable(),
 });
@@ -94,10 +98,10 @@ export const Attempt = z.strictObject({
   number: z.int(),
   resend: z.boolean(),
   /** Virtual milliseconds. */
-  planned_at: z.int(),
-  at: z.int(),
+  planned_at: storedDeadline(z.int()),
+  at: storedTime(z.int()),
   /** Milliseconds on the wall, under --deterministic the virtual ones; null where that was not kept. */
-  wall_at: z.int().nullable(),
+  wall_at: storedTime(z.int()).nullable(),
   /** Id of what put it into the queue: of what happened, or of what asked for a resend; null where that was not kept. */
   cause: z.string().nullable(),
   /** Id of the move of time by which it came due; null: nobody moved time. */

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
 import { dictionary } from "../../src/api/dictionary.ts";
 import { rows, type Transaction } from "../store/port.ts";
+import { storedTime } from "../store/stored-time.ts";
 
 /** DECISIONS.md, F20. `DISABLED_BY_ERROR` is the automatic disabling at six failures (DECISIONS.md, C18). */
 export const SubscriptionStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);
@@ -21,11 +22,11 @@ export const Subscription = z.strictObject({
   /** Attempts without 2xx since the last 2xx, over all its deliveries (DECISIONS.md, C18). */
   failure_count: z.int(),
   /** Since when, and by what (`request:12`, `attempt:3.6`); null while it is active, or where nothing is known of it. */
-  disabled: z.strictObject({ at: z.int(), by: z.string().nullable() }).nullable(),
+  disabled: z.strictObject({ at: storedTime(z.int()), by: z.string().nullable() }).nullable(),
   /** Id of the user who made it. */
   created_by: z.int(),
   /** Virtual milliseconds. */
-  created_at: z.int(),
+  created_at: storedTime(z.int()),
 });
 export type Subscription = z.infer<typeof Subscription>;
 

@@ -4,6 +4,7 @@ import type { Wall } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { rows, type Store, type View } from "../store/port.ts";
+import { storedTime } from "../store/stored-time.ts";
 
 /** A token of the control plane. What it is, only its owner knows. */
 export const ControlToken = z.strictObject({
@@ -15,8 +16,8 @@ export const ControlToken = z.strictObject({
    */
   hash: z.string(),
   /** Wall milliseconds: who may come in is a matter of this world. */
-  created_at: z.int(),
-  last_used_at: z.int().nullable(),
+  created_at: storedTime(z.int()),
+  last_used_at: storedTime(z.int()).nullable(),
 });
 export type ControlToken = z.infer<typeof ControlToken>;
 

@@ -3,6 +3,7 @@ import { emailPurposes, mailerEventNames } from "../../src/api/mailer-events.ts"
 import { addressKey } from "../../src/schemes/email-hash.ts";
 import { longestKeptMs, mostOfStrangers } from "../store/newest.ts";
 import { rowNumber, rows, type Slice, type Transaction, type View } from "../store/port.ts";
+import { storedTime } from "../store/stored-time.ts";
 import type { Settings } from "./settings.ts";
 
 /** An e-mail that the platform would send, with what its provider has reported of it (DECISIONS.md, R27). */
@@ -20,9 +21,11 @@ const Email = z.strictObject({
   /** By which whoever has read it goes on: of a signup or an invitation. */
   token: z.string().nullable(),
   /** Virtual milliseconds. */
-  sent_at: z.number(),
+  sent_at: storedTime(z.number()),
   /** Oldest first. */
-  events: z.array(z.strictObject({ type: z.enum(mailerEventNames), at: z.number(), detail: z.string().nullable() })),
+  events: z.array(
+    z.strictObject({ type: z.enum(mailerEventNames), at: storedTime(z.number()), detail: z.string().nullable() }),
+  ),
 });
 export type Email = z.infer<typeof Email>;
 export type EmailEvent = Email["events"][number];

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { addressKey } from "../../src/schemes/email-hash.ts";
 import { rows, type View } from "../store/port.ts";
+import { storedTime } from "../store/stored-time.ts";
 
 /** A person of a workspace. */
 export const User = z.strictObject({
@@ -46,7 +47,7 @@ export const Workspace = z.strictObject({
   plan: z.string().nullable().default(null),
   is_suspended: z.boolean().default(false),
   /** When the newest event of the billing provider happened, in milliseconds. */
-  billed_at: z.number().nullable().default(null),
+  billed_at: storedTime(z.number()).nullable().default(null),
 });
 export type Workspace = z.infer<typeof Workspace>;
 
@@ -153,6 +154,7 @@ export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
   ],
   schema: Workspace,
   key: id,
+  refersTo: ({ acting_user_id }) => ({ acting_user_id: { collection: "users", key: acting_user_id } }),
   indexes: {
     client: (row) => row.client_id,
     cluster: (row) => row.cluster_id,
@@ -169,6 +171,7 @@ export const users = rows<User, "workspace" | "email">({
   name: "users",
   schema: User,
   key: id,
+  refersTo: ({ workspace_id }) => ({ workspace_id: { collection: "workspaces", key: workspace_id } }),
   indexes: { ...byWorkspace, email: (row) => addressKey(row.email) },
 });
 export const roles = rows<Role, "workspace">({ name: "roles", schema: Role, key: id, indexes: byWorkspace });

@@ -4,6 +4,7 @@ import { contractPermissions } from "../../../src/api/contracts/shapes/records.t
 import type { InputOf } from "../../../src/api/operation.ts";
 import { reply } from "../../http/reply.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
+import { storedTime } from "../../store/stored-time.ts";
 import { roles } from "../../world/workspaces.ts";
 import { type FieldProblems, Problems } from "../field-problems.ts";
 import { inviteMember } from "../invitations/invite-member.ts";
@@ -22,7 +23,7 @@ const Access = z.strictObject({
   note: z.string().nullable(),
   invited_by: z.int(),
   /** Virtual milliseconds. */
-  invited_at: z.number(),
+  invited_at: storedTime(z.number()),
 });
 type Access = z.infer<typeof Access>;
 

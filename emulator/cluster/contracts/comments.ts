@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Clock } from "../../../src/base/clock.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
+import { storedTime } from "../../store/stored-time.ts";
 import type { Person } from "../../webhooks/payload.ts";
 import { pageOfSlice } from "../paging.ts";
 import type { ClusterHandlers } from "../world.ts";
@@ -13,7 +14,7 @@ const Comment = z.strictObject({
   contract_id: z.int(),
   comment: z.string(),
   created_by: z.int(),
-  created_at: z.number(),
+  created_at: storedTime(z.number()),
 });
 type Comment = z.infer<typeof Comment>;
 

@@ -3,6 +3,7 @@ import { contractStatuses } from "../../../src/api/contract-statuses.ts";
 import { dictionary } from "../../../src/api/dictionary.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { rows, type View } from "../../store/port.ts";
+import { storedTime } from "../../store/stored-time.ts";
 import type { Member } from "../world.ts";
 
 /** The kinds that the public routes can make, as webhook payloads name them (DECISIONS.md, F9). */
@@ -20,11 +21,11 @@ export const Signatory = z.strictObject({
   note: z.string().nullable(),
   /** Null: may sign at any time. */
   sign_order: z.int().nullable(),
-  created_at: z.number(),
+  created_at: storedTime(z.number()),
   /** When the contract was last put before this person. */
-  sent_at: z.number().nullable(),
+  sent_at: storedTime(z.number()).nullable(),
   action: z
-    .strictObject({ is_success: z.boolean(), notes: z.string().nullable(), at: z.number() })
+    .strictObject({ is_success: z.boolean(), notes: z.string().nullable(), at: storedTime(z.number()) })
     .nullable()
     .describe("Null until acted on; is_success false: declined"),
 });
@@ -49,8 +50,8 @@ export const Review = z.strictObject({
   reviewer_user_id: z.int().nullable(),
   reviewer_role_id: z.int().nullable(),
   description: z.string(),
-  requested_at: z.number(),
-  completed_at: z.number().nullable(),
+  requested_at: storedTime(z.number()),
+  completed_at: storedTime(z.number()).nullable(),
 });
 export type Review = z.infer<typeof Review>;
 
@@ -64,12 +65,12 @@ export const Approval = z.strictObject({
   order: z.int().nullable(),
   status: z.enum(["NOT_STARTED", "PENDING", "REJECTED", "SUGGESTED", "APPROVED", "SKIPPED"]),
   created_by: z.int(),
-  created_at: z.number(),
+  created_at: storedTime(z.number()),
   actions: z.array(
     z.strictObject({
       status: z.enum(["APPROVED", "REJECTED", "SUGGESTED", "SKIPPED"]),
       notes: z.string().nullable(),
-      at: z.number(),
+      at: storedTime(z.number()),
     }),
   ),
 });
@@ -84,7 +85,7 @@ export const Version = z.strictObject({
   content_type: z.string(),
   blob: StoredBlob,
   is_executed_version: z.boolean(),
-  uploaded_at: z.number(),
+  uploaded_at: storedTime(z.number()),
   uploaded_by: z.int(),
 });
 export type Version = z.infer<typeof Version>;
@@ -116,7 +117,7 @@ export const Contract = z.strictObject({
   /** Answers to the template's attributes. */
   contract_data: dictionary(z.unknown()),
   /** Answers to the intake form of the contract type. */
-  intake_form: z.strictObject({ data: dictionary(z.unknown()), created_at: z.number() }).nullable(),
+  intake_form: z.strictObject({ data: dictionary(z.unknown()), created_at: storedTime(z.number()) }).nullable(),
   counterparties: z.array(Party),
   signatories: z.array(Signatory),
   reviews: z.array(Review),
@@ -132,19 +133,19 @@ export const Contract = z.strictObject({
       name: z.string(),
       file_name: z.string(),
       blob: StoredBlob,
-      created_at: z.number(),
+      created_at: storedTime(z.number()),
     }),
   ),
   created_by: z.int(),
   business_user_id: z.int(),
-  created_at: z.number(),
-  updated_at: z.number(),
+  created_at: storedTime(z.number()),
+  updated_at: storedTime(z.number()),
   /** When it was shared with the counterparty, put before the signatories, and executed. */
-  sent_to_counterparty_at: z.number().nullable(),
-  sent_for_signature_at: z.number().nullable(),
-  executed_at: z.number().nullable(),
+  sent_to_counterparty_at: storedTime(z.number()).nullable(),
+  sent_for_signature_at: storedTime(z.number()).nullable(),
+  executed_at: storedTime(z.number()).nullable(),
   /** Deleted contracts are 404 everywhere. */
-  deleted_at: z.number().nullable(),
+  deleted_at: storedTime(z.number()).nullable(),
 });
 export type Contract = z.infer<typeof Contract>;
 
@@ -172,6 +173,11 @@ export const contracts = rows<
   migrate: [({ timers: _, ...row }) => row],
   schema: Contract,
   key: (row) => row.id,
+  refersTo: ({ workspace_id, created_by, contract_type_id }) => ({
+    workspace_id: { collection: "workspaces", key: workspace_id },
+    created_by: { collection: "users", key: created_by },
+    contract_type_id: { collection: "contract_types", key: contract_type_id },
+  }),
   numbers: {
     contract: (row) => row.id,
     signatory: (row) => row.signatories.map(({ id }) => id),

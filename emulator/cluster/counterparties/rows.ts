@@ -2,6 +2,7 @@ import * as z from "zod";
 import { dictionary } from "../../../src/api/dictionary.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { rows, type View } from "../../store/port.ts";
+import { storedTime } from "../../store/stored-time.ts";
 import type { Member } from "../world.ts";
 
 export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
@@ -33,7 +34,7 @@ export const Counterparty = z.strictObject({
   addresses: z.array(CounterpartyAddress),
   custom_fields: dictionary(z.unknown()),
   status: z.enum(["ACTIVE", "ARCHIVED", "MIGRATING"]),
-  created_at: z.number(),
+  created_at: storedTime(z.number()),
 });
 export type Counterparty = z.infer<typeof Counterparty>;
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { rows } from "../../store/port.ts";
+import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 
 /** Whom tokens are for, and what they allow. */
 const granted = {
@@ -10,10 +11,10 @@ const granted = {
   /** Words separated by blanks. */
   scope: z.string(),
   /** When the person signed in; virtual milliseconds, like all times here. */
-  signed_in_at: z.int(),
+  signed_in_at: storedTime(z.int()),
   /** All tokens that follow from one consent; they fall together. */
   family: z.string(),
-  expires_at: z.int(),
+  expires_at: storedDeadline(z.int()),
   used: z.boolean(),
 };
 
@@ -54,8 +55,8 @@ const Session = z.strictObject({
   id: z.string(),
   cluster_id: z.string(),
   user_id: z.int(),
-  signed_in_at: z.int(),
-  expires_at: z.int(),
+  signed_in_at: storedTime(z.int()),
+  expires_at: storedDeadline(z.int()),
 });
 export type Session = z.infer<typeof Session>;
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { installableApps } from "../../../src/api/emulator/installations.ts";
 import { rows } from "../../store/port.ts";
+import { storedTime } from "../../store/stored-time.ts";
 
 /**
  * The installation of a connected app in a workspace: begun at the cluster, which issues a state, and ended by the
@@ -17,8 +18,8 @@ export const Installation = z.strictObject({
   /** The team of chat_a, or the account at a provider; null until it is installed. */
   account: z.strictObject({ id: z.string(), name: z.string() }).nullable(),
   /** Virtual milliseconds, as is the next. */
-  begun_at: z.int(),
-  ended_at: z.int().nullable(),
+  begun_at: storedTime(z.int()),
+  ended_at: storedTime(z.int()).nullable(),
 });
 export type Installation = z.infer<typeof Installation>;
 

@@ -3,6 +3,7 @@ import type { IntakeRecord } from "../../../src/api/contracts/intake.ts";
 import { dictionary } from "../../../src/api/dictionary.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { rows, type View } from "../../store/port.ts";
+import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
 import { orgUser } from "../workspace/people.ts";
 
@@ -20,7 +21,7 @@ export const Intake = z.strictObject({
   status: z.enum(["DRAFT", "PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]),
   priority: z.enum(["LOW", "MEDIUM", "HIGH"]),
   /** Virtual milliseconds. */
-  due_at: z.number().nullable(),
+  due_at: storedDeadline(z.number()).nullable(),
   metadata: dictionary(z.string()),
   workflow_id: z.int(),
   /** The published version of the workflow at the time of creation. */
@@ -28,10 +29,10 @@ export const Intake = z.strictObject({
   file_ids: z.array(z.string()),
   assignees: z.array(IntakeAssignee),
   created_by: z.int(),
-  created_at: z.number(),
-  modified_at: z.number(),
+  created_at: storedTime(z.number()),
+  modified_at: storedTime(z.number()),
   /** Deleted intakes are kept, and are answered like unknown ones. */
-  deleted_at: z.number().nullable(),
+  deleted_at: storedTime(z.number()).nullable(),
 });
 export type Intake = z.infer<typeof Intake>;
 

@@ -3,6 +3,7 @@ import type { Task } from "../../../src/api/contracts/intake.ts";
 import { taskCategories } from "../../../src/api/contracts/user-tasks.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { rows } from "../../store/port.ts";
+import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import { IntakeAssignee } from "./rows.ts";
 
 /** What users were given to do (DECISIONS.md, C27). */
@@ -12,14 +13,14 @@ const UserTask = z.strictObject({
   title: z.string(),
   notes: z.string().nullable(),
   /** Virtual milliseconds. */
-  due_at: z.number().nullable(),
+  due_at: storedDeadline(z.number()).nullable(),
   priority: z.enum(["LOW", "MEDIUM", "HIGH"]),
   task_category: z.enum(taskCategories),
   /** What it is about. */
   intake_ids: z.array(z.int()),
   assignees: z.array(IntakeAssignee),
   created_by: z.int(),
-  created_at: z.number(),
+  created_at: storedTime(z.number()),
 });
 export type UserTask = z.infer<typeof UserTask>;
 

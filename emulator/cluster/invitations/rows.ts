@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import { rows } from "../../store/port.ts";
+import { storedTime } from "../../store/stored-time.ts";
 import { invitationKinds } from "../../world/invitations.ts";
 
 /** A token that a cluster issued to one person, and what became of the invitation (DECISIONS.md, R34). */
@@ -18,7 +19,7 @@ const Invitation = z.strictObject({
   /** ENDED: the contract is executed, voided or deleted. */
   state: z.enum(["PENDING", "ACCEPTED", "ENDED"]),
   /** Virtual milliseconds. */
-  issued_at: z.number(),
+  issued_at: storedTime(z.number()),
 });
 export type Invitation = z.infer<typeof Invitation>;
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type SignedUrl, signUrl } from "../../../src/schemes/signed-url.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
+import { storedTime } from "../../store/stored-time.ts";
 import type { ClusterWorld } from "../world.ts";
 
 /** A place in the signed storage: a workspace file, or a document made for download. */
@@ -13,7 +14,7 @@ export const StoredObject = z.strictObject({
   filename: z.string(),
   /** As given at initialization; the PUT must carry exactly this. */
   content_type: z.string(),
-  created_at: z.number(),
+  created_at: storedTime(z.number()),
   /** The bytes; null until they have come. */
   blob: z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() }).nullable(),
 });

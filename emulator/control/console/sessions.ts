@@ -40,7 +40,7 @@ export const cookieOf = (token: string): string => `svc_console_${hash("sha256",
 export class Sessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: Wall;
-  /** Until when each may be exchanged, wall milliseconds, and whose it is; oldest first. */
+  /** Until when each may be exchanged, milliseconds of the monotonic clock, and whose it is; oldest first. */
   readonly #codes = new Map<string, { readonly until: number; readonly opener: Bearer }>();
   /** By the hash of the token; oldest first. */
   readonly #sessions = new Map<string, Session>();

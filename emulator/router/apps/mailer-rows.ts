@@ -1,11 +1,12 @@
 import * as z from "zod";
 import { rows, type Transaction } from "../../store/port.ts";
+import { storedTime } from "../../store/stored-time.ts";
 
 /** An inbound e-mail that was taken and kept from everybody (DECISIONS.md, R27). */
 const BlackholeMail = z.strictObject({
   id: z.int(),
   /** Virtual milliseconds. */
-  received_at: z.number(),
+  received_at: storedTime(z.number()),
   content_type: z.string().nullable(),
   body_base64: z.string(),
 });

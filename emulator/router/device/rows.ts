@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { rows, type Transaction, type View } from "../../store/port.ts";
+import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import { mappingTables } from "../mapping/tables.ts";
 import { userCodeKey } from "./user-codes.ts";
 
@@ -13,11 +14,11 @@ export const DeviceGrant = z.strictObject({
   /** Whose person decides, or has decided; null while nobody has looked. */
   cluster_id: z.string().nullable(),
   /** Virtual milliseconds. */
-  expires_at: z.int(),
+  expires_at: storedDeadline(z.int()),
   /** Seconds; grows by 5 for good with each early poll. */
   interval: z.int(),
   /** Virtual and wall milliseconds. */
-  last_poll: z.strictObject({ at: z.int(), wall_at: z.int() }).nullable(),
+  last_poll: z.strictObject({ at: storedTime(z.int()), wall_at: storedTime(z.int()) }).nullable(),
   /** The cluster is being asked for the tokens. */
   claimed: z.boolean(),
   /** The tokens were handed out. */

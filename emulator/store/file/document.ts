@@ -79,18 +79,36 @@ export function stateFrom(document: unknown, collections: readonly Collection[])
       addMapping(state, name, key, cluster);
     }
   }
-  for (const table of state.rows.values()) goOnBehind(state, table);
+  for (const table of state.rows.values()) {
+    goOnBehind(state, table);
+    checkReferences(state, table);
+  }
   return state;
 }
 
 /** Whoever has edited the document may have forgotten its sequences: the next number would be that of another row. */
-function goOnBehind({ sequences }: State, table: RowTable): void {
+function goOnBehind(state: State, table: RowTable): void {
   for (const [sequence, numbersIn] of Object.entries(table.declaration.numbers ?? {})) {
-    let last = sequences.get(sequence) ?? 0;
+    let last = state.sequences.get(sequence) ?? 0;
     for (const row of table.list({})) last = Math.max(last, ...[numbersIn(row as never)].flat());
-    if (last > 0) sequences.set(sequence, last);
+    if (last > 0) addSequence(state, sequence, last);
   }
 }
+
+/** Fails with StateRefused where a row that another one needs is not there. */
+function checkReferences(state: State, table: RowTable): void {
+  const { name, key, refersTo } = table.declaration;
+  if (refersTo === undefined) return;
+  for (const row of table.list({})) {
+    for (const [field, to] of Object.entries(refersTo(row as never))) {
+      if (state.rows.get(to.collection)?.get(to.key) !== undefined) continue;
+      refuse(`Row ${key(row as never)} of ${name} has the ${field} ${to.key}, and ${to.collection} has no such row`);
+    }
+  }
+}
+
+/** The largest number that anything may have: so many more can be counted exactly behind it. */
+const maxNumber = 2 ** 52;
 
 /** The member "collections" of a head. Fails with StateRefused. */
 export function versionsIn(value: unknown): Versions {
@@ -114,6 +132,7 @@ export function addOwnRow(state: State, collection: string, row: unknown, where:
 
 export function addSequence(state: State, name: string, last: unknown): void {
   if (!Number.isSafeInteger(last) || (last as number) < 0) refuse(`Sequence ${name} has no whole number`);
+  if ((last as number) > maxNumber) refuse(`Sequence ${name} is at ${last}, above ${maxNumber}: no numbers are left`);
   state.sequences.set(name, last as number);
 }
 

@@ -50,6 +50,40 @@ describe("the whole state, over the control plane", () => {
     }
   });
 
+  it("is refused with times and numbers that nothing could be answered with, and stays as it was", async (t) => {
+    const on = await emulator(t);
+    const contract = await draft(on.api);
+    const { body: kept } = await on.ask("GET", "state");
+    const { rows, sequences } = kept as { rows: Record<string, object[]>; sequences: object };
+    const changed = (name: string, change: object) => ({
+      ...(kept as object),
+      rows: { ...rows, [name]: rows[name]!.map((row) => ({ ...row, ...change })) },
+    });
+    const cases = [
+      [{ ...(kept as object), sequences: { ...sequences, contract: 2 ** 53 - 1 } }, /: Sequence contract is at 9007/],
+      [changed("contracts", { id: 2 ** 53 - 1 }), /: Sequence contract is at 9007/],
+      [
+        changed("contracts", { created_at: 9e15 }),
+        /: contracts\[0\] is not a row of contracts: created_at: Not a time/,
+      ],
+      [changed("clock", { manual_now: -9e15 }), /: clock\[0\] is not a row of clock: manual_now: Not a time/],
+      [
+        changed("contracts", { created_by: 99 }),
+        /: Row 1 of contracts has the created_by 99, and users has no such row$/,
+      ],
+      [
+        changed("workspaces", { acting_user_id: 99 }),
+        /: Row \d+ of workspaces has the acting_user_id 99, and users has/,
+      ],
+    ] as const;
+    for (const [body, expected] of cases) {
+      const answer = await on.ask("PUT", "state", { body });
+      assert.equal(answer.status, 400);
+      assert.match((answer.body as { error: { message: string } }).error.message, expected);
+    }
+    assert.equal(await statusOf(on.api, contract), "DRAFT");
+  });
+
   it("brings the keys of its clusters, which hold from then on", async (t) => {
     const [from, to] = [await emulator(t), await emulator(t, { strict: ["keys"] })];
     assert.equal((await to.ask("PUT", "state", { body: (await from.ask("GET", "state")).body })).status, 200);
