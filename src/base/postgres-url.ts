@@ -27,15 +27,21 @@ export const defaultSchema = "svc";
  */
 export function parsePostgresUrl(text: string): PostgresUrl {
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`a store is named by a URL: ${form}`);
+  // The client would try one after the other, and find a leader on each.
+  const several = "a store is on one host, which is named once";
+  const [, authority = ""] = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(text) ?? [];
+  if (authority.includes(",")) throw new Error(several);
   let url: URL;
   try {
     // A URL with a user needs a host, says the standard; libpq takes one without.
-    url = new URL(text.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=[/?]|$)/, "$1localhost"));
+    url = new URL(text.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=(?::\d*)?(?:[/?]|$))/, "$1localhost"));
   } catch {
     throw new Error(`this is no URL of a store: ${form}`);
   }
   const unknown = [...url.searchParams.keys()].filter((name) => !["host", "port", "sslmode"].includes(name));
   if (unknown.length > 0) throw new Error(`a store's URL has the parameters host, port and sslmode, not ${unknown[0]}`);
+  const hosts = url.searchParams.getAll("host");
+  if (hosts.length > 1 || hosts[0]?.includes(",")) throw new Error(several);
   const sslMode = url.searchParams.get("sslmode") ?? undefined;
   if (sslMode !== undefined && !sslModes.includes(sslMode))
     throw new Error(`sslmode is one of ${sslModes.join(", ")}, not ${sslMode}`);
@@ -56,7 +62,8 @@ export function parsePostgresUrl(text: string): PostgresUrl {
 export function shownPostgresUrl({ host, port, user, database }: PostgresUrl): string {
   const as = user === undefined ? "" : `${encodeURIComponent(user)}@`;
   const name = database === undefined ? "" : encodeURIComponent(database);
-  if (host.startsWith("/")) return `postgres://${as}/${name}?host=${host}${port === 5432 ? "" : `&port=${port}`}`;
+  if (host.startsWith("/"))
+    return `postgres://${as}/${name}?host=${encodeURIComponent(host).replaceAll("%2F", "/")}${port === 5432 ? "" : `&port=${port}`}`;
   return `postgres://${as}${host.includes(":") ? `[${host}]` : host}${port === 5432 ? "" : `:${port}`}/${name}`;
 }
 

@@ -11,7 +11,7 @@ import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
 import type { Change, State } from "../live/state.ts";
 import { Turns } from "../live/turns.ts";
-import { type Collection, FileRefused, type History, StoreFailed } from "../port.ts";
+import { type Collection, FileRefused, type History, StoreChangedError, StoreFailed } from "../port.ts";
 import { type Base, BaseFile } from "./base/base-file.ts";
 import { markClosed } from "./base/document-checksum.ts";
 import { commitLine } from "./history/commit-line.ts";
@@ -85,15 +85,19 @@ export class FileLog implements CommitLog {
   readonly #own = new OwnFiles();
   /** Set while its files are gone, or others have their names. */
   #isDisturbed = false;
+  /** Set while the journal is not as long as what was written. */
+  #isCut = false;
 
   constructor(options: Options & { readonly emptyLength: number }) {
     this.#options = options;
     this.#journal = new AppendLog({
       ...options.journal,
       path: options.path,
-      failure: (reason, cause) => new StoreFailed(reason, { cause }),
-      onFailure: ({ message }) => {
-        options.report(`${message}. What waits fails, reads go on. Writing goes on by itself once the disk takes it`);
+      failure: (reason, cause) => (cause instanceof StoreChangedError ? cause : new StoreFailed(reason, { cause })),
+      verify: (file, length) => this.#verify(file, length),
+      onFailure: (failure) => {
+        const next = failure instanceof StoreChangedError ? "" : ". Writing goes on by itself once the disk takes it";
+        options.report(`${failure.message}. What waits fails, reads go on${next}`);
         this.#failed();
       },
     });
@@ -173,7 +177,8 @@ export class FileLog implements CommitLog {
       const disturbance = await this.#disturbance();
       if (disturbance === undefined) return;
       this.#isDisturbed = true;
-      this.#journal.fail(disturbance.reason, undefined);
+      const { reason, isGone } = disturbance;
+      this.#journal.fail(reason, isGone ? undefined : new StoreChangedError(reason));
     } finally {
       leave();
     }
@@ -194,8 +199,15 @@ export class FileLog implements CommitLog {
         await this.#options.files.clear();
         await this.#writeAnew(state);
         this.#isDisturbed = false;
+        this.#isCut = false;
       } else if (this.#journal.intact) {
         await tryWriting(this.#options.disk, this.#options.path);
+        // What is cut back must not grow by that.
+        if ((await this.#journalSize()) < this.#journal.length) {
+          this.#isDisturbed = true;
+          this.#isCut = true;
+          return false;
+        }
         await this.#journal.resume();
       } else {
         await this.#writeAnew(state);
@@ -235,13 +247,41 @@ export class FileLog implements CommitLog {
     const { path, isHeld } = this.#options;
     if (!(await isHeld())) return { reason: `Another emulator has taken the state ${path}`, isGone: false };
     const journals = [...this.#behind, this.#generation].map((one) => [`journal.${one}`, journalPath(path, one)]);
-    const found = await this.#own.look({ [`base.${this.#baseGeneration}`]: path, ...Object.fromEntries(journals) });
+    const base = `base.${this.#baseGeneration}`;
+    const found = await this.#own.look({ [base]: path, ...Object.fromEntries(journals) }, base);
+    if (!found && this.#isCut && (await this.#journalSize()) !== this.#journal.length)
+      return { reason: this.#cutReason, isGone: false };
     if (!found) return undefined;
     const { isGone } = found;
     const reason = isGone
       ? "was removed"
       : "is another file than this emulator wrote: move it away, and it is put back";
     return { reason: `${found.path} ${reason}`, isGone };
+  }
+
+  /** Somebody who puts an older copy in place of the journal, or cuts it off, writes on the same file. */
+  async #verify(file: DiskFile, length: number): Promise<void> {
+    if ((await file.size()) === length) return;
+    this.#isDisturbed = true;
+    this.#isCut = true;
+    throw new StoreChangedError(this.#cutReason);
+  }
+
+  async #journalSize(): Promise<number> {
+    const journal = await this.#options.disk.open(journalPath(this.#options.path, this.#generation), "read");
+    try {
+      return await journal.size();
+    } finally {
+      await journal.close();
+    }
+  }
+
+  get #cutReason(): string {
+    return (
+      `${journalPath(this.#options.path, this.#generation)} is not as this emulator left it: it lost lines, or an older ` +
+      "copy was put in its place. Nothing is written to it. Move it away, and all is put back from memory; or end the " +
+      "emulator to go on with what is there"
+    );
   }
 
   /** Writes a base while transactions go on. */

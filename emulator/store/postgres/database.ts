@@ -86,8 +86,8 @@ export class Database {
   #connect(max: number): Sql {
     const { host, port, user, password, database, sslMode } = parsePostgresUrl(this.#url);
     const sql: Sql = postgres({
-      ...(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host }),
-      port,
+      ...(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : oneHost(host)),
+      port: [port] as unknown as number,
       ...(user !== undefined && { user }),
       ...(password !== undefined && { password }),
       ...(database !== undefined && { database }),
@@ -112,3 +112,6 @@ export class Database {
     return sql;
   }
 }
+
+/** A list of one, which its types do not know: it cuts a text at colons, of which an IPv6 address has some. */
+const oneHost = (host: string) => ({ host: [host] as unknown as string });

@@ -60,7 +60,7 @@ describe("an emulator whose state is replaced by another file", () => {
     await emulator.saw("is another file than this emulator wrote: move it away, and it is put back");
     const foreign = await readFile(file, "utf8");
     const refused = await run("emulator tokens create meanwhile --role read");
-    assert.deepEqual([refused.exit, /cannot write its state/.test(refused.err)], [75, true]);
+    assert.deepEqual([refused.exit, /is another file than this emulator wrote/.test(refused.err)], [75, true]);
     assert.equal(await readFile(file, "utf8"), foreign);
 
     await rename(file, join(cwd, "foreign.json"));

@@ -9,6 +9,7 @@ import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
 
 async function started(t: TestContext, line: string, env: Readonly<Record<string, string>> = {}) {
   const cwd = await testFolder(t);
@@ -202,5 +203,31 @@ describe("svc emulator start", () => {
       }
     }
     assert.deepEqual(await readdir(cwd), ["pipe"]);
+  });
+});
+
+describe("a second svc emulator start of a store in one folder", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  it("has a run file of its own, by which commands reach it", async (t) => {
+    const store = `--store ${server().url()} --schema ${server().freshSchema()}`;
+    const { cwd, url } = await started(t, `emulator start --port 0 ${store}`);
+    const second = following(
+      (argv, more) => runCli(argv, { cwd, ...more }),
+      [...`emulator start --port 0 ${store} --json`.split(" ")],
+    );
+    t.after(async () => {
+      second.signal("SIGINT");
+      await second.ended;
+    });
+    await second.saw('"following"');
+    const state = join(cwd, ".svc/emulator.json");
+    const urlAt = async (path: string) => JSON.parse(await readFile(path, "utf8")).router_url;
+    const [{ router_url, leader }] = second.events() as [{ router_url: string; leader: string }];
+    assert.deepEqual([leader, await urlAt(`${state}.run`), await urlAt(`${state}.2.run`)], [url, url, router_url]);
+    assert.equal((await runCli(`emulator stop --file ${state}.2`, { cwd })).exit, 0);
+    await second.ended;
+    assert.equal(existsSync(`${state}.2.run`), false);
+    assert.equal((await runCli("emulator status", { cwd })).exit, 0);
   });
 });

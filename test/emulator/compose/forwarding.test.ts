@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { request } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
 import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
@@ -85,7 +86,6 @@ describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
 
   it("does not forward headers of one connection, nor takes a client's for its own", async (t) => {
     const { leader, url } = await pair(t);
-    const { request } = await import("node:http");
     const sent = {
       ...{ connection: "x-mine, close", "x-mine": "1", te: "trailers", "x-other": "2" },
       ...{ "x-svc-forwarded": "1", "x-svc-not-leading": "1", "content-type": "application/json" },

@@ -1,15 +1,21 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
 import type { Context } from "../../command.ts";
+import { runFileOf } from "../../connection/run-file.ts";
 import { endedBy, notStarted } from "../../connection/start-trouble.ts";
 import { makeStateFolder } from "../../connection/state-folder.ts";
 import { requireDifferentFiles } from "./different-files.ts";
 import { alreadyRunning, portTaken } from "./port-taken.ts";
+
+/** So many processes of one store find a run file in one folder. */
+const maxProcesses = 20;
 
 interface Surroundings {
   /** Is written later, and may not be one of the emulator's own files. */
   readonly readyFile?: string | undefined;
   /** The state beside which the emulator tells of itself; undefined where it does not. */
   readonly toldAt?: string | undefined;
+  /** Told the state beside which it does so instead, where another process of the same store has the first run file. */
+  readonly toldBeside?: ((state: string) => void) | undefined;
   /** Takes what the emulator has to say while it runs; left out: warnings on standard error. */
   readonly log?: ((line: string) => void) | undefined;
 }
@@ -18,7 +24,7 @@ interface Surroundings {
 export async function openEmulator(
   options: EmulatorOptions,
   context: Context,
-  { readyFile, toldAt, log }: Surroundings = {},
+  { readyFile, toldAt, toldBeside = () => {}, log }: Surroundings = {},
 ): Promise<Emulator> {
   const { output, host } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
@@ -31,11 +37,11 @@ export async function openEmulator(
   const beside = options.file ?? (options.store === undefined ? undefined : toldAt);
   if (beside !== undefined) await makeStateFolder(beside);
   try {
-    const emulator = await startEmulator({
-      otel: host.env,
-      ...options,
-      log: log ?? ((line) => void output.warn(line)),
-    });
+    const given = { otel: host.env, ...options, log: log ?? ((line: string) => void output.warn(line)) };
+    const emulator =
+      options.store === undefined || toldAt === undefined
+        ? await startEmulator(given)
+        : await startBeside(startEmulator, given, toldAt, toldBeside);
     context.atEnd(() =>
       emulator.close({ hurry: context.cut }).catch((error) => {
         throw endedBy(error);
@@ -51,6 +57,25 @@ export async function openEmulator(
     }
     if (isPortTaken) throw await portTaken({ port: options.port, state: toldAt, cause: error }, context);
     throw notStarted(error as Error, options);
+  }
+}
+
+/** Starts one of several processes of a store, with a run file of its own: the first that no other one holds. */
+async function startBeside(
+  startEmulator: (options: EmulatorOptions) => Promise<Emulator>,
+  options: EmulatorOptions,
+  toldAt: string,
+  toldBeside: (state: string) => void,
+): Promise<Emulator> {
+  for (let number = 1; ; number += 1) {
+    const state = number === 1 ? toldAt : `${toldAt}.${number}`;
+    const runFile = number === 1 ? options.runFile : await runFileOf(state);
+    try {
+      if (number > 1) toldBeside(state);
+      return await startEmulator({ ...options, runFile });
+    } catch (error) {
+      if ((error as Error).name !== "StateInUse" || number === maxProcesses) throw error;
+    }
   }
 }
 

@@ -102,7 +102,7 @@ export const emulatorStart = command({
     // Nothing else leads to one in a database, or to one in memory that has no terminal: it tells of itself where its
     // state would.
     const tells = (inDatabase || host.starter) && options.runFile === undefined;
-    const toldAt = file ?? (tells ? state : undefined);
+    let toldAt = file ?? (tells ? state : undefined);
     const runFile = file === undefined && toldAt !== undefined ? await runFileOf(toldAt) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await readyFileAt(readyPath, context);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
@@ -118,6 +118,9 @@ export const emulatorStart = command({
     const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, ...shared }, context, {
       readyFile: readyFile?.path,
       toldAt,
+      toldBeside: (other) => {
+        toldAt = other;
+      },
       log: (line) => void (log ? log.message("warn", line) : output.warn(stamped(line, host))),
     });
     const ready = readyEvent(emulator, host);

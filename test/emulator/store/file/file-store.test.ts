@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { copyFileSync, readdirSync } from "node:fs";
-import { readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type FileStoreOptions, openFileStore } from "../../../../emulator/store/file/file-store.ts";
@@ -325,3 +325,54 @@ async function filesIn(folder: string): Promise<Record<string, string>> {
     await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), "utf8")] as const)),
   );
 }
+
+describe("a journal that somebody changes under a store that is open", () => {
+  const changes: readonly [what: string, change: (journal: string, older: Buffer) => Promise<unknown>][] = [
+    ["loses its newest lines", async (journal) => truncate(journal, (await stat(journal)).size - 20)],
+    ["is overwritten by an older copy", (journal, older) => writeFile(journal, older)],
+  ];
+  for (const [what, change] of changes) {
+    it(`and that ${what}, is not written on; once it is moved away, all is put back`, async (t) => {
+      const { folder, path, store } = await seeded(t);
+      const journal = join(folder, "emulator.json.journal.1");
+      const older = await readFile(journal);
+      await store.transaction("more", (tx) => tx.put(people, person(4)));
+      await change(journal, older);
+      const found = await readFile(journal);
+      const message =
+        `${journal} is not as this emulator left it: it lost lines, or an older copy was put in its place. Nothing is ` +
+        "written to it. Move it away, and all is put back from memory; or end the emulator to go on with what is there";
+      await assert.rejects(
+        store.transaction("lost", (tx) => tx.put(people, person(5))),
+        { name: "StoreFailed", message },
+      );
+      await assert.rejects(
+        store.transaction("lost", (tx) => tx.put(people, person(5))),
+        { name: "StoreFailed", message },
+      );
+      assert.deepEqual(await readFile(journal), found);
+      await rename(journal, join(folder, "theirs"));
+      while (!store.writable) await new Promise((turn) => setImmediate(turn));
+      await store.transaction("after", (tx) => tx.put(people, person(6)));
+      assert.deepEqual(await reopened(t, folder), await contentOf(store));
+      const ids = (await contentOf(store)).rows.people!.map((row) => Reflect.get(row, "id"));
+      assert.deepEqual([ids, (await readFile(path)).length > 0], [[1, 3, 4, 6], true]);
+    });
+  }
+
+  it("is noticed where an older copy is written over the state's file", async (t) => {
+    const { path, store } = await seeded(t);
+    await store.check!();
+    await writeFile(path, await readFile(path));
+    await store.check!();
+    await assert.rejects(
+      store.transaction("lost", (tx) => tx.put(people, person(5))),
+      {
+        name: "StoreFailed",
+        message: `${path} is another file than this emulator wrote: move it away, and it is put back`,
+      },
+    );
+    await rename(path, `${path}.theirs`);
+    while (!store.writable) await new Promise((turn) => setImmediate(turn));
+  });
+});

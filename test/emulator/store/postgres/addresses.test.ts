@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { createServer, type ListenOptions } from "node:net";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { Database } from "../../../../emulator/store/postgres/database.ts";
+import { parsePostgresUrl, shownPostgresUrl } from "../../../../src/base/postgres-url.ts";
+import { temporaryFolder } from "../../../support/store.ts";
+
+/** Something that listens and hangs up on whoever connects; `came` resolves once somebody has. */
+async function listening(t: TestContext, at: ListenOptions) {
+  const server = createServer((socket) => socket.destroy());
+  const came = once(server, "connection");
+  server.listen(at);
+  await once(server, "listening");
+  t.after(() => server.close());
+  const address = server.address();
+  return { port: typeof address === "object" ? address!.port : 0, came };
+}
+
+/** Whether who goes there arrives at the one that listens. */
+async function arrives(url: string, came: Promise<unknown>): Promise<string> {
+  const database = new Database(url, "svc");
+  const refused = database.pool`select 1`.then(
+    () => "answered",
+    ({ code }: NodeJS.ErrnoException) => String(code),
+  );
+  const found = await Promise.race([came.then(() => "there"), refused]);
+  await database.close();
+  return found;
+}
+
+describe("the URL of a store", () => {
+  const addresses: readonly [url: string, host: string][] = [
+    ["postgres://svc@[::1]:PORT/db", "::1"],
+    ["postgres://svc@[0:0::1]:PORT/db", "::1"],
+    ["postgres://svc@/db?host=::1&port=PORT", "::1"],
+    ["postgres://svc@%31%32%37.0.0.1:PORT/db", "127.0.0.1"],
+    ["postgres://svc@elsewhere.example:9/db?host=127.0.0.1&port=PORT", "127.0.0.1"],
+  ];
+  for (const [url, host] of addresses) {
+    it(`${url} leads to ${host}`, async (t) => {
+      const { port, came } = await listening(t, { host, port: 0 });
+      const named = url.replace("PORT", String(port));
+      assert.equal(await arrives(named, came), "there");
+      const shown = shownPostgresUrl(parsePostgresUrl(named));
+      assert.deepEqual(parsePostgresUrl(shown), parsePostgresUrl(named));
+    });
+  }
+
+  for (const write of [encodeURIComponent, (folder: string) => `/db?host=${encodeURIComponent(folder)}`]) {
+    it(`leads to the socket in a folder: ${write("/a folder")}`, async (t) => {
+      const folder = join(await temporaryFolder(t), "50% & more");
+      await mkdir(folder);
+      const { came } = await listening(t, { path: join(folder, ".s.PGSQL.5432") });
+      const written = write(folder);
+      const url = `postgres://svc@${written.startsWith("/") ? written : `${written}/db`}`;
+      assert.equal(await arrives(url, came), "there");
+      assert.deepEqual(parsePostgresUrl(shownPostgresUrl(parsePostgresUrl(url))), parsePostgresUrl(url));
+    });
+  }
+
+  it("may leave the host out, and has its parts written with percent signs", () => {
+    const nothing = { user: undefined, password: undefined, database: undefined, sslMode: undefined };
+    assert.deepEqual(parsePostgresUrl("postgres://:6432/a%2Fb"), {
+      ...{ ...nothing, host: "localhost", port: 6432, database: "a/b" },
+    });
+    assert.deepEqual(parsePostgresUrl("postgres://a%40b:p%3Aw%2F@/%25"), {
+      ...{ ...nothing, host: "localhost", port: 5432, user: "a@b", password: "p:w/", database: "%" },
+    });
+  });
+
+  it("names one host, once", () => {
+    const refusal = (url: string) => {
+      try {
+        return JSON.stringify(parsePostgresUrl(url));
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    const one = "a store is on one host, which is named once";
+    assert.deepEqual(
+      ["postgres://a,b/db", "postgres://a:1,b:2/db", "postgres:///db?host=a,b", "postgres:///db?host=a&host=b"].map(
+        refusal,
+      ),
+      [one, one, one, one],
+    );
+  });
+});
