@@ -43,6 +43,14 @@ export class TooFar extends Error {
   }
 }
 
+/** A delivery waits for its receiver, which may be the one that wants to advance the clock: it would wait for itself. */
+export class DeliveryUnderWayError extends Error {
+  override readonly name = "DeliveryUnderWayError";
+}
+
+/** For so long nothing of what was due before may end while an advance waits for it, wall time. */
+const patienceMs = 1_000;
+
 /** Where one advance must stop although it has not arrived. */
 export interface Caps {
   readonly entries: number;
@@ -73,7 +81,7 @@ export async function advance(parts: Parts, from: number, target: Target, cause?
 
   let goal = goalOf(target, from);
   // What was due before is awaited but not reported: how much of it is left is a matter of chance.
-  let arrived = await idle();
+  let arrived = await settledBefore(dispatcher, wall, deadline, closing);
   dispatcher.onFinished = (entry) => ran.push(entry);
   try {
     for (;;) {
@@ -129,6 +137,32 @@ async function idleBefore(
     wall.sleep(Math.max(0, deadline - wall.monotonicNow()), AbortSignal.any([enough.signal, closing])),
   ]);
   return enough.signal.aborted && !closing.aborted;
+}
+
+/** The same for what was due before the advance. Throws DeliveryUnderWayError where nothing of it ends any more. */
+async function settledBefore(
+  dispatcher: Dispatcher,
+  wall: Wall,
+  deadline: number,
+  closing: AbortSignal,
+): Promise<boolean> {
+  const enough = new AbortController();
+  const either = AbortSignal.any([enough.signal, closing]);
+  let hasEnded = false;
+  dispatcher.onFinished = () => {
+    hasEnded = true;
+  };
+  void dispatcher.idle().then(() => enough.abort());
+  try {
+    while (!either.aborted && wall.now() < deadline) {
+      hasEnded = false;
+      await wall.sleep(patienceMs, either);
+      if (!hasEnded && !either.aborted) throw new DeliveryUnderWayError();
+    }
+    return enough.signal.aborted && !closing.aborted;
+  } finally {
+    dispatcher.onFinished = undefined;
+  }
 }
 
 async function summary(

@@ -2,7 +2,7 @@ import type { advanceClock } from "../../src/api/emulator/clock.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { parseDuration } from "../../src/base/duration.ts";
-import { NotAhead, type Target, TooFar } from "../clock/advance.ts";
+import { DeliveryUnderWayError, NotAhead, type Target, TooFar } from "../clock/advance.ts";
 import { AdvanceUnderWay, type ClockStatus } from "../clock/runner.ts";
 import type { ControlHandlers } from "./world.ts";
 
@@ -30,6 +30,7 @@ export const clockHandlers = {
       };
     } catch (error) {
       if (error instanceof AdvanceUnderWay) fail("advance-under-way");
+      if (error instanceof DeliveryUnderWayError) fail("delivery-under-way");
       if (error instanceof NotAhead) fail("not-ahead", { now: isoMillis(clock.now()) });
       if (error instanceof TooFar) fail("too-far-ahead");
       throw error;

@@ -159,13 +159,10 @@ export const sortable = (value: number): string => String(value).padStart(16, "0
 const listed = <V>(row: Contract, value: V): string | undefined =>
   row.deleted_at === null ? inWorkspace(row.workspace_id, String(value)) : undefined;
 
-/** A value of an index that belongs to a cluster. */
-export const inCluster = (clusterId: string, value: string): string => `${clusterId} ${value}`;
-
-/** Every value begins with the workspace's id, but for the last two; numbers and times are `sortable`. */
+/** Every value begins with the workspace's id, but for the last; numbers and times are `sortable`. */
 export const contracts = rows<
   Contract,
-  "number" | "status" | "type" | "party_email" | "created" | "updated" | "external" | "counterparty" | "crm_record"
+  "number" | "status" | "type" | "party_email" | "created" | "updated" | "external" | "counterparty"
 >({
   name: "contracts",
   version: 2,
@@ -198,11 +195,6 @@ export const contracts = rows<
     /** The counterparty's id: the last one is its newest contract (DECISIONS.md, C17). */
     counterparty: (row) =>
       row.deleted_at === null ? row.counterparties.map((party) => party.counterparty_id) : undefined,
-    /** The id of the external metadata in all workspaces of a cluster: a CRM names none (DECISIONS.md, R29). */
-    crm_record: (row) =>
-      row.deleted_at === null && row.external_metadata?.id !== undefined
-        ? inCluster(row.cluster_id, row.external_metadata.id)
-        : undefined,
   },
 });
 

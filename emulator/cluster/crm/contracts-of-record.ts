@@ -1,6 +1,6 @@
 import type { View } from "../../store/port.ts";
 import { contractPath } from "../contracts/links.ts";
-import { type Contract, contracts, inCluster } from "../contracts/rows.ts";
+import { type Contract, contracts, inWorkspace } from "../contracts/rows.ts";
 import type { ClusterWorld } from "../world.ts";
 
 /** The record beside which a CRM shows the app. */
@@ -15,11 +15,24 @@ const cardsAtMost = 5;
 /** So many contracts that name a record's id are looked at, for types may differ. */
 const lookedAt = 50;
 
-/** The contracts of the cluster whose external metadata names the record, newest first (DECISIONS.md, R29). */
-export async function contractsOfRecord(view: View, clusterId: string, record: CrmRecord): Promise<Contract[]> {
-  const equals = inCluster(clusterId, record.id);
-  const found = await view.list(contracts, { by: "crm_record", equals, reverse: true, limit: lookedAt });
-  return found.filter((row) => fits(record.type, row.external_metadata?.record_type)).slice(0, cardsAtMost);
+/**
+ * The contracts whose external metadata names the record, of these workspaces, newest first. Other workspaces of the cluster
+ * may be connected to the same CRM, and what they have is not for this person (DECISIONS.md, R29).
+ */
+export async function contractsOfRecord(
+  view: View,
+  workspaceIds: readonly number[],
+  record: CrmRecord,
+): Promise<Contract[]> {
+  const found: Contract[] = [];
+  for (const id of workspaceIds) {
+    const equals = inWorkspace(id, record.id);
+    found.push(...(await view.list(contracts, { by: "external", equals, reverse: true, limit: lookedAt })));
+  }
+  return found
+    .filter((row) => fits(record.type, row.external_metadata?.record_type))
+    .sort((a, b) => b.id - a.id)
+    .slice(0, cardsAtMost);
 }
 
 /** Types differ only where both sides name one. */

@@ -1,9 +1,10 @@
 import { queryOf } from "../../http/bodies/fields.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import { html, listOf } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { json, redirect } from "../answer.ts";
 import { type Contract, compositeId, contracts } from "../contracts/rows.ts";
+import { workspacesOfEmail } from "../identity/people.ts";
 import type { ClusterWorld } from "../world.ts";
 import { appPage } from "./app-page.ts";
 import { type CrmRecord, contractsOfRecord, pageOf } from "./contracts-of-record.ts";
@@ -11,10 +12,11 @@ import { type CrmRecord, contractsOfRecord, pageOf } from "./contracts-of-record
 const iframePath = "/router/v1/crm_a/iframe";
 
 /** The page of the contract that is named, else one with those of the record (DECISIONS.md, R29). */
-async function openIframe({ target }: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
+async function openIframe({ target }: ReceivedRequest, world: ClusterWorld, finding: Finding): Promise<Passthrough> {
   const query = new URLSearchParams(queryOf(target));
   const contract = query.get("contract_id");
-  if (contract) return redirect(await pageOfContract(contract, world));
+  const actingIn = await actingWorkspaces(query, world, finding);
+  if (contract) return redirect(await pageOfContract(contract, actingIn, world));
 
   const context = {
     cluster_id: world.cluster.id,
@@ -22,7 +24,7 @@ async function openIframe({ target }: ReceivedRequest, world: ClusterWorld): Pro
     object_type: query.get("associatedObjectType") ?? undefined,
     object_id: query.get("associatedObjectId") ?? undefined,
   };
-  const found = await foundFor(recordOf(query), world);
+  const found = await foundFor(recordOf(query), actingIn, world);
   const links = found.map((row) => html`<li><a href="${pageOf(world, row)}">${row.name}</a> ${row.status}</li>`);
   const content = html`${listOf(context)}
 ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this record in its external metadata.</p>`}`;
@@ -30,20 +32,25 @@ ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this re
 }
 
 /** Composite or not; an id of nobody's leads to the page that says so. */
-async function pageOfContract(id: string, { store, cluster }: ClusterWorld): Promise<string> {
+async function pageOfContract(
+  id: string,
+  actingIn: readonly number[],
+  { store, cluster }: ClusterWorld,
+): Promise<string> {
   const row = /^\d{1,15}$/.test(id) ? await store.read((view) => view.get(contracts, Number(id))) : undefined;
-  const found = row && row.cluster_id === cluster.id && row.deleted_at === null;
+  const found = row && actingIn.includes(row.workspace_id) && row.deleted_at === null;
   return `${cluster.url}/contracts/${encodeURIComponent(found ? compositeId(row) : id)}`;
 }
 
 /** A card for each contract of the record; every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
-async function listCards({ target }: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
+async function listCards({ target }: ReceivedRequest, world: ClusterWorld, finding: Finding): Promise<Passthrough> {
   const query = new URLSearchParams(queryOf(target));
   const record = recordOf(query);
-  const found = await foundFor(record, world);
+  const found = await foundFor(record, await actingWorkspaces(query, world, finding), world);
   if (record === undefined || found.length === 0) return json(200, { results: [] });
   const named = new URLSearchParams({ associatedObjectId: record.id });
   if (record.type !== undefined) named.set("associatedObjectType", record.type);
+  named.set("userEmail", query.get("userEmail") ?? "");
   return json(200, {
     results: found.map((row) => ({
       objectId: row.id,
@@ -68,9 +75,23 @@ function recordOf(query: URLSearchParams): CrmRecord | undefined {
 
 const foundFor = async (
   record: CrmRecord | undefined,
-  { store, cluster }: ClusterWorld,
+  actingIn: readonly number[],
+  { store }: ClusterWorld,
 ): Promise<readonly Contract[]> =>
-  record === undefined ? [] : store.read((view) => contractsOfRecord(view, cluster.id, record));
+  record === undefined ? [] : store.read((view) => contractsOfRecord(view, actingIn, record));
+
+/** Where the person who acts in the CRM is a member: they see contracts of these workspaces, and of no others. */
+async function actingWorkspaces(
+  query: URLSearchParams,
+  { store, cluster }: ClusterWorld,
+  finding: Finding,
+): Promise<readonly number[]> {
+  const email = query.get("userEmail");
+  const found = email ? await store.read((view) => workspacesOfEmail(view, cluster.id, email)) : [];
+  if (!email) finding("no-acting-user", "userEmail is absent, so no contract is shown");
+  else if (found.length === 0) finding("no-acting-user", `${cluster.id} has no active user with that userEmail`);
+  return found;
+}
 
 export const crmAAnswers = {
   [`GET ${iframePath}`]: openIframe,

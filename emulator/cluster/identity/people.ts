@@ -10,6 +10,15 @@ export async function userOfEmail(view: View, clusterId: string, email: string):
   return undefined;
 }
 
+/** The workspaces of a cluster in which that person is active. */
+export async function workspacesOfEmail(view: View, clusterId: string, email: string): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (const user of await view.list(users, { by: "email", equals: addressKey(email) })) {
+    if (user.is_active && (await isOf(view, clusterId, user))) found.push(user.workspace_id);
+  }
+  return found;
+}
+
 /** The user with that number, if they are still active at the cluster. */
 export async function userOfId(view: View, clusterId: string, id: number): Promise<User | undefined> {
   const user = await view.get(users, id);

@@ -34,7 +34,41 @@ privateNet.addSubnet("192.168.0.0", 16, "ipv4");
 privateNet.addSubnet("100.64.0.0", 10, "ipv4");
 privateNet.addSubnet("fc00::", 7, "ipv6");
 
+privateNet.addSubnet("192.0.0.0", 24, "ipv4");
+privateNet.addSubnet("198.18.0.0", 15, "ipv4");
+privateNet.addSubnet("fec0::", 10, "ipv6");
+privateNet.addSubnet("100::", 64, "ipv6");
+// NAT64 of a network's own (RFC 8215), in which it may put the address of IPv4 where it likes.
+privateNet.addSubnet("64:ff9b:1::", 48, "ipv6");
+
 const isIn = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+
+/** An address of IPv4 leads to the same place within one of IPv6, which BlockList knows of `::ffff:` alone. */
+const leadsInto = (list: BlockList, address: string): boolean =>
+  isIn(list, address) || (isIP(address) === 6 && ipv4Within(address).some((within) => isIn(list, within)));
+
+/** What is embedded in it: by NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or at its end. */
+function ipv4Within(address: string): readonly string[] {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groupsOf(address);
+  const text = (high: number, low: number) => [high >> 8, high & 255, low >> 8, low & 255].join(".");
+  const areZero = (...groups: readonly number[]) => groups.every((group) => group === 0);
+  if (a === 0x64 && b === 0xff9b && areZero(c, d, e, f)) return [text(g, h)];
+  if (a === 0x2002) return [text(b, c)];
+  if (a === 0x2001 && b === 0) return [text(c, d), text(g ^ 0xffff, h ^ 0xffff)];
+  if ((e & 0xfdff) === 0 && f === 0x5efe) return [text(g, h)];
+  // `::1.2.3.4` and `::ffff:0:1.2.3.4`, which are no longer given out.
+  if (areZero(a, b, c, d) && ((e === 0xffff && f === 0) || (areZero(e, f) && (g !== 0 || h > 1)))) return [text(g, h)];
+  return [];
+}
+
+/** Eight numbers; none of an address that no URL could have. */
+function groupsOf(address: string): readonly number[] {
+  if (!URL.canParse(`http://[${address}]`)) return [];
+  const [before = "", after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const numbers = (text: string) => (text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16)));
+  const [head, tail] = [numbers(before), numbers(after ?? "")];
+  return [...head, ...Array(8 - head.length - tail.length).fill(0), ...tail];
+}
 
 /** Why nothing may be sent to a URL; undefined when it may. Names are checked again when they are resolved. */
 export function forbiddenUrl(text: string, rules: ReceiverRules): Forbidden | undefined {
@@ -53,12 +87,13 @@ export function forbiddenUrl(text: string, rules: ReceiverRules): Forbidden | un
 
 /** Why nothing may be sent to the address that the host of a URL stands for. */
 export function forbiddenAddress(address: string, url: URL, rules: ReceiverRules): Forbidden | undefined {
-  if (isIn(blocked, address)) {
+  if (leadsInto(blocked, address)) {
     return { code: "address_not_allowed", message: `${address} is never delivered to: it is no receiver's address.` };
   }
   if (isListed(url, rules)) return undefined;
-  const local = isIn(loopback, address);
-  const fine = rules.strict ? !local && !isIn(privateNet, address) : local;
+  const fine = rules.strict
+    ? !leadsInto(loopback, address) && !leadsInto(privateNet, address)
+    : isIn(loopback, address);
   return fine ? undefined : notAllowed(address, hostOf(url));
 }
 

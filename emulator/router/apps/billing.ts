@@ -1,23 +1,19 @@
-import { textAt } from "../../http/bodies/fields.ts";
+import { customerIdsIn } from "../../world/customer-ids.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { clusterOfPrefix } from "../resolve/named-cluster.ts";
 import type { RouterHandlers } from "../world.ts";
 
-/** Events carry the customer in one of three places, by their type (DECISIONS.md, P15). */
-const places = [
-  ["content", "customer", "id"],
-  ["content", "subscription", "customer_id"],
-  ["content", "invoice", "customer_id"],
-];
+/** `{cluster_id}_{workspace_id}`, either of which may hold underscores (DECISIONS.md, P6). */
+const customerId = /^.+_.+$/s;
 
 export const billingHandlers = {
   "billing.event": ({ body }, call) => {
-    const customer = places.map((path) => textAt(body, ...path)).find((id) => id !== undefined);
-    const underscore = customer?.lastIndexOf("_") ?? -1;
-    if (customer === undefined || underscore < 1) return call.fail("no-customer-id");
-    const owner =
-      clusterOfPrefix(call.clusters, customer) ??
-      call.fail("unknown-cluster", { cluster: customer.slice(0, underscore) });
-    return forwardToOne(call, owner);
+    const customers = [...customerIdsIn(body)].filter((id) => customerId.test(id));
+    const [first] = customers;
+    if (first === undefined) return call.fail("no-customer-id");
+    const [owner] = customers.flatMap((id) => clusterOfPrefix(call.clusters, id) ?? []);
+    return owner
+      ? forwardToOne(call, owner)
+      : call.fail("unknown-cluster", { cluster: first.slice(0, first.lastIndexOf("_")) });
   },
 } satisfies RouterHandlers;

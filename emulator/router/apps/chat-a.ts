@@ -27,12 +27,20 @@ function messageOf(request: Pick<ReceivedRequest, "headers" | "body">): Message 
   if (form) {
     const payload = jsonObject(form.get("payload"));
     // An installation for a whole enterprise may have no team.
-    const teams = [textAt(payload, "team", "id"), textAt(payload, "enterprise", "id")];
+    const teams = [
+      textAt(payload, "team", "id"),
+      textAt(payload, "chat_a_team_id"),
+      form.get("chat_a_team_id") || undefined,
+      textAt(payload, "enterprise", "id"),
+    ];
     return { teams, isSslCheck: form.get("ssl_check") === "1" };
   }
   const event = jsonObject(request.body);
   const isChallenge = textAt(event, "type") === "url_verification";
-  return { teams: [textAt(event, "team_id")], ...(isChallenge && { challenge: textAt(event, "challenge") ?? "" }) };
+  return {
+    teams: [textAt(event, "team_id"), textAt(event, "chat_a_team_id")],
+    ...(isChallenge && { challenge: textAt(event, "challenge") ?? "" }),
+  };
 }
 
 /**

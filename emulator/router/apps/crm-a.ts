@@ -1,4 +1,5 @@
 import { verifyCrmA } from "../../../src/schemes/crm-a.ts";
+import { queryOf } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { originForm } from "../../http/routing/path.ts";
 import { appsOf } from "../../world/apps.ts";
@@ -43,5 +44,15 @@ export const crmAHandlers = {
 /** Credentials and payload come in the query. */
 async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
   await verify(call);
-  return forwardToOne(call, await crmOwner(call, call.request.target));
+  return forwardToOne(call, await crmOwner(call, ownerTarget(call.request.target)));
+}
+
+/** A query with whom the CRM names by its own names: identifiers decide as in any request (DECISIONS.md, R14 and R29). */
+function ownerTarget(target: string): string {
+  const query = new URLSearchParams(queryOf(target));
+  const email = query.get("userEmail");
+  const portal = query.get("portalId");
+  if (email !== null && !query.has("email")) query.set("email", email);
+  if (portal !== null && !query.has("external_id")) query.set("external_id", portal);
+  return `/?${query}`;
 }

@@ -26,6 +26,9 @@ export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "header
   const named = function* (table: Identifier["table"], ...names: readonly string[]) {
     for (const name of names) for (const key of values(name)) yield { table, key };
   };
+  const listed = function* (table: Identifier["table"], name: string) {
+    for (const key of values.list(name)) yield { table, key };
+  };
 
   yield* named("cluster", "cluster_id", "x-cluster-id");
   const [, bearer] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
@@ -33,17 +36,27 @@ export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "header
   for (const token of values("id_token_hint")) yield* ownersOfToken(token);
   if (headers["client-id"]) yield { table: "cluster_clients", key: headers["client-id"] };
   yield* named("cluster_clients", "client_id");
+  yield* listed("cluster_clients", "client_ids");
   yield* named("cluster_emails", "email_hash");
+  yield* listed("cluster_emails", "email_hash_list");
   for (const address of [...values("email"), ...values("login_hint")]) {
     yield { table: "cluster_emails", key: emailHash(address) };
   }
-  for (const code of values("user_code")) yield { table: "user_codes", key: userCodeKey(code) };
+  for (const code of [...values("user_code"), ...values.list("user_codes")]) {
+    yield { table: "user_codes", key: userCodeKey(code) };
+  }
   yield* named("creator_tokens", "creator_token");
-  yield* named("counterparty_tokens", "cp_token");
-  for (const token of values("token")) yield* inviteToken(token);
-  yield* named("chat_a_teams", "team_id");
+  yield* listed("creator_tokens", "creator_tokens");
+  yield* named("counterparty_tokens", "counterparty_token", "cp_token");
+  yield* listed("counterparty_tokens", "cp_tokens");
+  for (const token of [...values("invite_token"), ...values("token"), ...values.list("tokens")])
+    yield* inviteToken(token);
+  yield* named("chat_a_teams", "chat_a_team_id", "team_id");
+  yield* listed("chat_a_teams", "chat_a_team_id_list");
   const [integration = defaultIntegration] = values("integration_type");
-  for (const id of values("external_id")) yield { table: "external_integrations", key: `${integration}:${id}` };
+  for (const id of [...values("external_id"), ...values.list("external_id_list")]) {
+    yield { table: "external_integrations", key: `${integration}:${id}` };
+  }
   yield* named("signatories", "signatory_hash");
   // Last: a session says where a person signed in before, which need not be where this request belongs.
   const session = sessionIn(headers);

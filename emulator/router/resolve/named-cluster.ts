@@ -18,7 +18,7 @@ export function requireCluster(
 export function clusterOfPrefix(clusters: readonly Cluster[], value: string | undefined): Cluster | undefined {
   if (value === undefined) return undefined;
   return clusters
-    .filter(({ id }) => value.startsWith(`${id}_`))
+    .filter(({ id }) => value.startsWith(`${id}_`) && value.length > id.length + 1)
     .sort((a, b) => b.id.length - a.id.length)
     .at(0);
 }

@@ -99,7 +99,7 @@ export const advanceClock = operation({
   responses: { 200: json(Advanced) },
   // It stops after two minutes (emulator/clock/runner.ts).
   longestMs: 130_000,
-  failures: ["not-ahead", "too-far-ahead", "advance-under-way"],
+  failures: ["not-ahead", "too-far-ahead", "advance-under-way", "delivery-under-way"],
   cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "outcome"] },
   basis: ours,
   examples: [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, plain } from "../../support/emulator.ts";
+import { type Answer, emulator, plain } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
 describe("the clock, over the control plane", () => {
@@ -105,6 +105,37 @@ describe("the clock, over the control plane", () => {
         },
       },
     });
+  });
+
+  it("clock.advance does not wait for a receiver that advances it before it responds (delivery-under-way)", async (t) => {
+    const { ask, api } = await emulator(t);
+    const sink = await receiver(t);
+    const advanced = new Promise<Answer>((resolve) =>
+      sink.answer(async (_, response) => {
+        const answer = await ask("POST", "clock/advance", { body: { by: "PT1M" } });
+        response.writeHead(200).end();
+        resolve(answer);
+      }),
+    );
+    await subscribe(api, sink.url);
+    await createContract(api);
+    assert.deepEqual(plain(await advanced), {
+      status: 409,
+      body: {
+        error: {
+          code: "delivery_under_way",
+          message: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
+          hint: "A receiver that advances the clock must respond to the webhook first. Otherwise try again.",
+        },
+      },
+    });
+    const { body } = await ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    assert.deepEqual((body as { from: string; to: string }).to, "2031-01-02T03:05:05.000Z");
+    const { items } = (await ask("GET", "deliveries")).body as { items: readonly { outcome: string }[] };
+    assert.deepEqual(
+      items.map(({ outcome }) => outcome),
+      ["delivered"],
+    );
   });
 
   it("clock.advance and clock.set wait for nobody: while time is advanced they are refused (advance-under-way)", async (t) => {

@@ -243,6 +243,20 @@ describe("where deliveries may go", () => {
     ["https://192.168.1.1/", strict, "address_not_allowed"],
     ["https://[fd12::1]/", strict, "address_not_allowed"],
     ["https://10.1.2.3/", strict, undefined],
+    ...[
+      ["NAT64", "64:ff9b::7f00:1", "64:ff9b::10.0.0.1", "64:ff9b:1::1"],
+      ["6to4", "2002:7f00:1::", "2002:c0a8:101::1"],
+      ["Teredo", "2001:0:a00:1::", "2001::80ff:fffe"],
+      ["ISATAP", "2001:db8::5efe:10.0.0.1", "2001:db8::200:5efe:10.0.0.1"],
+      ["IPv4 in other forms", "::ffff:10.0.0.1", "::127.0.0.1", "::ffff:0:10.0.0.1"],
+      ["no receiver's", "fec0::1", "100::1", "::5"],
+      ["metadata", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "::ffff:169.254.169.254"],
+    ].flatMap(([, ...all]) => all.map((address) => [`https://[${address}]/`, strict, "address_not_allowed"] as const)),
+    ...["64:ff9b::8.8.8.8", "2002:808:808::", "2606:4700::1111", "2001:4860::8888"].map(
+      (address) => [`https://[${address}]/`, strict, undefined] as const,
+    ),
+    ["http://[64:ff9b::7f00:1]/", local, "address_not_allowed"],
+    ["http://[::ffff:127.0.0.1]/", local, undefined],
   ] as const) {
     it(`${rules.strict ? "strict: " : ""}${url} ${code ? `is refused: ${code}` : "is fine"}`, () => {
       assert.equal(forbiddenUrl(url, rules)?.code, code);

@@ -27,4 +27,12 @@ export const clockFailures = {
     says: "The clock is being advanced by another call.",
     hint: "Wait for its answer, then try again.",
   }),
+  "delivery-under-way": control({
+    status: 409,
+    when: "a delivery that was due before waits for its receiver, and none has ended for a second",
+    basis: ours,
+    code: "delivery_under_way",
+    says: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
+    hint: "A receiver that advances the clock must respond to the webhook first. Otherwise try again.",
+  }),
 };

@@ -7,6 +7,7 @@ import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts
 const iframe = "/router/v1/crm_a/iframe";
 const cards = "/router/v1/crm_a/cards";
 const deal = "associatedObjectId=9&associatedObjectType=DEAL";
+const acting = "userEmail=ada%40northwind.example";
 
 /** Asks as the CRM does: signed with the secret of the demo seed. */
 function asCrm({ router, routerUrl }: TestEmulator) {
@@ -46,7 +47,7 @@ async function crm(t: TestContext) {
     /** A contract that a record of the CRM has, by the look-up of `external-metadata`. */
     contractOf: (id: string, more: object = {}, name = `Of ${id}`) =>
       draft(world.api, { contract_name: name, external_metadata: { id, ...more } }),
-    cards: async (query: string) => (await ask(`${cards}?${query}`)).body as Cards,
+    cards: async (query: string, who = acting) => (await ask(`${cards}?${query}&${who}`)).body as Cards,
   };
 }
 
@@ -56,7 +57,7 @@ describe("what crm_a shows beside a record", () => {
     const { id, number } = await contractOf("9", { record_type: "deal" }, "<b>Lease</b>");
     const page = `${cluster}/contracts/${id}`;
     const frame = (label: string, uri: string) => ({ type: "IFRAME", width: 890, height: 748, uri, label });
-    const answer = await ask(`${cards}?${deal}`);
+    const answer = await ask(`${cards}?${deal}&${acting}`);
     assert.deepEqual(plain(answer), {
       status: 200,
       body: {
@@ -72,7 +73,7 @@ describe("what crm_a shows beside a record", () => {
             actions: [frame("Open the contract", page)],
           },
         ],
-        primaryAction: frame("Open contracts", `${cluster}${iframe}?${deal}`),
+        primaryAction: frame("Open contracts", `${cluster}${iframe}?${deal}&${acting}`),
       },
     });
     const { results, primaryAction } = answer.body as Cards;
@@ -92,6 +93,23 @@ describe("what crm_a shows beside a record", () => {
     assert.deepEqual(titles(await cards("associatedObjectId=8")), ["Of 8"]);
   });
 
+  it("are those of the workspaces of the person who acts in the CRM, and of no others", async (t) => {
+    const { ask, cluster, cards, contractOf } = await crm(t);
+    const { number } = await contractOf("9");
+    assert.deepEqual(
+      (await cards(deal)).results.map(({ title }) => title),
+      ["Of 9"],
+    );
+    // A member of another workspace of the cluster, somebody unknown, one who is no longer active, and nobody.
+    for (const who of ["dina@contoso.example", "nobody@x.example", "cleo@northwind.example", ""]) {
+      const named = `userEmail=${encodeURIComponent(who)}`;
+      assert.deepEqual(await cards(deal, named), { results: [] }, who);
+      assert.match(String((await ask(`${iframe}?${deal}&${named}`)).body), /No contract names this record/);
+      const moved = await ask(`${iframe}?contract_id=${number}&${named}`);
+      assert.equal(moved.headers.get("location"), `${cluster}/contracts/${number}`);
+    }
+  });
+
   it("are none for a record that no contract names, for no record, and of another cluster", async (t) => {
     const { cards, contractOf } = await crm(t);
     await contractOf("9");
@@ -106,7 +124,7 @@ describe("the embedded app of crm_a", () => {
     const { ask, cluster, contractOf } = await crm(t);
     const { id, number } = await contractOf("9");
     for (const named of [id, String(number)]) {
-      const answer = await ask(`${iframe}?contract_id=${named}`);
+      const answer = await ask(`${iframe}?contract_id=${named}&${acting}`);
       assert.deepEqual([answer.status, answer.headers.get("location")], [302, `${cluster}/contracts/${id}`]);
     }
   });

@@ -20,6 +20,9 @@ describe("billing", () => {
     { subscription: { customer_id: "us-1_7" } },
     { invoice: { customer_id: "us-1_7" } },
     { customer: { id: "us-1_7" }, invoice: { customer_id: "eu-1_1" } },
+    { transaction: { customer_id: "us-1_7" } },
+    { quote: { lines: [{ customer: { id: "us-1_7" } }] } },
+    { customer: { id: "7" }, credit_note: { customer_id: "us-1_7" } },
   ]) {
     it(`forwards an event with ${JSON.stringify(content)} to the customer's cluster`, async (t) => {
       const routedWorld = await world(t);
@@ -50,6 +53,8 @@ describe("billing", () => {
       { content: null },
       { content: { customer: {} } },
       { content: { customer: { id: "7" } } },
+      { content: { customer: { id: "eu-1_" } } },
+      { content: { customer: { id: "_7" } } },
     ]) {
       assert.deepEqual(plain(await send(routedWorld, event)), noCustomer);
     }

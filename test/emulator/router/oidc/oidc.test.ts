@@ -69,6 +69,23 @@ describe("the key set", () => {
     });
   }
 
+  for (const path of [keysPath, "/.well-known/openid-configuration"]) {
+    it(`does not wait for a cluster that hangs: ${path}`, { timeout: 20_000 }, async (t) => {
+      const world = await routed(t, { upstreamTimeoutMs: 600_000 });
+      world.eu.answer((_, response) => void response.write("{"));
+      says(world.us, { keys: [us], issuer: world.us.url });
+      assert.equal((await world.router("GET", path)).status, 200);
+      const { items } = (await world.ask("GET", "requests?limit=1&service=router")).body as {
+        items: { findings: { code: string; detail: string }[] }[];
+      };
+      const missing =
+        path === keysPath
+          ? { code: "keys-missing", detail: "eu-1 gave no keys" }
+          : { code: "configuration-missing", detail: "eu-1 gave no OpenID configuration" };
+      assert.deepEqual(items[0]!.findings, [missing]);
+    });
+  }
+
   it("is a gateway's error when no cluster answers", async (t) => {
     const world = await routed(t);
     broken(world.eu);

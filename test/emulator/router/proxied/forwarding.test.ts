@@ -228,6 +228,24 @@ describe("a cluster in trouble", () => {
     await gone;
   });
 
+  it("learns that the caller went away who asked all of them", { timeout: 20_000 }, async (t) => {
+    const world = await routed(t, { upstreamTimeoutMs: 600_000 });
+    const caller = new AbortController();
+    let asked = 0;
+    const gone = [world.eu, world.us].map(
+      (cluster) =>
+        new Promise<void>((resolve) =>
+          cluster.answer((_, response) => {
+            response.on("close", resolve);
+            asked += 1;
+            if (asked === 2) caller.abort();
+          }),
+        ),
+    );
+    await assert.rejects(fetch(`${world.routerUrl}/x`, { signal: caller.signal }));
+    await Promise.all(gone);
+  });
+
   it("is refused with 508 when its URL leads back to the router", async (t) => {
     const world = await toEu(t);
     world.eu.answer(async ({ url, headers }, response) => {
