@@ -10,7 +10,7 @@ const ours = assumed("The control plane is the emulator's own (DECISIONS.md, E16
 const role = z
   .enum(controlRoles)
   .describe(
-    "read sees; operate also moves time, signs, fires, scripts faults; admin also resets, restores, makes tokens",
+    "read sees all but secrets; operate also moves time, signs, fires, scripts faults; admin also resets, restores, makes tokens",
   );
 
 const name = z
@@ -18,9 +18,16 @@ const name = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "a name is of letters, digits, dots, dashes and underscores, 63 at most")
   .describe("Of whom or what it is for, as the request log names it");
 
+const workspace = z
+  .string()
+  .min(1)
+  .optional()
+  .describe("Bind it to this workspace, by name or id: it sees and moves nothing of others, and not the clock");
+
 const TokenInfo = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
+  workspace: z.string().optional().describe("That it is bound to; left out: none"),
   created_at: timestamp.describe("On the wall"),
   last_used_at: timestamp.nullable().describe("On the wall, to the minute after a restart; null: never"),
 });
@@ -35,20 +42,24 @@ export const createToken = operation({
   path: "/_emulator/tokens/{name}",
   auth: "control-token",
   role: "admin",
-  request: { params: z.object({ name }), body: json(z.object({ role })) },
+  request: { params: z.object({ name }), body: json(z.object({ role, workspace })) },
   responses: {
     201: json(
       z.strictObject({
         name: z.string(),
         role: z.enum(controlRoles),
+        workspace: z.string().optional(),
         token: z.string().describe("For the header authorization, after `Bearer `"),
       }),
     ),
   },
-  failures: ["token-name-taken"],
+  failures: ["token-name-taken", "no-workspace-named"],
   cli: { command: "emulator tokens create" },
   basis: ours,
-  examples: [{ title: "For a pipeline", params: { name: "ci" }, body: { role: "operate" } }],
+  examples: [
+    { title: "For a pipeline", params: { name: "ci" }, body: { role: "operate" } },
+    { title: "For a team", params: { name: "team-a" }, body: { role: "operate", workspace: "Globex Corporation" } },
+  ],
 });
 
 export const listTokens = operation({
@@ -63,7 +74,7 @@ export const listTokens = operation({
   request: {},
   responses: { 200: json(z.array(TokenInfo)) },
   failures: [],
-  cli: { command: "emulator tokens list", columns: ["name", "role", "created_at", "last_used_at"] },
+  cli: { command: "emulator tokens list", columns: ["name", "role", "workspace", "created_at", "last_used_at"] },
   basis: ours,
   examples: [{ title: "Which were used lately?" }],
 });
