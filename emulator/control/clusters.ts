@@ -1,5 +1,5 @@
+import { hiddenFrom } from "../../src/api/control-roles.ts";
 import { firstWorkspace } from "../world/workspaces.ts";
-import { hiddenFrom } from "./access/mask.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const controlClusterHandlers = {

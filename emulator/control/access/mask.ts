@@ -1,9 +1,8 @@
+import { hiddenFrom } from "../../../src/api/control-roles.ts";
 import { redactText, redactUrl } from "../../../src/api/secrets.ts";
 import { EventFrames, JsonPieces, Reply } from "../../http/reply.ts";
 import { Resync } from "../../http/sending/event-stream.ts";
 
-/** Stands for a secret, and says who may see it. */
-export const hiddenFrom = (needs: string): string => `[hidden: needs ${needs}]`;
 const hiddenSecret = hiddenFrom("the role operate");
 
 /** Fields of the control plane that hold secrets, alone or in lists: keys, tokens, codes, and links that act as a person. */
