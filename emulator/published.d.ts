@@ -168,8 +168,8 @@ export interface Emulator {
   /** Resolves when it has ended, whoever ended it. */
   readonly closed: Promise<void>;
   /**
-   * Stops accepting, runs what is due now for at most 5 s, keeps the rest for the next start. Once `hurry` is aborted it
-   * waits for nothing any more.
+   * Stops accepting, lets requests and deliveries that are due end, for 900 ms at most (see `graceMs`), and leaves the rest
+   * for the next start. Once `hurry` is aborted it waits for nothing any more.
    */
   close(options?: { readonly hurry?: AbortSignal }): Promise<void>;
   /** `await using emulator = await startEmulator()` closes it at the end of the block. */
@@ -195,8 +195,8 @@ export interface EmulatorOptions {
   /** The schema that the `store` has for itself; default: `svc`. */
   readonly schema?: string | undefined;
   /**
-   * Told each time another process begins to lead: what comes to the router's address here, and to those of the clusters,
-   * is passed on to that one.
+   * Told each time another process leads: what comes to the router's address here, and to those of the clusters, is
+   * forwarded to that one.
    */
   readonly following?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
   /** Told whenever this process leads again after another one did. */
@@ -233,8 +233,8 @@ export interface EmulatorOptions {
     readonly start?: string;
   };
   /**
-   * How long requests, and deliveries that are due, may take to end when it is closed, wall milliseconds each. Default: a
-   * second for requests, five for deliveries.
+   * How long requests, and deliveries that are due, may take to end when it is closed, wall milliseconds each. Default: 900
+   * for all together.
    */
   readonly graceMs?: number;
   /** Token of the control plane; default: a new one. */

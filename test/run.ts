@@ -1,70 +1,88 @@
 /**
- * Runs the tests of the folders and files that are named (`npm test -- emulator/store cli/help`), by default all but
- * those that are run on demand; with `--also packaged` these on top of the default; with `--again` a few files that fail
- * once more by themselves. Node 20 takes no patterns, and shells differ in theirs, so the files are found here.
+ * Runs tests: all but the slow ones (`npm test`), all (`npm run test:all`), the slow ones alone (`--slow`), or the folders
+ * and files that are named (`npm test -- emulator/store cli/help`). Options that begin with `--test-` go to Node's runner.
+ * Node 20 takes no patterns, and shells differ in theirs, so the files are found here.
  */
+import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, normalize, relative, sep } from "node:path";
+import { join, normalize, sep } from "node:path";
 import { compileTests } from "./compile.ts";
 import { grouped, isOf } from "./grouped.ts";
-import { failedIn, runTests } from "./runner/run-tests.ts";
-import { scratchFolder } from "./runner/scratch.ts";
-import { leftUnderWay } from "./runner/under-way.ts";
+import { scratchFolder } from "./scratch.ts";
 import { answeredFile, unanswered } from "./structure/completeness.ts";
 
+/** Run only when they are named: they install programs of other languages, or measure. */
+const onDemand = ["bench", "interop/generators", "interop/clients"];
+/** They start other programs, kill processes, or wait; what takes longest comes first. */
+const slow = [
+  "packaged",
+  "interop",
+  "browser",
+  "emulator/store/postgres",
+  "scenarios/help-examples",
+  "scenarios/readme",
+  "emulator/kill",
+  "emulator/travel/kill",
+  "emulator/trace/killed",
+  "emulator/webhooks/kill",
+  "emulator/cluster/reports/killed",
+  "emulator/store/file/kill",
+  "cli/bulk/kill",
+  "cli/emulator/killed",
+];
+
+const given = process.argv.slice(2);
+const words = given.filter((word) => !word.startsWith("-"));
+const options = given.filter((word) => word.startsWith("--test-"));
+const unknown = given.find((word) => word.startsWith("-") && !/^--(test-.*|all|slow)$/.test(word));
+if (unknown !== undefined) fail(`Unknown option ${unknown}. Use --all, --slow, or an option of Node's test runner.`);
+
 const here = import.meta.dirname;
-const onDemand = ["bench", "packaged", "interop/schemathesis", "interop/generators", "interop/clients"];
-/** Waits for leases to end more than it works: last, it would leave the processors idle. */
-const waiting = ["emulator/store/postgres/kill", "emulator/travel/kill"];
-/** What takes longest begins first. */
-const slow = [...onDemand, ...waiting, "browser", "scenarios/help-examples"];
-/** How many files may have failed by what else went on. */
-const fewFiles = 3;
-
-const words = process.argv.slice(2).filter((word) => !word.startsWith("-"));
-const given = process.argv.slice(2).filter((word) => word.startsWith("-"));
-const isDefaultWanted = words.length === 0 || given.includes("--also");
-const options = given.filter((option) => option !== "--also" && option !== "--again");
-
 const wanted = words.map((word) =>
   normalize(word)
     .replaceAll(sep, "/")
     .replace(/^test\/|\/$/g, ""),
 );
-const isWanted = (file: string): boolean => isOf(wanted, file) || (isDefaultWanted && !isOf(onDemand, file));
-
+const isWanted = (file: string): boolean => {
+  if (wanted.length > 0) return isOf(wanted, file);
+  if (isOf(onDemand, file)) return false;
+  return given.includes("--all") || isOf(slow, file) === given.includes("--slow");
+};
 const files = readdirSync(here, { recursive: true })
   .map((path) => String(path).replaceAll(sep, "/"))
   // What stands below `examples` is run by the test that it is an example for, with the runner that it is written for.
   .filter((file) => file.endsWith(".test.ts") && !file.includes("/examples/") && isWanted(file))
   .sort();
-if (files.length === 0) {
-  process.stderr.write(`No test is called ${words.join(" or ")}. Name folders or files below test/.\n`);
-  process.exit(2);
-}
+if (files.length === 0) fail(`No test is called ${words.join(" or ")}. Name folders or files below test/.`);
 
 const folder = join(here, "..", "node_modules", ".cache", `svc-test-${process.pid}`);
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 // Ctrl-C reaches the tests, too: this waits for their end.
 process.on("SIGINT", () => {});
-
 process.env.TMPDIR = scratchFolder();
+process.env.SVC_TEST_COMPILED = folder;
 
-const compiled = await compileTests(grouped(files, slow), folder);
+const compiled = await compileTests(grouped(files, [...onDemand, ...slow]), folder);
 writeFileSync(join(folder, answeredFile), "");
-// One process more than there are processors: tests wait for disks and for other programs, too.
-process.exitCode = await runTests(compiled, folder, [`--test-concurrency=${availableParallelism() + 1}`, ...options]);
-if (process.exitCode !== 0 && given.includes("--again")) process.exitCode = await again(failedIn(folder));
-for (const test of leftUnderWay(folder)) {
-  process.stderr.write(`A process was ended before it was done; the test that it began last: ${test}\n`);
-}
+process.exitCode = await runNode([
+  // Tests make much that lives briefly: with 16 MB for it, a tenth of their time went to collecting.
+  "--max-semi-space-size=64",
+  // One process more than there are processors: helpers would only take them from each other.
+  "--single-threaded-gc",
+  "--enable-source-maps",
+  "--test",
+  // A test that waits for ever fails instead of holding up the pipeline.
+  "--test-timeout=600000",
+  // In a pipe, too: what failed is told again at the end, where a log of thousands of lines is read.
+  "--test-reporter=spec",
+  `--test-concurrency=${availableParallelism() + 1}`,
+  ...options,
+  ...compiled,
+]);
 
-// What the tests of the emulator do not bring about together, nobody has seen. They need no other program for it.
-const isPart = options.some((option) => /^--test-(?:shard|only|name-pattern|skip-pattern)/.test(option));
-if (isPart || !(isDefaultWanted || wanted.includes("emulator"))) {
-  process.stderr.write("Declared failures are compared with those that tests saw when all of test/emulator is run.\n");
-} else {
+// What no test of the emulator brings about, nobody has seen.
+if (options.length === 0 && (wanted.length === 0 ? !given.includes("--slow") : wanted.includes("emulator"))) {
   const { registry } = await import("../src/api/registry.ts");
   const answered = new Set(readFileSync(join(folder, answeredFile), "utf8").split("\n"));
   const missing = unanswered(registry, answered);
@@ -74,18 +92,13 @@ if (isPart || !(isDefaultWanted || wanted.includes("emulator"))) {
   }
 }
 
-/**
- * Runs the few files in which tests failed once more, with nothing else beside them, and says which of them passed: what
- * they say depends on what else goes on, and is to be mended. Where more failed, or a process ended early, it is no
- * coincidence. Resolves with the exit code of the whole run.
- */
-async function again(failed: readonly string[]): Promise<number> {
-  const paths = failed.map((file) => relative(here, file).replaceAll(sep, "/"));
-  if (paths.length === 0 || paths.length > fewFiles || !paths.every((path) => files.includes(path))) return 1;
-  process.stderr.write(`\nOnce more, by themselves: ${paths.join(", ")}\n`);
-  const alone = join(folder, "again");
-  const code = await runTests(await compileTests(grouped(paths, paths), alone), alone, ["--test-concurrency=1"]);
-  if (code === 0)
-    process.stderr.write(`Failed, and passed by themselves: to be mended all the same: ${paths.join(", ")}\n`);
-  return code;
+function runNode(argv: readonly string[]): Promise<number> {
+  return new Promise((resolve) => {
+    spawn(process.execPath, argv, { stdio: "inherit" }).on("exit", (code) => resolve(code ?? 1));
+  });
+}
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
 }

@@ -64,7 +64,7 @@ interface Parts {
  */
 export async function advance(parts: Parts, from: number, target: Target, cause?: Cause): Promise<Advanced> {
   const { store, clock, wall, dispatcher, caps, closing } = parts;
-  const deadline = wall.now() + caps.wallMs;
+  const deadline = wall.monotonicNow() + caps.wallMs;
   const idle = () => idleBefore(dispatcher, wall, deadline, closing);
   const ran: FinishedEntry[] = [];
   const stop = (reason: Advanced["reason"]) => summary(parts, from, ran, reason);
@@ -123,7 +123,10 @@ async function idleBefore(
 ): Promise<boolean> {
   const enough = new AbortController();
   const idle = dispatcher.idle().then(() => enough.abort());
-  await Promise.race([idle, wall.sleep(Math.max(0, deadline - wall.now()), AbortSignal.any([enough.signal, closing]))]);
+  await Promise.race([
+    idle,
+    wall.sleep(Math.max(0, deadline - wall.monotonicNow()), AbortSignal.any([enough.signal, closing])),
+  ]);
   return enough.signal.aborted && !closing.aborted;
 }
 

@@ -1,15 +1,12 @@
 import { setMaxListeners } from "node:events";
+import { onNextTurn } from "../../src/base/next-turn.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
-import { FileRefused, type Store, StoreFailed } from "../store/port.ts";
-import { Admission } from "./admission.ts";
+import { FileRefused, type Store, StoreFailed, type Transaction, type View } from "../store/port.ts";
 import { causeOf, timerCause } from "./causes.ts";
-import { Committer } from "./committer.ts";
-import type { Commit, JobHandlers, Run } from "./job-handler.ts";
-import { Preparer } from "./preparer.ts";
-import { Ready } from "./ready.ts";
+import { byKind, type Commit, type JobHandlers, prepareRuns, type Run } from "./job-handler.ts";
+import { Rotation } from "./rotation.ts";
 import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
-import { Slots } from "./slots.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** An entry whose run has ended: the virtual time at which it started, and its outcome. */
@@ -25,11 +22,11 @@ export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly handlers: JobHandlers;
-  /** How many entries may be running (see `Slots`). */
-  readonly atOnce: number;
+  /** How many entries may run at the same time (see `Rotation`). */
+  readonly maxConcurrent: number;
   readonly causeRow: MakeCauseRow;
   /** Called when the run of an entry threw: it stays in the queue and is left alone until the next start. */
-  readonly onTrouble: (entry: Entry, error: unknown) => void;
+  readonly onError: (entry: Entry, error: unknown) => void;
 }
 
 interface StartedRun {
@@ -43,77 +40,55 @@ interface FinishedRun extends StartedRun {
   readonly cause: Cause | undefined;
 }
 
-const listedAtOnce = 1_000;
+/** How many entries are listed in one view. */
+const pageSize = 1_000;
+/** So many entries for each slot may be started and not yet durable: after a crash they run again. */
+const maxUncommittedPerSlot = 4;
 
 /**
- * Runs what is due at the present virtual time, of each owner in order of (due, id), within the limits. It moves no time.
- *
- * An entry is **due** when its time has come; **admitted** when its concurrency key has capacity for it; **prepared** when its job handler has read what it needs, in
- * one view with others; **running** while its work is done outside the state; **committed** when a transaction has
- * recorded the outcome, and taken it from the queue or moved it to a later time; **durable** when that is on the disk.
+ * Runs what is due at the present virtual time. It moves no time. An entry is listed or reported by the store when it is
+ * due, waits for its turn, is prepared in one view with others, runs outside the state, and leaves the queue in the
+ * transaction that records its outcome.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #admission: Admission;
-  /** Entries that are ready, waiting for capacity, under way, or failed, by their ids. */
-  readonly #taken = new Map<number, Entry>();
-  readonly #stop = new AbortController();
-  readonly #idleWaiters: (() => void)[] = [];
-  readonly #awaited = new Map<number, (outcome: string) => void>();
-  readonly #ready = new Ready();
-  readonly #preparer: Preparer;
-  readonly #committer: Committer<FinishedRun>;
-  readonly #slots: Slots;
+  readonly #rotation: Rotation;
+  /** Due entries, waiting or running, as they last stood in the queue. */
+  readonly #known = new Map<number, Entry>();
   readonly #failed = new Set<number>();
-  /** Those that are just being listed and begin as soon as they are. */
-  readonly #ahead = new Set<number>();
-  #mayHaveMore = true;
-  /** The last list was of what stands behind a long backlog alone. */
-  #isPartial = false;
-  /** Something was listed that is due again and whose last run has not quite ended. */
-  #isDueAgain = false;
-  #woken = false;
-  #listing = false;
-  /** Turn of the last entry taken from the queue. */
-  #reached = "";
+  readonly #finished: FinishedRun[] = [];
+  readonly #awaited = new Map<number, (outcome: string) => void>();
+  readonly #idleWaiters: (() => void)[] = [];
+  readonly #stop = new AbortController();
+  readonly #unwatch: () => void;
+  /** All that is due until then is known, or will be reported. */
+  #listedUntil = Number.NEGATIVE_INFINITY;
+  /** Started, and their outcomes not durable. */
+  #uncommitted = 0;
+  #isWoken = false;
+  #isLooking = false;
   /** Called with each entry whose run has ended. */
   onFinished: ((entry: FinishedEntry) => void) | undefined;
 
   constructor(options: DispatcherOptions) {
-    const { store, clock, handlers } = options;
     this.#options = options;
-    this.#slots = new Slots(options.atOnce);
-    this.#admission = new Admission(store, handlers, (admitted) => {
-      for (const entry of admitted) this.#ready.add(entry, this.#ownerOf(entry));
-      // The listing pumps at its end, when all that is due stands in order.
-      if (!this.#listing) this.#pump();
+    this.#rotation = new Rotation(options.maxConcurrent);
+    this.#unwatch = options.store.watchRows([schedule], (changes) => {
+      for (const { after } of changes ?? []) if (after) this.#offer(after as Entry);
+      this.wake();
     });
-    this.#preparer = new Preparer(store, handlers, (entry, run) => this.#run(entry, run));
-    this.#committer = new Committer(store, () => clock.movedBy, this.#stop.signal, {
-      inState: (batch) => this.#leave(batch),
-      durable: (batch, outcomes) => this.#ended(batch, outcomes),
-      failed: (run, cause) => this.#inTrouble(run, cause),
-    });
-    // Every entry under way may listen.
+    // Every running entry may listen.
     setMaxListeners(0, this.#stop.signal);
   }
 
-  /** The queue or the time has changed. It is looked at once for all changes of one turn of the event loop. */
+  /** The queue or the time has changed: looks at it, once for all changes of one turn of the event loop. */
   wake(): void {
-    this.#mayHaveMore = true;
-    this.#pumpSoon();
+    if (this.#isWoken) return;
+    this.#isWoken = true;
+    onNextTurn(() => void this.#look());
   }
 
-  #pumpSoon(): void {
-    if (this.#woken) return;
-    this.#woken = true;
-    setImmediate(() => {
-      this.#woken = false;
-      this.#pump();
-    });
-  }
-
-  /** Resolves when nothing is under way and nothing is due. */
+  /** Resolves when nothing is running and nothing is due. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idleWaiters.push(resolve);
@@ -122,59 +97,53 @@ export class Dispatcher {
   }
 
   /**
-   * The outcome of the next run of an entry, in a word; `closing` when the emulator ends before, `dropped` when another
-   * state takes the place of this one. To be asked for in the transaction that adds the entry, so that it cannot have
-   * run before.
+   * The outcome of the next run of an entry, in a word; `closing` when the emulator ends before, `dropped` when the
+   * state is replaced. To be called in the transaction that adds the entry, so that it cannot have run before.
    */
   outcomeOf(id: number): Promise<string> {
     return new Promise((resolve) => this.#awaited.set(id, resolve));
   }
 
   /**
-   * Begins what is due because of a cause, of these kinds, before all else and whatever is under way; resolves when its
-   * outcome is durable. One thing at a time, as under --deterministic, is otherwise what the slots allow.
+   * Runs what is due because of a cause, of these kinds, before all else and whatever is running; resolves when its
+   * outcome is durable.
    */
-  async hasten(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
-    const { store, clock } = this.#options;
+  async prioritize(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
+    const { store, clock, handlers } = this.#options;
     const outcomes: Promise<string>[] = [];
-    await store.read(async (view) => {
+    const entries: Entry[] = [];
+    const runs = await store.read(async (view) => {
       for (const entry of await view.list(schedule, { by: "asked_by", equals: cause })) {
         if (entry.due > clock.now() || !isMeant(entry.kind) || this.#failed.has(entry.id)) continue;
-        if (this.#stop.signal.aborted) return;
-        // Still inside, so that its outcome cannot be committed before somebody waits for it.
+        if (this.#stop.signal.aborted) continue;
+        // Still inside, so that its outcome cannot be committed before it is awaited.
         outcomes.push(this.outcomeOf(entry.id));
-        this.#beginAhead(entry);
+        const known = this.#known.get(entry.id);
+        if (known !== undefined && !this.#rotation.remove(known)) continue;
+        this.#known.set(entry.id, entry);
+        this.#rotation.start(entry);
+        entries.push(entry);
       }
+      return prepareRuns(handlers, view, entries);
     });
+    for (const [i, entry] of entries.entries()) this.#start(entry, runs[i]!);
     await Promise.all(outcomes);
   }
 
-  #beginAhead(entry: Entry): void {
-    if (!this.#ready.remove(entry.id) && this.#taken.has(entry.id)) {
-      if (!this.#slots.isHeldBy(entry)) this.#ahead.add(entry.id);
-      return;
-    }
-    this.#taken.set(entry.id, entry);
-    this.#begin(entry);
-  }
-
-  /** Starts nothing more, breaks off what is under way without committing it, and resolves when all has ended. */
+  /** Starts nothing more, aborts what is running without committing it, and resolves when all has ended. */
   async stop(): Promise<void> {
-    this.#stop.abort();
+    this.#end();
     await this.idle();
-    this.#tellAwaited("closing");
+    this.#resolveAwaited("closing");
   }
 
-  /**
-   * The same at once, for its state is no more: no outcome of what is under way is committed from now on. Says what is
-   * under way.
-   */
+  /** The same at once, for its state is replaced: no outcome is committed from now on. Returns what is running. */
   abandon(): readonly Entry[] {
-    const underWay = this.#slots.holders;
-    this.#stop.abort();
-    this.#tellAwaited("dropped");
+    const { running } = this.#rotation;
+    this.#end();
+    this.#resolveAwaited("dropped");
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
-    return underWay;
+    return running;
   }
 
   /** Aborted once nothing more is started. */
@@ -182,103 +151,119 @@ export class Dispatcher {
     return this.#stop.signal;
   }
 
-  #tellAwaited(outcome: string): void {
-    for (const tell of this.#awaited.values()) tell(outcome);
+  #end(): void {
+    this.#unwatch();
+    this.#stop.abort();
+  }
+
+  #resolveAwaited(outcome: string): void {
+    for (const resolve of this.#awaited.values()) resolve(outcome);
     this.#awaited.clear();
   }
 
-  #pump(): void {
-    // While nothing can be committed, nothing is begun: the store tells when it can.
-    const stopped = this.#stop.signal.aborted || !this.#options.store.writable;
-    while (!stopped && this.#slots.areLeft) {
-      const next = this.#ready.take(this.#slots);
-      if (next === undefined) break;
-      this.#begin(next);
+  /** Lets an entry wait for its turn if it is due; false: it is not, or is known. */
+  #offer(entry: Entry): boolean {
+    const known = this.#known.get(entry.id);
+    if (known === entry || entry.due > this.#options.clock.now() || this.#failed.has(entry.id)) return false;
+    this.#known.set(entry.id, entry);
+    // What is running is looked at again when its run has ended.
+    if (known !== undefined && !this.#rotation.remove(known)) return false;
+    this.#rotation.add(entry);
+    return true;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    while (this.#isWoken) {
+      this.#isWoken = false;
+      // While nothing can be committed nothing is started; the store reports when it can.
+      if (this.#isHalted) break;
+      try {
+        await this.#listDue();
+        while (!this.#isHalted && (await this.#startNext()));
+      } catch {
+        // The disk fails, or the store is closed: it is looked at again when it can be written.
+      }
     }
-    // Without slots only what came last is looked at: somebody may be there who has nothing under way.
-    const looks = this.#slots.areLeft || this.#options.atOnce > 1;
-    if (this.#isPartial && this.#isShort) this.#mayHaveMore = true;
-    if (!stopped && this.#mayHaveMore && looks) return void this.#list();
-    if (this.#slots.areInUse || this.#listing) return;
-    if (stopped || this.#taken.size === this.#failed.size) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+    this.#isLooking = false;
+    this.#isWoken = false;
+    const isIdle = this.#known.size === this.#failed.size;
+    if (this.#uncommitted > 0 || !(isIdle || this.#stop.signal.aborted)) return;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
-  #ownerOf({ concurrency_key: key }: Entry): string {
-    return this.#admission.ownerOf(key) ?? "";
+  get #isHalted(): boolean {
+    return this.#stop.signal.aborted || !this.#options.store.writable;
   }
 
-  /** Whether the backlog is so short that all that is due can be listed. */
-  get #isShort(): boolean {
-    return this.#slots.areLeft && this.#taken.size < listedAtOnce;
-  }
-
-  async #list(): Promise<void> {
-    if (this.#listing) return;
-    this.#listing = true;
-    this.#mayHaveMore = false;
-    // With a long backlog only what comes behind it is listed; what was put before it is found when it has shrunk.
-    const short = this.#isShort;
-    this.#isPartial = !short;
-    const limit = listedAtOnce + (short ? this.#taken.size : 0);
-    const fresh: Entry[] = [];
-    let owners: ReadonlyMap<string, string> = new Map();
-    const { store, clock, atOnce } = this.#options;
-    try {
-      await store.read(async (view) => {
-        const slice = { by: "turn", to: endOf(clock.now()), limit } as const;
-        const found = await view.list(schedule, short ? slice : { ...slice, from: this.#reached });
-        // Still inside, so that no entry can leave the queue between being listed and being taken.
-        for (const entry of found) {
-          const taken = this.#taken.get(entry.id);
-          if (taken === undefined) fresh.push(entry);
-          // Rows are handed out by reference: another one was put in its place.
-          else if (taken !== entry) this.#isDueAgain = true;
-        }
-        for (const entry of fresh) this.#taken.set(entry.id, entry);
-        if (found.length === limit) this.#mayHaveMore = true;
-        if (atOnce > 1) owners = await this.#admission.ownersOf(view, fresh);
+  /** Finds what became due since the last time. */
+  async #listDue(): Promise<void> {
+    const { store, clock } = this.#options;
+    const now = clock.now();
+    if (now <= this.#listedUntil) return;
+    let from = endOf(this.#listedUntil);
+    for (;;) {
+      const fresh: Entry[] = [];
+      const last = await store.read(async (view) => {
+        const page = await view.list(schedule, { by: "turn", from, to: endOf(now), limit: pageSize });
+        for (const entry of page) if (this.#offer(entry)) fresh.push(entry);
+        return page.length < pageSize ? undefined : page.at(-1);
       });
-      // Nothing is begun before what was listed is durable, and the time that it is: what is sent no crash takes back.
-      await Promise.all([store.durable(), clock.durable()]);
-      for (const entry of fresh) this.#take(entry, owners);
-      const last = fresh.at(-1);
-      if (last) this.#reached = turnOf(last.due, last.id);
-    } catch {
-      // The disk refuses, or the store is closed: nothing could be committed any more, so nothing is begun.
-      for (const { id } of fresh) this.#taken.delete(id);
-    } finally {
-      this.#listing = false;
-      this.#pump();
+      try {
+        // Nothing is started before it is durable, and the time that it is: what is sent no crash takes back.
+        if (fresh.length > 0) await Promise.all([store.durable(), clock.durable()]);
+      } catch (failed) {
+        for (const entry of fresh) if (this.#rotation.remove(entry)) this.#known.delete(entry.id);
+        throw failed;
+      }
+      if (last === undefined) break;
+      from = turnOf(last.due, last.id + 1);
     }
+    this.#listedUntil = now;
   }
 
-  #take(entry: Entry, owners: ReadonlyMap<string, string>): void {
-    const { concurrency_key: key, kind } = entry;
-    if (this.#ahead.delete(entry.id)) this.#begin(entry);
-    // One at a time needs no admission: order over all keys and owners is by (due, id) alone.
-    else if (this.#options.atOnce === 1) this.#ready.add(entry, "");
-    else {
-      const owner = this.#admission.ownerOf(key) ?? owners.get(key) ?? kind;
-      if (this.#admission.offer(entry, owner)) this.#ready.add(entry, owner);
+  /** Starts as many as may run; false: there was none. */
+  async #startNext(): Promise<boolean> {
+    const { store, handlers } = this.#options;
+    const entries = this.#takeNext();
+    let unread = this.#rotation.takeUnread();
+    if (entries.length === 0 && unread.length === 0) return false;
+    const runs = await store.read(async (view) => {
+      for (; unread.length > 0; unread = this.#rotation.takeUnread()) {
+        const capacities = await byKind(unread, (kind, keys) => readCapacities(handlers, view, kind, keys));
+        for (const [i, key] of unread.entries()) key.capacity = Math.max(1, capacities[i]!);
+        entries.push(...this.#takeNext());
+      }
+      return prepareRuns(handlers, view, entries);
+    });
+    for (const [i, entry] of entries.entries()) this.#start(entry, runs[i]!);
+    return entries.length > 0;
+  }
+
+  #takeNext(): Entry[] {
+    const entries: Entry[] = [];
+    const left = this.#options.maxConcurrent * maxUncommittedPerSlot - this.#uncommitted;
+    while (entries.length < left) {
+      const entry = this.#rotation.next();
+      if (entry === undefined) break;
+      entries.push(entry);
     }
+    return entries;
   }
 
-  #begin(entry: Entry): void {
-    this.#slots.take(entry, this.#ownerOf(entry));
-    this.#preparer.add(entry);
-  }
-
-  #run(entry: Entry, run: Run): void {
+  #start(entry: Entry, run: Run): void {
+    this.#uncommitted += 1;
     const at = this.#options.clock.now();
-    const inTrouble = (error: unknown) => this.#inTrouble({ entry, at }, error);
+    const failed = (error: unknown) => this.#fail({ entry, at }, error);
     try {
       // Not awaited: one promise less for each delivery is felt.
-      run(this.#stop.signal).then(
-        (commit) => this.#committer.add({ entry, at, commit, cause: this.#causeOf(entry) }),
-        inTrouble,
-      );
+      run(this.#stop.signal).then((commit) => {
+        this.#finished.push({ entry, at, commit, cause: this.#causeOf(entry) });
+        if (this.#finished.length === 1) onNextTurn(() => void this.#commit(this.#finished.splice(0)));
+      }, failed);
     } catch (error) {
-      inTrouble(error);
+      failed(error);
     }
   }
 
@@ -288,41 +273,87 @@ export class Dispatcher {
     return does === undefined ? causeOf(entry) : timerCause(entry, does, clock, causeRow);
   }
 
-  #leave(batch: readonly StartedRun[]): void {
-    for (const { entry } of batch) if (this.#slots.leave(entry)) this.#admission.finished(entry);
-    this.#pump();
-  }
-
-  #ended(batch: readonly FinishedRun[], outcomes: readonly string[]): void {
-    for (const [i, run] of batch.entries()) {
-      this.#taken.delete(run.entry.id);
-      this.#tell(run, outcomes[i]!);
+  /** Commits runs in one transaction. The next one begins while this one is on its way to the disk. */
+  async #commit(batch: readonly FinishedRun[]): Promise<void> {
+    const { store, clock, maxConcurrent } = this.#options;
+    try {
+      const commitAll = async (tx: Transaction) => {
+        this.#stop.signal.throwIfAborted();
+        const outcomes = await commitByCause(tx, batch);
+        // One at a time is in order: what follows from an outcome is durable, and known, before the next one starts.
+        if (maxConcurrent > 1) for (const { entry } of batch) this.#rotation.finish(entry);
+        this.wake();
+        return outcomes;
+      };
+      const outcomes = await store.transaction("schedule.record", commitAll, clock.movedBy);
+      for (const [i, run] of batch.entries()) this.#leave(run, outcomes[i]!);
+    } catch (error) {
+      if (batch.length === 1) this.#fail(batch[0]!, error);
+      // One of them spoils it for the others, which must not be lost.
+      else for (const run of batch) await this.#commit([run]);
     }
-    this.#slots.end(batch.length);
-    if (this.#isDueAgain) this.#mayHaveMore = true;
-    this.#isDueAgain = false;
-    this.#pumpSoon();
   }
 
-  #inTrouble(run: StartedRun, error: unknown): void {
-    // It is no trouble of the entry's: it begins again as soon as the store can be written again.
-    const isOfStore = error instanceof StoreFailed && !(error instanceof FileRefused);
-    if (isOfStore) this.#taken.delete(run.entry.id);
-    else {
-      this.#failed.add(run.entry.id);
-      if (!this.#stop.signal.aborted) this.#options.onTrouble(run.entry, error);
+  /** The outcome of a run is durable. */
+  #leave(run: StartedRun, outcome: string): void {
+    const { entry } = run;
+    this.#rotation.finish(entry);
+    const latest = this.#known.get(entry.id);
+    // It may be due again by now.
+    if (latest === entry) this.#known.delete(entry.id);
+    else if (latest) this.#rotation.add(latest);
+    this.#report(run, outcome);
+  }
+
+  #fail(run: StartedRun, error: unknown): void {
+    const { entry } = run;
+    this.#rotation.finish(entry);
+    // Not the entry's failure: it starts again as soon as the store can be written.
+    if (error instanceof StoreFailed && !(error instanceof FileRefused)) {
+      this.#rotation.add(this.#known.get(entry.id) ?? entry);
+    } else {
+      this.#failed.add(entry.id);
+      if (!this.#stop.signal.aborted) this.#options.onError(entry, error);
     }
-    this.#tell(run, "error");
-    this.#leave([run]);
-    this.#slots.end(1);
-    this.wake();
+    this.#report(run, "error");
   }
 
-  #tell({ entry: { id, kind, ref }, at }: StartedRun, outcome: string): void {
+  #report({ entry: { id, kind, ref }, at }: StartedRun, outcome: string): void {
+    this.#uncommitted -= 1;
     if (this.#awaited.size > 0) {
       this.#awaited.get(id)?.(outcome);
       this.#awaited.delete(id);
     }
     this.onFinished?.({ id, at, kind, ref, outcome });
+    this.wake();
   }
+}
+
+/** A handler that fails to tell must not stop its keys: one at a time is always allowed. */
+async function readCapacities(
+  handlers: JobHandlers,
+  view: View,
+  kind: string,
+  keys: readonly { readonly name: string }[],
+): Promise<readonly number[]> {
+  const names = keys.map(({ name }) => name);
+  const capacities = await handlers[kind]?.capacity?.(view, names).catch(() => undefined);
+  return capacities ?? names.map(() => 1);
+}
+
+/** Commits runs in order; those that follow each other and have one cause, whose row is there, under that cause together. */
+async function commitByCause(tx: Transaction, batch: readonly FinishedRun[]): Promise<readonly string[]> {
+  const outcomes: string[] = [];
+  for (let from = 0, to = 0; from < batch.length; from = to) {
+    const { cause } = batch[from]!;
+    do to += 1;
+    while (to < batch.length && !cause?.row && !batch[to]!.cause?.row && batch[to]!.cause?.id === cause?.id);
+    await tx.because(cause, async () => {
+      for (const { commit } of batch.slice(from, to)) {
+        const outcome = commit(tx);
+        outcomes.push(typeof outcome === "string" ? outcome : await outcome);
+      }
+    });
+  }
+  return outcomes;
 }

@@ -11,11 +11,6 @@ export interface JobHandler {
   /** How many entries of each concurrency key may be under way now; without it, one after the other. */
   capacity?(view: View, keys: readonly string[]): Promise<readonly number[]>;
   /**
-   * Whose the entries of each concurrency key are: those of one owner do not hold up those of another. Undefined: nobody
-   * can say any more. Without it, all of a kind are of one owner.
-   */
-  owners?(view: View, keys: readonly string[]): Promise<readonly (string | undefined)[]>;
-  /**
    * Says in a few words what somebody or something does when it is due: the run is a cause of its own then, after that
    * of the entry. Without it, it goes on with what put it into the queue, as the attempts of a delivery do.
    */
@@ -41,12 +36,35 @@ export const commitOnly =
   () =>
     Promise.resolve(commit);
 
+/** Prepares the runs of entries, those of one kind together. A run whose preparation failed rejects. */
+export function prepareRuns(handlers: JobHandlers, view: View, entries: readonly Entry[]): Promise<readonly Run[]> {
+  return byKind(entries, (kind, alike) => prepareKind(handlers, view, kind, alike));
+}
+
+async function prepareKind(
+  handlers: JobHandlers,
+  view: View,
+  kind: string,
+  entries: readonly Entry[],
+): Promise<readonly Run[]> {
+  try {
+    const handler = handlers[kind];
+    if (!handler) throw new Error(`Nothing is registered for schedule entries of kind ${kind}`);
+    return await handler.prepare(view, entries);
+  } catch (error) {
+    if (entries.length === 1) return [() => Promise.reject(error)];
+    // One of them spoils it for the others, which must not suffer.
+    return (await Promise.all(entries.map((entry) => prepareKind(handlers, view, kind, [entry])))).flat();
+  }
+}
+
 /** Asks each kind once, about all that is of it. The answers come in the order of the things. */
 export async function byKind<Thing extends { readonly kind: string }, Answer>(
   things: readonly Thing[],
   ask: (kind: string, alike: readonly Thing[]) => Promise<readonly Answer[]>,
 ): Promise<readonly Answer[]> {
   const kinds = new Set(things.map(({ kind }) => kind));
+  if (kinds.size === 0) return [];
   if (kinds.size === 1) return ask(things[0]!.kind, things);
   const answers = new Map<Thing, Answer>();
   for (const name of kinds) {

@@ -20,7 +20,7 @@ export interface RunnerOptions {
   /** One thing at a time, in order of (due, id). */
   readonly deterministic?: boolean;
   /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
-  readonly onTrouble?: DispatcherOptions["onTrouble"];
+  readonly onError?: DispatcherOptions["onError"];
   readonly caps?: Partial<Caps>;
   /** Told in the moment in which another state takes the place of the present one. */
   readonly onTakeOver?: () => void;
@@ -46,7 +46,7 @@ export class AdvanceUnderWay extends Error {
  * undici lets a kept connection pass one turn of the event loop before it writes, so that half of what is under way is
  * with no receiver yet.
  */
-export const atOnce = 64;
+export const maxConcurrent = 64;
 const closingMs = 5_000;
 // One day: longer timers overflow, and looking once a day costs nothing.
 const longestSleepMs = 86_400_000;
@@ -129,9 +129,9 @@ export class Runner {
     return this.#dispatcher.outcomeOf(id);
   }
 
-  /** Begins what is due because of a cause before all else, and waits for it (see `Dispatcher.hasten`). */
-  hasten(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
-    return this.#dispatcher.hasten(cause, isMeant);
+  /** Begins what is due because of a cause before all else, and waits for it (see `Dispatcher.prioritize`). */
+  prioritize(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
+    return this.#dispatcher.prioritize(cause, isMeant);
   }
 
   /** What is done when an entry of that kind is due, in a few words; undefined where it goes on with its cause. */
@@ -172,10 +172,12 @@ export class Runner {
   }
 
   #newDispatcher(): Dispatcher {
-    const { store, clock, handlers, deterministic, onTrouble = () => {} } = this.#options;
+    const { store, clock, handlers, deterministic, onError = () => {} } = this.#options;
     const causeRow = this.#options.causeRow ?? causeRows(this.#options);
-    const slots = deterministic ? 1 : atOnce;
-    return new Dispatcher({ store, clock, handlers, atOnce: slots, causeRow, onTrouble });
+    return new Dispatcher({
+      ...{ store, clock, handlers, causeRow, onError },
+      maxConcurrent: deterministic ? 1 : maxConcurrent,
+    });
   }
 
   #ring(): void {

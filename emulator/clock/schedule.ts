@@ -11,6 +11,8 @@ const Entry = z.strictObject({
   due: z.int(),
   kind: z.string(),
   concurrency_key: z.string(),
+  /** Workspaces take turns; null: of none, such as what a cluster reports to the router. */
+  workspace_id: z.int().nullable(),
   ref: z.string(),
   /** Id of what put it there; null: nobody asked for it, or it is of a state in which causes were not kept. */
   cause: z.string().nullable(),
@@ -23,8 +25,12 @@ export const schedule = rows<Entry, "turn" | "endable" | "asked_by">({
   schema: Entry,
   key: (entry) => entry.id,
   numbers: { schedule: (entry) => entry.id },
-  version: 3,
-  migrate: [({ lane, ...entry }) => ({ ...entry, concurrency_key: lane }), (entry) => ({ ...entry, cause: null })],
+  version: 4,
+  migrate: [
+    ({ lane, ...entry }) => ({ ...entry, concurrency_key: lane }),
+    (entry) => ({ ...entry, cause: null }),
+    (entry) => ({ ...entry, workspace_id: null }),
+  ],
   indexes: {
     /** Its order: by due, then by id. */
     turn: (entry) => turnOf(entry.due, entry.id),
@@ -54,16 +60,18 @@ function padded(number: number): string {
 /** After every entry that is due at `due`, and before all later ones. */
 export const endOf = (due: number): string => turnOf(due, Number.MAX_SAFE_INTEGER);
 
+type NewEntry = Omit<Entry, "id" | "workspace_id" | "cause"> & Partial<Pick<Entry, "id" | "workspace_id">>;
+
 /**
  * Puts an entry into the queue, in the caller's own transaction, which says why. Without an id it takes the next number;
  * a retry keeps the id of its delivery, so that order is by (due, id).
  */
 export function enqueue(
   tx: Transaction,
-  { id = tx.next("schedule"), due, kind, concurrency_key, ref }: Omit<Entry, "id" | "cause"> & { readonly id?: number },
+  { id = tx.next("schedule"), due, kind, concurrency_key, workspace_id = null, ref }: NewEntry,
 ): Entry {
   // Named one by one: in Node 20 a copy with a field more would get a hidden class of its own, 400 bytes an entry.
-  const entry = { id, due, kind, concurrency_key, ref, cause: tx.cause?.id ?? null };
+  const entry = { id, due, kind, concurrency_key, workspace_id, ref, cause: tx.cause?.id ?? null };
   tx.put(schedule, entry);
   return entry;
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Clock, Wall } from "../../src/base/clock.ts";
+import { type Clock, steadyTimeOfDay, type Wall } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
 import { rows, type Store } from "../store/port.ts";
 
@@ -44,7 +44,7 @@ interface Unsure {
  */
 export class VirtualClock implements Clock {
   readonly #store: Store;
-  readonly #wall: Wall;
+  readonly #wallNow: () => number;
   readonly #watchers = new Set<() => void>();
   readonly #moveWatchers = new Set<(from: number, to: number) => void>();
   #state: ClockState;
@@ -55,9 +55,9 @@ export class VirtualClock implements Clock {
   /** Oldest first. */
   readonly #unsure: Unsure[] = [];
 
-  private constructor(store: Store, wall: Wall, state: ClockState) {
+  private constructor(store: Store, wallNow: () => number, state: ClockState) {
     this.#store = store;
-    this.#wall = wall;
+    this.#wallNow = wallNow;
     this.#state = state;
     this.#latest = state.manual_now;
   }
@@ -67,11 +67,12 @@ export class VirtualClock implements Clock {
    * begins at `now` (default: the wall's time).
    */
   static async open(store: Store, wall: Wall, given: Opening = {}) {
-    const begin = Math.floor(given.now ?? wall.now());
+    const wallNow = steadyTimeOfDay(wall);
+    const begin = Math.floor(given.now ?? wallNow());
     const stored = await store.read((view) => view.get(clockState, "clock"));
     const { mode = "real", speed = 1 } = given;
-    const fresh = { mode, speed, offset: aheadOf(wall, mode, begin), manual_now: begin };
-    const clock = new VirtualClock(store, wall, stored ?? fresh);
+    const fresh = { mode, speed, offset: aheadOf(wallNow(), mode, begin), manual_now: begin };
+    const clock = new VirtualClock(store, wallNow, stored ?? fresh);
     if (stored && given.keptAt !== undefined) clock.takeOver(clock.standingAt(given.keptAt));
     await clock.set(given);
     return clock;
@@ -80,8 +81,8 @@ export class VirtualClock implements Clock {
   /** Milliseconds since the epoch, whole. */
   now(): number {
     if (!this.#flows) return this.#state.manual_now;
-    // The wall may be set back; virtual time then waits for it.
-    this.#latest = Math.max(this.#latest, timeIn(this.#state, this.#wall.now()));
+    // The wall may have been set back since the state was stored; virtual time then waits for it.
+    this.#latest = Math.max(this.#latest, timeIn(this.#state, this.#wallNow()));
     return this.#latest;
   }
 
@@ -102,7 +103,7 @@ export class VirtualClock implements Clock {
   async set(settings: ClockSettings, cause?: Cause): Promise<void> {
     const { mode = this.mode, speed = this.speed } = settings;
     const now = this.now();
-    await this.#write({ mode, speed, offset: aheadOf(this.#wall, mode, now), manual_now: now }, cause);
+    await this.#write({ mode, speed, offset: aheadOf(this.#wallNow(), mode, now), manual_now: now }, cause);
     for (const changed of this.#watchers) changed();
   }
 
@@ -156,7 +157,7 @@ export class VirtualClock implements Clock {
   /** The row of a clock that passes as another one does and stands at `ms`; left out: as this one does. */
   standingAt(ms: number, { mode, speed }: Pick<ClockState, "mode" | "speed"> = this.#state): ClockState {
     const begin = Math.floor(ms);
-    return { mode, speed, offset: aheadOf(this.#wall, mode, begin), manual_now: begin };
+    return { mode, speed, offset: aheadOf(this.#wallNow(), mode, begin), manual_now: begin };
   }
 
   /** Goes on as the clock of a state that takes the place of the present one. */
@@ -186,7 +187,7 @@ export class VirtualClock implements Clock {
   }
 
   #at(now: number): ClockState {
-    return { ...this.#state, offset: aheadOf(this.#wall, this.mode, now), manual_now: now };
+    return { ...this.#state, offset: aheadOf(this.#wallNow(), this.mode, now), manual_now: now };
   }
 
   #write(state: ClockState, cause?: Cause): Promise<void> {
@@ -233,5 +234,5 @@ export const timeIn = ({ mode, speed, offset, manual_now }: ClockState, wallNow:
     : manual_now;
 
 /** Where time stands still the wall plays no part, and leaves no trace in the state. */
-const aheadOf = (wall: Wall, mode: ClockMode, now: number): number =>
-  mode === "real" ? now - Math.floor(wall.now()) : 0;
+const aheadOf = (wallNow: number, mode: ClockMode, now: number): number =>
+  mode === "real" ? now - Math.floor(wallNow) : 0;

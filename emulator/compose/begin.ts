@@ -7,6 +7,7 @@ import { isMadeHere, noteMadeHere, noteNewState } from "../../src/files/made-her
 import { Counters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
 import { watchOpenFiles } from "../http/open-files.ts";
+import { instanceAt } from "../http/outgoing/instance-at.ts";
 import { RequestLinks } from "../http/outgoing/links.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
 import { causeRows } from "../store/causes.ts";
@@ -17,17 +18,15 @@ import { StoreFailed } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { DeliveryNews } from "../webhooks/news.ts";
 import { Closing } from "./closing.ts";
-import { Following } from "./followers/following.ts";
-import { Terms } from "./followers/terms.ts";
-import { instanceAt } from "./instance-at.ts";
 import { Listeners } from "./listeners.ts";
 import { type EmulatorOptions, optionsOfFork, settingsFrom } from "./options.ts";
 import { type Origin, originIn } from "./origin.ts";
 import { program } from "./program.ts";
 import { publicNames } from "./public-urls.ts";
-import { reachable } from "./reachable.ts";
 import type { Emulator } from "./running.ts";
+import { HotStandby } from "./standby.ts";
 import type { Seed } from "./state/seed.ts";
+import { Terms } from "./terms.ts";
 
 /** Starts an emulator with a seed, or a copy of another state. Nothing is left running where that fails. */
 export async function start(options: EmulatorOptions, seed: Seed, origin?: Origin): Promise<Emulator> {
@@ -96,7 +95,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     paths,
     run: aboutUs(),
     wall,
-    probe: instanceAt,
+    probe: (url) => instanceAt(url, wall),
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   const runFile: ClaimedRunFile = {
     ...claimed,
@@ -115,22 +114,17 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
 
   const unwanted = new AbortController();
   let stop = () => unwanted.abort();
-  const { front, isShared, bindCluster: bind } = listeners;
-  const following = isShared
-    ? new Following({
-        ...{ wall, requestLog, aboutItself, front, bind, log },
-        ownUrl: reachable(routerUrl, options.host),
-        began: follows,
-        stop: () => stop(),
-      })
+  const about = { pid: process.pid, run_file: paths[0] ?? null, machine: await fingerprintOfMachine() };
+  const standby = listeners.isShared
+    ? new HotStandby({ ...{ aboutItself, listeners, log }, process: about, began: standsBy, stop: () => stop() })
     : undefined;
   const deliveries = new DeliveryNews();
   const counters = new Counters(requestLog, deliveries);
   const terms = new Terms({
-    premises: {
+    context: {
       ...{ options, seed, wall, aboutItself, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
-      ...{ causeRow, links, listeners, following, runFile, log },
-      process: { pid: process.pid, run_file: paths[0] ?? null, machine: await fingerprintOfMachine() },
+      ...{ causeRow, links, listeners, standby, runFile, log },
+      process: about,
       hurry: hurry.signal,
       stop: () => stop(),
     },
@@ -156,8 +150,8 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     startCopy: (document) => start(optionsOfFork(options), seed, originIn(document, terms.now.blobs)),
   });
 
-  /** Until this process leads it passes on what comes. */
-  function follows(leader: string, shared: string): void {
+  /** Until this process leads it forwards what comes. */
+  function standsBy(leader: string, shared: string): void {
     void runFile.tell({ clusters: [], token: shared });
     options.following?.({ routerUrl, leader });
   }

@@ -47,7 +47,7 @@ export class Listeners {
     return url;
   }
 
-  /** Binds that of a cluster, for whoever asks to `leave` it; with a port of the router's own it has one of those that follow. */
+  /** Binds that of a cluster. Where the router has a port of its own, the clusters have those that come after it. */
   readonly bindCluster = async (id: string, position: number): Promise<BoundListener> => {
     const { options, duties, links } = this.#setup;
     const { port = 0, host, clusterUrls } = options;

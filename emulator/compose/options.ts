@@ -33,8 +33,8 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
   /** The schema that the `store` has for itself; default: `svc`. */
   readonly schema?: string | undefined;
   /**
-   * Told each time another process begins to lead: what comes to the router's address here, and to those of the clusters,
-   * is passed on to that one.
+   * Told each time another process leads: what comes to the router's address here, and to those of the clusters, is
+   * forwarded to that one.
    */
   readonly following?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
   /** Told whenever this process leads again after another one did. */
@@ -70,8 +70,8 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
     readonly start?: string;
   };
   /**
-   * How long requests, and deliveries that are due, may take to end when it is closed, wall milliseconds each. Default: a
-   * second for requests, five for deliveries.
+   * How long requests, and deliveries that are due, may take to end when it is closed, wall milliseconds each. Default: 900
+   * for all together.
    */
   readonly graceMs?: number;
   /** Token of the control plane; default: a new one. */

@@ -1,4 +1,5 @@
 import type { Wall } from "../../src/base/clock.ts";
+import { deadline } from "../../src/base/clock.ts";
 import { parsePostgresUrl, shownPostgresUrl } from "../../src/base/postgres-url.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Cause } from "../store/cause.ts";
@@ -6,11 +7,11 @@ import type { MakeCauseRow } from "../store/causes.ts";
 import type { DeliveryNews } from "../webhooks/news.ts";
 import { watchActivity } from "./activity.ts";
 import { type Closing, EmulatorClosed } from "./closing.ts";
-import type { Terms } from "./followers/terms.ts";
 import { targetOf } from "./move.ts";
 import type { EmulatorOptions } from "./options.ts";
 import { programTravel } from "./program-travel.ts";
 import type { Emulator } from "./running.ts";
+import type { Terms } from "./terms.ts";
 
 interface Parts {
   readonly terms: Terms;
@@ -26,6 +27,9 @@ interface Parts {
   readonly hurry: AbortController;
   readonly startCopy: (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
 }
+
+/** A second is what test runners and supervisors surely leave; so much of it is for requests and deliveries to end. */
+const closeMs = 900;
 
 /** The emulator as a program has it in its hands. */
 export function program(parts: Parts): Emulator {
@@ -56,14 +60,17 @@ export function program(parts: Parts): Emulator {
     ...programTravel(() => serving().snapshots, parts.startCopy),
     watch: (tell) => watchTerms(parts, tell),
     closed: closing.done,
-    close({ hurry: wish } = {}) {
-      const now = () => hurry.abort();
-      if (wish?.aborted) now();
-      else wish?.addEventListener("abort", now, { once: true });
-      return closing.run();
-    },
-    [Symbol.asyncDispose]: () => closing.run(),
+    close: end,
+    [Symbol.asyncDispose]: () => end(),
   };
+
+  function end({ hurry: wish }: { readonly hurry?: AbortSignal } = {}): Promise<void> {
+    const now = () => hurry.abort();
+    if (wish?.aborted) now();
+    else wish?.addEventListener("abort", now, { once: true });
+    if (options.graceMs === undefined) deadline(closeMs, now);
+    return closing.run();
+  }
 }
 
 /** A program moves time. */

@@ -73,8 +73,8 @@ export interface Emulator extends AsyncDisposable {
   /** Resolves when it has ended, whoever ended it. */
   readonly closed: Promise<void>;
   /**
-   * Stops accepting, runs what is due now for at most 5 s, keeps the rest for the next start. Once `hurry` is aborted it
-   * waits for nothing any more.
+   * Stops accepting, lets requests and deliveries that are due end, for 900 ms at most (see `graceMs`), and leaves the rest
+   * for the next start. Once `hurry` is aborted it waits for nothing any more.
    */
   close(options?: { readonly hurry?: AbortSignal }): Promise<void>;
 }

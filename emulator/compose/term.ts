@@ -6,10 +6,11 @@ import { Inbox } from "../cluster/forwarded/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
 import { isReport } from "../cluster/reports/report.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
+import { controlTokenMask } from "../control/access/credentials.ts";
 import { Sessions } from "../control/console/sessions.ts";
 import { Feed } from "../control/events/feed.ts";
 import { Faults } from "../faults/faults.ts";
-import { incomingFaults, keptFaults } from "../faults/incoming.ts";
+import { incomingFaults } from "../faults/incoming.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
 import { allowsBrowserApp } from "../router/oidc/browser-apps.ts";
 import type { Blobs } from "../store/blobs.ts";
@@ -25,12 +26,9 @@ import { Closing } from "./closing.ts";
 import { clusterParts } from "./cluster-parts.ts";
 import { consoleReader } from "./console-files.ts";
 import { startEngine } from "./engine.ts";
-import { addressFor } from "./followers/following.ts";
-import { HandedOn } from "./followers/handed-on.ts";
-import type { Premises } from "./followers/premises.ts";
-import { Reading } from "./followers/reading.ts";
 import { startOf } from "./options.ts";
 import type { Origin } from "./origin.ts";
+import type { ProcessContext } from "./process-context.ts";
 import { checkClusterUrls, publicUrlOf } from "./public-urls.ts";
 import { reachable } from "./reachable.ts";
 import { reportRest } from "./report-rest.ts";
@@ -38,6 +36,7 @@ import { routerParts } from "./router-parts.ts";
 import { type RunningCluster, withKey } from "./running-cluster.ts";
 import { spansOf } from "./spans.ts";
 import { standardSet } from "./standard-set.ts";
+import { leaderAddress } from "./standby.ts";
 import { seededBeginning } from "./state/beginning.ts";
 import { collections } from "./state/collections.ts";
 import { type InDatabase, openState } from "./state/open-state.ts";
@@ -76,25 +75,24 @@ export interface Term {
 }
 
 /** Opens the state, as soon as this process leads, and serves it. Nothing of it is left running where that fails. */
-export async function beginTerm(premises: Premises, beginning: Beginning): Promise<Term> {
+export async function beginTerm(context: ProcessContext, beginning: Beginning): Promise<Term> {
   const closing = new Closing();
   try {
-    return await open(premises, beginning, closing);
+    return await open(context, beginning, closing);
   } catch (error) {
     await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
     throw error;
   }
 }
 
-async function open(premises: Premises, beginning: Beginning, closing: Closing): Promise<Term> {
-  const { options, seed, wall, aboutItself, file, routerUrl, settings, requestLog, deliveries, counters } = premises;
+async function open(context: ProcessContext, beginning: Beginning, closing: Closing): Promise<Term> {
+  const { options, seed, wall, aboutItself, file, routerUrl, settings, requestLog, deliveries, counters } = context;
   const { instance_id: instanceId } = aboutItself;
-  const { causeRow, links, listeners, following, runFile, log } = premises;
+  const { causeRow, links, listeners, standby, runFile, log } = context;
   const { front, isShared } = listeners;
   const { origin } = beginning;
-  const reading = following && new Reading(premises, following);
   const givenUp = new AbortController();
-  const hurry = AbortSignal.any([premises.hurry, givenUp.signal]);
+  const hurry = AbortSignal.any([context.hurry, givenUp.signal]);
   const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
   let now: (() => number) | undefined;
   const state = await openState({
@@ -109,14 +107,17 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
     historyBytes: options.historyBytes,
     moment: () => ({ at: now?.(), ids: ids.place() }),
   });
-  const { store, blobs, snapshotStore, kept, leadership, settled } = state;
+  const { store, blobs, snapshotStore, kept, leadership } = state;
   closing.push(() => store.close());
   closing.push(watchFiles(store, wall));
   const token = leadership?.token ?? beginning.token;
   if (origin) await store.transaction("tokens.drop", dropTokens);
   const tokens = new ControlTokens(store, wall);
-  if (isShared) requestLog.clear();
-  requestLog.goOnAfter(kept?.beside.requests ?? (await lastNumberIn(store)));
+  const lastRequest = kept?.beside.requests ?? (await lastNumberIn(store));
+  if (isShared) {
+    requestLog.clear();
+    requestLog.goBackTo(lastRequest);
+  } else requestLog.goOnAfter(lastRequest);
 
   const spans = spansOf(options, { store, wall, requestLog, log });
   closing.push(() => spans?.close(hurry));
@@ -130,11 +131,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
 
   const faults = new Faults();
   const sessions = new Sessions(randomIds(), wall);
-  const { memory } = state;
-  const handedOn = memory && (await HandedOn.take({ memory, faults, sessions, token, log }));
-  closing.push(() => handedOn?.end());
-  let toldReads = false;
-  let tellOthers: (() => Promise<void>) | undefined;
+  const hideControlTokens = controlTokenMask({ token, sessions });
   if (kept) faults.takeOver(kept.beside.faults);
   let opened = (_url: string) => {};
   const whenOpen = new Promise<string>((resolve) => {
@@ -151,11 +148,10 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   const world = { store, clock, wall, ids, settings };
   // With --deterministic what clusters report stands at one place in the request log: before the request that it is due to.
   const reported = async (cause: Cause) => {
-    await runner.hasten(cause.id, isReport);
-    await telling();
+    await runner.prioritize(cause.id, isReport);
   };
-  const faultFor = keptFaults(incomingFaults(faults, forwarder.isOwn), () => handedOn?.written());
-  const served = { clock, faultFor, beforeAnswer: settings.deterministic ? reported : telling };
+  const faultFor = incomingFaults(faults, forwarder.isOwn);
+  const served = { clock, faultFor, ...(settings.deterministic && { beforeAnswer: reported }) };
   const inboxes = new Map<string, Inbox>();
   const emulated = state.clusters.filter(({ external_url }) => external_url === null);
   checkClusterUrls(
@@ -171,16 +167,17 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
     forwarder,
     inSeedOrder: () => settings.deterministic || clock.mode === "manual",
     hasAccount,
+    hideControlTokens,
     issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
   };
   const ourRouter = reachable(routerUrl, options.host);
   const instance = {
     id: instanceId,
     readiness: () => ({ ...aboutItself, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
-    process: premises.process,
+    process: context.process,
     formKey: randomIds().bytes(32),
     beginning: () => seededBeginning({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
-    stop: premises.stop,
+    stop: context.stop,
   };
   const snapshots = new Snapshots({
     ...world,
@@ -217,17 +214,13 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
   await runFile.tell({ clusters: told, token });
   closing.push(() => listeners.leave(front));
   front.open({ ...served, allowsOrigin: allowsBrowserApp(router), parts: routerParts({ router, control }, token) });
-  if (following && leadership && settled) {
-    const at = addressFor(ourRouter, options.host, state.clusters, clusters);
-    tellOthers = async () => {
-      const reads = mayOthersRead();
-      await leadership.tell({ ...at, reads }).catch((cause) => {
-        throw new StoreFailed("The others cannot be told who answers", { cause });
-      });
-      toldReads = reads;
-    };
-    await tellOthers();
-    await following.lead({ address: at, token, settled });
+  if (standby && leadership) {
+    const key = randomIds().token(32);
+    const address = leaderAddress({ router_url: ourRouter, key }, options.host, state.clusters, clusters);
+    await standby.lead(address, token);
+    await leadership.tell(address).catch((cause) => {
+      throw new StoreFailed("The standbys cannot be told who leads", { cause });
+    });
   }
   opened(routerUrl);
   closing.push(() => reportRest({ store, clock, wall }, hurry));
@@ -242,20 +235,6 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
     },
   };
 
-  /** Scripted trouble is here alone, and so is a limit of how often somebody may call. */
-  function mayOthersRead(): boolean {
-    return faults.list().length === 0 && !settings.deterministic && settings.rateLimit === 0;
-  }
-
-  /**
-   * Before it is answered that trouble is scripted, or none any more, it is kept for whoever leads next, and the others know
-   * whether they may answer.
-   */
-  function telling(): Promise<void> | undefined {
-    const told = tellOthers && toldReads !== mayOthersRead() ? tellOthers() : undefined;
-    return told ? told.then(() => handedOn?.written()) : handedOn?.written();
-  }
-
   /** An external cluster is only remembered; an emulated one gets a listener on the next port. */
   async function listenAs(row: ClusterRow): Promise<Cluster> {
     const { external_url, position, ...rest } = row;
@@ -263,18 +242,18 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
       const url = external_url.replace(/\/$/, "");
       return { ...rest, url, reachedAt: url, external: true };
     }
-    const bound = following ? following.listenerOf(row.id, position) : listeners.bindCluster(row.id, position);
+    const bound = standby ? standby.listenerOf(row.id, position) : listeners.bindCluster(row.id, position);
     const { listener, url: reachedAt } = await bound;
     closing.push(() => listeners.leave(listener));
     const url = publicUrlOf(row.id, reachedAt, { ...options, routerUrl });
     const cluster = { ...rest, url, reachedAt, external: false };
-    const inbox = new Inbox(settings.inboxBytes);
+    const inbox = new Inbox(settings.inboxBytes, hideControlTokens);
     inboxes.set(cluster.id, inbox);
     listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs, standardSet }, inbox) });
     return cluster;
   }
 
-  /** Others may share the state; they are told where we are once we lead and are there for them. */
+  /** Other processes may share the state; they are told where this one listens once it leads. */
   function inDatabase(url: string): InDatabase {
     // A name for each term: a late statement of the one before is not taken for one of this.
     const candidate = {
@@ -287,8 +266,7 @@ async function open(premises: Premises, beginning: Beginning, closing: Closing):
       url,
       schema: options.schema ?? defaultSchema,
       candidate,
-      ...(following && { seen: following.seen, followed: following.followed, settled: following.settled }),
-      ...(reading && { changed: reading.changed }),
+      ...(standby && { seen: standby.seen }),
       ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
       signal: beginning.unwanted,
       leads: beginning.leads,

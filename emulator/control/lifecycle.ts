@@ -1,3 +1,5 @@
+import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
+import type { ReceivedRequest } from "../http/handler.ts";
 import type { KeptAmount } from "../http/kept.ts";
 import { isFromHere } from "../http/proxies.ts";
 import { reply } from "../http/reply.ts";
@@ -9,11 +11,7 @@ export const lifecycleHandlers = {
       ? reply(200, instance.readiness())
       : reply(503, { ...instance.readiness(), why: "The state cannot be written; what is asked is answered" }),
 
-  "emulator.live": (_, { instance, request }) => ({
-    ...instance.readiness(),
-    // A proxy may hand on without a word of it.
-    ...(instance.readiness().public_url === undefined && isFromHere(request) && { process: instance.process }),
-  }),
+  "emulator.live": (_, { instance, request }) => aboutProcess(instance.readiness(), instance.process, request),
 
   "emulator.kept": (_, { requestLog, inboxes, feed, spans }) => ({
     requests: requestLog.amount,
@@ -27,6 +25,17 @@ export const lifecycleHandlers = {
     return undefined;
   },
 } satisfies ControlHandlers;
+
+/** What a process says of itself to one who asks whether it lives. */
+export const aboutProcess = (
+  readiness: Readiness,
+  process: NonNullable<Liveness["process"]>,
+  request: ReceivedRequest,
+): Liveness => ({
+  ...readiness,
+  // A proxy may forward without a word of it.
+  ...(readiness.public_url === undefined && isFromHere(request) && { process }),
+});
 
 const sumOf = (amounts: readonly KeptAmount[]): KeptAmount =>
   amounts.reduce(

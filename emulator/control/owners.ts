@@ -1,4 +1,4 @@
-import { emailHash } from "../../src/schemes/email-hash.ts";
+import { emailHash, isEmailHash } from "../../src/schemes/email-hash.ts";
 import { userCodeKey } from "../router/device/user-codes.ts";
 import { ownersByTable } from "../router/resolve/resolve.ts";
 import type { ControlHandlers } from "./world.ts";
@@ -11,7 +11,8 @@ export const ownerHandlers = {
 } satisfies ControlHandlers;
 
 /** What an identifier of unknown kind may be, in the order in which the router would look (DECISIONS.md, R14). */
-function candidates(identifier: string) {
+function candidates(given: string) {
+  const identifier = isEmailHash(given) ? given.toLowerCase() : given;
   const keys = [
     ["cluster_clients", identifier],
     ["cluster_emails", identifier],

@@ -113,7 +113,6 @@ export function requestRecord(entry: LoggedRequest) {
     ),
     duration_ms: entry.durationMs,
     ...(entry.fault !== undefined && { fault: entry.fault }),
-    ...(entry.servedBy !== undefined && { served_by: entry.servedBy }),
     ...(entry.left && { left: true as const }),
   };
 }

@@ -3,6 +3,7 @@ import type { Operation } from "../../src/api/operation.ts";
 import { fits } from "../../src/base/path-pattern.ts";
 import type { Fault, FaultFor } from "../http/faults.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
+import { isControlPath, targetOf } from "../http/routing/path.ts";
 import type { Faults, ScriptedFault } from "./faults.ts";
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
@@ -17,18 +18,9 @@ export function incomingFaults(faults: Faults, isForwarded: (request: MatchedReq
   };
 }
 
-/** The same, each with when it is kept that it was met. */
-export const keptFaults =
-  (faultFor: FaultFor, written: () => Promise<void> | undefined): FaultFor =>
-  (request, operation) => {
-    const fault = faultFor(request, operation);
-    const kept = fault && written();
-    return kept ? { ...fault, kept } : fault;
-  };
-
 /** Who scripts the trouble must be able to end it. */
 const isControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
-  operation ? operation.service.name === "emulator" : target.startsWith("/_emulator/");
+  operation ? operation.service.name === "emulator" : isControlPath(targetOf(target).path);
 
 function matches(
   rule: FaultRule,

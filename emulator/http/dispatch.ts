@@ -3,25 +3,25 @@ import type { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
-import { NeedsLeader } from "../store/needs-leader.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
 import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
 import type { Fault, FaultFor } from "./faults.ts";
-import { forbiddenHost, hostGuard, isCrossSite } from "./guard.ts";
+import { forbiddenHost, hostGuard, isCrossSite, useAuthority } from "./guard.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
 import type { Told, TrustedProxies } from "./proxies.ts";
 import { Received } from "./received.ts";
-import { forbidden, notReady } from "./refusals.ts";
+import { climbingTarget, forbidden, notReady } from "./refusals.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { isProbe, OperationTable } from "./routing/operation-table.ts";
-import { targetOf } from "./routing/path.ts";
+import { hasDotSegments, isControlPath, type Target, targetOf, withoutDotSegments } from "./routing/path.ts";
 import { type AllowsOrigin, isPreflight, preflightAnswer } from "./sending/cors.ts";
 import type { Departures } from "./sending/departure.ts";
 import { sandboxed } from "./sending/send.ts";
 import { serve } from "./serve.ts";
+import type { Forwarded } from "./standby/not-leading.ts";
 import { answerUnmatched, type Fallback } from "./unmatched.ts";
 import { virtualTime } from "./virtual-time.ts";
 
@@ -41,6 +41,8 @@ interface Setup {
   readonly fallback?: Fallback | undefined;
   /** Everything but what is declared answers 503. */
   readonly starting: boolean;
+  /** Answers everything but what is declared, once the host guard has let it in. */
+  readonly forward?: Forward | undefined;
   readonly report?: ((bug: EmulatorBug) => void) | undefined;
   readonly maxBodyBytes: number;
   readonly arrivals: Arrivals;
@@ -51,7 +53,8 @@ interface Setup {
   readonly waiting: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
 }
 
-const controlPrefix = "/_emulator/";
+/** `told`: what a trusted proxy says of the request. */
+export type Forward = (request: IncomingMessage, response: ServerResponse, told: Told | undefined) => Promise<void>;
 
 /** Decides what becomes of each request of one listener: whom it is given to, or why to nobody. */
 export class Dispatch {
@@ -94,38 +97,41 @@ export class Dispatch {
     return this.#underWay;
   }
 
-  /** Whether an operation is served that a request asks for. */
-  serves(raw: IncomingMessage): boolean {
-    return this.#services.match(raw, targetOf(raw.url!)) !== undefined;
-  }
-
   /**
-   * Serves one request, from the decision whom it belongs to, to its line in the log. `elsewhere`: called in the place of
-   * that where only the process that leads can answer it.
+   * Serves one request, from the decision whom it belongs to, to its line in the log. `forwarded`: what a standby knows of
+   * it, which has let it in.
    */
-  async take(raw: IncomingMessage, response: ServerResponse, elsewhere?: () => void): Promise<void> {
-    const target = targetOf(raw.url!);
-    const operations = (target.path.startsWith(controlPrefix) && this.#control) || this.#services;
-    const match = operations.match(raw, target);
+  async take(raw: IncomingMessage, response: ServerResponse, forwarded?: Forwarded): Promise<void> {
+    raw.url = withoutDotSegments(raw.url!);
+    const target = targetOf(raw.url);
+    // Such a request may bear a token of the control plane: no cluster is asked, and none answers it.
+    const isControlled = isControlPath(target.path);
+    const operations = (isControlled && this.#control) || this.#services;
+    const match = isControlled && !this.#control ? undefined : operations.match(raw, target);
     const atPath = match ? [match.bound] : operations.at(target.path);
     const service = atPath[0]?.operation.service ?? operations.service;
     const dialect = dialects[service?.dialect ?? "control"];
+    const fallback = isControlled ? undefined : this.#setup.fallback;
     const id = match?.bound.operation.id;
     // Nobody waits for the answer, and what it would change is of another state.
     if (this.#setup.links?.isLeft(raw)) return void raw.destroy();
     const link = this.#setup.links?.take(raw);
+    useAuthority(raw);
     // What another listener sent on, it has looked at.
-    const told = link === undefined ? this.#setup.proxies.heed(raw) : undefined;
-    const from = told && { told, publicUrl: this.#setup.publicUrl };
+    const told = forwarded ? forwarded.told : link === undefined ? this.#setup.proxies.heed(raw) : undefined;
+    const { publicUrl } = this.#setup;
+    const from = (told || forwarded) && { told, publicUrl, remoteAddress: forwarded?.remoteAddress };
     const { followers, served } = this.#setup.waiting;
     const open = match && isControl(match.bound) ? followers : served;
-    const received = new Received(raw, response, raw.url!, open, from);
+    const received = new Received(raw, response, raw.url, open, from);
     const exchange = new Exchange(this.#running, received, response, service?.name ?? "none", id, link);
     if (match?.documented) exchange.finding("other-slash", `the service redirects to ${match.documented}`);
     this.#underWay += 1;
     try {
-      const refused = this.#refuse(raw, match?.bound, told);
+      const refused =
+        this.#refuse(raw, match?.bound, told, forwarded !== undefined) ?? refuseClimbing(match?.bound, target);
       if (refused) return await exchange.finish(refused);
+      if (this.#setup.forward && !match) return await this.#setup.forward(raw, response, told);
       const { origin } = raw.headers;
       const asked = origin === undefined ? undefined : this.#setup.allowsOrigin?.(target.path, origin);
       if (origin !== undefined && asked) {
@@ -136,18 +142,16 @@ export class Dispatch {
       const fault = this.#setup.faultFor?.(received, match?.bound.operation);
       if (fault) {
         exchange.meets(fault);
-        if (fault.kept) await fault.kept;
         if (await isEndedBy(fault, exchange)) return;
       }
       const answer = match
         ? await serve(match, raw, target.search, exchange)
-        : await answerUnmatched({ raw, target, operations, atPath, dialect, fallback: this.#setup.fallback }, exchange);
+        : await answerUnmatched({ raw, target, operations, atPath, dialect, fallback }, exchange);
       const waiting = this.#setup.beforeAnswer?.(exchange);
       if (waiting) await waiting;
       const streaming = exchange.finish(match?.bound.steps.isCatchAll ? markCatchAll(answer) : answer, fault);
       if (streaming) await streaming;
     } catch (error) {
-      if (error instanceof NeedsLeader && elsewhere) return elsewhere();
       await exchange.rescue(error, dialect, id ?? "an undeclared path");
     } finally {
       this.#underWay -= 1;
@@ -156,9 +160,14 @@ export class Dispatch {
   }
 
   /** What comes before an operation is looked at. */
-  #refuse(raw: IncomingMessage, bound: Bound | undefined, told: Told | undefined): Answer | undefined {
+  #refuse(
+    raw: IncomingMessage,
+    bound: Bound | undefined,
+    told: Told | undefined,
+    isLetIn: boolean,
+  ): Answer | undefined {
     const control = bound !== undefined && isControl(bound);
-    if (!this.#isHostAllowed(raw, told?.host) && !(bound && isProbe(bound) && namesNoHost(raw)))
+    if (!isLetIn && !this.#isHostAllowed(raw, told?.host) && !(bound && isProbe(bound) && namesNoHost(raw)))
       return forbidden(control, forbiddenHost(told?.host ?? raw.headers.host));
     if (control && isCrossSite(raw, bound.operation.auth === "none", this.#originsOf(told))) {
       return forbidden(true, "Pages of other sites may not use the control plane.");
@@ -172,6 +181,10 @@ export class Dispatch {
     return [this.#publicOrigin, told?.host && `${told.protocol ?? "http"}://${told.host}`];
   }
 }
+
+/** What is forwarded, or might be, must mean the same to whoever gets it. */
+const refuseClimbing = (bound: Bound | undefined, { path }: Target): Answer | undefined =>
+  (bound === undefined || bound.steps.isCatchAll) && hasDotSegments(path) ? climbingTarget : undefined;
 
 const isControl = ({ operation }: Bound): boolean => operation.service.name === "emulator";
 

@@ -4,7 +4,7 @@ import type { Wall } from "../../src/base/clock.ts";
 import { whyRefused } from "../../src/files/refusals.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
-import { FileRefused, StateReplaced, StoreFailed } from "../store/port.ts";
+import { FileRefused, StateReplaced, StoreChangedError, StoreFailed } from "../store/port.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import { BodyAborted } from "./collect.ts";
@@ -49,6 +49,7 @@ export class Exchange implements Cause {
   readonly #number: number;
   readonly #at: number;
   readonly #wallAt: number;
+  readonly #begunAt: number;
   #findings: Finding[] | undefined;
   #caller: string | undefined;
   #fault: string | undefined;
@@ -72,6 +73,7 @@ export class Exchange implements Cause {
     this.#number = running.log.nextNumber();
     this.#at = running.now();
     this.#wallAt = running.wall.now();
+    this.#begunAt = running.wall.monotonicNow();
     received.cause = this;
   }
 
@@ -151,7 +153,7 @@ export class Exchange implements Cause {
 
   /** The answer when nothing was kept, because the disk refused or another state was put in; undefined for other errors. */
   refusedByStore(error: unknown, dialect: Dialect): Answer | undefined {
-    if (error instanceof FileRefused) return dialect.storeFailed(error.message);
+    if (error instanceof FileRefused || error instanceof StoreChangedError) return dialect.storeFailed(error.message);
     if (error instanceof StoreFailed) return dialect.storeFailed();
     const why = whyRefused(error);
     if (why !== undefined) return dialect.storeFailed(`A file of the state cannot be used: ${why}`);
@@ -201,7 +203,7 @@ export class Exchange implements Cause {
       fault: this.#fault,
       at: this.#at,
       wallAt: this.#wallAt,
-      durationMs: wall.now() - this.#wallAt,
+      durationMs: wall.monotonicNow() - this.#begunAt,
     });
   }
 }

@@ -14,8 +14,6 @@ export interface Fault {
   readonly body?: unknown;
   /** What is done, in a few words, and what scripted it: for whoever asks what became of the request. */
   readonly told?: string;
-  /** Resolves once it is kept that it was met; left out: nobody keeps that. */
-  readonly kept?: Promise<void> | undefined;
   /** Runs the operation, announces its whole answer, sends half of it and ends the connection. */
   readonly truncated?: boolean;
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { authorityOf } from "./routing/path.ts";
 
 const host = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i;
 const local = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
@@ -37,6 +38,16 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
     if (name.length === 4 && name.toLowerCase() === "host") count += 1;
   }
   return count > 1;
+}
+
+/** An absolute target says which host is meant, whatever the Host header says (RFC 9112, 3.2.2). */
+export function useAuthority({ url = "", headers, rawHeaders }: IncomingMessage): void {
+  const authority = authorityOf(url);
+  if (authority === undefined) return;
+  headers.host = authority;
+  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
+  if (at < 0) rawHeaders.push("host", authority);
+  else rawHeaders[at + 1] = authority;
 }
 
 export const forbiddenHost = (given: string | undefined): string =>

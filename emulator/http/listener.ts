@@ -7,16 +7,16 @@ import { causeRows, type MakeCauseRow } from "../store/causes.ts";
 import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
 import { maxBodyBytes } from "./collect.ts";
-import { Dispatch } from "./dispatch.ts";
+import { Dispatch, type Forward } from "./dispatch.ts";
 import type { FaultFor } from "./faults.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
 import type { Part } from "./parts.ts";
-import { betweenPath } from "./pass-on/between.ts";
-import { refuseMoved } from "./pass-on/not-leading.ts";
 import { TrustedProxies } from "./proxies.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import type { AllowsOrigin } from "./sending/cors.ts";
-import { Departures, turnOf, unreadAnswerMs } from "./sending/departure.ts";
+import { Departures, unreadAnswerMs, waitForTurn } from "./sending/departure.ts";
+import { forwardToLeader, type LeaderListener } from "./standby/forward.ts";
+import { type Forwarded, refuseNotLeading, takeForwarded } from "./standby/not-leading.ts";
 import type { Fallback } from "./unmatched.ts";
 import { refuseExpectation, refuseLate, refuseUnread } from "./unread.ts";
 
@@ -68,7 +68,7 @@ export interface ListenerOptions {
   readonly arrival?: ArrivalLimits | undefined;
   /** Told of every bug that a request met. */
   readonly report?: ((bug: EmulatorBug) => void) | undefined;
-  /** Whether other processes share the state, to whom requests may be passed on. */
+  /** Whether other processes share the state, of which one leads. */
   readonly isShared?: boolean | undefined;
   /** Whether what would be answered is what there is; requests wait until it is so. Of a state that is shared. */
   readonly isAssured?: (() => boolean) | undefined;
@@ -101,27 +101,27 @@ export interface Listener {
   listen(port: number, host?: string): Promise<string>;
   /** Serves operations from now on, also after it was handed over. Fails with EmulatorBug when one cannot be served. */
   open(served: Served): void;
-  /** Hands requests to somebody else from now on, in the place of all that it serves; undefined: no longer. */
-  passTo(other: RequestListener | undefined): void;
-  /** What answers requests from a copy of the state, in the place of all that it serves. */
-  reader(served: Served): Reader;
-  /** Takes what other processes of the same state have to say. */
-  answerBetween(listener: RequestListener): void;
+  /** Forwards to the leader from now on, in place of all that it serves. */
+  standBy(standby: Standby): void;
+  /** Serves what it was opened with again, and what standbys forward with this key. */
+  lead(key: string): void;
   /** Refuses what comes from now on, as another process will answer it, and resolves once what came before is answered. */
   handOver(): Promise<void>;
   /** Stops accepting, tells those who wait that it is over, and ends what is still open after its grace. */
   close(): Promise<void>;
 }
 
-/** Answers some requests from a copy of the state. */
-export interface Reader {
-  /** Whether it is for one of its operations. */
-  serves(request: IncomingMessage): boolean;
-  /** `elsewhere`: called in the place of an answer where only the process that leads can give it. */
-  take(request: IncomingMessage, response: ServerResponse, elsewhere: () => void): Promise<void>;
+/** What a listener does while another process leads. */
+export interface Standby {
+  /** What it answers itself. */
+  readonly parts: readonly Part[];
+  /** Whether it has answered a request that is meant for this very process. */
+  readonly answers?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** The leader's listener of the same name; undefined: nobody leads now. */
+  readonly leader: () => LeaderListener | undefined;
 }
 
-type Take = (request: IncomingMessage, response: ServerResponse) => unknown;
+type Take = (request: IncomingMessage, response: ServerResponse, forwarded?: Forwarded) => unknown;
 
 /** A listener that is neither bound nor opened yet. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
@@ -135,30 +135,39 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const common = { ...options, causeRow, waiting, maxBodyBytes, arrivals, departures, proxies };
   const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
   let dispatch = new Dispatch({ ...common, bounds: bind(whileStarting), clock: options.wall, starting: true });
-  const serve: Take = (request, response) => dispatch.take(request, response);
-  const moved: Take = (request, response) => refuseMoved(request, response, options.name);
+  const serve: Take = (request, response, forwarded) => dispatch.take(request, response, forwarded);
+  const refuse: Take = (request, response, forwarded) => refuseNotLeading(request, response, options.name, forwarded);
+  const refuseLast: Take = (request, response, forwarded) => {
+    response.shouldKeepAlive = false;
+    refuse(request, response, forwarded);
+  };
   let take = serve;
-  let other: RequestListener | undefined;
-  let between: RequestListener | undefined;
-  /** Who answers, where other processes may do so. */
+  let standby: Dispatch | undefined;
+  let key: string | undefined;
+  /** Of a state that several processes share. */
   const shared: RequestListener = (request, response) => {
-    if (between && request.url === betweenPath) return between(request, response);
-    if (other) return other(request, response);
-    if (options.isAssured?.() === false && !tellsOfItself.test(request.url ?? "")) return void wait(request, response);
-    void take(request, response);
+    const forwarded = takeForwarded(request);
+    // It goes no further: who sent it looks again who leads.
+    if (forwarded && forwarded.key !== key) return void refuse(request, response, forwarded);
+    void answerShared(request, response, forwarded);
+  };
+  const answerShared: Take = (request, response, forwarded) => {
+    if (standby) return standby.take(request, response);
+    const isCertain = options.isAssured?.() !== false || tellsOfItself.test(request.url ?? "");
+    return isCertain ? take(request, response, forwarded) : wait(request, response, forwarded);
   };
   /** Another process may lead by now: for as long as nobody knows, nothing is answered. */
-  async function wait(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const until = options.wall.now() + (options.assuranceMs ?? usualAssuranceMs);
-    const isOpen = () => !other && options.isAssured?.() === false;
-    while (isOpen() && options.wall.now() < until) await options.wall.sleep(handOverLookMs);
-    if (isOpen()) moved(request, response);
-    else shared(request, response);
+  async function wait(request: IncomingMessage, response: ServerResponse, forwarded?: Forwarded): Promise<void> {
+    const until = options.wall.monotonicNow() + (options.assuranceMs ?? usualAssuranceMs);
+    const isOpen = () => !standby && options.isAssured?.() === false;
+    while (isOpen() && options.wall.monotonicNow() < until) await options.wall.sleep(handOverLookMs);
+    if (isOpen() || (standby && forwarded)) refuse(request, response, forwarded);
+    else await answerShared(request, response, forwarded);
   }
   const answer: RequestListener = options.isShared ? shared : (request, response) => void take(request, response);
   const entrance: RequestListener = (request, response) => {
     if (response.socket) answer(request, response);
-    else void turnOf(request, response).then(() => answer(request, response));
+    else void waitForTurn(request, response).then(() => answer(request, response));
   };
   const app = fastify({
     // Fastify's own routes and its reading of bodies contradict both services (DECISIONS.md, P16): no request gets there.
@@ -182,23 +191,29 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       take = serve;
       dispatch = new Dispatch({ ...common, ...served, bounds: bind(parts), starting: false });
     },
-    reader: ({ parts, ...served }) => new Dispatch({ ...common, ...served, bounds: bind(parts), starting: false }),
-    answerBetween(listener) {
-      between = listener;
+    standBy({ parts, answers, leader }) {
+      key = undefined;
+      const forward: Forward = async (request, response, told) => {
+        if (!answers?.(request, response)) {
+          await forwardToLeader(request, response, { ...common, told, leader });
+        }
+      };
+      standby = new Dispatch({ ...common, bounds: bind(parts), clock: options.wall, starting: false, forward });
     },
-    passTo(listener) {
-      other = listener;
+    lead(current) {
+      key = current;
+      standby = undefined;
     },
     async handOver() {
-      take = moved;
+      take = refuse;
       endAll(waiting.followers);
-      const until = options.wall.now() + (options.graceMs ?? closeGraceMs);
-      while (dispatch.underWay > 0 && options.wall.now() < until && !options.hurry?.aborted)
+      const until = options.wall.monotonicNow() + (options.graceMs ?? closeGraceMs);
+      while (dispatch.underWay > 0 && options.wall.monotonicNow() < until && !options.hurry?.aborted)
         await options.wall.sleep(handOverLookMs);
     },
     async close() {
-      other = undefined;
-      take = refuseLate;
+      standby = undefined;
+      take = options.isShared ? refuseLast : refuseLate;
       const ended = new AbortController();
       const closed = app.close().finally(() => ended.abort());
       endAll(waiting.followers);

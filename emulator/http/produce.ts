@@ -2,9 +2,9 @@ import type * as z from "zod";
 import type { Operation, ResponseBody } from "../../src/api/operation.ts";
 import { EmulatorBug } from "../../src/base/bug.ts";
 import { type Answer, jsonHeaders } from "./answer.ts";
+import { endToEnd, withoutNames } from "./hop-by-hop.ts";
 import { type JsonPieces, Passthrough, Reply } from "./reply.ts";
 import { eventStream } from "./sending/event-stream.ts";
-import { withoutOwnHeaders } from "./sending/send.ts";
 
 /** Turns what a handler returned into an answer, or fails with EmulatorBug where it is not as declared. */
 export type Produce = (result: unknown) => Answer;
@@ -42,7 +42,8 @@ export function producerFor({ id, responses }: Operation): Produce {
 
 export const passOn = ({ status, rawHeaders, body }: Passthrough): Answer => ({
   status,
-  headers: withoutOwnHeaders(rawHeaders),
+  // No length belongs to a 204 (RFC 9110, 8.6), and clients take it for a body to come.
+  headers: status === 204 ? withoutNames(endToEnd(rawHeaders), ["content-length"]) : endToEnd(rawHeaders),
   body,
   isForeign: true,
 });

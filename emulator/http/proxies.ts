@@ -10,6 +10,10 @@ export interface Told {
 
 const forwarded = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] as const;
 
+/** What proxies tell of who asks, in the names that they have for it. */
+const isOfProxy = (name: string): boolean =>
+  name.startsWith("x-forwarded-") || name === "forwarded" || name === "x-real-ip";
+
 /**
  * Whom to believe what it says of whom it asks for (`X-Forwarded-*`). Where nobody is named, programs of this machine may
  * say who calls, as balancers do before the service; that alone, for a page in a browser of this machine can say it, too.
@@ -29,16 +33,14 @@ export class TrustedProxies {
    * those before the first that a proxy vouches for.
    */
   heed({ headers, rawHeaders, socket }: IncomingMessage): Told | undefined {
-    if (forwarded.every((name) => headers[name] === undefined)) return undefined;
+    const given = Object.keys(headers).filter(isOfProxy);
+    if (given.length === 0) return undefined;
     const peer = socket.remoteAddress ?? "";
-    if (this.#named === undefined) {
-      if (!isIn(loopback, peer)) for (const name of forwarded) change(name, undefined);
+    if (!isIn(this.#named ?? loopback, peer)) {
+      for (const name of given) change(name, undefined);
       return undefined;
     }
-    if (!isIn(this.#named, peer)) {
-      for (const name of forwarded) change(name, undefined);
-      return undefined;
-    }
+    if (this.#named === undefined || !forwarded.some((name) => given.includes(name))) return undefined;
     const vouched = this.#vouchedFor(listOf(headers["x-forwarded-for"]));
     change("x-forwarded-for", vouched.length === 0 ? undefined : vouched.join(", "));
     const protocol = listOf(headers["x-forwarded-proto"])[0]?.toLowerCase();
@@ -47,7 +49,7 @@ export class TrustedProxies {
       protocol: protocol === "http" || protocol === "https" ? protocol : undefined,
     };
 
-    function change(name: (typeof forwarded)[number], value: string | undefined): void {
+    function change(name: string, value: string | undefined): void {
       for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
         if (rawHeaders[i]!.toLowerCase() === name) rawHeaders.splice(i, 2);
       }

@@ -5,9 +5,11 @@ import type { Told } from "./proxies.ts";
 
 const noBytes = Buffer.alloc(0);
 
-/** A request that came through a proxy which is believed. */
-interface Forwarded {
-  readonly told: Told;
+/** A request that came through a trusted proxy, or that another process of the same store forwarded. */
+interface From {
+  readonly told: Told | undefined;
+  /** Of who called the other process; undefined: of who is on the connection. */
+  readonly remoteAddress: string | undefined;
   /** Where clients find the listener, if somebody said so. */
   readonly publicUrl: string | undefined;
 }
@@ -17,7 +19,7 @@ export class Received implements ReceivedRequest {
   readonly #raw: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #open: Set<() => void>;
-  readonly #from: Forwarded | undefined;
+  readonly #from: From | undefined;
   #abort: AbortController | undefined;
   readonly target: string;
   body: Buffer = noBytes;
@@ -25,7 +27,7 @@ export class Received implements ReceivedRequest {
   cause!: Cause;
 
   /** `open` holds who is told when the caller goes away, so that closing the listener can end them too. */
-  constructor(raw: IncomingMessage, response: ServerResponse, target: string, open: Set<() => void>, from?: Forwarded) {
+  constructor(raw: IncomingMessage, response: ServerResponse, target: string, open: Set<() => void>, from?: From) {
     this.#raw = raw;
     this.#response = response;
     this.#open = open;
@@ -47,13 +49,13 @@ export class Received implements ReceivedRequest {
   }
 
   get remoteAddress(): string {
-    return this.#raw.socket.remoteAddress ?? "";
+    return this.#from?.remoteAddress ?? this.#raw.socket.remoteAddress ?? "";
   }
 
   get origin(): string {
     const { host } = this.#raw.headers;
-    if (this.#from === undefined) return `http://${host}`;
-    const { told, publicUrl } = this.#from;
+    const { told, publicUrl } = this.#from ?? {};
+    if (told === undefined) return `http://${host}`;
     return publicUrl ?? `${told.protocol ?? "http"}://${told.host ?? host}`;
   }
 

@@ -18,6 +18,11 @@ export const tooLate = (isControl: boolean): Answer =>
 /** `GET *`, `ftp://host/`: no server could find anything there (RFC 9112, 3.2). */
 export const noTarget: Answer = jsonAnswer(400, { detail: "The target of a request is a path, or an http URL." });
 
+/** `/a/..%2f..%2fb`: a path to some servers, and another one to others. */
+export const climbingTarget: Answer = jsonAnswer(400, {
+  detail: "The path has a dot segment beside an encoded slash or a backslash. Send the path that it stands for.",
+});
+
 export const notReady: Answer = jsonAnswer(503, { detail: "The emulator is starting." }, ["retry-after", "1"]);
 
 /** Nothing of it was kept; sent again, it meets the state that is there now. */

@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 import { type FailureCode, fail, Refusal } from "../../src/api/failures.ts";
 import { EmulatorBug } from "../../src/base/bug.ts";
 import { StacklessError } from "../../src/base/stackless-error.ts";
-import { NeedsLeader } from "../store/needs-leader.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
 import type { Bound } from "./bind.ts";
 import { UnreadableBody } from "./bodies/decode.ts";
@@ -80,7 +79,7 @@ function refusalOf(error: unknown, { steps: { declared, dialect }, operation }: 
   if (error instanceof UnreadableBody) return dialect.unreadable(error.problem);
   if (error instanceof BodyTooLarge) return dialect.tooLarge();
   if (error instanceof BodyLate) return tooLate(operation.service.name === "emulator");
-  if (error instanceof BodyAborted || error instanceof NeedsLeader) throw error;
+  if (error instanceof BodyAborted) throw error;
   const refused = exchange.refusedByStore(error, dialect);
   if (refused) return refused;
   exchange.report(bugOf(error, operation.id));

@@ -9,9 +9,9 @@ import type { KeyHolder, RouterWorld } from "./world.ts";
 const clusterKey: Authenticate<RouterWorld, KeyHolder> = ({ headers }, call) =>
   holderOf(headers["x-cluster-key"], call);
 
-/** As above; chat_a team operations also take it as a bearer token. Any other `authorization` is ignored. */
+/** As above; chat_a team operations also take it as a bearer token. Other schemes of `authorization` are ignored. */
 const clusterKeyOrBearer: Authenticate<RouterWorld, KeyHolder> = ({ headers }, call) =>
-  holderOf(headers["x-cluster-key"] ?? bearerKey(headers, call.world), call);
+  holderOf(headers["x-cluster-key"] ?? bearerToken(headers), call);
 
 function holderOf(key: string | undefined, { world, finding }: AuthenticationCall<RouterWorld>): KeyHolder {
   if (key === undefined) {
@@ -22,10 +22,8 @@ function holderOf(key: string | undefined, { world, finding }: AuthenticationCal
   return { cluster: clusterOfKey(key, world) ?? fail("invalid-cluster-key") };
 }
 
-function bearerKey(headers: ReceivedRequest["headers"], world: RouterWorld): string | undefined {
-  const [, token] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
-  return token !== undefined && clusterOfKey(token, world) ? token : undefined;
-}
+const bearerToken = (headers: ReceivedRequest["headers"]): string | undefined =>
+  /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
 
 function clusterOfKey(key: string, { clusters }: RouterWorld): string | undefined {
   let found: string | undefined;

@@ -14,6 +14,8 @@ export interface RouterWorld extends World {
   /** In the order of the seed. */
   readonly clusters: readonly Cluster[];
   readonly forwarder: Forwarder;
+  /** Takes out of a text whatever opens the control plane: no cluster is told that. */
+  hideControlTokens(text: string): string;
   /** Of chat_b, where the seed names an issuer of its own. */
   readonly issuerKeys: IssuerKeys;
   /** Whether several answers are ranked by seed order instead of by who is first (DECISIONS.md, R13). */

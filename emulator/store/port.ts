@@ -277,6 +277,12 @@ export class StoreFailed extends Error {
 /** The disk refused one file: nothing of what was asked for was kept, and other changes go on. Answers 503. */
 export class FileRefused extends StoreFailed {}
 
+/**
+ * Somebody else has changed what the store holds: it lost lines, or was restored from an older copy. Nothing is written on
+ * it, for what follows would be lost with the lines that are missing. The message says what to do. Answers 503.
+ */
+export class StoreChangedError extends StoreFailed {}
+
 /** The state cannot be used as things stand on this machine: no room, no rights. The message says what to do. */
 export class StateUnusable extends Error {
   override readonly name = "StateUnusable";

@@ -52,7 +52,8 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
     const { subscription, event, delivery, number, hmacKey, trace } = sendable;
     const at = clock.now();
     const movedBy = clock.movedBy?.id;
-    const begun = wall.now();
+    const wallAt = Math.floor(wall.now());
+    const begun = wall.monotonicNow();
     const message = signed.of(event, hmacKey);
     const send = (given: Message) =>
       outgoing.post({
@@ -61,7 +62,7 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
           ...subscription.custom_headers,
           "content-type": "application/json",
           [contentHashHeader]: given === message ? message.hash : contentHash(given.hmacKey, given.body),
-          ...(settings.standardWebhooks && standardHeaders(delivery, given, begun)),
+          ...(settings.standardWebhooks && standardHeaders(delivery, given, wallAt)),
           ...(trace !== undefined && traceHeaders(trace, attemptName(delivery.id, number))),
         },
         body: given.sent ?? given.body,
@@ -70,10 +71,10 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
     return sent.then((posted) => ({
       url: subscription.url,
       at,
-      wallAt: settings.deterministic ? at : Math.floor(begun),
+      wallAt: settings.deterministic ? at : wallAt,
       movedBy,
       // A duration differs from run to run, and deterministic means the same bytes.
-      durationMs: settings.deterministic ? 0 : Math.round(wall.now() - begun),
+      durationMs: settings.deterministic ? 0 : Math.round(wall.monotonicNow() - begun),
       posted,
     }));
   };

@@ -37,7 +37,6 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
       return found.map((one, i) => runOf(entries[i]!, one, resend));
     },
     capacity: capacitiesOf,
-    owners: workspacesOf,
   });
 
   function runOf(entry: Entry, found: Sendable | Skip | "gone", resend: boolean): Run {
@@ -172,12 +171,6 @@ async function capacitiesOf(view: View, keys: readonly string[]): Promise<readon
   return found.map((subscription) =>
     subscription?.status === "ACTIVE" ? capacityFor(subscription.failure_count) : Number.POSITIVE_INFINITY,
   );
-}
-
-/** Deliveries are of the workspace whose subscription they are for. */
-async function workspacesOf(view: View, keys: readonly string[]): Promise<readonly (string | undefined)[]> {
-  const found = await view.getAll(subscriptions, keys, idOf);
-  return found.map((subscription) => subscription && `workspace ${subscription.workspace_id}`);
 }
 
 const idOf = (key: string): number => Number(key.slice(key.indexOf(":") + 1));

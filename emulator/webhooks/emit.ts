@@ -45,7 +45,13 @@ export async function emit(tx: Transaction, clock: Clock, occurrence: Occurrence
   tx.put(webhookEvents, event);
   return wanting.map(({ id: webhook_id }) => {
     const id = tx.next("delivery");
-    const entry = enqueue(tx, { due, kind: "deliver", concurrency_key: concurrencyKeyOf(webhook_id), ref: String(id) });
+    const entry = enqueue(tx, {
+      due,
+      kind: "deliver",
+      concurrency_key: concurrencyKeyOf(webhook_id),
+      workspace_id,
+      ref: String(id),
+    });
     tx.put(deliveries, {
       id,
       event_id: event.id,

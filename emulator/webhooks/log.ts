@@ -77,6 +77,7 @@ export function resend(tx: Transaction, delivery: Delivery, now: number): Entry 
     due: now,
     kind: "resend",
     concurrency_key: concurrencyKeyOf(delivery.webhook_id),
+    workspace_id: delivery.workspace_id,
     ref: String(delivery.id),
   });
 }

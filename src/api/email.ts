@@ -1,10 +1,5 @@
 import * as z from "zod";
+import { isEmailAddress } from "../base/email-address.ts";
 
-/**
- * An e-mail address: atoms with single periods between them (RFC 5321, Dot-string) at a domain of two labels or more.
- * The schema library's own pattern refuses characters that addresses may have, such as / and =.
- */
-export const email = z.email({
-  pattern:
-    /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z\d-]{2,63}$/i,
-});
+/** An e-mail address, by the grammar that every part of svc has. */
+export const email = z.stringFormat("email", isEmailAddress).meta({ format: "email" });

@@ -1,5 +1,12 @@
 import { onAbort } from "./on-abort.ts";
 
+// Tests replace these globals (fake timers, a fake Date, a browser's environment) while an emulator or a client runs in
+// their process, so they are read once.
+const timeOfDay = Date.now;
+const monotonic = performance.now.bind(performance);
+const startTimer = setTimeout;
+const endTimer = clearTimeout;
+
 /**
  * Virtual time: what the emulated services believe the time to be. Every timestamp in a body, every expiry and
  * every retry goes by it. Milliseconds since the epoch.
@@ -8,10 +15,12 @@ export interface Clock {
   now(): number;
 }
 
-/** Wall time: timeouts, client retries, polling and spinners. The only port through which code may sleep. */
+/** Wall time. The only port through which code may sleep. */
 export interface Wall {
-  /** Milliseconds since the epoch. */
+  /** The time of day, in milliseconds since the epoch. Somebody may set it, also back: it measures no duration. */
   now(): number;
+  /** Whole milliseconds since some moment of the past: for timeouts, and for all that is said to last so long. */
+  monotonicNow(): number;
   /**
    * Resolves after `ms`, or at once (without rejecting) when the signal is aborted. `inBackground`: what sleeps so keeps
    * no process going that has nothing else to do.
@@ -23,20 +32,41 @@ export interface Wall {
 const maxTimerMs = 2 ** 31 - 1;
 
 export const systemWall: Wall = {
-  now: () => Date.now(),
+  now: () => timeOfDay(),
+  monotonicNow: () => Math.floor(monotonic()),
   sleep: (ms, signal, how) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve();
       const done = () => {
-        clearTimeout(timer);
+        endTimer(timer);
         stopWaiting?.();
         resolve();
       };
-      const timer = setTimeout(done, Math.min(ms, maxTimerMs));
+      const timer = startTimer(done, Math.min(ms, maxTimerMs));
       if (how?.inBackground) timer.unref();
       const stopWaiting = signal && onAbort(signal, done);
     }),
 };
+
+/** Does something after so many milliseconds of wall time, if the process is still there then; keeps nothing alive. */
+export function deadline(ms: number, act: () => void): void {
+  startTimer(act, ms).unref();
+}
+
+/**
+ * The time of day as a clock of ours follows it: forwards wherever it is set, and on when it is set back, as if it had not
+ * been.
+ */
+export function steadyTimeOfDay(wall: Pick<Wall, "now" | "monotonicNow">): () => number {
+  let at = wall.now();
+  let readAt = wall.monotonicNow();
+  return () => {
+    const now = wall.monotonicNow();
+    at = Math.max(wall.now(), at + (now - readAt));
+    readAt = now;
+    return at;
+  };
+}
 
 /** ISO 8601 UTC with seconds, as the contract API prints times: `2031-05-07T09:10:11Z`. */
 export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;

@@ -1,6 +1,6 @@
-// Node's own versions of globals. The build puts them in the place of the globals in what other programs import: test
-// environments replace some by a browser's (jsdom, happy-dom), and lack others. What no built-in module exports is taken
-// from an object that Node itself has made.
+// Node's own versions of globals. The build puts them in the place of the globals in what other programs import: tests
+// replace some (fake timers, a fake Date), and environments with the globals of a browser (jsdom, happy-dom) replace or
+// lack others. What no built-in module exports is taken from an object that Node itself has made.
 import timers from "node:timers";
 import { transferableAbortController } from "node:util";
 import { deserialize, serialize } from "node:v8";
@@ -12,6 +12,11 @@ export { TextDecoder, TextEncoder } from "node:util";
 // Read once: fake timers replace them in the module, too.
 export const { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = timers;
 
+const { nextTick } = process.getBuiltinModule("node:process");
+const microtask = queueMicrotask;
+
+export { microtask as queueMicrotask, nextTick as "process.nextTick" };
+
 export const structuredClone = <T>(value: T): T => deserialize(serialize(value)) as T;
 
 const { constructor: controllers, signal } = transferableAbortController();
@@ -19,5 +24,13 @@ const { constructor: signals } = signal;
 // Those of buffers.
 const { constructor: bytes } = Object.getPrototypeOf(Buffer.prototype);
 const { constructor: memory } = Buffer.alloc(0).buffer;
+// The first moment of 1970, as V8 writes it.
+const { constructor: dates } = deserialize(Buffer.from("ff0f440000000000000000", "hex"));
 
-export { bytes as Uint8Array, controllers as AbortController, memory as ArrayBuffer, signals as AbortSignal };
+export {
+  bytes as Uint8Array,
+  controllers as AbortController,
+  dates as Date,
+  memory as ArrayBuffer,
+  signals as AbortSignal,
+};

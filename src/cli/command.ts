@@ -31,6 +31,8 @@ export interface WrittenDeclaration extends CommandDeclaration {
   readonly passthrough?: boolean;
   /** Takes the positionals, flags and examples of the derived command of the same words beside its own. */
   readonly extendsDerived?: boolean;
+  /** Where it prints no rows: bytes as they come, or lines without fields. */
+  readonly prints?: "content" | "text";
 }
 
 /** A command written by hand: its declaration, and what it does. Its module imports nothing costly statically. */
@@ -96,6 +98,8 @@ export interface Target {
   readonly credentials: Credentials;
   /** Says what was chosen and why, without secrets. */
   readonly origin: string;
+  /** Whether it is known to be an emulator, whose answers are as declared. */
+  readonly isEmulator?: boolean;
 }
 
 /** How a client differs from the usual one of its target. */

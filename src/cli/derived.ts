@@ -6,13 +6,13 @@ import { type CallArguments, CheckedCall } from "../client/checked-call.ts";
 import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
 import { InvalidArguments, UnreadableAnswer } from "../client/errors.ts";
-import { type Answer, readable } from "../client/response.ts";
+import { type Answer, kindOf, readable } from "../client/response.ts";
 import type { CommandSpec, Paged } from "../derive/command-spec.ts";
 import type { Context, Input } from "./command.ts";
 import { unknownIn } from "./connection/named-things.ts";
 import type { FailureKind } from "./failure.ts";
 import { nothingFound } from "./nothing-found.ts";
-import { checkFields } from "./output/output.ts";
+import { checkFields, pick } from "./output/output.ts";
 import { allParts, firstPart, noteRest, pastEnd } from "./pages.ts";
 import { argumentsOf, usageOfProblems } from "./parse/arguments.ts";
 import { misspeltFields } from "./parse/misspelt-fields.ts";
@@ -53,6 +53,8 @@ export interface CallChanges {
   readonly secrets?: readonly string[];
   /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
+  /** Throws where a good answer says that it was not done. */
+  readonly check?: (answer: Answer, call: CheckedCall) => void;
   /** What was done, in words: a person at a terminal reads them in place of an answer that does not say it. */
   readonly outcome?: (call: CheckedCall) => string;
 }
@@ -65,12 +67,12 @@ export async function call<Value = unknown>(
   spec: CommandSpec,
   input: Input,
   context: Context,
-  { query, sign, credentials, reads, confirm, secrets, outcome }: CallChanges = {},
+  { query, sign, credentials, reads, confirm, secrets, check, outcome }: CallChanges = {},
 ): Promise<PreparedCall<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
-  // What a signature adds, no parser has seen; and --verbose tells where the answer differs from the declaration.
-  const isChecked = !sign && !reads && !globals.verbose && !mustValidate(spec, input);
+  // What a signature adds, no parser has seen.
+  const isChecked = !sign && !reads && !mustValidate(spec, input);
   const operation = isChecked ? outlineOf(spec) : await loadOperation(spec);
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
   const declared = operation.request.body;
@@ -104,6 +106,9 @@ export async function call<Value = unknown>(
     credentials: bearer === undefined ? credentials : { bearer, ...credentials },
     ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
   });
+  // The emulator checks its own answers, and the schemas take longer to load than most commands take otherwise.
+  const isOfEmulator = service === "emulator" || (await context.target(service)).isEmulator === true;
+  const isCompared = isChecked && (globals.verbose || !(globals.quiet || isOfEmulator));
   return {
     call: ready,
     client,
@@ -111,11 +116,13 @@ export async function call<Value = unknown>(
       // A stream of events may be silent for long.
       const silenceMs = spec.output === "events" ? 0 : undefined;
       const onMissed = (count: number | undefined) => void context.output.note(leftOut(count));
-      const send = (one: CheckedCall) => client.send(one, { signal, contentType, silenceMs, onMissed });
+      const declaration = isCompared ? () => loadOperation(spec) : undefined;
+      const send = (one: CheckedCall) => client.send(one, { signal, contentType, silenceMs, onMissed, declaration });
       const answer = await withSpinner(context, spec.summary, () =>
         input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
       );
       if (reads) readable(answer);
+      check?.(answer, changed);
       if (secrets) await masked(answer.value, secrets, context);
       await report(answer, context);
       const query = changed.args.query ?? {};
@@ -228,10 +235,9 @@ const movedNote = (count: number): string =>
   `${counted(count, "identifier was", "identifiers were")} mapped to another cluster before and ${count === 1 ? "has" : "have"} been moved`;
 
 /** Notes of an answer that is good all the same. */
-async function report({ headers, drift }: Answer, { output, globals }: Context): Promise<void> {
+async function report({ headers }: Answer, { output }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
-  if (moved) await output.note(movedNote(Number(moved)));
-  if (globals.verbose) for (const line of drift) await output.note(`differs from the declaration: ${line}`);
+  if (Number(moved) > 0) await output.note(movedNote(Number(moved)));
 }
 
 async function show(
@@ -247,15 +253,14 @@ async function show(
   const none = nothingFound(spec.words, filtersIn(spec, input.flags));
   const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
   // Of several successes the one that came decides: a page, or the location of one.
-  switch (operation.responses[answer.status]?.kind ?? spec.output) {
+  switch (kindOf(operation, answer.status) ?? spec.output) {
     case "empty":
-      if (output.format === "json") return output.show(null);
-      return output.note(`${spec.summary}: done`);
+      return showNothing();
     case "events": {
       await output.note("Following; Ctrl-C ends it");
       for await (const event of answer.value as AsyncIterable<unknown>) {
         if (signal.aborted) return;
-        await output.document(event);
+        await output.document(context.globals.fields ? pick(event, context.globals.fields) : event);
       }
       return;
     }
@@ -270,6 +275,12 @@ async function show(
       return output.content(content, typeof answer.value === "string");
     }
     default:
-      return output.show(answer.value, view);
+      return answer.value === undefined ? showNothing() : output.show(answer.value, view);
+  }
+
+  async function showNothing(): Promise<void> {
+    if (answer.value !== undefined) return output.show(answer.value, view);
+    if (output.format === "json") return output.show(null);
+    return output.note(`${spec.summary}: done`);
   }
 }

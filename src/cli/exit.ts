@@ -20,23 +20,22 @@ import { remedyOf } from "./remedies.ts";
 
 /** What each exit code means (DECISIONS.md, L10). */
 export const exitCodes = [
-  { code: 0, meaning: "done, including an empty result and a dry run" },
+  { code: 0, meaning: "success, including an empty result and a dry run" },
   {
     code: 1,
-    meaning:
-      "the operation failed: the service refused, you declined, something unexpected happened, or trouble came when it may have been done: look before you run it again",
+    meaning: "failed: rejected by the service, declined, unexpected error, or outcome unknown (check before you retry)",
   },
-  { code: 2, meaning: "the command line or a local input is wrong; nothing was sent" },
-  { code: 3, meaning: "partly done: a bulk job ended with failed or skipped rows" },
-  { code: 4, meaning: "credentials are missing, wrong, expired, or not enough" },
-  { code: 5, meaning: "what was asked for does not exist" },
+  { code: 2, meaning: "usage error: the command line or a local input is invalid; nothing was sent" },
+  { code: 3, meaning: "partial: a bulk job ended with failed or skipped rows" },
+  { code: 4, meaning: "credentials are missing, invalid, expired or insufficient" },
+  { code: 5, meaning: "not found" },
   { code: 8, meaning: "still pending" },
   {
     code: 75,
     meaning:
-      "temporary: network trouble, 429 or 5xx after all retries, or a wait that ran out; run it again, as retryable says under --json",
+      "temporary: network error, 429, or 5xx to a repeatable request after all retries, or a timeout; retry (retryable under --json)",
   },
-  { code: 129, meaning: "the terminal went away (SIGHUP)" },
+  { code: 129, meaning: "the terminal was closed (SIGHUP)" },
   { code: 130, meaning: "interrupted (Ctrl-C)" },
   { code: 143, meaning: "terminated" },
 ] as const;
@@ -97,10 +96,14 @@ export function explain(error: unknown): Explanation {
     return say(
       failureKindOf(error),
       problem.code ?? `http_${status}`,
-      `The service refused (${status}): ${problem.message}`,
+      error.outcomeUnknown
+        ? `The outcome is unknown: the service failed (${status}): ${problem.message}`
+        : `The service refused (${status}): ${problem.message}`,
       {
         details: problem.fields.length > 1 ? problem.fields : [],
-        hint: problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(status),
+        hint: error.outcomeUnknown
+          ? [problem.hint, unknownOutcomeHint].filter(Boolean).join(" ")
+          : (problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(error)),
         requestId: error.headers["x-request-id"],
       },
     );
@@ -110,13 +113,13 @@ export function explain(error: unknown): Explanation {
       ? "Should it be that large? Then allow more with --max-answer."
       : "Is the base URL that of the service?";
     return say("failed", "answer_too_large", error.message, {
-      hint: error.mayBeDone ? `It may have been done all the same. ${hint}` : hint,
+      hint: error.outcomeUnknown ? `It may have been done all the same. ${hint}` : hint,
     });
   }
   if (error instanceof ProxyTrouble)
     return say(proxyFailureKind(error), "proxy", error.message, { hint: proxyHint(error) });
   if (error instanceof NetworkError) {
-    return say(error.mayBeDone ? "failed" : "temporary", "network", error.message, { hint: networkHint(error) });
+    return say(error.outcomeUnknown ? "failed" : "temporary", "network", error.message, { hint: networkHint(error) });
   }
   if (error instanceof WaitTooLong) {
     const hint = "Run it again later, or allow more with --max-wait.";
@@ -173,21 +176,28 @@ const pollHints = lookupTable<string>({
   slow_down: "The user code is not approved yet. From now on wait 5 s longer between polls.",
 });
 
-function failureKindOf({ status, problem }: ServiceError): FailureKind {
+const unknownOutcomeHint = "It may have been done: look before you repeat it.";
+
+/** Whether a signed URL was refused, which holds no credentials of the caller's. */
+const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWith("storage.");
+
+function failureKindOf(error: ServiceError): FailureKind {
+  const { status, problem, outcomeUnknown } = error;
   const polled = pollOutcomes[problem.code ?? ""];
   if (polled) return polled;
-  if (status === 401 || status === 403) return "forbidden";
+  if (outcomeUnknown) return "failed";
+  if (status === 401 || status === 403) return isOfStorage(error) ? "failed" : "forbidden";
   if (status === 404) return "not-found";
   if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";
   return "failed";
 }
 
-function networkHint({ code, origin, mayBeDone }: NetworkError): string {
+function networkHint({ code, origin, outcomeUnknown }: NetworkError): string {
   const trouble = tlsTrouble(code);
   if (trouble === "self-signed" || trouble === "unknown-authority") {
     return "Name the file of its certificate, or behind a proxy that inspects traffic that of the proxy's, in NODE_EXTRA_CA_CERTS.";
   }
-  if (mayBeDone) return "It may have been done all the same: look before you send it again.";
+  if (outcomeUnknown) return unknownOutcomeHint;
   if (code === "ETIMEDOUT") return "Run it again later, or allow more with --timeout.";
   return mayExpectTls(origin, code)
     ? "Check the address, which begins with https:// where TLS is spoken, and that the service is up."
@@ -211,7 +221,10 @@ const credentialHints: Readonly<Record<NoCredentials["needs"], string>> = {
   "control-token": "Set SVC_EMULATOR_TOKEN, or run the command in the folder of the emulator's state.",
 };
 
-function hintFor(status: number): string | undefined {
+function hintFor(error: ServiceError): string | undefined {
+  const { status } = error;
+  if (isOfStorage(error) && (status === 401 || status === 403))
+    return "The signed URL was refused: it has expired, or was changed on the way. Run it again for a new one.";
   if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
   if (status === 403) return "These credentials are known, but may not do this.";
   if (status >= 500) return "The trouble is on its side: run it again later; --verbose names each attempt.";

@@ -6,101 +6,143 @@ export interface Group {
   readonly heading: Heading;
   /** Commands whose examples stand on its page, where the first two are not what a newcomer looks for. */
   readonly shown?: readonly string[];
+  /** How its page groups its commands, where there are too many for one list. */
+  readonly sections?: readonly Section[];
+  /** Words below it that only `svc help --all` lists: probes, pages, forms, and other spellings of listed commands. */
+  readonly unlisted?: readonly string[];
 }
 
-type Heading =
-  | "Begin here"
-  | "Contract API"
-  | "Routing service"
-  | "What connected apps and providers send"
-  | "Settings and descriptions";
+/** A part of a group's page: commands with their summaries, then names alone. Both are the first word after the group's. */
+export interface Section {
+  readonly title: string;
+  readonly commands: readonly string[];
+  readonly more?: readonly string[];
+}
+
+const headings = ["Integrate", "Operate", "Connected apps", "More"] as const;
+type Heading = (typeof headings)[number];
+
+/** Headings whose groups the root help names in one line, without their summaries. */
+export const briefHeadings: readonly Heading[] = ["Connected apps", "More"];
 
 /** The groups in the order of the root help. */
 export const groups = lookupTable<Group>({
-  tour: {
-    summary: "Walk through the whole journey on an embedded emulator",
-    heading: "Begin here",
-  },
-  emulator: {
-    summary: "Run the local twin of both services and steer it",
-    heading: "Begin here",
-    shown: ["start", "exec", "clock advance", "sign"],
-  },
-  doctor: {
-    summary: "Find out why commands do not work here",
-    heading: "Begin here",
-  },
   contracts: {
     summary: "Create, send and follow contracts",
-    heading: "Contract API",
+    heading: "Integrate",
     shown: ["create", "send", "list"],
+    unlisted: ["list-v1"],
   },
+  files: { summary: "Upload and download files", heading: "Integrate" },
   intake: {
-    summary: "Ask legal for something, and follow what becomes of it",
-    heading: "Contract API",
+    summary: "Create legal intakes and follow them",
+    heading: "Integrate",
     shown: ["create", "list"],
   },
-  files: {
-    summary: "Upload files and download them",
-    heading: "Contract API",
-  },
   webhooks: {
-    summary: "Subscribe to activities, receive, verify, replay and explain webhooks",
-    heading: "Contract API",
+    summary: "Receive, verify, replay and diagnose webhooks",
+    heading: "Integrate",
     shown: ["listen", "trigger", "create"],
   },
+  emulator: {
+    summary: "Run and control the local emulator of both services",
+    heading: "Integrate",
+    shown: ["exec"],
+    sections: [
+      { title: "Run", commands: ["start", "exec", "env", "status", "open", "stop"] },
+      { title: "Time", commands: ["clock", "wait-for", "rewind", "snapshot"] },
+      {
+        title: "Look",
+        commands: ["requests", "deliveries", "emails", "trace", "events"],
+        more: [
+          "activities",
+          "blackhole",
+          "clusters",
+          "contracts",
+          "devices",
+          "installations",
+          "invitations",
+          "owners",
+          "show-contract",
+          "trials",
+          "user-tasks",
+          "webhooks",
+        ],
+      },
+      {
+        title: "Act as a person",
+        commands: [],
+        more: [
+          "sign",
+          "decline",
+          "approve",
+          "complete-review",
+          "request-approval",
+          "request-review",
+          "send",
+          "mark",
+          "unmark",
+          "hold",
+          "resume",
+          "void",
+          "delete",
+          "set-entity",
+          "device",
+        ],
+      },
+      { title: "Break", commands: ["fault"] },
+      {
+        title: "Share",
+        commands: ["workspaces", "tokens", "state"],
+        more: ["reset", "repair", "seed-schema", "clear-requests"],
+      },
+    ],
+    unlisted: [
+      "inbox",
+      "live",
+      "ready",
+      "metrics",
+      "usage",
+      "device-page",
+      "device-form",
+      "provider-page",
+      "provider-form",
+      "console",
+      "chat-b",
+      "watch-requests",
+      "watch-trace",
+    ],
+  },
   router: {
-    summary: "Map identifiers to clusters, look them up, offboard workspaces",
-    heading: "Routing service",
+    summary: "Map identifiers to clusters, and look them up",
+    heading: "Operate",
     shown: ["map-emails", "resolve", "jobs resume"],
   },
   auth: {
-    summary: "Sign in on this device; OAuth clients, logins and signups",
-    heading: "Routing service",
-  },
-  oidc: {
-    summary: "OpenID Connect discovery, keys, tokens and user information",
-    heading: "Routing service",
-    shown: ["discovery", "userinfo"],
-  },
-  trial: { summary: "Sign up for a trial", heading: "Routing service", shown: ["signup", "complete"] },
-  invites: { summary: "Look up invitations by their token", heading: "Routing service" },
-  "chat-a": {
-    summary: "Send what chat_a sends: signed events, interactions and requests for options",
-    heading: "What connected apps and providers send",
-  },
-  "chat-b": {
-    summary: "Send what chat_b sends: activities with a bot-framework token",
-    heading: "What connected apps and providers send",
-  },
-  "crm-a": {
-    summary: "Open what crm_a embeds, with its signature",
-    heading: "What connected apps and providers send",
-  },
-  "crm-b": {
-    summary: "Open the canvas app of crm_b with a signed request",
-    heading: "What connected apps and providers send",
-  },
-  billing: {
-    summary: "Send an event of the billing provider",
-    heading: "What connected apps and providers send",
-  },
-  mailer: { summary: "Send events of the mail provider", heading: "What connected apps and providers send" },
-  api: {
-    summary: "Send any request, with the credentials of its service",
-    heading: "Settings and descriptions",
+    summary: "Sign in on this device; manage OAuth clients and logins",
+    heading: "Operate",
   },
   config: {
-    summary: "Profiles: where the services are, and the credentials for them",
-    heading: "Settings and descriptions",
+    summary: "Manage profiles: addresses and credentials of services",
+    heading: "Operate",
     shown: ["set", "list"],
   },
-  openapi: {
-    summary: "Print the OpenAPI document of a service",
-    heading: "Settings and descriptions",
+  doctor: { summary: "Diagnose why commands do not work here", heading: "Operate" },
+  "chat-a": { summary: "Send signed events, interactions and option requests", heading: "Connected apps" },
+  "chat-b": { summary: "Send activities with a bot-framework token", heading: "Connected apps" },
+  "crm-a": { summary: "Open the embedded app of crm_a, with its signature", heading: "Connected apps" },
+  "crm-b": { summary: "Open the canvas app of crm_b with a signed request", heading: "Connected apps" },
+  billing: { summary: "Send an event of the billing provider", heading: "Connected apps" },
+  mailer: { summary: "Send events of the mail provider", heading: "Connected apps" },
+  tour: { summary: "Run a 15-step tour on an in-process emulator", heading: "More" },
+  oidc: {
+    summary: "Show OpenID configuration, keys and users; get tokens",
+    heading: "More",
+    shown: ["discovery", "userinfo"],
   },
-  completion: {
-    summary: "Print the script that completes svc in a shell",
-    heading: "Settings and descriptions",
-  },
+  trial: { summary: "Sign up for a trial", heading: "More", shown: ["signup", "complete"] },
+  invites: { summary: "Look up invitations by their token", heading: "More" },
+  api: { summary: "Send any request, with the credentials of its service", heading: "More" },
+  openapi: { summary: "Print the OpenAPI document of a service", heading: "More" },
+  completion: { summary: "Print the shell script that completes svc", heading: "More" },
 });

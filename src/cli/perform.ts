@@ -7,10 +7,10 @@ import { createContext } from "./context.ts";
 import type { Declared } from "./declared.ts";
 import { runDerived } from "./derived.ts";
 import { exitCodeOf, explain, signalCodes } from "./exit.ts";
-import { InputRequired, Interrupted, PartialFailure } from "./failure.ts";
+import { InputRequired, Interrupted, PartialFailure, UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
 import { createOutput } from "./output/output.ts";
-import { readGlobals } from "./parse/globals.ts";
+import { type Globals, readGlobals } from "./parse/globals.ts";
 import type { Invocation } from "./parse/parser.ts";
 import { positionalValue } from "./parse/values.ts";
 import { completed, supplemented } from "./prompt/required.ts";
@@ -31,6 +31,7 @@ async function performed(
   svc: Context["svc"],
 ): Promise<number> {
   const globals = readGlobals(given);
+  refuseLayout(declaration, globals);
   const output = createOutput(host, globals);
   const context = createContext(host, argv, globals, output, stopping, svc);
   try {
@@ -43,6 +44,18 @@ async function performed(
   } finally {
     await context.close();
   }
+}
+
+/** What is handed on as it came has no fields and no other format, and what prints nothing has neither. */
+function refuseLayout(declaration: Declared, { fields, format }: Globals): void {
+  const output = "operation" in declaration ? declaration.output : (declaration.prints ?? declaration.spec?.output);
+  const isContent = output === "bytes" || output === "html" || output === "content";
+  const flag = fields !== undefined ? "--fields" : format !== undefined && format !== "json" ? "--format" : undefined;
+  const isRefused = flag === "--fields" ? isContent || output === "empty" || output === "text" : isContent;
+  if (flag === undefined || !isRefused) return;
+  throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {
+    hint: isContent ? "It prints what the service sends, as it comes." : "It prints no fields.",
+  });
 }
 
 /** The same, told to a collector: what the command calls and starts belongs to its trace. */

@@ -1,7 +1,6 @@
 import { fstatSync, readFileSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
-import { systemWall } from "../base/clock.ts";
-import { deadline } from "../base/deadline.ts";
+import { deadline, systemWall } from "../base/clock.ts";
 import { signalCodes } from "./exit.ts";
 import { CommandFailed } from "./failure.ts";
 import { type Host, type SignalName, type Starter, starterVariable } from "./host.ts";

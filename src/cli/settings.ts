@@ -29,7 +29,7 @@ export interface ServiceSettings {
   readonly clusterKeys: Readonly<Record<string, SettingValue>>;
   readonly clusterKey: SettingValue | undefined;
   readonly basicAuth: SettingValue<{ readonly username: string; readonly password: string }> | undefined;
-  /** An OAuth access token that outranks every sign-in. */
+  /** A bearer token that outranks every sign-in. */
   readonly token: SettingValue | undefined;
   /** Base64 of the key that signs webhooks. */
   readonly hmacKey: SettingValue | undefined;
@@ -78,7 +78,7 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
     clusterKey: variable(host, "SVC_CLUSTER_KEY"),
     basicAuth: basicOf(variable(host, "SVC_BASIC_AUTH")),
-    token: tokenSetting(host),
+    token: isNamed ? (given?.("token") ?? tokenSetting(host)) : (tokenSetting(host) ?? given?.("token")),
     hmacKey: webhookKeySetting(host),
     controlToken: controlTokenSetting(host),
     isEmulatorHere: false,

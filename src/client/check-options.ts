@@ -17,6 +17,9 @@ export function checkUrls(given: Readonly<Record<string, unknown>>, place: strin
   for (const [name, url] of urls) {
     if (typeof url !== "string" || !/^https?:\/\/./.test(url) || !URL.canParse(url))
       throw new TypeError(`${place}.${name}: a URL that begins with http:// or https:// is needed`);
+    const { username, password } = new URL(url);
+    if (/[?#\s]/.test(url) || username !== "" || password !== "")
+      throw new TypeError(`${place}.${name} must be a URL without credentials, query, fragment and blanks`);
   }
 }
 

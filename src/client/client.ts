@@ -1,12 +1,12 @@
-import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
+import type { ArgumentsOf, Callable, Operation, ResultOf } from "../api/operation.ts";
 import { systemWall, type Wall } from "../base/clock.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { Credentials } from "./credentials.ts";
 import type { OnMissed } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
-import { type BaseUrls, buildRequest, type HttpRequest, type RequestOptions } from "./request.ts";
+import { type BaseUrls, buildRequest, type HttpRequest, isIdempotent, type RequestOptions } from "./request.ts";
 import { type Answer, type HttpResponse, readable, readingOf, readResponse } from "./response.ts";
-import { isIdempotent, type Retry, type RetryRule, withRetries } from "./retry.ts";
+import { type Retry, type RetryRule, withRetries } from "./retry.ts";
 import type { Transport } from "./transport.ts";
 
 /** Told about every exchange; the default tells nobody. */
@@ -14,6 +14,8 @@ export interface Observer {
   readonly onRequest?: (request: HttpRequest) => void;
   readonly onResponse?: (request: HttpRequest, response: HttpResponse, durationMs: number) => void;
   readonly onRetry?: (request: HttpRequest, retry: Retry) => void;
+  /** A success that differs from its declaration, and how. */
+  readonly onDrift?: (operationId: string, drift: readonly string[]) => void;
 }
 
 export interface ClientOptions extends Partial<RetryRule> {
@@ -44,6 +46,11 @@ export interface CallOptions extends RequestOptions {
   readonly retries?: number | undefined;
 }
 
+export interface SendOptions extends CallOptions {
+  /** Loads the declaration that a success is compared with, where the call was made without its schemas. */
+  readonly declaration?: (() => Promise<Callable>) | undefined;
+}
+
 type Parameters<O extends Operation> =
   Record<never, never> extends ArgumentsOf<O>
     ? [args?: ArgumentsOf<O>, options?: CallOptions]
@@ -54,7 +61,7 @@ export interface Client {
   /** The value of a success; everything else is thrown (src/client/errors.ts). */
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
   /** The same with status, headers and drift. */
-  send(call: CheckedCall, options?: CallOptions): Promise<Answer>;
+  send(call: CheckedCall, options?: SendOptions): Promise<Answer>;
   /** Sends a request as it is, with retries, and checks nothing. Without `reading` the answer is read whole. */
   exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => ReadMode): Promise<HttpResponse>;
   close(): Promise<void>;
@@ -73,6 +80,7 @@ export function createClient(options: ClientOptions): Client {
   const closing = new AbortController();
   const pauses: Wall = {
     now: () => wall.now(),
+    monotonicNow: () => wall.monotonicNow(),
     sleep: (ms, signal) => wall.sleep(ms, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal),
   };
 
@@ -85,9 +93,9 @@ export function createClient(options: ClientOptions): Client {
     call: CallOptions = {},
     reading?: (status: number) => ReadMode,
   ): Promise<HttpResponse> {
-    const repeatable = isIdempotent(request.method) || call.repeatable === true;
+    const repeatable = isRepeatable(request.method, call);
     const attempt = async () => {
-      const startedAt = wall.now();
+      const startedAt = wall.monotonicNow();
       observer.onRequest?.(request);
       const response = await transport.send(request, {
         timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaults.timeoutMs,
@@ -96,25 +104,33 @@ export function createClient(options: ClientOptions): Client {
         repeatable,
         signal: call.signal,
       });
-      observer.onResponse?.(request, response, wall.now() - startedAt);
+      observer.onResponse?.(request, response, wall.monotonicNow() - startedAt);
       return response;
     };
-    if (!repeatable) return attempt();
     // A stream can be read once only.
     const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
     return withRetries(attempt, { ...rule, retries }, pauses, {
       signal: call.signal,
+      repeatable,
       onRetry: (retry) => observer.onRetry?.(request, retry),
     });
   }
 
-  async function send(call: CheckedCall, how: CallOptions = {}): Promise<Answer> {
+  async function send(call: CheckedCall, how: SendOptions = {}): Promise<Answer> {
     const { operation } = call;
     const built = buildRequest(call, baseUrls, credentials, how);
     const request = operation.service.name === "storage" ? built : traced(built);
     const reading = (status: number) => readingOf(operation, status);
     const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.longestMs;
-    return readResponse(operation, request, await exchange(request, { ...how, timeoutMs }, reading), how.onMissed);
+    const response = await exchange(request, { ...how, timeoutMs }, reading);
+    const repeatable = isRepeatable(request.method, how);
+    const declaration = response.status < 400 ? await how.declaration?.() : undefined;
+    const answer = await readResponse(declaration ?? operation, request, response, {
+      onMissed: how.onMissed,
+      repeatable,
+    });
+    if (answer.drift.length > 0) observer.onDrift?.(operation.id, answer.drift);
+    return answer;
   }
 
   return {
@@ -130,5 +146,8 @@ export function createClient(options: ClientOptions): Client {
     },
   };
 }
+
+const isRepeatable = (method: string, { repeatable }: CallOptions): boolean =>
+  isIdempotent(method) || repeatable === true;
 
 const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "object" && !ArrayBuffer.isView(body);

@@ -39,7 +39,12 @@ export function credentialHeaders(
       const { clusterKeys = {}, clusterKey } = credentials;
       const own = clusterId && Object.hasOwn(clusterKeys, clusterId) ? clusterKeys[clusterId] : undefined;
       const key = own || clusterKey;
-      return key ? { "x-cluster-key": key } : {};
+      // Its optional header `authorization` is declared without saying what for.
+      const { bearer } = operation.auth === "cluster-key-or-bearer" ? credentials : { bearer: undefined };
+      return {
+        ...(key ? { "x-cluster-key": key } : {}),
+        ...(bearer ? { authorization: `Bearer ${bearer}` } : {}),
+      };
     }
     case "basic": {
       if (!credentials.basic) throw new NoCredentials("basic");

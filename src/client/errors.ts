@@ -2,8 +2,7 @@ import { timeText } from "./limits.ts";
 import type { Problem } from "./problem.ts";
 
 /**
- * The service refused: a status that the operation does not declare as a success. The message is for whoever reads it in the
- * output of a test: `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
+ * The service refused: a status that is no success. The message is for whoever reads it in the output of a test: `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
@@ -15,6 +14,8 @@ export class ServiceError extends Error {
   readonly problem: Problem;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
+  /** The request may have been carried out, and sending it again could do its work twice. */
+  readonly outcomeUnknown: boolean;
 
   constructor(of: {
     operation: string;
@@ -24,6 +25,7 @@ export class ServiceError extends Error {
     problem: Problem;
     body: unknown;
     headers: Readonly<Record<string, string>>;
+    outcomeUnknown: boolean;
   }) {
     super(`${of.operation}: ${of.status} ${of.problem.message} (${of.method} ${of.path})`);
     this.operation = of.operation;
@@ -33,8 +35,12 @@ export class ServiceError extends Error {
     this.problem = of.problem;
     this.body = of.body;
     this.headers = of.headers;
+    this.outcomeUnknown = of.outcomeUnknown;
   }
 }
+
+/** Whether a request with that answer may have been carried out. 501 and 508 say that it was not. */
+export const leavesOutcomeUnknown = (status: number): boolean => status >= 500 && status !== 501 && status !== 508;
 
 /** No complete answer came: refused connection, time-out, reset, an answer cut off in the middle. */
 export class NetworkError extends Error {
@@ -44,13 +50,13 @@ export class NetworkError extends Error {
   /** `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, … */
   readonly code: string;
   /** The request was sent and may have been carried out, and sending it again could do its work twice. */
-  readonly mayBeDone: boolean;
+  readonly outcomeUnknown: boolean;
 
-  constructor(origin: string, code: string, message: string, cause: unknown, mayBeDone = false) {
+  constructor(origin: string, code: string, message: string, cause: unknown, outcomeUnknown = false) {
     super(message, { cause });
     this.origin = origin;
     this.code = code;
-    this.mayBeDone = mayBeDone;
+    this.outcomeUnknown = outcomeUnknown;
   }
 }
 
@@ -60,8 +66,8 @@ export class AnswerTooLarge extends NetworkError {
   /** Whether the caller may allow more. */
   readonly adjustable: boolean;
 
-  constructor(origin: string, message: string, cause: unknown, mayBeDone: boolean, adjustable: boolean) {
-    super(origin, "EMSGSIZE", message, cause, mayBeDone);
+  constructor(origin: string, message: string, cause: unknown, outcomeUnknown: boolean, adjustable: boolean) {
+    super(origin, "EMSGSIZE", message, cause, outcomeUnknown);
     this.adjustable = adjustable;
   }
 }

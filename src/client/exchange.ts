@@ -1,6 +1,8 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Wall } from "../base/clock.ts";
+import { nextTurn } from "../base/next-turn.ts";
+import { hasNoBody } from "../base/odd-answers.ts";
 import { onAbort } from "../base/on-abort.ts";
 import { HeldBody } from "./held-body.ts";
 import {
@@ -110,6 +112,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#body = this.#reading === "whole" ? new HeldBody((cause) => this.#end(cause)) : this.#stream();
     this.#begin({ status, headers, body: this.#body });
+    // undici takes a length that no body follows for a broken answer.
+    if (hasNoBody(status)) this.onComplete();
     return true;
   }
 
@@ -145,6 +149,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
+    if (this.#isOver) return;
     this.#settle();
     this.#body?.push(null);
   }
@@ -163,24 +168,24 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #onProgress(): void {
-    if (this.#body === undefined) this.#deadline = this.#options.wall.now() + this.#options.timeoutMs;
+    if (this.#body === undefined) this.#deadline = this.#options.wall.monotonicNow() + this.#options.timeoutMs;
   }
 
   #openWindow(): void {
     const { wall, timeoutMs, silenceMs = timeoutMs } = this.#options;
     this.#readInWindow = 0;
     this.#rested = this.#isPaused;
-    this.#deadline = silenceMs === 0 ? Number.POSITIVE_INFINITY : wall.now() + silenceMs;
+    this.#deadline = silenceMs === 0 ? Number.POSITIVE_INFINITY : wall.monotonicNow() + silenceMs;
   }
 
   async #watch(): Promise<void> {
     const { wall } = this.#options;
     while (!this.#isOver && this.#deadline < Number.POSITIVE_INFINITY) {
-      const left = this.#deadline - wall.now();
+      const left = this.#deadline - wall.monotonicNow();
       if (left > 0) {
         await wall.sleep(left, this.#over.signal);
         // Were we too busy to look, what came in time may still have to be read.
-        await new Promise(setImmediate);
+        await nextTurn();
       } else {
         this.#onDeadline();
       }

@@ -41,6 +41,6 @@ function adviceFor(error: Nameless): string | undefined {
   if (error instanceof WaitTooLong) return "Allow more with maxWaitMs.";
   if (error instanceof AnswerTooLarge) return error.adjustable ? "Allow more with maxAnswerBytes." : undefined;
   if (!(error instanceof NetworkError)) return undefined;
-  if (error.mayBeDone) return "It may have been done all the same: look before you call again.";
+  if (error.outcomeUnknown) return "It may have been done all the same: look before you call again.";
   return error.code === "ETIMEDOUT" ? "Allow more with timeoutMs." : undefined;
 }

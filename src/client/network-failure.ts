@@ -63,16 +63,28 @@ export function failureOf(attempt: FailedRequest, error: unknown): Error {
   // Through a proxy only the proxy itself is connected to.
   if (proxy && unconnected.has(code)) return unreached(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
-  const mayBeDone = isSent && !repeatable && !neverSent(code);
+  const outcomeUnknown = isSent && !repeatable && !neverSent(code);
   if (code === "UND_ERR_HEADERS_OVERFLOW") {
     return tooLarge("its headers are larger than 16 KiB", false);
   }
   return error instanceof TooMuch
     ? tooLarge(error.message, error.adjustable)
-    : new NetworkError(origin, code, `Failed to reach ${origin}${through}: ${reason} (${code}).`, error, mayBeDone);
+    : new NetworkError(
+        origin,
+        code,
+        `Failed to reach ${origin}${through}: ${reason} (${code}).`,
+        error,
+        outcomeUnknown,
+      );
 
   function tooLarge(why: string, adjustable: boolean): AnswerTooLarge {
-    return new AnswerTooLarge(origin, `Failed to read from ${origin}${through}: ${why}.`, error, mayBeDone, adjustable);
+    return new AnswerTooLarge(
+      origin,
+      `Failed to read from ${origin}${through}: ${why}.`,
+      error,
+      outcomeUnknown,
+      adjustable,
+    );
   }
 }
 

@@ -66,7 +66,7 @@ export interface Answer<Value> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly value: Value;
-  /** Where the value differs from the declaration. */
+  /** Where status or body differ from the declaration, which no success depends on: `status 200 instead of 201`. */
   readonly drift: readonly string[];
 }
 
@@ -99,7 +99,7 @@ export interface Problem {
 }
 
 /**
- * The service refused: a status that the operation does not declare as a success. The message has all of it:
+ * The service refused: a status that is no success. The message has all of it:
  * `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
  */
 export class ServiceError extends Error {
@@ -112,6 +112,8 @@ export class ServiceError extends Error {
   readonly problem: Problem;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
+  /** The request may have been carried out, and sending it again could do its work twice. */
+  readonly outcomeUnknown: boolean;
 }
 
 /** No complete answer came. */
@@ -120,7 +122,7 @@ export class NetworkError extends Error {
   readonly origin: string;
   readonly code: string;
   /** The request was sent and may have been carried out, and sending it again could do its work twice. */
-  readonly mayBeDone: boolean;
+  readonly outcomeUnknown: boolean;
 }
 
 /** More came than is read: an endless answer, or a flood of headers. Nothing of it was kept. */

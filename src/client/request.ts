@@ -21,6 +21,11 @@ export interface HttpRequest {
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>) | undefined;
 }
 
+const idempotentMethods: ReadonlySet<string> = new Set(["GET", "PUT", "DELETE"]);
+
+/** Whether a method may be sent again without doing its work twice (RFC 9110, 9.2.2). */
+export const isIdempotent = (method: string): boolean => idempotentMethods.has(method);
+
 export interface RequestOptions {
   /** The absolute signed URL of a storage call. */
   readonly url?: string | undefined;

@@ -1,12 +1,13 @@
+import { Readable } from "node:stream";
 import type * as z from "zod";
 import type { Callable } from "../api/operation.ts";
 import { redactUrl } from "../api/secrets.ts";
-import { MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
+import { leavesOutcomeUnknown, MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
 import { eventsOf, type OnMissed } from "./events.ts";
 import { parseJson } from "./json-text.ts";
 import type { ReadMode } from "./limits.ts";
 import { problemOf } from "./problem.ts";
-import type { HttpRequest } from "./request.ts";
+import { type HttpRequest, isIdempotent } from "./request.ts";
 import { firstShapeProblem, issuesIn } from "./shape.ts";
 
 export interface HttpResponse {
@@ -22,7 +23,7 @@ export interface Answer<Value = unknown> {
   readonly headers: Readonly<Record<string, string>>;
   /** The service's own value, undeclared fields included. */
   readonly value: Value;
-  /** Where the value differs from the declaration: `items.0.colour: not declared`. */
+  /** Where status or body differ from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`. */
   readonly drift: readonly string[];
   /** Why the value cannot be read by its declaration (src/client/shape.ts); undefined where it can, or nobody looked. */
   readonly shapeProblem: string | undefined;
@@ -38,19 +39,29 @@ export function readable<Value>({ status, value, shapeProblem }: Answer<Value>):
 }
 
 /** How an answer of that status is read: bytes and events are handed on as they come. */
-export function readingOf({ id, responses }: Callable, status: number): ReadMode {
-  const kind = responses[status]?.kind;
+export function readingOf(operation: Callable, status: number): ReadMode {
+  const kind = declaredBody(operation, status)?.kind;
   // The one document of ours that grows with all the data.
-  if (id === "state.export" && kind === "json") return "export";
+  if (operation.id === "state.export" && kind === "json") return "export";
   return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
 }
 
-/** Checks an answer: its value, or a thrown ServiceError, UnreadableAnswer or MisroutedCall. */
+/** What reading a response depends on. */
+export interface ReadOptions {
+  readonly onMissed?: OnMissed | undefined;
+  /** Whether sending the request again would change nothing more. Default: by its method. */
+  readonly repeatable?: boolean | undefined;
+}
+
+/**
+ * Checks a response: its value, or a thrown ServiceError, UnreadableAnswer or MisroutedCall. The specification names few
+ * statuses of success, so every 2xx is one, and what differs from the declaration is drift.
+ */
 export async function readResponse(
   operation: Callable,
   request: HttpRequest,
   response: HttpResponse,
-  onMissed?: OnMissed,
+  { onMissed, repeatable = isIdempotent(request.method) }: ReadOptions = {},
 ): Promise<Answer> {
   const { status, headers } = response;
   if (headers["x-svc-matched"] === "catch-all" && routed.has(operation.service.name) && !isCatchAll(operation)) {
@@ -60,8 +71,8 @@ export async function readResponse(
       `${request.method} ${operation.path}`,
     );
   }
-  const declared = operation.responses[status];
-  if (declared === undefined && !passesThrough(operation, status)) {
+  const declared = declaredBody(operation, status);
+  if (declared === undefined) {
     // Sign-ins and proxies answer with a page, or send on to one.
     if (status < 400 && isPage(response)) throw unexpected(expectedStatuses(operation), response);
     const body = parsed(await textOf(response.body));
@@ -73,9 +84,15 @@ export async function readResponse(
       problem: problemOf(status, body),
       body,
       headers,
+      outcomeUnknown: !repeatable && leavesOutcomeUnknown(status),
     });
   }
-  return { status, headers, ...(await read(declared ?? { kind: "passthrough" }, response, onMissed)) };
+  const { drift, ...result } = await read(declared, response, onMissed);
+  const ofStatus =
+    operation.responses[status] || declared.kind === "passthrough"
+      ? []
+      : [`status ${status} instead of ${successesOf(operation).join(" or ")}`];
+  return { status, headers, ...result, drift: [...ofStatus, ...drift] };
 }
 
 /** The path that was asked for, without the secrets in it. */
@@ -88,46 +105,67 @@ const routed: ReadonlySet<string> = new Set<Callable["service"]["name"]>(["route
 
 const isCatchAll = (operation: Callable): boolean => Array.isArray(operation.method);
 
-/** A cluster may answer any success of its own where its answer passes unchecked. */
-const passesThrough = (operation: Callable, status: number): boolean =>
-  status < 400 && Object.values(operation.responses).some(({ kind }) => kind === "passthrough");
+/** The kind of body that a success of that status is read as. */
+export const kindOf = (operation: Callable, status: number): Body["kind"] | undefined =>
+  declaredBody(operation, status)?.kind;
 
-async function read(
-  declared: Callable["responses"][number],
-  response: HttpResponse,
-  onMissed: OnMissed | undefined,
-): Promise<Pick<Answer, "value" | "drift" | "shapeProblem">> {
-  const plain = (value: unknown) => ({ value, drift: [], shapeProblem: undefined });
+/** How the body of a success is read; undefined where the status is none. */
+function declaredBody({ responses }: Callable, status: number): Body | undefined {
+  const exact = responses[status];
+  if (exact || status >= 400) return exact;
+  const all = Object.values(responses);
+  // A cluster may answer any success of its own where its answer passes unchecked.
+  const passing = all.find(({ kind }) => kind === "passthrough");
+  if (passing) return passing;
+  if (status < 300) return Object.entries(responses).find(([declared]) => Number(declared) < 300)?.[1] ?? all[0];
+  return all.find(({ kind }) => kind === "redirect");
+}
+
+const successesOf = ({ responses }: Callable): string[] => Object.keys(responses).filter((status) => status < "400");
+
+type Body = Callable["responses"][number];
+type Result = Pick<Answer, "value" | "drift" | "shapeProblem">;
+
+async function read(declared: Body, response: HttpResponse, onMissed: OnMissed | undefined): Promise<Result> {
+  const plain = (value: unknown): Result => ({ value, drift: [], shapeProblem: undefined });
   switch (declared.kind) {
     case "json": {
-      const value = jsonOf(response.status, await textOf(response.body));
+      const text = await textOf(response.body);
+      if (text.trim() === "") return otherThan("JSON", undefined, "an empty body");
+      const value = jsonOf(response, text);
+      if (value === undefined) return otherThan("JSON", text, "text");
       return declared.schema ? { value, ...compared(declared.schema, value) } : plain(value);
     }
     case "empty": {
-      // Content is ignored; but a page is what proxies and sign-ins answer in place of the service.
       const text = await textOf(response.body);
-      if (/^\s*</.test(text)) {
-        throw new UnreadableAnswer(
-          response.status,
-          `Expected nothing, but the service answered ${response.status} with HTML.`,
-        );
-      }
-      return plain(undefined);
+      if (text.trim() === "") return plain(undefined);
+      // A page is what proxies and sign-ins answer in place of the service.
+      if (isMarkup(text)) throw unexpected("nothing", response, "HTML");
+      return { ...plain(parsed(text)), drift: ["a body instead of none"] };
     }
     case "html":
       return plain(await textOf(response.body));
-    case "bytes":
+    case "bytes": {
       // A page in place of a document; what was uploaded as octets may be anything.
-      if (declared.mediaType !== "application/octet-stream" && isPage(response))
-        throw unexpected(`a document (${declared.mediaType})`, response);
-      return plain(response.body);
-    case "redirect":
-      await textOf(response.body);
-      return plain(response.headers.location);
-    case "events":
-      if (!/^text\/event-stream\b/.test(response.headers["content-type"] ?? ""))
-        throw unexpected("a stream of events", response);
-      return plain(eventsOf(response.body, onMissed));
+      if (declared.mediaType === "application/octet-stream") return plain(response.body);
+      if (isPage(response)) throw unexpected(`a document (${declared.mediaType})`, response);
+      const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(mediaTypeOf);
+      const type = mediaTypeOf(response.headers["content-type"] ?? "");
+      const isOther = type !== "" && !declaredTypes.includes(type);
+      return { ...plain(response.body), drift: isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : [] };
+    }
+    case "redirect": {
+      const text = await textOf(response.body);
+      return plain(response.headers.location ?? (text === "" ? undefined : parsed(text)));
+    }
+    case "events": {
+      if (isPage(response)) throw unexpected("a stream of events", response);
+      if (mediaTypeOf(response.headers["content-type"] ?? "") === "text/event-stream")
+        return plain(eventsOf(response.body, onMissed));
+      const text = await textOf(response.body);
+      const events = text === "" ? [] : [parsed(text)];
+      return { ...plain(Readable.from(events)), drift: ["a single response instead of a stream of events"] };
+    }
     case "passthrough": {
       const text = await textOf(response.body);
       return plain(response.headers.location ?? (text === "" ? undefined : parsed(text)));
@@ -135,13 +173,21 @@ async function read(
   }
 }
 
-const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["content-type"] ?? "");
+const otherThan = (wanted: string, value: unknown, what: string): Result => ({
+  value,
+  drift: [`${what} instead of ${wanted}`],
+  shapeProblem: `${what} instead of ${wanted}`,
+});
 
-function unexpected(what: string, response: HttpResponse): UnreadableAnswer {
-  const received = isPage(response) ? "HTML" : "something else";
+const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["content-type"] ?? "");
+const isMarkup = (text: string): boolean => /^\s*</.test(text);
+const mediaTypeOf = (contentType: string): string => contentType.split(";", 1)[0]!.trim().toLowerCase();
+
+function unexpected(what: string, response: HttpResponse, received?: string): UnreadableAnswer {
+  const got = received ?? (isPage(response) ? "HTML" : "something else");
   return new UnreadableAnswer(
     response.status,
-    `Expected ${what}, but the service answered ${response.status} with ${received}.`,
+    `Expected ${what}, but the service answered ${response.status} with ${got}.`,
   );
 }
 
@@ -171,14 +217,15 @@ function parsed(text: string): unknown {
   }
 }
 
-function jsonOf(status: number, text: string): unknown {
+/** The document; undefined for plain text. What was cut short, and a page, is neither. */
+function jsonOf(response: HttpResponse, text: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    const start = text.trimStart();
     const isDeep = /^nested/.test((cause as Error).message);
-    const isPage = start.startsWith("<");
-    const what = start === "" ? "an empty body" : isPage ? "HTML" : isDeep ? "a maze of it" : "text that is not JSON";
-    throw new UnreadableAnswer(status, `Expected JSON, but the service answered ${status} with ${what}.`);
+    if (isMarkup(text)) throw unexpected("JSON", response, "HTML");
+    if (isDeep) throw unexpected("JSON", response, "a maze of it");
+    if (/^\s*[[{]/.test(text)) throw unexpected("JSON", response, "text that is not JSON");
+    return undefined;
   }
 }

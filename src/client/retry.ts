@@ -16,35 +16,36 @@ export interface Retry {
 }
 
 const retriedStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
-const idempotentMethods: ReadonlySet<string> = new Set(["GET", "PUT", "DELETE"]);
 const firstBackoffMs = 500;
 const maxBackoffMs = 30_000;
 
-/** Whether a method may be sent again without doing its work twice (RFC 9110, 9.2.2). */
-export const isIdempotent = (method: string): boolean => idempotentMethods.has(method);
-
 /**
- * Sends until an answer is final. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3),
+ * Sends until an answer is final. What is not repeatable is sent again after 429 alone, which says that nothing was done. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3),
  * so nothing is sent earlier than the service asks for. By hand: undici's own handler caps that wait, and has no jitter.
  */
 export async function withRetries(
   send: () => Promise<HttpResponse>,
   rule: RetryRule,
   wall: Wall,
-  options: { signal?: AbortSignal | undefined; random?: () => number; onRetry?: ((retry: Retry) => void) | undefined },
+  options: {
+    signal?: AbortSignal | undefined;
+    random?: () => number;
+    onRetry?: ((retry: Retry) => void) | undefined;
+    repeatable?: boolean;
+  },
 ): Promise<HttpResponse> {
-  const random = options.random ?? Math.random;
+  const { random = Math.random, repeatable = true } = options;
   for (let attempt = 0; ; attempt += 1) {
     const outcome = await send().catch((error: unknown) => {
-      if (isTemporary(error) && attempt < rule.retries && !options.signal?.aborted) return error;
+      if (repeatable && isTemporary(error) && attempt < rule.retries && !options.signal?.aborted) return error;
       throw error;
     });
     const failed = outcome instanceof NetworkError;
-    if (!failed && !retriedStatuses.has(outcome.status)) return outcome;
+    if (!failed && !(repeatable ? retriedStatuses.has(outcome.status) : outcome.status === 429)) return outcome;
 
-    const retryAfter = failed ? 0 : (retryAfterMs(outcome.headers["retry-after"], wall.now()) ?? 0);
-    if (retryAfter > rule.maxWaitMs) throw new WaitTooLong(retryAfter, rule.maxWaitMs);
+    const retryAfter = failed ? 0 : (retryAfterMs(outcome.headers, wall.now()) ?? 0);
     if (!failed && attempt >= rule.retries) return outcome;
+    if (retryAfter > rule.maxWaitMs) throw new WaitTooLong(retryAfter, rule.maxWaitMs);
     if (!failed) await drain(outcome);
 
     const backoffMs = random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt);
@@ -56,12 +57,16 @@ export async function withRetries(
   }
 }
 
-/** Milliseconds of a `Retry-After` header, which holds seconds or a date. */
-export function retryAfterMs(header: string | undefined, now: number): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d+$/.test(header.trim())) return Number(header) * 1_000;
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+/** Milliseconds of the header `Retry-After`, which holds seconds, or a date by the clock of the service. */
+export function retryAfterMs(
+  { "retry-after": text, date }: Readonly<Record<string, string>>,
+  now: number,
+): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text.trim())) return Number(text) * 1_000;
+  const until = Date.parse(text);
+  const since = Date.parse(date ?? "");
+  return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(since) ? now : since));
 }
 
 /** What floods or refuses once does so again, and who has closed the connections wants no other. */

@@ -1,9 +1,16 @@
 import type * as z from "zod";
 
 /** All ways in which a value differs from its declaration. */
-export const issuesIn = (schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] =>
-  // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
-  schema.safeParse(value, { jitless: true }).error?.issues ?? [];
+export function issuesIn(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
+  try {
+    // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
+    return schema.safeParse(value, { jitless: true }).error?.issues ?? [];
+  } catch (error) {
+    // Zod hands issues on as the arguments of one call, which have a limit: a hundred thousand of one list are too many.
+    if (!(error instanceof RangeError)) throw error;
+    return [{ code: "custom", path: [], message: "too many differences to list", input: value }];
+  }
+}
 
 /**
  * Where a value has another shape than the declaration: a field that is missing, or a text in place of a list. Undefined

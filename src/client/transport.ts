@@ -1,6 +1,8 @@
-import type { Dispatcher } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
+import createConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import { systemWall, type Wall } from "../base/clock.ts";
+import { skipContinue } from "../base/odd-answers.ts";
 import { Exchange } from "./exchange.ts";
 import type { ReadMode } from "./limits.ts";
 import { failureOf, refused } from "./network-failure.ts";
@@ -52,7 +54,7 @@ const longestConnectMs = 10_000;
 export function createTransport(options: TransportOptions = {}): Transport {
   const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWall } = options;
   const connectTimeoutMs = Math.min(longestConnectMs, options.connectTimeoutMs ?? longestConnectMs);
-  const straight = new Agent({ connections, connect: { timeout: connectTimeoutMs } });
+  const straight = new Agent({ connections, connect: connectorOf(connectTimeoutMs) });
   const tunnels = new Map<string, Promise<Dispatcher>>();
 
   async function routeOf(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
@@ -79,17 +81,18 @@ export function createTransport(options: TransportOptions = {}): Transport {
       const { dispatcher, origin, path, headers } = await routeOf(url, proxy);
       signal?.throwIfAborted();
       const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, reading, signal });
+      const body = watchedBody(request.body);
       const failed = (error: unknown) =>
-        signal?.aborted ? error : failureOf({ request, repeatable, proxy, isSent: exchange.isSent }, error);
+        signal?.aborted
+          ? error
+          : (body.failure ?? failureOf({ request, repeatable, proxy, isSent: exchange.isSent }, error));
       dispatcher.dispatch(
         {
           origin,
           path,
           method: request.method,
           headers: { "user-agent": "svc-toolkit", ...headers, ...request.headers },
-          body: (typeof request.body === "function"
-            ? request.body()
-            : request.body) as Dispatcher.DispatchOptions["body"],
+          body: body.content as Dispatcher.DispatchOptions["body"],
           headersTimeout: 0,
           bodyTimeout: 0,
         },
@@ -110,6 +113,33 @@ export function createTransport(options: TransportOptions = {}): Transport {
       await Promise.all([straight, ...all].map((dispatcher) => dispatcher.destroy()));
     },
   };
+}
+
+/** Connects as undici does, to servers that may answer 100 before they answer. */
+function connectorOf(timeout: number): buildConnector.connector {
+  const connect = createConnector({ timeout });
+  return (target, callback) =>
+    connect(target, (...[error, socket]: buildConnector.CallbackArgs) => {
+      if (error) return callback(error, null);
+      skipContinue(socket);
+      callback(null, socket);
+    });
+}
+
+/** The content that is sent; `failure` is what reading it failed with, which is no trouble of the network. */
+function watchedBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
+  if (given === undefined || typeof given === "string" || ArrayBuffer.isView(given))
+    return { content: given, failure: undefined };
+  const watched = { content: undefined as unknown, failure: undefined as unknown };
+  watched.content = (async function* () {
+    try {
+      yield* typeof given === "function" ? given() : given;
+    } catch (error) {
+      watched.failure = error;
+      throw error;
+    }
+  })();
+  return watched;
 }
 
 async function* chunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {

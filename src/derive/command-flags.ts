@@ -48,12 +48,13 @@ export function flagsOf(operation: Operation): FlagSpec[] {
     const kebab = flagWords[field.name] ?? kebabOf(field.name);
     const flag = taken.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
     taken.add(flag);
-    const { name, type, description, repeatable, required, choices, isBase64 } = field;
+    const { name, type, description, repeatable, required, choices, placeholder, isBase64 } = field;
     return {
       flag,
       type,
       description,
       ...(repeatable ? { repeatable } : {}),
+      ...(placeholder ? { placeholder } : {}),
       ...(isBase64 ? { isBase64, placeholder: "BASE64|@FILE" } : {}),
       ...(required ? { required } : {}),
       ...(choices ? { choices } : {}),
@@ -101,7 +102,7 @@ function wholeBodyFlags({ service, request, responses, method, cli }: Operation)
         type: "text",
         placeholder: "PATH=VALUE",
         repeatable: true,
-        description: "Set one field of the body, at any depth: address.city=Oslo",
+        description: "Set one field of the body: address.city=Oslo",
       },
     );
   }
@@ -111,10 +112,10 @@ function wholeBodyFlags({ service, request, responses, method, cli }: Operation)
         flag: "file",
         type: "text",
         placeholder: "PATH|-",
-        description: "Send these bytes unchanged",
+        description: "File to send unchanged",
         ...(kind === "stream" ? { required: true } : {}),
       },
-      { flag: "content-type", type: "text", placeholder: "TYPE", description: "Content type of the bytes" },
+      { flag: "content-type", type: "text", placeholder: "TYPE", description: "Content type of the file" },
     );
   }
   const kinds = Object.values(responses).map((response) => response.kind);
@@ -124,21 +125,21 @@ function wholeBodyFlags({ service, request, responses, method, cli }: Operation)
       short: "o",
       type: "text",
       placeholder: "FILE",
-      description: "Write the answer to a file",
+      description: "Write the response to this file",
     });
   }
   if (kinds.includes("events")) {
-    flags.push({ flag: "follow", type: "switch", description: "Print events as they come, one JSON document a line" });
+    flags.push({ flag: "follow", type: "switch", description: "Print each event as one line of JSON, until Ctrl-C" });
   }
   if (method !== "GET") {
-    flags.push({ flag: "dry-run", short: "n", type: "switch", description: "Print the request instead of sending it" });
+    flags.push({ flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" });
   }
   if ("command" in cli && cli.confirm === "name") {
     flags.push({
       flag: "confirm",
       type: "text",
       placeholder: "NAME",
-      description: "Repeat the first argument, to confirm",
+      description: "Confirm the first argument",
     });
   }
   return flags;
@@ -148,5 +149,5 @@ function wholeBodyFlags({ service, request, responses, method, cli }: Operation)
 const allFlag = ({ by, most }: Paged): FlagSpec => ({
   flag: "all",
   type: "switch",
-  description: by ? "Every row: asks for one page after the other" : `As many rows as can be had, ${most} at most`,
+  description: by ? "Show all rows, page by page" : `Show as many rows as possible, at most ${most}`,
 });

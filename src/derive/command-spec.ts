@@ -25,6 +25,8 @@ export interface FlagSpec {
   readonly short?: string;
   readonly type: ValueType | "switch";
   readonly description: string;
+  /** The heading under which help shows it, where a command has many. */
+  readonly section?: string | undefined;
   /** What stands for the value in help: `FILE`. */
   readonly placeholder?: string;
   /** May stand without a value: `--strict` beside `--strict=keys`. */
@@ -73,6 +75,14 @@ export interface CommandDeclaration {
   readonly positionals: readonly PositionalSpec[];
   readonly flags: readonly FlagSpec[];
   readonly examples: readonly CommandExample[];
+  /** Where most flags are those of another command, which its help refers to. */
+  readonly alsoTakes?: {
+    readonly command: string;
+    /** Flags of the other one that it does not take. */
+    readonly except: readonly string[];
+    /** Flags that its help shows all the same. */
+    readonly shown: readonly string[];
+  };
   /** Positionals and flags that bring the body in another way, such as a file of rows: its fields are not asked for then. */
   readonly bodyFrom?: readonly string[];
 }

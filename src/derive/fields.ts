@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { durationPattern } from "../base/duration.ts";
 import type { ValueType } from "./command-spec.ts";
 
 /** A JSON Schema as zod writes it. */
@@ -16,6 +17,8 @@ export interface ScalarField {
   /** Whether every value of the type, or of the choices, fits: the schema has no further rule. */
   readonly isFree: boolean;
   readonly choices?: readonly string[];
+  /** What stands for the value in help, where the schema says what kind of text it is. */
+  readonly placeholder?: string;
   readonly default?: string | number | boolean;
 }
 
@@ -57,6 +60,7 @@ export function scalarFields(schema: JsonSchema): ScalarField[] {
     const type = valueType(item);
     if (type === undefined) return [];
     const choices = type === "text" || type === "scalar" ? choicesOf(item) : undefined;
+    const placeholder = type === "text" ? placeholderOf(item) : undefined;
     return [
       {
         name,
@@ -67,11 +71,22 @@ export function scalarFields(schema: JsonSchema): ScalarField[] {
         isFree: isFree(item) && (!repeatable || hasOnly(solid, "type", "items")),
         description: String(solid.description ?? item.description ?? ""),
         ...(choices ? { choices } : {}),
+        ...(placeholder ? { placeholder } : {}),
         ...(isPlain(solid.default) ? { default: solid.default } : {}),
       },
     ];
   });
 }
+
+const formats = new Map([
+  ["date-time", "TIME"],
+  ["date", "DATE"],
+  ["email", "EMAIL"],
+  ["uri", "URL"],
+]);
+
+const placeholderOf = ({ format, pattern }: JsonSchema): string | undefined =>
+  pattern === durationPattern ? "DURATION" : formats.get(String(format));
 
 /** Whether an object has rules that its scalar fields do not show: of our own making, or a field that it needs beside them. */
 export function hasMoreRules(schema: z.ZodType): boolean {

@@ -1,3 +1,4 @@
+import { nextTurn } from "../base/next-turn.ts";
 import type { DiskFile } from "./disk.ts";
 import { logLine, type Position } from "./log-line.ts";
 
@@ -34,6 +35,8 @@ interface Options<Failure extends Error> {
    * group, in the same turn.
    */
   readonly ahead?: () => Promise<void>;
+  /** Fails where the file does not end with the last durable line, at `length`. Nothing is written then, nor cut off. */
+  readonly verify?: (file: DiskFile, length: number) => Promise<void>;
 }
 
 /**
@@ -160,7 +163,7 @@ export class AppendLog<Failure extends Error> {
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
       // Requests that came together share their fdatasync, also the first.
-      await (this.#options.gather?.() ?? new Promise((turn) => setImmediate(turn)));
+      await (this.#options.gather?.() ?? nextTurn());
       const step = this.#queue.shift();
       if (step === undefined) break;
       if ("lines" in step) await this.#write(step);
@@ -173,6 +176,12 @@ export class AppendLog<Failure extends Error> {
     const bytes = batch.lines.length === 1 ? batch.lines[0]! : Buffer.concat(batch.lines);
     let written = false;
     try {
+      await this.#options.verify?.(this.#file, this.#length);
+    } catch (cause) {
+      batch.settle(this.#cannotWrite(cause));
+      return;
+    }
+    try {
       if (this.#options.ahead) await this.#options.ahead();
       await this.#file.write(bytes, this.#length);
       written = true;
@@ -181,12 +190,16 @@ export class AppendLog<Failure extends Error> {
       this.#durable = batch.end;
       batch.settle();
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      const failure = this.fail(`${this.#options.path} cannot be written: ${why}`, cause, !written);
+      const failure = this.#cannotWrite(cause, !written);
       // What was half written must not come back at the next start, for its callers are told that it failed.
       await this.#file.truncate(this.#length).catch(() => {});
       batch.settle(failure);
     }
+  }
+
+  #cannotWrite(cause: unknown, intact = false): Failure {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return this.fail(`${this.#options.path} cannot be written: ${why}`, cause, intact);
   }
 
   async #switch({ file, length }: Rotation): Promise<void> {

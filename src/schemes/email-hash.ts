@@ -1,10 +1,13 @@
 import { hash } from "node:crypto";
 
-/** An address as it is compared: the same one, however it is written. */
-export const addressKey = (address: string): string => address.trim().toLowerCase();
+/** An address as it is compared: the same one, however it is written (DECISIONS.md, R11). */
+export const addressKey = (address: string): string => normalized(address.trim()).toLowerCase();
+
+/** To normalize costs more than to see that most addresses are. */
+const normalized = (text: string): string => (/[^ -~]/.test(text) ? text.normalize("NFC") : text);
 
 /** The key of an address in the routing data: lower-case hex SHA-256 of what it is compared by (DECISIONS.md, R11). */
 export const emailHash = (address: string): string => hash("sha256", addressKey(address), "hex");
 
-/** Whether a text is such a hash already. */
-export const isEmailHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
+/** Whether a string is such a hash already, in either case. */
+export const isEmailHash = (text: string): boolean => text.length === 64 && /^[0-9a-fA-F]+$/.test(text);

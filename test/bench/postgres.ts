@@ -73,8 +73,8 @@ async function compareMillion(at: PostgresServer): Promise<void> {
   const rows = join(folder, "rows.txt");
   await linesTo(rows, million, (i) => `person.${i}@example.com\n`);
   const busiest: [shared: number[], file: number[]] = [[], []];
-  const mapInto = (which: 0 | 1, place: () => readonly string[]) => async () => {
-    const emulator = await start([program, "emulator", "start", "--port", "0", "--json", ...place()], stops);
+  const mapInto = (which: 0 | 1, place: () => readonly string[], env: () => object) => async () => {
+    const emulator = await start([program, "emulator", "start", "--port", "0", "--json", ...place()], stops, env());
     const before = emulator.cpuMs();
     const base = JSON.parse(emulator.line).router_url;
     const words = ["router", "map-emails", rows, "--cluster", "eu-1", "--base-url", base, "--quiet"];
@@ -85,8 +85,16 @@ async function compareMillion(at: PostgresServer): Promise<void> {
   };
   try {
     const [sharedMs, fileMs] = await inTurns(3, [
-      mapInto(0, () => ["--store", at.url(), "--schema", at.freshSchema()]),
-      mapInto(1, () => ["--file", join(folder, `million-${busiest[1].length}.json`)]),
+      mapInto(
+        0,
+        () => ["--store", at.url()],
+        () => ({ SVC_STORE_SCHEMA: at.freshSchema() }),
+      ),
+      mapInto(
+        1,
+        () => ["--file", join(folder, `million-${busiest[1].length}.json`)],
+        () => ({}),
+      ),
     ]);
     figure("1,000,000 e-mails mapped into PostgreSQL, against a file", ratios(fileMs, sharedMs), ">= 0.5");
     note(`in PostgreSQL ${Math.round(median(sharedMs))} ms, in a file ${Math.round(median(fileMs))} ms`);
@@ -106,10 +114,10 @@ async function takeOver(at: PostgresServer): Promise<void> {
   const killed: number[] = [];
   const stopped: number[] = [];
   for (let round = 0; round < 6; round += 1) {
-    const follower = await parties.follower(options);
+    const standby = await parties.standby(options);
     const isStopped = round % 2 === 1;
-    const asking = longestSilence(follower.ready.url);
-    // As in a rolling restart: the next one has read the state before the one before it is stopped.
+    const asking = longestSilence(standby.ready.url);
+    // As in a rolling restart: the next one forwards before the one before it is stopped.
     await sleep(3_000);
     if (isStopped) {
       const answer = await fetch(`${leader.ready.url}/_emulator/stop`, {
@@ -121,13 +129,13 @@ async function takeOver(at: PostgresServer): Promise<void> {
     const { silenceMs, failed } = await asking;
     if (isStopped && failed > 0) throw new Error(`${failed} requests failed during a planned hand-over`);
     (isStopped ? stopped : killed).push(silenceMs / 1_000);
-    leader = follower;
+    leader = standby;
   }
   figure("no answer after kill -9 of the leader with 1,000,000 mappings, seconds", killed, "< 5");
   figure("no answer in a planned hand-over with 1,000,000 mappings, seconds", stopped, "< 1");
 }
 
-/** Looks up through a follower until it has led for a while; the longest time between two answers. */
+/** Looks up through a standby until it has led for a while; the longest time between two answers. */
 async function longestSilence(url: string): Promise<{ silenceMs: number; failed: number }> {
   const role = async () => {
     const { body } = await fetch(`${url}/_emulator/live`).then(async (answer) => ({ body: await answer.json() }));

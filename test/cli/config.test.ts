@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { Profile } from "../../src/cli/config/profile.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
+import { receiver } from "../support/receiver.ts";
 import { shippedSvc } from "../support/shipped.ts";
 import { movedWall } from "../support/walls/moved-wall.ts";
 
@@ -162,6 +163,25 @@ describe("svc config set", () => {
     assert.match(
       err,
       /Couldn't write .*: a part of its path is no folder \(ENOTDIR\)\.\n {2}SVC_CONFIG_DIR names another folder/,
+    );
+  });
+});
+
+describe("the bearer token", () => {
+  it("of a profile or the environment is sent with a mapping of chat_a teams", async (t) => {
+    const service = await receiver(t);
+    service.answer((_, response) => response.end("true"));
+    const { svc } = await machine(t, { staging: { router_url: service.url, token: "of-profile" } }, "staging");
+    const map = ["router", "map-chat-a-teams", "--chat-a-team-id-list", "T-1", "--cluster", "eu-1"];
+    for (const [argv, env] of [
+      [map, {}],
+      [map, { SVC_TOKEN: "of-environment" }],
+      [[...map, "--profile", "staging"], { SVC_TOKEN: "of-environment" }],
+    ] as const)
+      assert.equal((await svc(argv, { env })).exit, 0);
+    assert.deepEqual(
+      service.received.map(({ headers }) => headers.authorization),
+      ["Bearer of-profile", "Bearer of-environment", "Bearer of-profile"],
     );
   });
 });

@@ -109,7 +109,7 @@ describe("confirmation", () => {
     for (const [argv, question] of [
       ["contracts contacts delete 7 9", "Delete a contact of a counterparty (counter party id 7, contact id 9)?"],
       ["router unmap-clients --cluster eu-1 --client-ids a --client-ids b", "Remove 2 client ids from eu-1?"],
-      ["emulator reset", "Go back to the seed?"],
+      ["emulator reset", "Reset the state to the seed?"],
     ] as const) {
       const ada = person([question, enter]);
       const { exit, err } = await svc(argv, ada);

@@ -78,7 +78,6 @@ describe("svc emulator start", () => {
 
   for (const [argv, message] of [
     ["--strict=bodeis", /--strict: unknown "bodeis". Did you mean bodies\?/],
-    ["--lenient all", /--lenient: unknown "all"/],
     ["--seed none.json", /--seed: cannot read none.json/],
     ["--clock fast", /'fast' is invalid/],
     ["--clock-start soon", /--clock-start takes an ISO time/],

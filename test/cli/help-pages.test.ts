@@ -77,6 +77,60 @@ describe("every page of help", () => {
   });
 });
 
+describe("the first pages", () => {
+  for (const words of ["", "emulator"]) {
+    it(`svc ${words} --help fits on a screen of 40 lines`, async () => {
+      const { out } = await runCli(`${words} --help`, { tty: true, columns: 80 });
+      assert.ok(out.trimEnd().split("\n").length <= 40, out);
+    });
+  }
+
+  it("of a group with sections name every command, unless it is declared as unlisted", () => {
+    const misplaced = Object.entries(groups).flatMap(([group, { sections, unlisted = [] }]) => {
+      const own = commands.filter(({ words }) => words[0] === group).map(({ words }) => words[1]!);
+      const listed = (sections ?? []).flatMap(({ commands, more = [] }) => [...commands, ...more]);
+      const named = [...listed, ...unlisted];
+      const missing = sections ? own.filter((word) => !named.includes(word)) : [];
+      const twice = named.filter((word, i) => named.indexOf(word) !== i);
+      const dead = named.filter((word) => !own.includes(word));
+      return [...new Set([...missing, ...twice, ...dead])].map((word) => `${group} ${word}`);
+    });
+    assert.deepEqual(misplaced, []);
+  });
+
+  it("leave plumbing to svc help --all, which lists every command with its summary", async () => {
+    const { out: page } = await runCli("emulator --help");
+    assert.doesNotMatch(page, /watch-|device-page|metrics|list-v1/);
+    assert.match(page, /svc help emulator --all/);
+    for (const argv of ["help emulator --all", "emulator --help --all"]) {
+      const { out } = await runCli(argv);
+      assert.match(out, /\n {2}watch-trace <ref> +Follow a trace/, argv);
+      assert.match(out, /\n {2}console page +Show the page of the console/, argv);
+    }
+    const { out: all } = await runCli("help --all", { tty: true, columns: 100 });
+    const rows = new Set(
+      all.split("\n").map((line) =>
+        line
+          .trim()
+          .split(/ {2,}/)[0]!
+          .replace(/ [<[].*/, ""),
+      ),
+    );
+    assert.deepEqual(
+      commands.filter(({ words }) => !rows.has((words.length > 1 ? words.slice(1) : words).join(" "))),
+      [],
+    );
+  });
+
+  it("have the options of every command on a page of their own", async () => {
+    const { out } = await runCli("help options");
+    assert.deepEqual(
+      globalFlags.filter(({ flag }) => !new RegExp(`--(\\[no-\\])?${flag}\\b`).test(out)),
+      [],
+    );
+  });
+});
+
 describe("every example", () => {
   it("is understood by the parser, and lacks nothing", () => {
     const wrong = commands.flatMap((command) =>
@@ -115,16 +169,28 @@ describe("what help says of the emulator", () => {
   it("is what the emulator does when nothing else is said", () => {
     const flags: readonly FlagSpec[] = emulatorFlags(0);
     const defaults = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
-    const ms = (flag: string) => parseDuration(String(defaults[flag]));
-    const { upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit, ...rest } =
-      defaultSettings;
+    const { webhookResponseTimeoutMs, rateLimit } = defaultSettings;
     assert.deepEqual(
-      [ms("upstream-timeout"), ms("webhook-connect-timeout"), ms("webhook-response-timeout"), defaults["rate-limit"]],
-      [upstreamTimeoutMs, webhookConnectTimeoutMs, webhookResponseTimeoutMs, rateLimit],
+      [parseDuration(String(defaults["webhook-response-timeout"])), defaults["rate-limit"]],
+      [webhookResponseTimeoutMs, rateLimit],
     );
+  });
+
+  it("groups at most 24 options of start, and refers exec to them", async () => {
+    const flagsOf = (words: string) => commands.find((one) => one.words.join(" ") === words)!.flags;
+    const start = flagsOf("emulator start").map(({ flag }) => flag);
+    assert.ok(start.length <= 24, start.join(" "));
+    const { out: page } = await runCli("emulator start --help");
     assert.deepEqual(
-      [defaults["request-log-bytes"], defaults["inbox-bytes"], ms("unread-answer-timeout")],
-      [rest.requestLogBytes, rest.inboxBytes, rest.unreadAnswerTimeoutMs],
+      [...page.matchAll(/^(\w+):$/gm)].map(([, title]) => title),
+      ["Examples", "Options", "State", "Clock", "Network", "Webhooks", "Limits", "Strictness"],
+    );
+    const { out: exec } = await runCli("emulator exec --help");
+    const [, except = ""] = /Also takes the options of svc emulator start, except ([^.]*)\./.exec(exec) ?? [];
+    const left = new Set(except.replace(/\s+/g, " ").replace(" and ", ", ").split(", "));
+    assert.deepEqual(
+      flagsOf("emulator exec").map(({ flag }) => flag),
+      start.filter((flag) => !left.has(`--${flag}`)),
     );
   });
 });

@@ -30,8 +30,8 @@ describe("help", () => {
 
   it("shows the flags of a command with their choices, and examples that can be typed", async () => {
     const { out } = await runCli("intake create --help");
-    assert.match(out, /--priority <TEXT> +.*\(LOW, MEDIUM, HIGH\)/);
-    assert.match(out, /--title <TEXT> +.*\(required\)/);
+    assert.match(out, /--priority <PRIORITY> +.*\(LOW, MEDIUM, HIGH; default: MEDIUM\)/);
+    assert.match(out, /--title <TITLE> +.*\(required\)/);
     assert.match(out, /# A request with two files\n {2}svc intake create --title 'Review the MSA'/);
   });
 

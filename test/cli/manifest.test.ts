@@ -33,13 +33,12 @@ describe("svc help --json", () => {
         {
           flag: "exit-status",
           type: "switch",
-          description: "Exit 8 while the contract is not executed, and 1 once it never will be",
+          description: "Exit 8 while the contract can be executed, and 1 if it cannot",
         },
         {
           flag: "enforce-user-scoping",
           type: "text",
-          description:
-            "true: only a contract that the acting user made, owns, reviews, approves, signs or was invited to; this choice is assumed",
+          description: "true: only a contract that the acting user is involved in (assumed)",
         },
       ],
       examples: [

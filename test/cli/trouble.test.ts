@@ -8,7 +8,7 @@ import { runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
 import { shippedSvc } from "../support/shipped.ts";
 
-const instantly = { now: () => Date.now(), sleep: async () => {} };
+const instantly = { now: () => Date.now(), monotonicNow: () => Date.now(), sleep: async () => {} };
 const key = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "very-secret" };
 
 describe("a service in trouble", () => {
@@ -83,6 +83,25 @@ describe("a service in trouble", () => {
     assert.match(err, /rate limited, resuming in [78]\.\d s/);
   });
 
+  it("that fails amid a POST leaves the outcome unknown, and nobody is asked to run it again", async (t) => {
+    const service = await receiver(t);
+    service.answer(503);
+    const line = ["contracts", "send", "T-1", "--json", "--base-url", service.url];
+    const { exit, out, err } = await runCli(line, { wall: instantly, env: key });
+    assert.deepEqual([exit, out, service.received.length], [1, "", 1]);
+    assert.deepEqual(JSON.parse(err), {
+      error: {
+        code: "http_503",
+        message: "The outcome is unknown: the service failed (503): The service answered with status 503.",
+        hint: "It may have been done: look before you repeat it.",
+        requestId: null,
+        retryable: false,
+        exitCode: 1,
+        next: [],
+      },
+    });
+  });
+
   it("is interrupted by Ctrl-C with exit 130 and no stack", async (t) => {
     const service = await receiver(t);
     let signal: (name: "SIGINT") => void = () => {};
@@ -107,7 +126,7 @@ describe("--verbose and --debug", () => {
     const verbose = await runCli(["contracts", "status", "T-1", "--base-url", service.url, "--verbose"], { env: key });
     assert.match(
       verbose.err,
-      /^GET http:\S+\/contracts\/T-1\/status 200 \d+ ms r-1\ndiffers from the declaration: new: not declared\n$/,
+      /^GET http:\S+\/contracts\/T-1\/status 200 \d+ ms r-1\ncontracts\.status differs from its declaration: new: not declared\n$/,
     );
     const debug = await runCli(
       ["intake", "create", "--title", "Top secret", "--workflow-id", "7", "--base-url", service.url, "--debug"],

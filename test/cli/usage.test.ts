@@ -18,7 +18,7 @@ const refused: [string, string, RegExp][] = [
   [
     "a command that three groups have",
     "status",
-    /Did you mean svc emulator status or svc contracts status or svc auth status\?/,
+    /Did you mean svc contracts status or svc emulator status or svc auth status\?/,
   ],
   ["a command that many groups have", "list", /unknown command 'list'\n {2}See svc --help\./],
   ["a command that none has", "nothing", /unknown command 'nothing'\n {2}See svc --help\./],
@@ -30,8 +30,8 @@ const refused: [string, string, RegExp][] = [
   ],
   [
     "a part of the names of two flags",
-    "emulator start --bytes 1",
-    /unknown option '--bytes'\n {2}Did you mean --request-log-bytes or --inbox-bytes\?/,
+    "router map-emails --errors 1",
+    /unknown option '--errors'\n {2}Did you mean --max-errors or --errors-out\?/,
   ],
   [
     "a part of the names of three flags",
@@ -85,7 +85,7 @@ const refused: [string, string, RegExp][] = [
   [
     "a command that other groups have",
     "contracts show T-1",
-    /unknown command 'show'\n {2}svc contracts status tells how a contract stands, svc emulator contract all/,
+    /unknown command 'show'\n {2}svc contracts status tells how a contract stands, svc emulator show-contract all/,
   ],
   [
     "a webhook that is to be shown",
@@ -133,14 +133,17 @@ const refused: [string, string, RegExp][] = [
   ],
   ["an unknown activity", "webhooks trigger NOPE", /no activity "NOPE"\.\n {2}svc webhooks trigger lists them\.\n$/],
   ["a topic of help with a slip", "help exit-code", /unknown command 'exit-code'\n {2}Did you mean exit-codes\?/],
-  ["help of what there is not", "help xyzzy", /'xyzzy'\n {2}svc --help lists the commands\. Topics: exit-codes, /],
+  [
+    "help of what there is not",
+    "help xyzzy",
+    /'xyzzy'\n {2}svc --help lists the commands\. Topics: options, exit-codes, /,
+  ],
   ["an unreadable file", "contracts create --data none.json", /--data: cannot read none.json: there is no such file/],
   ["a folder where a file is meant", "contracts create --data folder", /--data: folder is a folder, not a file/],
   ["a file that is not JSON", "contracts create --data bad.json", /--data: bad.json is not JSON/],
   ["an empty file", "contracts create --data empty.json", /--data: empty.json is empty/],
   ["an assignment without a value", "contracts create --set a", /--set takes PATH=VALUE/],
   ["an assignment to a prototype", "contracts create --set __proto__.x=1", /--set cannot write to __proto__.x/],
-  ["an empty file to upload", "files upload empty.json", /<path>: empty.json is empty/],
   [
     "a signature without a key",
     "webhooks verify bad.json --signature ab",

@@ -7,11 +7,11 @@ import { resendDelivery } from "../../src/api/emulator/deliveries.ts";
 import { mapClusterEmails } from "../../src/api/router/cluster-emails.ts";
 import { checkHealth } from "../../src/api/router/health.ts";
 import type { Wall } from "../../src/base/clock.ts";
-import { createClient } from "../../src/client/client.ts";
+import { type Client, createClient } from "../../src/client/client.ts";
 import { NetworkError, ServiceError } from "../../src/client/errors.ts";
 import { createTransport } from "../../src/client/transport.ts";
 
-const instantly = { now: () => 0, sleep: async () => {} };
+const instantly = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
 
 describe("the client over HTTP", () => {
   const closers: (() => void)[] = [];
@@ -57,6 +57,52 @@ describe("the client over HTTP", () => {
     assert.equal(requests(), 9);
   });
 
+  it("repeats every call after 429, as late as the service asks by its own clock", async () => {
+    const slept: number[] = [];
+    const wall: Wall = {
+      now: () => Date.UTC(2040, 0, 1),
+      monotonicNow: () => 0,
+      sleep: async (ms) => void slept.push(ms),
+    };
+    const date = "Wed, 01 Jan 2031 00:00:00 GMT";
+    const asked = ["Wed, 01 Jan 2031 00:00:20 GMT", "30"];
+    const { client, requests } = await serviceThat((_, response) => {
+      const retryAfter = asked.shift();
+      response.writeHead(retryAfter === undefined ? 200 : 429, {
+        date,
+        ...(retryAfter && { "retry-after": retryAfter }),
+      });
+      response.end("{}");
+    }, wall);
+    await client.call(mapClusterEmails, { body: { email_hash_list: ["a"], cluster_id: "eu-1" } });
+    assert.equal(requests(), 3);
+    assert.deepEqual(
+      slept.map((ms) => ms >= 20_000 && ms < 33_000),
+      [true, true],
+    );
+  });
+
+  it("says of 5xx whether the call may have been carried out", async () => {
+    const unknown = async (status: number, call: (client: Client) => Promise<unknown>) => {
+      const { client } = await serviceThat((_, response) => response.writeHead(status).end());
+      return call(client).catch((error: unknown) => (error as ServiceError).outcomeUnknown);
+    };
+    const post = (client: Client) =>
+      client.call(mapClusterEmails, { body: { email_hash_list: ["a"], cluster_id: "eu-1" } });
+    const get = (client: Client) => client.call(checkHealth);
+    assert.deepEqual(
+      await Promise.all([
+        unknown(500, post),
+        unknown(503, post),
+        unknown(501, post),
+        unknown(429, post),
+        unknown(400, post),
+        unknown(503, get),
+      ]),
+      [true, true, false, false, false, false],
+    );
+  });
+
   for (const [trouble, listener] of [
     ["hangs", () => {}],
     ["cuts the connection", (request) => request.socket.destroy()],
@@ -81,7 +127,7 @@ describe("the client over HTTP", () => {
     const doubtful = async (call: Promise<unknown>) =>
       call.then(
         () => undefined,
-        (error: unknown) => (error as NetworkError).mayBeDone,
+        (error: unknown) => (error as NetworkError).outcomeUnknown,
       );
     const nobody = createClient({ baseUrls: { router: "http://127.0.0.1:1" }, transport: createTransport() });
     assert.deepEqual(
@@ -108,6 +154,7 @@ describe("the client over HTTP", () => {
       });
     const { client, requests } = await serviceThat((_, response) => response.writeHead(503).end(), {
       now: () => 0,
+      monotonicNow: () => 0,
       sleep: until,
     });
     const ended = assert.rejects(client.call(checkHealth), { name: "NetworkError", code: "UND_ERR_DESTROYED" });

@@ -121,7 +121,7 @@ describe("an answer without end", () => {
       play.write("HTTP/1.1 503 No\r\n\r\n");
       play.flood("x");
     });
-    const wall = { now: () => 0, sleep: async () => {} };
+    const wall = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
     const transport = createTransport({ maxAnswerBytes: mebi });
     const client = createClient({ baseUrls: { router: server.url }, transport, wall });
     t.after(() => client.close());

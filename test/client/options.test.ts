@@ -30,6 +30,16 @@ describe("the options of a client", () => {
       { baseUrls: { router: "localhost:4010" } },
       "baseUrls.router: a URL that begins with http:// or https:// is needed",
     ],
+    [
+      "is a URL with a query",
+      { baseUrls: { router: "http://svc.example/?a=b" } },
+      "baseUrls.router must be a URL without credentials, query, fragment and blanks",
+    ],
+    [
+      "is a URL with credentials",
+      { baseUrls: { router: "http://ann:hunter2@svc.example" } },
+      "baseUrls.router must be a URL without credentials, query, fragment and blanks",
+    ],
     ["is no amount", { baseUrls, timeoutMs: "5s" }, "timeoutMs takes a number that is not negative"],
   ] as const) {
     it(`are refused where one ${what}`, () => {

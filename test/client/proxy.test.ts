@@ -21,8 +21,15 @@ async function asked(t: TestContext, url: string, origin: string, authorization?
     return [status, await textOf(body)];
   } catch (error) {
     assert.ok(error instanceof NetworkError, String(error));
-    const { name, origin: at, code, message, mayBeDone } = error;
-    return { name, at, code, message, mayBeDone, status: error instanceof ProxyTrouble ? error.status : undefined };
+    const { name, origin: at, code, message, outcomeUnknown } = error;
+    return {
+      name,
+      at,
+      code,
+      message,
+      outcomeUnknown,
+      status: error instanceof ProxyTrouble ? error.status : undefined,
+    };
   }
 }
 
@@ -67,7 +74,7 @@ describe("a request through a proxy", () => {
       at: url,
       code: "DEPTH_ZERO_SELF_SIGNED_CERT",
       message: `Failed to reach ${url} through the proxy ${proxy.url}: its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT).`,
-      mayBeDone: false,
+      outcomeUnknown: false,
       status: undefined,
     });
     assert.deepEqual(proxy.seen, [`CONNECT ${new URL(url).host}`]);
@@ -85,7 +92,7 @@ describe("a request through a proxy", () => {
           at: proxy.url,
           code: "PROXY_REFUSED",
           message: `The proxy ${proxy.url} ${does} (407).`,
-          mayBeDone: false,
+          outcomeUnknown: false,
           status: 407,
         });
       }
@@ -101,7 +108,7 @@ describe("a request through a proxy", () => {
       at: nobody,
       code: "ECONNREFUSED",
       message: `Failed to reach the proxy ${nobody}: nothing listens there (ECONNREFUSED).`,
-      mayBeDone: false,
+      outcomeUnknown: false,
       status: undefined,
     };
     assert.deepEqual([await asked(t, plain, nobody), await asked(t, safe, nobody)], [unreached, unreached]);
@@ -114,7 +121,7 @@ describe("a request through a proxy", () => {
       at: forbids,
       code: "PROXY_REFUSED",
       message: `The proxy ${forbids} does not connect to ${safe} (403).`,
-      mayBeDone: false,
+      outcomeUnknown: false,
       status: 403,
     });
     // In the place of the service: whose answer it is cannot be told.
@@ -153,7 +160,7 @@ describe("a request without a proxy", () => {
       origin: "http://127.0.0.1:1",
       code: "ECONNREFUSED",
       message: "Failed to reach http://127.0.0.1:1: nothing listens there (ECONNREFUSED).",
-      mayBeDone: false,
+      outcomeUnknown: false,
     });
   });
 

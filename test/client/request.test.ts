@@ -106,6 +106,27 @@ describe("the request of a call", () => {
     );
   });
 
+  it("sends key and bearer token where both are declared, each where it is there", () => {
+    const sent = (credentials: Credentials) => {
+      const { headers } = requestOf(
+        withAuth("cluster-key-or-bearer"),
+        { params: { cluster_id: "c" } },
+        base,
+        credentials,
+      );
+      return [headers["x-cluster-key"], headers.authorization];
+    };
+    assert.deepEqual(
+      [sent({ clusterKey: "k" }), sent({ bearer: "b" }), sent({ clusterKey: "k", bearer: "b" }), sent({})],
+      [
+        ["k", undefined],
+        [undefined, "Bearer b"],
+        ["k", "Bearer b"],
+        [undefined, undefined],
+      ],
+    );
+  });
+
   for (const needs of ["api-key", "basic", "bearer", "control-token"] as const) {
     it(`refuses to call without ${needs} credentials`, () => {
       assert.throws(

@@ -67,7 +67,6 @@ describe("the check of an answer", () => {
 
   for (const [what, body] of [
     ["HTML", "<html>login</html>"],
-    ["an empty body", ""],
     ["text that is not JSON", '{"id":'],
   ] as const) {
     it(`does not take ${what} for JSON`, async () => {
@@ -77,6 +76,39 @@ describe("the check of an answer", () => {
       );
     });
   }
+
+  it("takes every 2xx for a success, and says what differs from the declaration", async () => {
+    const outcomes = [
+      await read(json(Thing), 201, '{"id":7,"owner":{"name":"Jo"}}'),
+      await read(json(Thing), 204, ""),
+      await read(json(Thing), 200, "created"),
+      await read(empty(), 202, '{"id":7}'),
+    ];
+    assert.deepEqual(
+      outcomes.map(({ status, value, drift, shapeProblem }) => ({ status, value, drift, shapeProblem })),
+      [
+        {
+          status: 201,
+          value: { id: 7, owner: { name: "Jo" } },
+          drift: ["status 201 instead of 200"],
+          shapeProblem: undefined,
+        },
+        {
+          status: 204,
+          value: undefined,
+          drift: ["status 204 instead of 200", "an empty body instead of JSON"],
+          shapeProblem: "an empty body instead of JSON",
+        },
+        { status: 200, value: "created", drift: ["text instead of JSON"], shapeProblem: "text instead of JSON" },
+        {
+          status: 202,
+          value: { id: 7 },
+          drift: ["status 202 instead of 200", "a body instead of none"],
+          shapeProblem: undefined,
+        },
+      ],
+    );
+  });
 
   it("throws every other status with what the service says", async () => {
     await assert.rejects(read(json(Thing), 404, '{"detail":"Not found."}', { "x-request-id": "r1" }), (error) => {

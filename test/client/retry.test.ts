@@ -11,6 +11,7 @@ function fakeWall(): Wall & { slept: number[] } {
   return {
     slept,
     now: () => Date.UTC(2031, 0, 1),
+    monotonicNow: () => 0,
     async sleep(ms) {
       slept.push(ms);
     },
@@ -90,7 +91,7 @@ describe("retries", () => {
     const now = Date.UTC(2031, 0, 1);
     assert.deepEqual(
       ["7", "Wed, 01 Jan 2031 00:00:09 GMT", "Wed, 01 Jan 2020 00:00:00 GMT", "soon", undefined].map((text) =>
-        retryAfterMs(text, now),
+        retryAfterMs(text === undefined ? {} : { "retry-after": text }, now),
       ),
       [7_000, 9_000, 0, undefined, undefined],
     );

@@ -82,8 +82,8 @@ describe("the reference page", () => {
         "|---|---|---|",
         "| `--note` | text | What for; required |",
         "| `--data` | FILE\\|- | Read the whole body from a JSON file or standard input |",
-        "| `--set` | PATH=VALUE | Set one field of the body, at any depth: address.city=Oslo; repeatable |",
-        "| `--dry-run` |  | Print the request instead of sending it |",
+        "| `--set` | PATH=VALUE | Set one field of the body: address.city=Oslo; repeatable |",
+        "| `--dry-run` |  | Print the request without sending it |",
       ].join("\n"),
     ));
 
@@ -100,7 +100,7 @@ describe("the reference page", () => {
         "",
         "| Flag | Value | Meaning |",
         "|---|---|---|",
-        "| `--mode` | `a\\|b`, `c` | How; required; default c |",
+        "| `--mode` | `a\\|b`, `c` | How; required; default: c |",
       ].join("\n"),
     );
   });

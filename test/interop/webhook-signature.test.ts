@@ -95,7 +95,7 @@ describe("the opt-in headers of Standard Webhooks, through standardwebhooks", ()
     assert.throws(() => new Webhook(other).verify(body, given), refused);
   });
 
-  it("are not there without --standard-webhooks", async (t) => {
+  it("are not there without --webhook-headers standard", async (t) => {
     const { headers } = await delivered(t);
     assert.deepEqual(
       Object.keys(headers).filter((name) => name.startsWith("webhook-")),

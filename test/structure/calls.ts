@@ -29,7 +29,7 @@ export const bans: readonly Ban[] = [
   },
   {
     what: "a bare timer",
-    pattern: /\bset(Timeout|Interval)\(|\bnode:timers\b/,
+    pattern: /\bset(Timeout|Interval|Immediate)\(|\bnode:timers\b/,
     home: ["src/base/", "emulator/clock/"],
     instead: "Wall.sleep",
   },

@@ -10,9 +10,6 @@ export const programs = {
   "postgres-writer": "test/emulator/store/postgres/writer.ts",
   "sharing-process": "test/support/postgres/sharing-process.ts",
   "blob-collector": "test/emulator/store/file/collector.ts",
-  "follow-tests": "test/runner/follow-tests.ts",
-  "failed-files": "test/runner/failed-files.ts",
-  report: "test/runner/report.ts",
   // The name by which the emulator looks for it.
   "pdf-process": "emulator/cluster/pdf/process.ts",
 } as const;

@@ -47,7 +47,7 @@ export async function stage(
     store,
     clock,
     wall,
-    onTrouble: (entry) => troubles.push(entry.ref),
+    onError: (entry) => troubles.push(entry.ref),
     handlers: {
       play: {
         prepare: async (_, entries) =>

@@ -62,7 +62,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
     wall,
     handlers: { ...deliveryJobHandlers({ clock, wall, settings, outgoing, intervene: options.intervene }) },
     deterministic: settings.deterministic,
-    onTrouble: (entry, error) => {
+    onError: (entry, error) => {
       throw new Error(`Schedule entry ${entry.id} failed`, { cause: error });
     },
     ...(options.caps && { caps: options.caps }),

@@ -29,15 +29,24 @@ const rowBytes = 120;
 /** What the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
 export class Inbox {
   readonly #kept: Kept<PackedRow>;
+  readonly #hideSecrets: (text: string) => string;
   #lastId = 0;
 
-  constructor(maxBytes: number) {
+  /** `hideSecrets`: takes out of a text what nobody may see who reads the inbox. */
+  constructor(maxBytes: number, hideSecrets = (text: string) => text) {
     this.#kept = new Kept(maxBytes);
+    this.#hideSecrets = hideSecrets;
   }
 
-  add({ rawHeaders, body, ...rest }: Omit<InboxRow, "id">): void {
+  add({ target, rawHeaders, body, ...rest }: Omit<InboxRow, "id">): void {
     this.#lastId += 1;
-    const row = { ...rest, id: this.#lastId, head: rawHeaders.join("\n"), body: body.toString("latin1") };
+    const row = {
+      ...rest,
+      id: this.#lastId,
+      target: this.#hideSecrets(target),
+      head: rawHeaders.map(this.#hideSecrets).join("\n"),
+      body: this.#hideSecrets(body.toString("latin1")),
+    };
     this.#kept.add(row, rowBytes + textBytes(row.target) + textBytes(row.head) + textBytes(row.body));
   }
 

@@ -1,4 +1,5 @@
 import { PDFDocument, type PDFFont } from "@cantoo/pdf-lib";
+import { nextTurn } from "../../../src/base/next-turn.ts";
 import { loadFonts } from "./fonts.ts";
 import type { TrueTypeFont } from "./true-type.ts";
 
@@ -59,7 +60,7 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
           current.drawText(leftOut, { x: page.margin, y, size: 11, font: regular });
           return false;
         }
-        await new Promise((turn) => setImmediate(turn));
+        await nextTurn();
         current = document.addPage([page.width, page.height]);
         y = page.height - page.margin;
       }

@@ -61,7 +61,7 @@ export class BulkCalls {
     if (texts.length === 0) return true;
     const together = this.#together(speaker, bulk);
     together.parts.push(texts);
-    together.addedAt = this.#options.wall.now();
+    together.addedAt = this.#options.wall.monotonicNow();
     if (together.parts.length >= this.#options.gather.most) together.isFull.abort("full");
     const taken = await together.taken;
     // One of them spoils it for the others, which must not suffer.
@@ -86,11 +86,11 @@ export class BulkCalls {
 
   async #gather(gathered: Gathered): Promise<void> {
     const { wall, gather } = this.#options;
-    const end = wall.now() + gather.longestMs;
+    const end = wall.monotonicNow() + gather.longestMs;
     const { signal } = gathered.isFull;
     do {
-      await wall.sleep(Math.min(gather.pauseMs, end - wall.now()), signal);
-    } while (!signal.aborted && wall.now() < Math.min(end, gathered.addedAt + gather.pauseMs));
+      await wall.sleep(Math.min(gather.pauseMs, end - wall.monotonicNow()), signal);
+    } while (!signal.aborted && wall.monotonicNow() < Math.min(end, gathered.addedAt + gather.pauseMs));
   }
 
   async #call(speaker: Speaker, { method, path, body }: Bulk, texts: readonly string[]): Promise<boolean> {

@@ -11,7 +11,7 @@ export function rateLimit(perSecond: number, wall: Wall): (workspaceId: number, 
   if (perSecond <= 0) return () => {};
   const served = new Map<number, number[]>();
   return (workspaceId, fail) => {
-    const now = wall.now();
+    const now = wall.monotonicNow();
     const recent = (served.get(workspaceId) ?? []).filter((at) => at > now - windowMs);
     served.set(workspaceId, recent);
     if (recent.length >= perSecond) fail("throttled", { seconds: Math.ceil((recent[0]! + windowMs - now) / 1_000) });

@@ -14,10 +14,8 @@ import { memoryBlobs } from "../../store/memory/memory-blobs.ts";
 import { memorySnapshotStore } from "../../store/memory/memory-snapshot-store.ts";
 import { openMemoryStore } from "../../store/memory/memory-store.ts";
 import { StateRefused, type Store } from "../../store/port.ts";
-import type { LeadersMemory } from "../../store/postgres/leaders-memory.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
 import type { PostgresStoreOptions } from "../../store/postgres/open.ts";
-import type { Settled } from "../../store/postgres/postgres-log.ts";
 import type { SnapshotStore } from "../../store/snapshot-store.ts";
 import type { Head } from "../../travel/document-head.ts";
 import { type ClusterRow, clusterRows } from "../../world/clusters.ts";
@@ -35,10 +33,6 @@ export interface State {
   readonly clusters: readonly ClusterRow[];
   /** Of a state that several processes share; undefined where this one has it for itself. */
   readonly leadership?: Leadership | undefined;
-  /** Of such a state: what whoever leads next goes on with. */
-  readonly memory?: LeadersMemory | undefined;
-  /** Of such a state: what those that follow may count on. */
-  readonly settled?: (() => Settled) | undefined;
   /** What the document says beside the state; undefined where it did not begin with one. */
   readonly kept: Head | undefined;
 }
@@ -65,7 +59,7 @@ interface Opening {
 /** A database, and what this process has to do with those others that share it. */
 export type InDatabase = Pick<
   PostgresStoreOptions,
-  "url" | "schema" | "candidate" | "signal" | "seen" | "followed" | "settled" | "changed" | "leaseMs" | "leads"
+  "url" | "schema" | "candidate" | "signal" | "seen" | "leaseMs" | "leads"
 >;
 
 /** Opens the state; a new one begins with the seed, or with a copy of another state. */
@@ -144,7 +138,7 @@ async function holdsState(file: string, wall: Wall): Promise<boolean> {
 /** 256 MiB. */
 export const defaultHistoryBytes = 268_435_456;
 
-interface Parts extends Pick<State, "store" | "blobs" | "snapshotStore" | "leadership" | "memory" | "settled"> {
+interface Parts extends Pick<State, "store" | "blobs" | "snapshotStore" | "leadership"> {
   /** Removes uploads that nothing has named for long. Resolves with how many; called before anything is served. */
   readonly collect?: (named: () => Promise<ReadonlySet<string>>, wall: Wall) => Promise<number>;
 }

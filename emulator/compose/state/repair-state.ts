@@ -1,9 +1,9 @@
 import { systemWall } from "../../../src/base/clock.ts";
+import { instanceAt } from "../../http/outgoing/instance-at.ts";
 import { type Repair, repairFile } from "../../store/file/repair.ts";
 import { claimRunFile, runFilesOf } from "../../store/file/run-file.ts";
 import { realState } from "../../store/file/state-link.ts";
 import { explainUnusable } from "../../store/file/unusable.ts";
-import { instanceAt } from "../instance-at.ts";
 import { collections } from "./collections.ts";
 
 export type { Repair } from "../../store/file/repair.ts";
@@ -19,7 +19,12 @@ export async function repairState(path: string): Promise<Repair> {
   try {
     const state = await realState(path);
     const paths = await runFilesOf(state, undefined);
-    const claim = await claimRunFile({ paths, run: undefined, wall: systemWall, probe: instanceAt });
+    const claim = await claimRunFile({
+      paths,
+      run: undefined,
+      wall: systemWall,
+      probe: (url) => instanceAt(url, systemWall),
+    });
     try {
       return await repairFile({ path: state, collections });
     } finally {

@@ -56,6 +56,22 @@ async function callerOf(
   return { token: { name, role, hash, ...bound }, session: undefined };
 }
 
+/** As `tokens.create` makes them, and as those are that the emulator makes for itself. */
+const createdTokens = /svc_[\w-]{43}/g;
+const ownTokens = /(?<![\w-])[\w-]{43}(?![\w-])/g;
+const mask = "[redacted]";
+
+/** Takes out of a text whatever opens the control plane: it may have been sent to another place by mistake. */
+export const controlTokenMask =
+  ({ token, sessions }: Pick<Known, "token" | "sessions">) =>
+  (text: string): string => {
+    const shown = text
+      .replace(createdTokens, mask)
+      .replace(ownTokens, (run) => (run === token || sessions.endOf(run) ? mask : run))
+      .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, given) => (given === token ? `${scheme}${mask}` : whole));
+    // One that somebody chose; a short one may be part of any word.
+    return token.length < 16 ? shown : shown.replaceAll(token, mask);
+  };
 /** The value of a cookie; "" where there is none (RFC 6265, 4.2). */
 function cookieNamed(name: string, cookies = ""): string {
   const found = cookies.split(/;\s*/).find((one) => one.startsWith(`${name}=`));

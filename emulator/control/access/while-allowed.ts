@@ -23,7 +23,7 @@ export function allowed({ caller, request, store, tokens, sessions, wall }: Acce
     for (const stop of unwatch) stop();
   };
   const end = caller.session === undefined ? undefined : sessions.endOf(caller.session);
-  if (end !== undefined) void wall.sleep(end - wall.now(), released.signal).then(look);
+  if (end !== undefined) void wall.sleep(end - wall.monotonicNow(), released.signal).then(look);
   request.signal.addEventListener("abort", release, { once: true });
   // It may have ended since it was let in.
   look();

@@ -1,5 +1,3 @@
-import * as z from "zod";
-import { controlRoles } from "../../../src/api/control-roles.ts";
 import type { Wall } from "../../../src/base/clock.ts";
 import { hash, sameSecret } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
@@ -15,12 +13,10 @@ export const sessionLifeMs = 12 * 3_600_000;
 const maxCodes = 20;
 const maxSessions = 50;
 
-const KeptBearer = z.strictObject({ name: z.string(), role: z.enum(controlRoles), hash: z.string().nullable() });
-
 interface Session {
   /** Hash of the half that the browser keeps from scripts. */
   readonly key: string;
-  /** Wall milliseconds. */
+  /** Milliseconds of the monotonic clock. */
   readonly until: number;
   readonly opener: Bearer;
 }
@@ -37,17 +33,9 @@ export interface NewSession {
 /** The cookie of a session: each has one of its own, for all ports of a machine share their cookies. */
 export const cookieOf = (token: string): string => `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
-/** Who is signed in, and who is about to, as plain data: hashes in the place of secrets. */
-export const KeptSessions = z.strictObject({
-  codes: z.array(z.strictObject({ hash: z.string(), until: z.int(), opener: KeptBearer })),
-  sessions: z.array(z.strictObject({ hash: z.string(), key: z.string(), until: z.int(), opener: KeptBearer })),
-});
-export type KeptSessions = z.infer<typeof KeptSessions>;
-
 /**
- * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends, unless
- * another process goes on with it. Secrets are kept as their hashes, so that looking one up tells nothing by the time it
- * takes.
+ * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends. Secrets are
+ * kept as their hashes, so that looking one up tells nothing by the time it takes.
  */
 export class Sessions {
   readonly #ids: Pick<Ids, "token">;
@@ -66,7 +54,7 @@ export class Sessions {
   /** A code that signs in once, as the owner of that token. */
   newCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
-    this.#codes.set(nameOf(code), { until: this.#wall.now() + codeLifeMs, opener: { name, role, hash } });
+    this.#codes.set(nameOf(code), { until: this.#wall.monotonicNow() + codeLifeMs, opener: { name, role, hash } });
     dropOldest(this.#codes, hash, maxCodes);
     this.#tell();
     return code;
@@ -76,9 +64,9 @@ export class Sessions {
   begin(code: string): NewSession | undefined {
     const found = this.#codes.get(nameOf(code));
     if (this.#codes.delete(nameOf(code))) this.#tell();
-    if (found === undefined || this.#wall.now() >= found.until) return undefined;
+    if (found === undefined || this.#wall.monotonicNow() >= found.until) return undefined;
     const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
-    const until = this.#wall.now() + sessionLifeMs;
+    const until = this.#wall.monotonicNow() + sessionLifeMs;
     this.#sessions.set(nameOf(token), { key: nameOf(key), until, opener: found.opener });
     dropOldest(this.#sessions, found.opener.hash, maxSessions);
     this.#tell();
@@ -91,7 +79,7 @@ export class Sessions {
     return found && sameSecret(nameOf(key), found.key) ? found.opener : undefined;
   }
 
-  /** Until when a session goes on, wall milliseconds; undefined where it does not. */
+  /** Until when a session goes on, milliseconds of the monotonic clock; undefined where it does not. */
   endOf(token: string): number | undefined {
     return this.#open(token)?.until;
   }
@@ -115,26 +103,6 @@ export class Sessions {
     this.#tell();
   }
 
-  /** All of it as it is now; `takeOver` goes on from there. */
-  kept(): KeptSessions {
-    return {
-      codes: [...this.#codes].map(([hash, { until, opener }]) => ({ hash, until, opener: keptBearer(opener) })),
-      sessions: [...this.#sessions].map(([hash, { opener, ...rest }]) => ({
-        hash,
-        ...rest,
-        opener: keptBearer(opener),
-      })),
-    };
-  }
-
-  takeOver({ codes, sessions }: KeptSessions): void {
-    this.endAll();
-    for (const { hash, until, opener } of codes) this.#codes.set(hash, { until, opener: bearerOf(opener) });
-    for (const { hash, opener, ...rest } of sessions) {
-      this.#sessions.set(hash, { ...rest, opener: bearerOf(opener) });
-    }
-  }
-
   /** Calls when there are others. Returns the function that ends it. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
@@ -143,7 +111,7 @@ export class Sessions {
 
   #open(token: string): Session | undefined {
     const found = this.#sessions.get(nameOf(token));
-    if (found === undefined || this.#wall.now() < found.until) return found;
+    if (found === undefined || this.#wall.monotonicNow() < found.until) return found;
     this.#sessions.delete(nameOf(token));
     return undefined;
   }
@@ -152,9 +120,6 @@ export class Sessions {
     for (const changed of this.#watchers) changed();
   }
 }
-
-const keptBearer = ({ name, role, hash }: Bearer) => ({ name, role, hash: hash ?? null });
-const bearerOf = ({ hash, ...rest }: z.infer<typeof KeptBearer>): Bearer => ({ ...rest, hash: hash ?? undefined });
 
 const nameOf = (secret: string): string => hash("sha256", secret).toString("base64");
 

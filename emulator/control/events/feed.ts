@@ -1,4 +1,5 @@
 import { isoMillis } from "../../../src/base/clock.ts";
+import { nextTurn } from "../../../src/base/next-turn.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlWorld } from "../world.ts";
 import type { Followed } from "./followed.ts";
@@ -121,7 +122,7 @@ export class Feed implements Followed {
     this.#isTelling = true;
     while (this.#weight > 0 && this.#unlisten) {
       // What tells of it may be in the middle of it.
-      await new Promise((turn) => setImmediate(turn));
+      await nextTurn();
       const [news, weight] = [this.#news, this.#weight];
       this.#news = [];
       this.#weight = 0;

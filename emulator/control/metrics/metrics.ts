@@ -102,7 +102,7 @@ async function present({ store, runner, requestLog }: Scraped): Promise<Family[]
   ];
 }
 
-/** Nothing where no store is shared. A follower hands the scrape on, so this is always the one that leads. */
+/** Nothing where no store is shared. A standby forwards the scrape, so this is always the leader. */
 function standing({ instance }: Scraped): Family[] {
   const { instance_id, role, leader } = instance.readiness();
   if (role === undefined || leader === undefined) return [];

@@ -1,5 +1,5 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
-import { endContractEntries } from "../../clock/schedule.ts";
+import { endContractEntries, schedule } from "../../clock/schedule.ts";
 import { contractAccess } from "../../cluster/contracts/access.ts";
 import { comments } from "../../cluster/contracts/comments.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
@@ -48,8 +48,8 @@ export const rowsOfWorkspace = {
   user_id: [sessions, authorizationCodes, refreshTokens, deviceApprovals],
 } as const satisfies Readonly<Record<string, readonly AnyRows[]>>;
 
-/** The log of deliveries, which may be long: it goes after the rest, so many rows in a transaction. */
-export const longRowsOfWorkspace = [deliveries, webhookEvents] as const;
+/** The log of deliveries with what waits in the queue, which may be long: it goes after the rest, so many rows in a transaction. */
+export const longRowsOfWorkspace = [deliveries, webhookEvents, schedule] as const;
 const atOnce = 2_000;
 
 /** How many of what went with it. */

@@ -19,15 +19,18 @@ interface AskOptions {
   readonly timeoutMs: number;
   /** A longer answer counts as none. */
   readonly maxBytes?: number;
+  /** Calls when the caller leaves for whom it is asked. */
+  readonly whenGone?: ((tell: () => void) => void) | undefined;
 }
 
 /** Sends a request to another server and reads its answer whole, in so much wall time. Never rejects. */
 export async function ask(
-  { forwarder, timeoutMs, maxBytes }: AskOptions,
+  { forwarder, timeoutMs, maxBytes, whenGone }: AskOptions,
   url: string,
   request: Forwardable,
 ): Promise<AskResult> {
   const sending = forwarder.send(url, request);
+  whenGone?.(() => sending.breakOff());
   const result = await forwarder.within(timeoutMs, exchange());
   if (result !== late) return result;
   sending.breakOff();

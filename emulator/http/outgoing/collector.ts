@@ -1,6 +1,7 @@
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Wall } from "../../../src/base/clock.ts";
 import { late, within } from "../../../src/base/within.ts";
+import { connectorOf } from "./connector.ts";
 import { type Ended, PostExchange } from "./post-exchange.ts";
 
 /** What came of an export: an answer of any status, or in a word why there was none. */
@@ -31,7 +32,7 @@ export function createCollector({ url, headers, timeoutMs, wall }: CollectorOpti
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: timeoutMs },
+    connect: connectorOf({ timeout: timeoutMs }),
   });
   return {
     origin,

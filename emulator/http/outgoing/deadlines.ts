@@ -51,7 +51,7 @@ export class Deadlines<Waiting> {
 
   /** Returns the way to leave, which may be used again. */
   enter(waiting: Waiting): () => void {
-    const waiter = new Waiter(waiting, this.#wall.now() + this.#afterMs);
+    const waiter = new Waiter(waiting, this.#wall.monotonicNow() + this.#afterMs);
     waiter.enter(this.#end);
     if (!this.#sleeping) void this.#watch();
     return () => waiter.leave();
@@ -74,7 +74,7 @@ export class Deadlines<Waiting> {
     this.#sleeping = true;
     for (let first = this.#end.after; first !== this.#end; first = this.#end.after) {
       if (this.#stop.signal.aborted) break;
-      const left = first.until - this.#wall.now();
+      const left = first.until - this.#wall.monotonicNow();
       if (left > 0) {
         await this.#wall.sleep(left, this.#stop.signal);
       } else {

@@ -1,8 +1,11 @@
 import type { Dispatcher } from "undici";
+import { hasNoBody } from "../../../src/base/odd-answers.ts";
 import { Passthrough } from "../reply.ts";
 
 /** What came of sending one request to one server: the head of an answer, or what kept it from one. */
 export type Forwarded = { readonly answer: Passthrough } | { readonly cause: unknown };
+
+const noBytes = Buffer.alloc(0);
 
 /** So much of an answer may wait for a caller that reads slower than the server sends. */
 const waitingBytes = 65_536;
@@ -12,6 +15,7 @@ const waitingBytes = 65_536;
  * whole with its head, as most do, is handed on whole: one write, and no stream, which would cost more than all the rest.
  */
 export class ForwardExchange implements Dispatcher.DispatchHandler {
+  readonly #method: string;
   readonly #tell: (forwarded: Forwarded) => void;
   readonly #chunks: Buffer[] = [];
   #waiting = 0;
@@ -23,7 +27,8 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
   #wake = () => {};
 
   /** `tell` is called once. */
-  constructor(tell: (forwarded: Forwarded) => void) {
+  constructor(method: string, tell: (forwarded: Forwarded) => void) {
+    this.#method = method;
     this.#tell = tell;
   }
 
@@ -44,6 +49,8 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
     // Another answer comes after an informational one.
     if (status < 200) return true;
     this.#hasHead = true;
+    // undici takes a length that no body follows for a broken answer.
+    if (this.#method === "HEAD" || hasNoBody(status)) this.#end = {};
     this.#goOn = goOn;
     const headers = rawHeaders.map((text) => text.toString("latin1"));
     // Once all that came with the head has been told.
@@ -72,6 +79,7 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
 
   #body(): Passthrough["body"] {
     if (!this.#end || "cause" in this.#end) return this.#pieces();
+    if (this.#chunks.length === 0) return noBytes;
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
   }
 

@@ -4,8 +4,10 @@ import type { Wall } from "../../../src/base/clock.ts";
 import type { late } from "../../../src/base/within.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { ReceivedRequest } from "../handler.ts";
+import { hopByHop, isOfEmulator, namedBy, withoutNames } from "../hop-by-hop.ts";
 import type { Passthrough } from "../reply.ts";
 import { originForm } from "../routing/path.ts";
+import { connectorOf, maxHeadBytes } from "./connector.ts";
 import { ForwardExchange } from "./forward-exchange.ts";
 import { linkOf, type RequestLinks } from "./links.ts";
 import { Patience } from "./patience.ts";
@@ -50,18 +52,10 @@ export interface Forwarder {
 /** The reason to break off with. One for all: it would be made anew, with its stack, for each request. */
 const nobodyWaits = new Error("Nobody waits for the answer any more");
 
-/** RFC 9110, 7.6.1, and what belongs to one connection or one message framing alone. */
-const hopByHop = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  // undici refuses it; the body is whole already.
+/** What of a request belongs to one connection or one message framing alone. */
+const notSent = new Set([
+  ...hopByHop,
+  // The body is whole already.
   "expect",
   // Counted anew from the body, which a GET leaves behind.
   "content-length",
@@ -76,7 +70,12 @@ interface ForwarderOptions {
 }
 
 export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwarder {
-  const agent = new Agent({ connections: 256, pipelining: 1, connect: { timeout: 10_000 } });
+  const agent = new Agent({
+    connections: 256,
+    pipelining: 1,
+    maxHeaderSize: maxHeadBytes,
+    connect: connectorOf({ timeout: 10_000 }),
+  });
   const patience = new Patience(wall);
   return {
     send(url, request) {
@@ -90,7 +89,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
       const sent = new Promise<Sent>((settle) => {
         resolve = settle;
       });
-      const exchange = new ForwardExchange((forwarded) => {
+      const exchange = new ForwardExchange(request.method, (forwarded) => {
         if (link !== undefined) links?.end(link);
         if ("answer" in forwarded) resolve({ kind: "answered", answer: forwarded.answer });
         else resolve({ kind: "unreachable", reason: reasonOf(forwarded.cause) });
@@ -125,10 +124,9 @@ function headersToSend({ rawHeaders, remoteAddress, origin }: Forwardable, mark:
     else if (name === "x-forwarded-proto") protocol ||= value;
     else if (name === "host") host ||= value;
     else if (name === "connection") connection += `${value},`;
-    else if (!hopByHop.has(name)) sent.push(rawHeaders[i]!, value);
+    else if (!notSent.has(name) && !isOfEmulator(name)) sent.push(rawHeaders[i]!, value);
   }
-  const named = connection.split(",").map((option) => option.trim().toLowerCase());
-  const ofConnection = named.filter((name) => name !== "" && !hopByHop.has(name));
+  const ofConnection = namedBy(connection);
   if (ofConnection.length > 0) sent = withoutNames(sent, ofConnection);
   sent.push("via", `${via}1.1 ${mark}`, "x-forwarded-for", `${forwardedFor}${remoteAddress}`);
   // A proxy in front of us knows better which host and scheme the caller spoke to.
@@ -137,8 +135,18 @@ function headersToSend({ rawHeaders, remoteAddress, origin }: Forwardable, mark:
   return sent;
 }
 
-const withoutNames = (rawHeaders: readonly string[], names: readonly string[]): string[] =>
-  rawHeaders.filter((_, i) => !names.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
+/** The same request without some of its headers. */
+export function withoutHeaders(request: Forwardable, names: readonly string[]): Forwardable {
+  return { ...partsOf(request), rawHeaders: withoutNames(request.rawHeaders, names) };
+}
+
+/** The same request to another path. */
+export const withTarget = (request: Forwardable, target: string): Forwardable => ({ ...partsOf(request), target });
+
+/** A received request has getters, which spreading skips. */
+function partsOf({ method, target, rawHeaders, body, remoteAddress, origin, cause }: Forwardable): Forwardable {
+  return { method, target, rawHeaders, body, remoteAddress, origin, cause };
+}
 
 function reasonOf(error: unknown): string {
   if (error instanceof errors.UndiciError) return error.code;

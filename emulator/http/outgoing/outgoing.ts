@@ -2,7 +2,8 @@ import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Wall } from "../../../src/base/clock.ts";
-import { atOnce } from "../../clock/runner.ts";
+import { maxConcurrent } from "../../clock/runner.ts";
+import { connectorOf, maxHeadBytes } from "./connector.ts";
 import { Deadlines } from "./deadlines.ts";
 import { noAnswer, TooLate } from "./no-answer.ts";
 import { PostExchange } from "./post-exchange.ts";
@@ -50,12 +51,16 @@ const targetsKept = 10_000;
 export function createOutgoing(options: OutgoingOptions): Outgoing {
   const agent = new Agent({
     // So that no attempt waits for a connection.
-    connections: atOnce,
+    connections: maxConcurrent,
     pipelining: 1,
     // Deadlines watch the whole answer; undici's own would be a timer for each part of it.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: options.connectTimeoutMs, lookup: checkedLookup(options, options.lookup ?? lookup) },
+    maxHeaderSize: maxHeadBytes,
+    connect: connectorOf({
+      timeout: options.connectTimeoutMs,
+      lookup: checkedLookup(options, options.lookup ?? lookup),
+    }),
   });
   const underWay = new Deadlines<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
     exchange.breakOff(new TooLate()),

@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { hasNoBody } from "../../../src/base/odd-answers.ts";
 
 /** So much of an answer's body is read and kept (DECISIONS.md, P21). */
 export const keptBytes = 65_536;
@@ -39,6 +40,8 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   onHeaders(status: number): boolean {
     // An informational answer comes before the one that counts, which overwrites it.
     this.#status = status;
+    // What a receiver sends beside a 204 is no part of it: undici takes a length or bytes for a broken answer.
+    if (hasNoBody(status)) this.#answered();
     return true;
   }
 

@@ -31,8 +31,6 @@ export interface LoggedRequest {
   /** Wall milliseconds. */
   readonly wallAt: number;
   readonly durationMs: number;
-  /** Where the router of the process is that answered it; undefined: here. */
-  readonly servedBy?: string | undefined;
   /** The state that it was of has been left since: another request may have its number. */
   left?: true;
 }

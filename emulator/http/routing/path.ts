@@ -1,6 +1,12 @@
+import { decoded } from "../../../src/api/secrets.ts";
+
 const escapedOrForeign = /[%\x80-\xff]/;
 const authority = /^https?:\/\/[^/?#]*/i;
 const percentEscape = /%([0-9a-f]{2})/gi;
+
+/** Whom an absolute target names: `localhost:4010`. Undefined: it is not absolute. */
+export const authorityOf = (target: string): string | undefined =>
+  target[0] === "/" ? undefined : authority.exec(target)?.[0].replace(/^https?:\/\//i, "");
 
 /**
  * Path and query of a target (RFC 9112, 3.2): an absolute one loses scheme and authority. Undefined: it names nothing
@@ -12,6 +18,47 @@ export function originForm(target: string): string | undefined {
   if (whole === undefined) return undefined;
   const rest = target.slice(whole.length);
   return rest[0] === "/" ? rest : `/${rest}`;
+}
+
+const mayHaveDots = /\/(?:\.|%2e)/i;
+const dotSegment = /^(?:\.|%2e)$/i;
+const dotDotSegment = /^(?:\.|%2e){2}$/i;
+
+/** A target as clients send it, who remove dot segments before they do (RFC 3986, 5.2.4; escaped dots, too: WHATWG URL). */
+export function withoutDotSegments(target: string): string {
+  if (!mayHaveDots.test(target)) return target;
+  const [, before = "", path = "", query = ""] = /^(https?:\/\/[^/?#]*)?([^?]*)(.*)$/is.exec(target) ?? [];
+  if (path[0] !== "/") return target;
+  const segments: string[] = [];
+  const all = path.slice(1).split("/");
+  for (const [i, segment] of all.entries()) {
+    const isUp = dotDotSegment.test(segment);
+    if (isUp) segments.pop();
+    if (!isUp && !dotSegment.test(segment)) segments.push(segment);
+    else if (i === all.length - 1) segments.push("");
+  }
+  return `${before}/${segments.join("/")}${query}`;
+}
+
+/** Whether a decoded path climbs, for a server that reads `..%2f` as `../` or `..\\` so. */
+export const hasDotSegments = (path: string): boolean => /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/.test(path);
+
+const mayBeControl = /emulator|[^\x21-\x24\x26-\x7e]/i;
+
+/**
+ * Whether a path leads to the control plane, or might for somebody who reads it less exactly than this listener does: with
+ * escapes, in any case, with empty or dot segments, parameters or backslashes. Only the exact spelling is served.
+ */
+export function isControlPath(path: string): boolean {
+  if (path.startsWith("/_emulator/")) return true;
+  if (!mayBeControl.test(path)) return false;
+  const segments: string[] = [];
+  for (const segment of decoded(path).toLowerCase().split(/[/\\]/)) {
+    const name = segment.replace(/;.*/s, "").replace(/[^\x21-\x7e]/g, "");
+    if (name === "..") segments.pop();
+    else if (name !== "" && name !== ".") segments.push(name);
+  }
+  return segments[0] === "_emulator";
 }
 
 /** A target, taken apart. */

@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Wall } from "../../../src/base/clock.ts";
+import { onNextTurn } from "../../../src/base/next-turn.ts";
 import { Deadlines } from "../outgoing/deadlines.ts";
 
 /** As long as a body may take to come. */
@@ -30,7 +32,7 @@ export class Departures {
    * reads costs the system more than a short answer costs us, and a program that is awake takes the next one, too.
    */
   end(response: ServerResponse, body: string | Uint8Array | undefined): void {
-    if (this.#whole.length === 0) setImmediate(() => this.#endAll());
+    if (this.#whole.length === 0) onNextTurn(() => this.#endAll());
     this.#whole.push({ response, body });
   }
 
@@ -80,13 +82,25 @@ export class Departures {
   }
 }
 
+/** How many requests of a connection wait for the answers to those before them. */
+const waiting = new WeakMap<Socket, number>();
+
+/** Node resumes a connection whenever an answer is taken, and whenever a body is read: while requests wait, it stays paused. */
+function pauseAgain(this: Socket): void {
+  this.pause();
+}
+
 /**
  * Resolves when a request is the first on its connection that has no answer yet. Of those that were sent ahead, answers
- * would be made and kept; nor are more of them read meanwhile.
+ * would be made and kept. No more is read until none of them waits, so no more wait than one read of the socket brings.
  */
-export async function turnOf({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
-  socket.pause();
+export async function waitForTurn({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
+  const before = waiting.get(socket) ?? 0;
+  waiting.set(socket, before + 1);
+  if (before === 0) socket.on("resume", pauseAgain).pause();
   // Node gives a response its socket when all before it are sent.
   await once(response, "socket");
-  socket.resume();
+  const left = waiting.get(socket)! - 1;
+  waiting.set(socket, left);
+  if (left === 0) socket.off("resume", pauseAgain).resume();
 }

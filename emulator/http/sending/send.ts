@@ -27,9 +27,6 @@ function isForeignPage(headers: readonly string[]): boolean {
 
 const noBytes = Buffer.alloc(0);
 
-/** Headers that belong to one connection, and the one that every listener gives itself. */
-const ownHeaders: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding", "x-svc-time"]);
-
 /**
  * Writes an answer. A whole body is at the socket at the end of this turn of the event loop; a streamed one when the
  * promise resolves. A stream that fails ends the connection, so that the caller sees that something is missing.
@@ -102,13 +99,4 @@ async function pump(
 async function abandon(body: Answer["body"]): Promise<void> {
   if (body === undefined || typeof body === "string" || body instanceof Uint8Array) return;
   await body[Symbol.asyncIterator]().return?.();
-}
-
-/** The raw headers of another server's answer, without those that are this listener's to give. */
-export function withoutOwnHeaders(rawHeaders: readonly string[]): string[] {
-  const out: string[] = [];
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (!ownHeaders.has(rawHeaders[i]!.toLowerCase())) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
-  }
-  return out;
 }

@@ -25,14 +25,14 @@ export class IssuerKeys {
   /** The key of that id; undefined when the issuer has none, or says nothing. */
   async find(metadataUrl: string, kid: string): Promise<IssuerKey | undefined> {
     const known = this.#sets.get(metadataUrl);
-    const age = known ? this.#asking.wall.now() - known.at : lifetimeMs;
+    const age = known ? this.#asking.wall.monotonicNow() - known.at : lifetimeMs;
     const found = age < lifetimeMs ? keyIn(await known?.keys, kid) : undefined;
     if (found || age < pauseMs) return found;
     return keyIn(await this.#renewed(metadataUrl), kid);
   }
 
   async #renewed(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
-    const set = { at: this.#asking.wall.now(), keys: this.#ask(metadataUrl) };
+    const set = { at: this.#asking.wall.monotonicNow(), keys: this.#ask(metadataUrl) };
     this.#sets.set(metadataUrl, set);
     const keys = await set.keys;
     // What could not be read is asked for again by whoever comes next.

@@ -2,11 +2,12 @@ import type * as z from "zod";
 import { TokenResponse } from "../../../src/api/router/device-grant.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { formOf, jsonObject } from "../../http/bodies/fields.ts";
-import type { Forwardable } from "../../http/outgoing/forward.ts";
+import { type Forwardable, withTarget } from "../../http/outgoing/forward.ts";
 import { reply, uncached } from "../../http/reply.ts";
 import { clientOf } from "../../world/client-credentials.ts";
 import { oauthClients } from "../../world/oauth-clients.ts";
 import { askCluster, type ClusterReply } from "../proxied/ask-cluster.ts";
+import { withOwnCredentials } from "../proxied/credentials.ts";
 import type { RouterCall, RouterHandler } from "../world.ts";
 import { checkPoll, type Polled } from "./poll.ts";
 import { type DeviceGrant, deviceGrants } from "./rows.ts";
@@ -70,7 +71,8 @@ function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<P
 async function tokensFor(call: RouterCall, grant: DeviceGrant, request: Forwardable): Promise<Answer> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
-  return answerFrom(call, cluster.id, await askCluster(call, cluster, request));
+  const own = withTarget(await withOwnCredentials(call, cluster), request.target);
+  return answerFrom(call, cluster.id, await askCluster(call, cluster, own));
 }
 
 /** What the cluster itself may refuse with; its other words for "no" all mean that the code is of no use. */

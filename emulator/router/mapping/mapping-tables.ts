@@ -15,8 +15,7 @@ const maps =
   async ({ body }: Bulk<Body>, call: BulkCall) => {
     const cluster = requireCluster(call, body.cluster_id);
     const { moved } = await call.store.transaction(`map ${table.name}`, (tx) => tx.map(table, cluster.id, list(body)));
-    if (moved === 0) return true;
-    call.finding("mapping-moved", `${moved} of ${table.name} belonged to another cluster`);
+    if (moved > 0) call.finding("mapping-moved", `${moved} of ${table.name} belonged to another cluster`);
     return reply(200, true, { "x-svc-moved": String(moved) });
   };
 

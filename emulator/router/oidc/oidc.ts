@@ -1,10 +1,13 @@
 import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
 import { showDiscovery } from "../../../src/api/router/oidc.ts";
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { withTarget } from "../../http/outgoing/forward.ts";
 import { type Passthrough, reply, uncached } from "../../http/reply.ts";
 import { basicChallenge, clientOf, provenTwice } from "../../world/client-credentials.ts";
+import type { Cluster } from "../../world/clusters.ts";
 import { tokensOfDevice } from "../device/token.ts";
-import { askCluster, withTarget } from "../proxied/ask-cluster.ts";
+import { askCluster } from "../proxied/ask-cluster.ts";
+import { withOwnCredentials } from "../proxied/credentials.ts";
 import { forwardToOne, ownAnswer } from "../proxied/forward.ts";
 import { clusterOfPrefix } from "../resolve/named-cluster.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../world.ts";
@@ -18,12 +21,19 @@ type AskingCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const fresh = { "cache-control": "no-store" };
 
+/** Clients wait for keys before they answer anybody: a cluster that hangs must not keep them (DECISIONS.md, R35). */
+const identityTimeoutMs = 2_000;
+
+/** An emulated cluster never hangs, but makes its first key when it is asked for it. */
+const identityTimeoutOf = ({ settings }: AskingCall, { external }: Cluster): number =>
+  external ? Math.min(identityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
+
 /** Asks every cluster anew; what one that is down would have said is left out (DECISIONS.md, P5). */
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   refuseLoop(call);
-  const answers = await Promise.all(
-    call.clusters.map(async (cluster) => ({ cluster, reply: await askCluster(call, cluster, call.request) })),
-  );
+  const request = await withOwnCredentials(call, "several");
+  const ask = (cluster: Cluster) => askCluster(call, cluster, request, identityTimeoutOf(call, cluster));
+  const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await ask(cluster) })));
   const answered = answers.flatMap(({ cluster, reply }) => {
     const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
     if (!Array.isArray(keys)) call.finding("keys-missing", `${cluster.id} gave no keys`);
@@ -42,9 +52,9 @@ export const authorizationServer = async (call: AskingCall): Promise<Passthrough
 /** The configuration of the first cluster, in the order of the seed, that gives one (DECISIONS.md, R35). */
 async function configurationOf(call: AskingCall) {
   refuseLoop(call);
-  const request = withTarget(call.request, showDiscovery.path);
+  const request = withTarget(await withOwnCredentials(call, "several"), showDiscovery.path);
   for (const cluster of call.clusters) {
-    const found = await askCluster(call, cluster, request);
+    const found = await askCluster(call, cluster, request, identityTimeoutOf(call, cluster));
     if (found.kind === "answered" && found.status === 200 && found.body) {
       return discoveryOf(found.body, cluster.url, call.settings.publicUrl);
     }

@@ -1,7 +1,8 @@
 import type { Wall } from "../../../src/base/clock.ts";
 import { jsonObject } from "../../http/bodies/fields.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
 import { type AskResult, ask } from "../../http/outgoing/ask.ts";
-import type { Forwardable, Forwarder } from "../../http/outgoing/forward.ts";
+import { type Forwardable, type Forwarder, withoutHeaders } from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { Settings } from "../../world/settings.ts";
@@ -21,34 +22,25 @@ export interface AskContext {
   readonly forwarder: Forwarder;
   readonly wall: Wall;
   readonly settings: Pick<Settings, "upstreamTimeoutMs" | "publicUrl">;
+  /** Of the caller for whom it is asked: nothing is once they have left. */
+  readonly request?: Pick<ReceivedRequest, "whenGone">;
 }
 
 /** More than any answer of an identity route needs; the rest of a longer one is not read. */
 const maxAnswerBytes = 1024 * 1024;
 
-/** Asks one cluster, in the time that a forwarded request may take. */
+/** Asks one cluster, in the time that a forwarded request may take, or `timeoutMs`. */
 export async function askCluster(
-  { forwarder, settings }: AskContext,
+  { forwarder, settings, request: asking }: AskContext,
   { url }: Pick<Cluster, "url">,
   request: Forwardable,
+  timeoutMs: number = settings.upstreamTimeoutMs,
 ): Promise<ClusterReply> {
-  const options = { forwarder, timeoutMs: settings.upstreamTimeoutMs, maxBytes: maxAnswerBytes };
+  const whenGone = asking && ((tell: () => void) => asking.whenGone(tell));
+  const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, whenGone };
   // The answer is read here, so it must not be compressed for the caller.
-  const result = await ask(options, url, without("accept-encoding", request));
+  const result = await ask(options, url, withoutHeaders(request, ["accept-encoding"]));
   if (result.kind !== "answered") return result;
   const { kind, status, rawHeaders, body } = result;
   return { kind, status, body: jsonObject(body), whole: new Passthrough(status, rawHeaders, body) };
-}
-
-/** The same request to another path. */
-export const withTarget = (request: Forwardable, target: string): Forwardable => ({ ...partsOf(request), target });
-
-function without(name: string, request: Forwardable): Forwardable {
-  const rawHeaders = request.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== name);
-  return { ...partsOf(request), rawHeaders };
-}
-
-/** A received request has getters, which spreading passes over. */
-function partsOf({ method, target, rawHeaders, body, remoteAddress, origin, cause }: Forwardable): Forwardable {
-  return { method, target, rawHeaders, body, remoteAddress, origin, cause };
 }

@@ -4,6 +4,7 @@ import type { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { CallToAll } from "../world.ts";
 import { handedOn } from "./apart.ts";
+import { withOwnCredentials } from "./credentials.ts";
 
 /** What came of asking one cluster. */
 interface ClusterResult {
@@ -12,7 +13,7 @@ interface ClusterResult {
 }
 
 /**
- * Sends the whole request to several clusters at once and aborts none. Gives the first status below 400 that comes in
+ * Sends the whole request to several clusters at once and aborts none while the caller is there. Gives the first status below 400 that comes in
  * time; else the lowest status, ties in seed order. On a manual clock or under --deterministic all are awaited, and
  * seed order decides between successes too (DECISIONS.md, R13).
  */
@@ -22,8 +23,10 @@ export async function broadcast(
   timeoutMs: number,
 ): Promise<Passthrough> {
   call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
+  const request = await withOwnCredentials(call, "several");
   const results = clusters.map(async (cluster): Promise<ClusterResult> => {
-    const sending = call.forwarder.send(cluster.reachedAt, call.request);
+    const sending = call.forwarder.send(cluster.reachedAt, request);
+    call.request.whenGone(() => sending.breakOff());
     const sent = await call.forwarder.within(timeoutMs, sending.sent);
     if (sent === late) void sending.sent.then((after) => drop(call, { cluster, sent: after }, "late"));
     return { cluster, sent };

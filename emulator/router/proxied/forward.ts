@@ -4,6 +4,7 @@ import type { Cluster } from "../../world/clusters.ts";
 import type { CallToAll, CallToOne, ForwardCall } from "../world.ts";
 import { handedOn } from "./apart.ts";
 import { broadcast } from "./broadcast.ts";
+import { withOwnCredentials } from "./credentials.ts";
 
 /** Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on. */
 export function forwardTo(
@@ -33,7 +34,8 @@ export async function forwardToOne(
   timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {
   if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
-  const sending = call.forwarder.send(cluster.reachedAt, call.request);
+  const request = await withOwnCredentials(call, cluster);
+  const sending = call.forwarder.send(cluster.reachedAt, request);
   call.request.whenGone(() => sending.breakOff());
   const sent = await call.forwarder.within(timeoutMs, sending.sent);
   if (sent === late) {

@@ -1,7 +1,7 @@
 import type { Wall } from "../../../src/base/clock.ts";
 import type { Position } from "../../../src/files/log-line.ts";
 import type { Moment } from "../history.ts";
-import { type History, StoreFailed } from "../port.ts";
+import { type History, StoreChangedError, StoreFailed } from "../port.ts";
 import type { LiveTransaction } from "./live-transaction.ts";
 import type { Change, State } from "./state.ts";
 
@@ -68,6 +68,7 @@ export class Commits {
   /** @throws {StoreFailed} while nothing can be written. */
   refuseWhenFailed(): void {
     const { failure } = this.#log;
+    if (failure instanceof StoreChangedError) throw failure;
     if (failure) throw new StoreFailed(failure.message, { cause: failure.cause });
   }
 

@@ -1,6 +1,6 @@
 import type { StoreFailed } from "../port.ts";
 
-/** Another state took the place of the one that a compaction was writing. */
+/** A compaction is no longer wanted. */
 class Overtaken extends Error {}
 
 interface Options {
@@ -8,7 +8,7 @@ interface Options {
   readonly name: string;
   /** The journal is compacted when it is longer than this and than the base. */
   readonly compactAfterBytes: number;
-  /** Writes a base while transactions go on. `mayGoOn` throws once another state has taken the place of this one. */
+  /** Writes a base while transactions go on. `mayGoOn` throws once that is no longer wanted. */
   readonly write: (mayGoOn: () => void) => Promise<void>;
   /** Why nothing can be written. */
   readonly failure: () => StoreFailed | undefined;
@@ -20,7 +20,7 @@ export class Compaction {
   readonly #options: Options;
   #failed = 0;
   #running: Promise<void> | undefined;
-  /** Raised when another state takes the place of this one. */
+  /** Raised by each `overtake`. */
   #era = 0;
 
   constructor(options: Options) {
@@ -56,7 +56,7 @@ export class Compaction {
     await this.#running;
   }
 
-  /** Another state takes the place of this one: a compaction under way gives up. */
+  /** Another state takes the place of this one, or the log is closed: a compaction under way gives up. */
   overtake(): void {
     this.#era += 1;
   }

@@ -1,5 +1,6 @@
 import { EmulatorBug } from "../../../src/base/bug.ts";
 import type { Wall } from "../../../src/base/clock.ts";
+import { nextTurn } from "../../../src/base/next-turn.ts";
 import type { Cause } from "../cause.ts";
 import { documentEnd, documentSlices, stateFrom } from "../file/document.ts";
 import { readSealed } from "../file/sealed.ts";
@@ -327,7 +328,7 @@ async function* documentOf(
     for (const piece of documentSlices(contents, head)) {
       yield piece;
       // Whoever reads as fast as it can lets others have their turn.
-      if (piece.length > busyLength) await new Promise((turn) => setImmediate(turn));
+      if (piece.length > busyLength) await nextTurn();
     }
     yield documentEnd;
   } finally {

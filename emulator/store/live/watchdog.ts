@@ -19,7 +19,7 @@ export class Watchdog {
 
   /** Calls `expire` once, when `release` does not come within the limit. */
   guard(expire: () => void): void {
-    this.#current = { since: this.#wall.now(), expire };
+    this.#current = { since: this.#wall.monotonicNow(), expire };
     if (!this.#sleeping) void this.#watch();
   }
 
@@ -42,7 +42,7 @@ export class Watchdog {
     while (left > 0) {
       await this.#wall.sleep(left, this.#stop.signal, { inBackground: true });
       if (this.#stop.signal.aborted || this.#current === undefined) break;
-      left = this.#current.since + this.#limitMs - this.#wall.now();
+      left = this.#current.since + this.#limitMs - this.#wall.monotonicNow();
     }
     this.#sleeping = false;
     if (left > 0) return;

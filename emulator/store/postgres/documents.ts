@@ -65,12 +65,16 @@ export class Documents {
         ), placed as (
           update documents
           set name = ${called}, bytes = ${bytes}, whole = true, last_line = ${kind === "base" ? lastLine : null} from mine
-          where id = ${id} and (select count(*) from gone) >= 0 returning id
+          where id = ${id} and (select count(*) from gone) >= 0
+            -- Over lines that are missing it would hide that they are.
+            and (${lastLine} = 0 or exists (select from journal where last >= ${lastLine})
+              or exists (select from documents where kind = 'base' and whole and last_line >= ${lastLine}))
+          returning id
         )
         select (select count(*)::int from mine) as mine, (select count(*)::int from placed) as placed,
           (select count(*) from untold), (select count(*) from followed)`;
       if (placed!.mine === 0) throw this.#leadership.fencedOff();
-      if (placed!.placed === 0) throw new Error("it was removed while it was written");
+      if (placed!.placed === 0) throw new Error("it was removed while it was written, or lines before it are missing");
       return { id, name: called, bytes };
     } catch (cause) {
       // One that is not whole is of no use, and goes at the next start at the latest.

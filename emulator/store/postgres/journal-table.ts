@@ -1,3 +1,4 @@
+import type postgres from "postgres";
 import { svcVersion } from "../../../src/base/version.ts";
 import type { DiskFile } from "../../../src/files/disk.ts";
 import { beginning, type Line, type Position, parseLine } from "../../../src/files/log-line.ts";
@@ -5,12 +6,12 @@ import { applyChecked } from "../file/journal/checked-changes.ts";
 import { changesOf } from "../live/journal-changes.ts";
 import type { State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";
-import { StateRefused } from "../port.ts";
+import { StateRefused, StoreChangedError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
 /** How many groups are read at a time. */
-export const groupsAtOnce = 64;
+const groupsAtOnce = 64;
 
 const newline = "\n";
 
@@ -38,12 +39,18 @@ export class JournalTable implements DiskFile {
     const first = numberAt(lines, 0);
     const last = numberAt(lines, lines.lastIndexOf(newline, lines.length - 2) + 1);
     this.waitingSince = this.#now();
+    const { session, shown } = this.#database;
     try {
-      const { count } = await this.#database.session`
-        with mine as (select from leadership where epoch = ${this.#leadership.epoch} for share)
-        insert into journal (last, first, lines, written_by)
-        select ${last}::bigint, ${first}::bigint, ${lines}::text, ${svcVersion} from mine`;
-      if (count !== 1) throw this.#leadership.fencedOff();
+      const [done] = await session`
+        with mine as (select from leadership where epoch = ${this.#leadership.epoch} for share),
+        written as (
+          insert into journal (last, first, lines, written_by)
+          select ${last}::bigint, ${first}::bigint, ${lines}::text, ${svcVersion} from mine
+          where ${isThere(session, first - 1)} returning last
+        )
+        select (select count(*)::int from mine) as mine, (select count(*)::int from written) as written`;
+      if (done!.mine === 0) throw this.#leadership.fencedOff();
+      if (done!.written === 0) throw linesMissing(shown);
       this.durable = last;
     } finally {
       this.waitingSince = undefined;
@@ -64,6 +71,18 @@ export class JournalTable implements DiskFile {
     return this.read();
   }
 }
+
+/** Whether a line is the last one of a group, or of a base. */
+export const isThere = (sql: Sql, line: number): postgres.Fragment => sql`${line}::bigint = coalesce(
+  (select last from journal where last = ${line}),
+  (select max(last_line) from documents where kind = 'base' and whole))`;
+
+export const linesMissing = (shown: string): StoreChangedError =>
+  new StoreChangedError(
+    `The store ${shown} lacks lines that were acknowledged: it lost them, or was restored from an older dump. Nothing is ` +
+      "written to it. Restart every process to go on with what it holds; what this one has in memory can be saved before " +
+      "that (svc emulator state export)",
+  );
 
 const numberAt = (lines: string, at: number): number =>
   Number(/^[0-9a-f]{8} [0-9a-f]{8} (\d{1,15}) /.exec(lines.slice(at, at + 40))?.[1]);
@@ -165,13 +184,10 @@ export class JournalLines {
   }
 }
 
-/** Applies what stands behind a position; `isGrowing`: all but the last group, of which nobody knows yet that it stays. */
-export async function replayJournal(sql: Sql | Tx, lines: JournalLines, isGrowing = false): Promise<void> {
-  let held: Group | undefined;
+/** Applies what stands behind a position. */
+export async function replayJournal(sql: Sql | Tx, lines: JournalLines): Promise<void> {
   for await (const group of groupsBehind(sql, lines.position.number)) {
-    if (held) lines.take(held.lines, held.written_by);
+    lines.take(group.lines, group.written_by);
     if (lines.position.number >= lines.last) return;
-    held = group;
   }
-  if (held && !isGrowing) lines.take(held.lines, held.written_by);
 }

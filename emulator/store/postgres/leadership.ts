@@ -1,8 +1,8 @@
 import type postgres from "postgres";
-import type { Wall } from "../../../src/base/clock.ts";
+import { steadyTimeOfDay, type Wall } from "../../../src/base/clock.ts";
 import { within } from "../../../src/base/within.ts";
 import { StoreFailed } from "../port.ts";
-import type { Database } from "./database.ts";
+import type { Database, Sql } from "./database.ts";
 
 /*
  * Who may write. One process leads: it is named in the only row of `leadership`, with an epoch that is raised by whoever
@@ -14,6 +14,10 @@ import type { Database } from "./database.ts";
  * for longer than one takes (a leader whose connection was cut goes on), or when the beat stands still for the whole lease:
  * the leader was stopped, or its network was. As long as a lease may still be running,
  * whoever took over answers nobody (`whenAlone`), for until then the one before may do so (DECISIONS.md, E18).
+ *
+ * A copy of a database says of itself that somebody leads, who leads the original. So the leader writes down which database
+ * it leads, by which a dump that was restored is known at once; and nobody is taken for the leader before its beat was seen
+ * to move, which it does not in a copy of a whole server. Until then nothing is forwarded.
  */
 
 /**
@@ -36,7 +40,7 @@ const releaseMs = 1_000;
 export interface Candidate {
   /** New at each start of a process. */
   readonly instance: string;
-  /** Where its listeners are; others pass requests on to it. */
+  /** Where its listeners are; standbys forward requests to it. */
   readonly address: unknown;
   /** The token that it was given; undefined: that of the others, or the one made here. */
   readonly token: string | undefined;
@@ -50,6 +54,8 @@ interface Row {
   readonly backend: number | null;
   readonly address: unknown;
   readonly token: string | null;
+  /** Whether the leader leads another database, of which this one is a copy. */
+  readonly is_copied: boolean;
   /** For how long nobody has raised the beat, by the server's clock. */
   readonly quiet_ms: number;
 }
@@ -61,7 +67,7 @@ interface Options {
   readonly leaseMs: number;
 }
 
-/** Where the one that leads is, null: nobody does, or it does not answer yet; and the token that all have. */
+/** Where the leader is, null: nobody leads, as far as is known; and the token that all processes have. */
 export type Seen = (leader: unknown, token: string | null) => void;
 
 /** Ends the waiting for leadership. */
@@ -74,7 +80,9 @@ export class Leadership {
   readonly token: string;
   #epoch: string;
   #isLocked: boolean;
-  /** Until when nobody else can have begun to lead, on our wall. */
+  /** Counts the time, too, for which the machine slept: a monotonic clock stands then, and others begin to lead. */
+  readonly #now: () => number;
+  /** Until when nobody else can have begun to lead, on that clock. */
   #assuredUntil: number;
   #isLost = false;
   readonly #ended = new AbortController();
@@ -88,9 +96,10 @@ export class Leadership {
 
   private constructor(
     options: Options,
-    begun: { epoch: string; token: string; isLocked: boolean; sentAt: number; aloneAt: number },
+    begun: { epoch: string; token: string; isLocked: boolean; sentAt: number; aloneAt: number; now: () => number },
   ) {
     this.#options = options;
+    this.#now = begun.now;
     this.#epoch = begun.epoch;
     this.token = begun.token;
     this.#isLocked = begun.isLocked;
@@ -111,7 +120,9 @@ export class Leadership {
    */
   static async take(options: Options, signal: AbortSignal, tell: Seen): Promise<Leadership> {
     const { database, wall, leaseMs } = options;
-    let seen: { readonly epoch: string; readonly beat: string; readonly since: number } | undefined;
+    let seen: (Pick<Row, "epoch" | "beat" | "leader"> & { readonly since: number }) | undefined;
+    /** The leader whose beat was seen to move. */
+    let alive: string | null = null;
     let isLocked = false;
     database.onSessionEnd(() => {
       isLocked = false;
@@ -122,22 +133,24 @@ export class Leadership {
         isLocked ||= await tryLock(database);
         const row = await rowIn(database);
         wasReached = true;
-        const now = wall.now();
+        const now = wall.monotonicNow();
+        const isFree = row.leader === null || row.is_copied;
         if (seen?.epoch !== row.epoch || seen.beat !== row.beat) {
+          if (seen?.leader === row.leader) alive = row.leader;
           // The one that leads is there, and has lost its lock, or never had it: it takes it with its next beat.
-          if (seen && isLocked && row.leader !== null) isLocked = await unlock(database);
+          if (seen && isLocked && !isFree) isLocked = await unlock(database);
           seen = { ...row, since: now };
         }
         const quietMs = now - seen.since;
         // More than the lease, should our clock be faster than the other's.
         const patienceMs = isLocked ? quietMsWithoutLock(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
-        if (row.leader === null ? isLocked : quietMs > patienceMs) {
+        if (isFree ? isLocked : quietMs > patienceMs) {
           // Whoever led before is asked no more.
           tell(null, row.token);
           const begun = await begin(options, row, isLocked);
           if (begun) return new Leadership(options, begun);
         }
-        tell(row.leader === null ? null : row.address, row.token);
+        tell(!isFree && alive === row.leader ? row.address : null, row.token);
       } catch (error) {
         if (!wasReached) throw error;
         // What was not seen to stand still, while nobody could see it, may have moved.
@@ -157,7 +170,7 @@ export class Leadership {
 
   /** Whether nobody else can have begun to lead: what is read here is what there is. */
   get isAssured(): boolean {
-    return !this.#isLost && this.#options.wall.now() < this.#assuredUntil;
+    return !this.#isLost && this.#now() < this.#assuredUntil;
   }
 
   /** The epoch that is ours, for the statement of a commit. */
@@ -167,7 +180,7 @@ export class Leadership {
 
   /** Resolves once the one that led before cannot take itself for the leader any more. */
   async whenAlone(): Promise<void> {
-    await this.#options.wall.sleep(this.#aloneAt - this.#options.wall.now(), this.#ended.signal);
+    await this.#options.wall.sleep(this.#aloneAt - this.#now(), this.#ended.signal);
   }
 
   /**
@@ -175,7 +188,7 @@ export class Leadership {
    * way: only who is asked for by name can tell that another process leads.
    */
   fencedOff(): StoreFailed {
-    void this.#ask(this.#options.wall.now()).catch(() => {});
+    void this.#ask(this.#now()).catch(() => {});
     return anotherLeads();
   }
 
@@ -201,7 +214,7 @@ export class Leadership {
    */
   async renew(lastLine: number): Promise<void> {
     if (this.#isLost) throw this.#deposed();
-    const sentAt = this.#options.wall.now();
+    const sentAt = this.#now();
     // By name, not by epoch: when the answer to this very statement is lost, the next attempt finds what it did.
     const [row] = await this.#options.database.pool`
       with led as (
@@ -252,7 +265,7 @@ export class Leadership {
         unanswered = 0;
         stuck = 0;
       }
-      asked ??= this.#ask(wall.now())
+      asked ??= this.#ask(this.#now())
         .catch(() => {})
         .then(() => {
           asked = undefined;
@@ -297,9 +310,14 @@ async function unlock({ session, schema }: Database): Promise<false> {
   return false;
 }
 
+/** Tells a database from its copies, as long as they are not of the whole server. */
+const thisDatabase = (sql: Sql): postgres.Fragment => sql`(
+  select system_identifier || '/' || pg_database.oid from pg_control_system(), pg_database
+  where datname = current_database())`;
+
 async function rowIn({ session }: Database): Promise<Row> {
   const [row] = await session<Row[]>`
-    select epoch, beat, leader, backend, address, token,
+    select epoch, beat, leader, backend, address, token, database is distinct from ${thisDatabase(session)} as is_copied,
       (extract(epoch from clock_timestamp() - renewed) * 1000)::float8 as quiet_ms
     from leadership`;
   return row!;
@@ -309,14 +327,16 @@ async function rowIn({ session }: Database): Promise<Row> {
 async function begin({ database, wall, candidate, leaseMs }: Options, row: Row, isLocked: boolean) {
   const { instance, address, newToken } = candidate;
   const token = candidate.token ?? row.token ?? newToken();
-  const sentAt = wall.now();
+  const now = steadyTimeOfDay(wall);
+  const sentAt = now();
   const [begun] = await database.session`
     update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp(), leader = ${instance},
       backend = ${isLocked ? database.session`pg_backend_pid()` : database.session`backend`},
-      address = ${database.session.json(address as never)}, token = ${token}
+      address = ${database.session.json(address as never)}, token = ${token}, database = ${thisDatabase(database.session)}
     where epoch = ${row.epoch} returning epoch`;
   if (!begun) return undefined;
   // By the server's clock, which wrote both times; ours has not seen when the one before was last told that it leads.
-  const left = row.leader === null || !isLocked ? 0 : Math.min(leaseMs, Math.max(0, leaseMs - row.quiet_ms));
-  return { epoch: begun.epoch as string, token, isLocked, sentAt, aloneAt: sentAt + left };
+  const left =
+    row.leader === null || row.is_copied || !isLocked ? 0 : Math.min(leaseMs, Math.max(0, leaseMs - row.quiet_ms));
+  return { epoch: begun.epoch as string, token, isLocked, sentAt, aloneAt: sentAt + left, now };
 }

@@ -15,6 +15,8 @@ export const migrations: readonly string[] = [
     leader text,
     -- Its server process, which holds the lock.
     backend integer,
+    -- The database that it leads: in a copy of it, nobody leads.
+    database text,
     -- Where its listeners are.
     address jsonb,
     -- The token of the control plane: all processes have one.
@@ -26,7 +28,9 @@ export const migrations: readonly string[] = [
   create table journal (
     last bigint primary key,
     first bigint not null,
-    lines text not null
+    lines text not null,
+    -- The svc that wrote them: rows in lines of this very version need no look when they are gone back to.
+    written_by text
   );
   -- What is compressed here would take longer to write than to write it as it is.
   alter table journal alter column lines set storage external;
@@ -40,7 +44,11 @@ export const migrations: readonly string[] = [
     whole boolean not null default false,
     bytes bigint not null default 0,
     made timestamptz not null default now(),
-    unnamed_since timestamptz
+    unnamed_since timestamptz,
+    -- Of a base: the last line of the journal that is in it, and, once another base has followed it, the bytes of the
+    -- lines between the two. Bases and lines before the present base are what led to the present state.
+    last_line bigint,
+    followed_by bigint not null default 0
   );
   create unique index documents_name on documents (kind, lower(name)) where whole;
   create table pieces (
@@ -52,19 +60,5 @@ export const migrations: readonly string[] = [
     check (num_nonnulls(lines, bytes) = 1)
   );
   alter table pieces alter column lines set storage external, alter column bytes set storage external;
-  `,
-  `
-  -- Of a base: the last line of the journal that is in it, and, once another base has followed it, the bytes of the lines
-  -- between the two. Bases and lines before the present base are what led to the present state.
-  alter table documents add column last_line bigint, add column followed_by bigint not null default 0;
-  -- The svc that wrote them: rows in lines of this very version need no look when they are gone back to.
-  alter table journal add column written_by text;
-  `,
-  `
-  -- What the one that leads has in memory alone, for the next one to go on with: scripted faults, sessions of the console.
-  create table memory (
-    name text primary key,
-    value jsonb not null
-  );
   `,
 ];

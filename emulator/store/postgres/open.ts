@@ -2,18 +2,15 @@ import type { Wall } from "../../../src/base/clock.ts";
 import { baseDocument } from "../file/base/base-document.ts";
 import type { Moment } from "../history.ts";
 import { LiveStore } from "../live/live-store.ts";
-import { type Collection, StateRefused, type Store } from "../port.ts";
+import type { Collection, Store } from "../port.ts";
 import type { SnapshotStore } from "../snapshot-store.ts";
 import { Database } from "./database.ts";
 import { Documents } from "./documents.ts";
-import { FollowedState } from "./followed-state.ts";
-import { replayJournal } from "./journal-table.ts";
-import { type LeadersMemory, leadersMemory } from "./leaders-memory.ts";
 import { type Candidate, Leadership, type Seen, usualLeaseMs } from "./leadership.ts";
 import { type PostgresBlobs, postgresBlobs } from "./postgres-blobs.ts";
-import { PostgresLog, type Settled } from "./postgres-log.ts";
+import { PostgresLog } from "./postgres-log.ts";
 import { postgresSnapshotStore } from "./postgres-snapshot-store.ts";
-import { baseOf, goesOn, type Recovered, recover } from "./recovery.ts";
+import { baseOf, recover } from "./recovery.ts";
 import { prepareSchema } from "./schema.ts";
 import { explainDatabase } from "./unusable.ts";
 
@@ -30,14 +27,8 @@ export interface PostgresStoreOptions {
   readonly signal?: AbortSignal;
   /** Told as soon as this process leads, before it has read the state. */
   readonly leads?: (leadership: Leadership) => void;
-  /** Told again and again while another process leads, and this one waits. */
+  /** Told again and again who leads, as long as this process waits. */
   readonly seen?: Seen;
-  /** Given the state as long as another process leads, for who answers from it. */
-  readonly followed?: (state: FollowedState) => void;
-  /** Asks the process that leads what is settled; undefined: no state is kept in memory while another one leads. */
-  readonly settled?: () => Promise<Settled | undefined>;
-  /** Called after each change of a state that another process writes. */
-  readonly changed?: (store: Store) => Promise<void>;
   /** How long a leader may take itself for one unasked; all processes have the same. */
   readonly leaseMs?: number;
   /** A base is written when the lines behind the last one are more than this and than that one. */
@@ -55,9 +46,6 @@ export interface PostgresStore {
   readonly blobs: PostgresBlobs;
   readonly snapshotStore: SnapshotStore;
   readonly leadership: Leadership;
-  readonly memory: LeadersMemory;
-  /** What others may count on that follow. */
-  readonly settled: () => Settled;
 }
 
 /** Less than in a file: whoever takes over reads the lines first. */
@@ -71,25 +59,19 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { url, schema, wall, leaseWall = wall, candidate, leaseMs = usualLeaseMs } = options;
   const database = new Database(url, schema);
   let leadership: Leadership | undefined;
-  const { settled, changed = async () => {}, followed: give = () => {}, collections } = options;
-  let followed: FollowedState | undefined;
   try {
     await prepareSchema(database);
     const wanted = options.signal ?? new AbortController().signal;
-    const seen: Seen = (leader, token) => {
-      options.seen?.(leader, token);
-      if (leader === null || settled === undefined) return;
-      followed ??= new FollowedState({ database, collections, wall, settled, changed });
-      give(followed);
-      void followed.fresh();
-    };
-    leadership = await Leadership.take({ database, wall: leaseWall, candidate, leaseMs }, wanted, seen);
+    leadership = await Leadership.take(
+      { database, wall: leaseWall, candidate, leaseMs },
+      wanted,
+      options.seen ?? (() => {}),
+    );
     options.leads?.(leadership);
-    const opened = await openAs(database, leadership, await followed?.retire(), options);
+    const opened = await openAs(database, leadership, options);
     await leadership.whenAlone();
     return opened;
   } catch (error) {
-    await followed?.retire();
     await leadership?.release();
     await database.close();
     return explainDatabase(database.shown, error);
@@ -99,12 +81,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 async function openAs(
   database: Database,
   leadership: Leadership,
-  followed: Recovered | undefined,
   { collections, wall, leaseWall = wall, ...options }: PostgresStoreOptions,
 ): Promise<PostgresStore> {
   const { moment = () => ({}), report = () => {}, historyBytes = 0 } = options;
   const documents = new Documents(database, leadership);
-  const found = (await caughtUp(database, followed)) ?? (await recover(database.pool, database.shown, collections));
+  const found = await recover(database.pool, database.shown, collections);
   // What nobody finished writing, nobody will.
   await database.pool`with ${leadership.mine} delete from documents using mine where not whole`;
   const { state, lines } = found;
@@ -142,26 +123,5 @@ async function openAs(
     blobs: postgresBlobs(database, leadership, documents),
     snapshotStore: postgresSnapshotStore(database, leadership, documents),
     leadership,
-    memory: leadersMemory(database, leadership),
-    settled: () => log.settled,
   };
-}
-
-/** A state that was followed, with the lines that it has not seen; undefined: it is not the one in the database. */
-async function caughtUp(database: Database, followed: Recovered | undefined): Promise<Recovered | undefined> {
-  if (!followed?.base) return undefined;
-  const [found] = await database.pool`
-    select id, name, bytes, (
-      select coalesce(sum(octet_length(lines)), 0) from journal where last > coalesce(last_line, 0)
-    ) as behind from documents where kind = 'base' and whole order by id desc limit 1`;
-  const base = found && baseOf(found);
-  if (!base || !(await goesOn(database.pool, followed, base))) return undefined;
-  try {
-    await replayJournal(database.pool, followed.lines);
-  } catch (error) {
-    if (error instanceof StateRefused) return undefined;
-    throw error;
-  }
-  followed.lines.bytes = Number(found.behind);
-  return { ...followed, base };
 }

@@ -9,10 +9,10 @@ import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
 import type { Change, State } from "../live/state.ts";
 import { Turns } from "../live/turns.ts";
-import { type Collection, type History, StoreFailed } from "../port.ts";
+import { type Collection, type History, StoreChangedError, StoreFailed } from "../port.ts";
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
-import { JournalTable } from "./journal-table.ts";
+import { isThere, JournalTable, linesMissing } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 import { postgresSegments } from "./postgres-history.ts";
 import { type Base, baseName, baseOf } from "./recovery.ts";
@@ -38,13 +38,6 @@ interface Options {
   readonly report: (message: string) => void;
 }
 
-/** Up to which line nothing is taken back any more, in an epoch, and the lineage of the base below it. */
-export interface Settled {
-  readonly epoch: string;
-  readonly durable: number;
-  readonly base: string;
-}
-
 type Inspect = <T>(work: (state: State) => T) => Promise<T>;
 
 /** Base and journal in PostgreSQL, in the form that they have in files. */
@@ -63,6 +56,8 @@ export class PostgresLog implements CommitLog {
   readonly #placing = new Turns();
   /** Whether an answer is missing to a statement that put another state in the place of this one. */
   #isUncertain = false;
+  /** Found when it was to be written again. */
+  #changed: StoreChangedError | undefined;
 
   constructor(options: Options) {
     const { database, leadership, position, base, journalBytes, compactAfterBytes, now, report } = options;
@@ -83,12 +78,11 @@ export class PostgresLog implements CommitLog {
       file: this.#table,
       length: 0,
       position,
-      failure: (reason, cause) => new StoreFailed(reason, { cause }),
-      onFailure: ({ message }) => {
-        const next = leadership.isLost
-          ? ""
-          : ". What waits fails. Writing goes on by itself once the database takes it";
-        report(`${message}${next}`);
+      failure: (reason, cause) => (cause instanceof StoreChangedError ? cause : new StoreFailed(reason, { cause })),
+      onFailure: (failure) => {
+        const isLasting = leadership.isLost || failure instanceof StoreChangedError;
+        const next = isLasting ? "" : ". What waits fails. Writing goes on by itself once the database takes it";
+        report(`${failure.message}${next}`);
         this.#failed();
       },
     });
@@ -111,13 +105,8 @@ export class PostgresLog implements CommitLog {
     this.#inspect = inspect;
   }
 
-  /** What others may count on that read the same log: up to where, and on which base. */
-  get settled(): Settled {
-    return { epoch: this.#options.leadership.epoch, durable: this.#table.durable, base: this.#base.lineage };
-  }
-
   get failure(): StoreFailed | undefined {
-    return this.#journal.failure;
+    return this.#journal.failure && (this.#changed ?? this.#journal.failure);
   }
 
   onFailure(failed: () => void): void {
@@ -159,15 +148,27 @@ export class PostgresLog implements CommitLog {
     if (leadership.isLost) return false;
     await this.#compaction.ended();
     try {
-      await leadership.renew(this.#table.durable);
+      const { durable } = this.#table;
+      await leadership.renew(durable);
+      const [found] = await database.pool`select ${isThere(database.pool, durable)} as is_there`;
+      if (found!.is_there !== true) return this.#isChanged();
       if (this.#isUncertain) await this.#writeBase(state, { isOther: true });
       this.#isUncertain = false;
+      this.#changed = undefined;
       await this.#journal.resume();
     } catch {
       return false;
     }
     report(`The store ${database.shown} can be written again`);
     return true;
+  }
+
+  #isChanged(): false {
+    const { database, report } = this.#options;
+    const isKnown = this.failure instanceof StoreChangedError;
+    this.#changed ??= linesMissing(database.shown);
+    if (!isKnown) report(this.#changed.message);
+    return false;
   }
 
   async close(): Promise<void> {

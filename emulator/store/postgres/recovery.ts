@@ -1,4 +1,4 @@
-import { headIn, headLength, headOf } from "../file/base/base-head.ts";
+import { headOf } from "../file/base/base-head.ts";
 import { DocumentReader } from "../file/document-reader.ts";
 import { format } from "../file/format.ts";
 import { readSealedInto } from "../file/sealed.ts";
@@ -37,22 +37,16 @@ export const baseName = (lineage: string, own: string): string => `${lineage}.${
 
 /**
  * Reads base and journal of the store that is called so, and changes nothing. Nobody puts another base into the place of
- * this one meanwhile: whoever reads leads, or reads as of one moment. `isGrowing`: another process writes, and may take the
- * last group back.
+ * this one meanwhile: whoever reads leads, or reads as of one moment.
  */
-export async function recover(
-  sql: Sql | Tx,
-  shown: string,
-  collections: readonly Collection[],
-  { isGrowing = false } = {},
-): Promise<Recovered> {
+export async function recover(sql: Sql | Tx, shown: string, collections: readonly Collection[]): Promise<Recovered> {
   const [found] = await sql`
     select id, name, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
   if (!found) {
     const state = new State(collections);
     const { upgrade } = new DocumentReader(collections);
     const lines = new JournalLines({ state, upgrade, after: undefined, shown });
-    await replayJournal(sql, lines, isGrowing);
+    await replayJournal(sql, lines);
     return { state, lines, base: undefined, isOutdated: true };
   }
   const base = baseOf(found);
@@ -62,28 +56,11 @@ export async function recover(
     const { state, upgrade } = reader;
     const head = headOf(reader.head);
     const lines = new JournalLines({ state, upgrade, after: head.position, shown });
-    await replayJournal(sql, lines, isGrowing);
+    await replayJournal(sql, lines);
     return { state, lines, base, isOutdated: head.format !== format || upgrade.needed };
   } catch (cause) {
     if (!(cause instanceof StateRefused)) throw cause;
     const message = `The state in the store ${shown} is refused: ${cause.message}. Nothing was changed.`;
     throw new StateRefused(message, { cause, repairable: false });
   }
-}
-
-/**
- * Whether a state goes on in the lines of the journal, though another base may have taken the place of the one that it came
- * from: that one is of the same state, and holds no line that is not in this one.
- */
-export async function goesOn(
-  sql: Sql | Tx,
-  { lines, base }: Recovered,
-  now: Pick<Base, "id" | "lineage">,
-): Promise<boolean> {
-  if (now.lineage !== base?.lineage) return false;
-  if (now.id === base.id) return true;
-  const [piece] = await sql`
-    select left(lines, ${headLength}) as head from pieces where document = ${now.id} and piece = 0`;
-  const head = headIn((piece?.head as string | undefined) ?? "");
-  return head?.position !== undefined && head.position.number <= lines.position.number;
 }

@@ -17,7 +17,7 @@ const meanings = lookupTable<readonly [why: string, next: string, trouble?: Stat
   ],
   "42P01": [
     "what it is kept in is hidden from this user",
-    "Give it rights on the schema and its tables (GRANT USAGE ON SCHEMA …), or name another one with --schema.",
+    "Give it rights on the schema and its tables (GRANT USAGE ON SCHEMA …), or name another one in SVC_STORE_SCHEMA.",
     "forbidden",
   ],
   "53300": ["the server has no connection left", "Close some, or raise max_connections.", "temporary"],

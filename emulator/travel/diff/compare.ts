@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { nextTurn } from "../../../src/base/next-turn.ts";
 import type { AnyRows, Collection, Mapping, PassingContents, Store } from "../../store/port.ts";
 
 /** A row that is there in one state alone, or is another in the other. */
@@ -100,7 +101,7 @@ async function mappingChange(table: Mapping, before: Store, here: PassingContent
       }
     });
     some = [];
-    await new Promise((turn) => setImmediate(turn));
+    await nextTurn();
   };
   for (const entry of entries) {
     some.push(entry);

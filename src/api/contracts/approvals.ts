@@ -12,7 +12,7 @@ export const requestApprovals = operation({
   id: "approvals.create",
   service: contracts,
   summary: "Ask for approvals of a contract",
-  description: "Each approval names one user or one role. With order, one is asked after the other.",
+  description: "Each approval names one user or one role. With order, they are requested one after another.",
   method: "POST",
   path: "/api/v2.1/public/contracts/approvals/{composite_id}/",
   auth: "api-key",

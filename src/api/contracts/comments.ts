@@ -36,7 +36,7 @@ export const addComment = operation({
   auth: "api-key",
   request: {
     params,
-    body: json(z.object({ comment: z.string().min(1).describe("Text; !!@12!! mentions user 12") })),
+    body: json(z.object({ comment: z.string().min(1).describe("Text of the comment; !!@12!! mentions user 12") })),
   },
   responses: { 201: json(Comment) },
   failures: ["not-found"],

@@ -64,7 +64,7 @@ export const putNote = operation({
     params: z.object({ contract_id: compositeIdParam, note_id: z.int().describe("Id of the note") }),
     body: json(
       z.object({
-        text: z.string().describe("The whole note"),
+        text: z.string().describe("Text of the note"),
         note_tag: z.object({ name: z.string(), id: z.int().optional() }).nullish(),
       }),
     ),
@@ -81,7 +81,7 @@ export const putNote = operation({
 export const setBusinessUser = operation({
   id: "contract-details.business-user",
   service: contracts,
-  summary: "Make a user the business owner of a contract",
+  summary: "Set the business owner of a contract",
   method: "PATCH",
   path: "/api/v2.1/public/contracts/{contract_id}/business_user/",
   auth: "api-key",
@@ -90,7 +90,7 @@ export const setBusinessUser = operation({
     body: json(
       z.object({
         user_id: z.int().describe("Id of the user"),
-        update_user_task_on_bu_update: z.boolean().default(true).describe(`Hand their tasks on; ${withoutEffect}`),
+        update_user_task_on_bu_update: z.boolean().default(true).describe(`Reassign their tasks; ${withoutEffect}`),
       }),
     ),
   },
@@ -106,9 +106,9 @@ export const setBusinessUser = operation({
 export const inviteToContract = operation({
   id: "contract-details.invite",
   service: contracts,
-  summary: "Let users, roles and new users see a contract",
+  summary: "Invite users, roles and new users to a contract",
   description:
-    "Each row names one of the three; who is named again has the permission that was given last. A new user is invited to the workspace by e-mail. What the permissions differ in is not public: each shows the contract.",
+    "Each row names one of the three; the last permission for a user applies. A new user is invited to the workspace by e-mail. The difference between permissions is not public: each shows the contract.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{contract_id}/invite/",
   auth: "api-key",
@@ -165,9 +165,7 @@ export const relateContract = operation({
     body: json(
       z.object({
         related_contract_id: z.int().describe("Number of the other contract"),
-        relation_type: z
-          .enum(["CHILD", "ADDENDUM", "AMENDMENT", "PARENT"])
-          .describe("What the other one is to this one"),
+        relation_type: z.enum(["CHILD", "ADDENDUM", "AMENDMENT", "PARENT"]).describe("Role of the other contract"),
       }),
     ),
   },

@@ -68,7 +68,7 @@ export const listContracts = operation({
   request: {
     query: z.looseObject({
       ...paging,
-      query: z.string().optional().describe("Text in the name of contract, entity or party, or in a party's address"),
+      query: z.string().optional().describe("Search in names of contracts, entities and parties, and addresses"),
       ...plain,
     }),
   },
@@ -89,7 +89,7 @@ export const listContracts = operation({
 export const listContractsV1 = operation({
   id: "contracts.list-v1",
   service: contracts,
-  summary: "List contracts as version 1 does, by their numbers, newest first",
+  summary: "List contracts by version 1 of the API, newest first",
   method: "GET",
   path: "/api/v1/public/contracts/",
   auth: "api-key",

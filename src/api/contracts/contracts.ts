@@ -13,20 +13,20 @@ import { withoutEffect } from "./shapes/without-effect.ts";
 
 /** An empty object is all that the specification asks for; keys that are there are checked (DECISIONS.md, F12). */
 export const SendRequest = z.object({
-  to_emails: z.array(email).optional().describe("Instead of the configured recipients"),
-  cc_emails: z.array(email).optional().describe("Who gets a copy"),
-  bcc_emails: z.array(email).optional().describe("Who gets a copy that the others do not see"),
+  to_emails: z.array(email).optional().describe("Recipients, instead of the configured ones"),
+  cc_emails: z.array(email).optional().describe("Addresses that get a copy"),
+  bcc_emails: z.array(email).optional().describe("Addresses that get a blind copy"),
   attachment_formats: z
     .array(z.enum(["DOCX", "PDF", "TEMPLATE"]))
     .min(1)
     .optional()
-    .describe("The document in these formats"),
+    .describe("Attach the document in these formats"),
   extra_attachments: z
     .array(
       z.object({
         file_name: z.string().min(1),
         mime_type: z.string().min(1),
-        content_base64: checkedBase64(z.string(), "The file, in base64"),
+        content_base64: checkedBase64(z.string(), "File in base64"),
       }),
     )
     .optional()
@@ -37,28 +37,34 @@ export const SendRequest = z.object({
 
 /** DECISIONS.md, F11 */
 export const CreateContractRequest = z.object({
-  contract_template_id: z.int().describe("A signature-capable template of the workspace"),
-  contract_name: z.string().min(1).nullish().describe("Derived from the template when left out"),
+  contract_template_id: z.int().describe("Template of the workspace that can be signed"),
+  contract_name: z.string().min(1).nullish().describe("Name of the contract (default: derived from the template)"),
   contract_data: dictionary(z.unknown()).describe(
     "Answers to the template's attributes; required even when there are none",
   ),
   counter_party_details: z.array(CounterPartyDetails).describe("The other side"),
   signatories: z.array(SignatoryDetails).nullish().describe("Who signs, instead of the counterparties' contacts"),
   external_metadata: ExternalMetadataIn.nullish(),
-  entity_reference_id: z.string().nullish().describe("Own entity; the primary one when left out"),
+  entity_reference_id: z.string().nullish().describe("Entity of the workspace (default: the primary one)"),
   workflow_config: z
     .object({
       auto_send_to_counterparty: z.boolean().default(false).describe("Send it at once"),
-      api_only_contract_edits: z.boolean().default(false).describe(`Nobody edits in the application; ${withoutEffect}`),
-      skip_cp_info_collection: z.boolean().default(false).describe(`Ask the counterparty nothing; ${withoutEffect}`),
-      skip_creator_info_collection: z.boolean().default(false).describe(`Ask the creator nothing; ${withoutEffect}`),
+      api_only_contract_edits: z
+        .boolean()
+        .default(false)
+        .describe(`Disable edits in the application; ${withoutEffect}`),
+      skip_cp_info_collection: z
+        .boolean()
+        .default(false)
+        .describe(`Skip the questions to the counterparty; ${withoutEffect}`),
+      skip_creator_info_collection: z
+        .boolean()
+        .default(false)
+        .describe(`Skip the questions to the creator; ${withoutEffect}`),
     })
     .nullish(),
   send_to_counterparty_config: SendRequest.nullish().describe("How auto_send_to_counterparty sends"),
-  is_embedded_contract: z
-    .boolean()
-    .default(false)
-    .describe(`The counterparty sees it in another page; ${withoutEffect}`),
+  is_embedded_contract: z.boolean().default(false).describe(`Embed the contract in another page; ${withoutEffect}`),
 });
 
 const params = z.object({ composite_id: compositeIdParam });
@@ -68,7 +74,7 @@ export const createContract = operation({
   service: contracts,
   summary: "Create a contract from a template",
   description:
-    "The contract stays in DRAFT until it is sent; workflow_config.auto_send_to_counterparty sends it at once.",
+    "The contract stays in DRAFT until it is sent; workflow_config.auto_send_to_counterparty sends it immediately.",
   method: "POST",
   path: "/api/v2.1/public/contracts/",
   auth: "api-key",
@@ -103,8 +109,7 @@ export const sendContract = operation({
   service: contracts,
   summary: "Send a contract to its counterparties",
   description:
-    "The boundary between a draft and signature: the signatories are asked to sign. An emulator sends no e-mail: svc emulator " +
-    "emails lists each, with its link; the text and the attachments that are given are checked and go nowhere.",
+    "Ends the draft, and asks the signatories to sign. The emulator sends no e-mail: svc emulator emails lists each with its link. Text and attachments are checked and dropped.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/send_to_counterparties",
   auth: "api-key",
@@ -160,7 +165,7 @@ export const Recipient = z.strictObject({
 export const listRecipients = operation({
   id: "contracts.recipients",
   service: contracts,
-  summary: "List who signs a contract, and who has",
+  summary: "List the signatories of a contract, and who has signed",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/recipients/",
   auth: "api-key",
@@ -197,7 +202,7 @@ export const showRecipientLink = operation({
 export const showEmbeddedLink = operation({
   id: "contracts.embedded-link",
   service: contracts,
-  summary: "Get the address under which a counterparty sees a contract within another page",
+  summary: "Get the URL that embeds a contract for a counterparty",
   method: "GET",
   path: "/api/v2.1/public/embedded/contracts/{contract_id}/counter_party/",
   auth: "api-key",

@@ -15,9 +15,9 @@ export const AddressRequest = z.object({
   state_name: z.string().default("").describe("State or province"),
   zipcode: z.string().default("").describe("Postal code"),
   country_name: z.string().min(1).describe("Country"),
-  country_iso_code: optionalText.describe("Country, as two letters"),
-  email: optionalText.describe("E-mail address of the place"),
-  phone: optionalText.describe("Telephone number of the place"),
+  country_iso_code: optionalText.describe("Country code of two letters"),
+  email: optionalText.describe("E-mail address of the office"),
+  phone: optionalText.describe("Telephone number of the office"),
 });
 
 export const Address = z.strictObject({
@@ -50,7 +50,7 @@ export const listCounterparties = operation({
   id: "counterparties.list",
   service: contracts,
   summary: "List counterparties",
-  description: "A query parameter filter_custom__<field> keeps those whose custom field has exactly that value.",
+  description: "A query parameter filter_custom__<field> matches the exact value of a custom field.",
   method: "GET",
   path: "/api/v2.1/public/counter_parties/",
   auth: "api-key",
@@ -92,12 +92,12 @@ export const createCounterparty = operation({
     body: json(
       z
         .object({
-          is_individual: z.boolean().describe("A person instead of an organization"),
+          is_individual: z.boolean().describe("The counterparty is a person instead of an organization"),
           organization_name: z.string().min(1).optional().describe("Name of the organization"),
           organization_type: optionalText.describe("Label of an organization type of the workspace"),
-          contact_name: z.string().min(1).optional().describe("Name of the person to write to"),
-          contact_email: email.optional().describe("E-mail address of that person"),
-          brand_name: optionalText.describe("Name by which it is known"),
+          contact_name: z.string().min(1).optional().describe("Name of the contact person"),
+          contact_email: email.optional().describe("E-mail address of the contact person"),
+          brand_name: optionalText.describe("Brand name"),
           primary_address: AddressRequest.nullable().optional(),
           custom_fields: customFields.optional(),
         })
@@ -138,8 +138,8 @@ export const updateCounterparty = operation({
     params: counterpartyParams,
     body: json(
       z.object({
-        name: z.string().min(1).optional().describe("Its new name"),
-        brand_name: optionalText.describe("Name by which it is known"),
+        name: z.string().min(1).optional().describe("New name"),
+        brand_name: optionalText.describe("Brand name"),
         custom_fields: customFields.optional(),
       }),
     ),

@@ -11,7 +11,7 @@ const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(
 const fields = {
   name: z.string().min(1).describe("Name of the person"),
   email: email.describe("E-mail address of the person"),
-  is_primary: z.boolean().describe("At most one contact is; the one before gives way"),
+  is_primary: z.boolean().describe("Make it the primary contact"),
 };
 const changes = {
   name: fields.name.optional(),

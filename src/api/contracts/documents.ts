@@ -16,7 +16,7 @@ export const downloadContract = operation({
   id: "documents.download",
   service: contracts,
   summary: "Download the newest PDF of a contract",
-  description: "Of a template contract it is made from the template and the contract's data.",
+  description: "For a template contract, the PDF is rendered from the template and the contract's data.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/download",
   auth: "api-key",
@@ -43,7 +43,7 @@ export const downloadDocx = operation({
           fallback_to_last_available_docx: z
             .boolean()
             .default(false)
-            .describe("An older DOCX will do when the newest version is none"),
+            .describe("Use an older DOCX if the newest version is not a DOCX"),
         })
         .prefault({}),
     ),
@@ -62,15 +62,15 @@ export const showContent = operation({
   service: contracts,
   summary: "Show the text of a contract's document",
   description:
-    "Of PDFs, also of the one that is made of a template contract; the text of a DOCX is not available. A PDF that takes too long, too much memory or too deep a nesting to read has failed; while too many wait to be read, it is pending.",
+    "Reads PDFs, including the rendered PDF of a template contract, and no DOCX. A PDF that takes too long, too much memory or too deep a nesting has status failed. While too many are queued, it is pending.",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/content",
   auth: "api-key",
   request: {
     params,
     query: z.object({
-      contract_version_id: z.int().optional().describe("A version that was uploaded; left out: the newest"),
-      text_format: z.enum(["text", "segments"]).default("text").describe("One text, or a list of its parts"),
+      contract_version_id: z.int().optional().describe("Uploaded version (default: the newest)"),
+      text_format: z.enum(["text", "segments"]).default("text").describe("One text, or a list of segments"),
     }),
     headers: userScoping,
   },
@@ -124,8 +124,8 @@ export const linkDownload = operation({
 export const previewDocument = operation({
   id: "documents.preview",
   service: contracts,
-  summary: "Preview the document that a template and its data make",
-  description: "Nothing is created; required answers may be left out.",
+  summary: "Preview the document of a template and its data",
+  description: "Creates nothing; required answers are optional here.",
   method: "POST",
   path: "/api/v2.1/public/contracts/preview/",
   auth: "api-key",
@@ -156,10 +156,10 @@ export const uploadVersion = operation({
     params: z.object({ contract_id: contractIdParam }),
     body: json(
       z.object({
-        document_name: z.string().min(1).describe("Ending in .pdf or .docx"),
-        document_base_64: base64(z.string().min(1), "The document, in base64"),
+        document_name: z.string().min(1).describe("Name of the document, ending in .pdf or .docx"),
+        document_base_64: base64(z.string().min(1), "Document in base64"),
         collect_approvals: z.boolean().default(true).describe(`Ask for approvals anew; ${withoutEffect}`),
-        is_executed_version: z.boolean().default(false).describe("Everybody has signed this version"),
+        is_executed_version: z.boolean().default(false).describe("The version is signed by all parties"),
       }),
     ),
   },
@@ -188,9 +188,9 @@ export const addSupportingDocument = operation({
     params,
     body: json(
       z.object({
-        name: z.string().min(1).describe("What it is called on the contract"),
+        name: z.string().min(1).describe("Name of the document on the contract"),
         file_name: z.string().min(1).describe("Name of the file"),
-        file_base64: base64(z.string().min(1), "The file, in base64"),
+        file_base64: base64(z.string().min(1), "File in base64"),
       }),
     ),
   },

@@ -27,16 +27,19 @@ function either<Name extends string>(name: Name, other: Name) {
 export const ImportExecutedRequest = z
   .object({
     contract_name: z.string().min(1).describe("Name of the contract"),
-    contract_type_id: Identifier.describe("A contract type of the workspace"),
+    contract_type_id: Identifier.describe("Contract type of the workspace"),
     file_name: z.string().min(1).describe("Name of the document, ending in .pdf"),
-    file_base64: base64(z.string().optional(), "A PDF, in base64; needed"),
-    creator_organization_entity_id: Identifier.optional().describe("Own entity; needed"),
+    file_base64: base64(z.string().optional(), "PDF in base64; required"),
+    creator_organization_entity_id: Identifier.optional().describe("Entity of the workspace; required"),
     counterparty_organization_name: z.string().nullish().describe("Name of the other side"),
-    counterparty_is_individual: z.boolean().nullish().describe("An organization when left out"),
+    counterparty_is_individual: z
+      .boolean()
+      .nullish()
+      .describe("The counterparty is a person (default: an organization)"),
     counterparty_poc_details: PocDetails.nullish(),
     external_metadata: ExternalMetadataIn.nullish(),
-    file_content: base64(z.string().optional(), "Other spelling of file_base64"),
-    organization_entity_id: Identifier.optional().describe("Other spelling of creator_organization_entity_id"),
+    file_content: base64(z.string().optional(), "Alias of file_base64"),
+    organization_entity_id: Identifier.optional().describe("Alias of creator_organization_entity_id"),
     counterparty_details: z.array(CounterPartyDetails).nullish().describe("Other spelling of the counterparty_ fields"),
   })
   .refine(...either("file_base64", "file_content"))
@@ -50,7 +53,7 @@ export const importExecuted = operation({
   id: "executed.import",
   service: contracts,
   summary: "Import a contract that was executed outside the service",
-  description: "Its composite id begins with H-.",
+  description: "Its composite ID begins with H-.",
   method: "POST",
   path: "/api/v2.1/public/contracts/executed_contracts/",
   auth: "api-key",

@@ -13,7 +13,7 @@ export const markForExecution = operation({
   id: "execution.mark",
   service: contracts,
   summary: "Mark a contract for execution",
-  description: "Its signatories are asked to sign. Refused while a review is open or an approval is pending.",
+  description: "Asks the signatories to sign. Fails while a review is open or an approval is pending.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/mark_for_execution/",
   auth: "api-key",
@@ -37,11 +37,11 @@ export const unmarkForExecution = operation({
   id: "execution.unmark",
   service: contracts,
   summary: "Take a contract out of signature",
-  description: "Signatures given so far are void; the contract goes back to REDLINING.",
+  description: "Voids the signatures so far, and returns the contract to REDLINING.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/unmark_for_execution",
   auth: "api-key",
-  request: { params, body: json(z.object({ note: z.string().optional().describe("Why") }).default({})) },
+  request: { params, body: json(z.object({ note: z.string().optional().describe("Reason") }).default({})) },
   responses: { 200: empty() },
   failures: ["not-found", "cannot-unmark"],
   emits: toldBy("unmark-for-execution"),
@@ -57,7 +57,7 @@ export const voidContract = operation({
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/status/void",
   auth: "api-key",
-  request: { params, body: json(z.object({ note: z.string().min(1).describe("Why") })) },
+  request: { params, body: json(z.object({ note: z.string().min(1).describe("Reason") })) },
   responses: { 204: empty() },
   failures: ["not-found", "forbidden-move", "cannot-void-executed"],
   emits: toldBy("void"),
@@ -78,7 +78,7 @@ export const requestReview = operation({
     body: json(
       z
         .object({
-          description: z.string().default("").describe("What to look at"),
+          description: z.string().default("").describe("What the reviewer should check"),
           assignee_user_id: z.int().optional().describe("A user; or assignee_role_id"),
           assignee_role_id: z.int().optional().describe("A role; or assignee_user_id"),
         })

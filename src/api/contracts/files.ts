@@ -37,7 +37,7 @@ const Uploads = z.strictObject({
 export const initializeUploads = operation({
   id: "files.initialize",
   service: contracts,
-  summary: "Ask for signed URLs to upload files to",
+  summary: "Get signed URLs to upload files to",
   description: "Each URL takes the raw bytes by PUT until expires_at, without client-id and client-secret.",
   method: "POST",
   path: "/api/v2.1/public/workspace/files/uploads/",
@@ -62,7 +62,7 @@ export const showFile = operation({
   method: "GET",
   path: "/api/v2.1/public/workspace/files/{file_id}/",
   auth: "api-key",
-  request: { params: z.object({ file_id: z.string().describe("The file_id of the upload") }) },
+  request: { params: z.object({ file_id: z.string().describe("file_id of the upload") }) },
   responses: { 200: json(z.strictObject({ signed_url: z.string() })) },
   failures: ["not-found"],
   cli: { command: "files show" },

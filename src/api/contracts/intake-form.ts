@@ -9,7 +9,7 @@ export const updateIntakeForm = operation({
   id: "intake-form.update",
   service: contracts,
   summary: "Change a few answers of a contract's intake form",
-  description: "Variables that are sent replace, the others stay; unknown ones are kept too.",
+  description: "Sent variables are replaced; others are kept. Unknown variables are accepted.",
   method: "PATCH",
   path: "/api/v2.1/public/contracts/{composite_id}/intake_form/response",
   auth: "api-key",
@@ -28,14 +28,16 @@ export const updateIntakeForm = operation({
 export const showQuestionnaireResponses = operation({
   id: "intake-form.responses",
   service: contracts,
-  summary: "Show the answers given on a contract",
+  summary: "Show the intake form answers of a contract",
   method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/questionnaire/responses/",
   auth: "api-key",
   request: {
     params: z.object({ contract_id: contractIdParam }),
     query: z.object({
-      questionnaire_type: z.enum(["INTAKE_FORM", "TEMPLATE"]).describe("Intake form, or the template's attributes"),
+      questionnaire_type: z
+        .enum(["INTAKE_FORM", "TEMPLATE"])
+        .describe("Kind of form: intake form, or attributes of the template"),
     }),
   },
   responses: {

@@ -16,7 +16,7 @@ export const Assignee = z.object({
 });
 
 const title = z.string().min(1).max(255).describe("Title of the request");
-const description = z.string().nullable().describe("What is asked for");
+const description = z.string().nullable().describe("Description of the request");
 const dueDate = z.iso.datetime({ offset: true }).nullable().describe("ISO 8601 UTC timestamp");
 const assignees = z.array(Assignee).nullable().describe("Who works on it");
 const metadata = dictionary(z.string()).nullable().describe("Free-form keys with text values");
@@ -24,10 +24,10 @@ const metadata = dictionary(z.string()).nullable().describe("Free-form keys with
 export const CreateIntakeRequest = z.object({
   title,
   description: description.optional(),
-  priority: Priority.optional().describe("MEDIUM when left out"),
+  priority: Priority.optional().describe("Priority (default: MEDIUM)"),
   workflow_id: z.int().describe("A published INTAKE_WORKFLOW of the workspace"),
   due_date: dueDate.optional(),
-  file_ids: z.array(z.string()).nullable().optional().describe("The file_id of each uploaded file to attach"),
+  file_ids: z.array(z.string()).nullable().optional().describe("file_id of an uploaded file to attach"),
   assignees: assignees.optional(),
   metadata: metadata.optional(),
 });
@@ -35,7 +35,7 @@ export const CreateIntakeRequest = z.object({
 export const UpdateIntakeRequest = z.object({
   title: title.optional(),
   description: description.optional(),
-  status: IntakeStatus.optional().describe("Where the request stands"),
+  status: IntakeStatus.optional().describe("Status of the request"),
   priority: Priority.optional().describe("How urgent it is"),
   due_date: dueDate.optional(),
   assignees: assignees.optional(),
@@ -119,8 +119,7 @@ export const createIntake = operation({
   ],
 });
 
-const list = (what: string) =>
-  z.string().describe(`${what} is one of these: a comma list, a comma in a value written \\,`);
+const list = (what: string) => z.string().describe(`Show only these ${what}, separated by commas (escaped: \\,)`);
 
 /** For readers: another key has a refusal of its own. */
 const sortKey = z.string().meta({ pattern: "^[-+ ]?(?:created_at|priority|status|title)$" });
@@ -134,18 +133,18 @@ export const listIntakes = operation({
   auth: "api-key",
   request: {
     query: z.object({
-      page: z.int().min(1).default(1).describe("From 1"),
-      limit: z.int().min(1).max(100).default(50).describe("Rows on a page"),
-      query: z.string().optional().describe("Text in the title, description or reference id"),
-      sort: sortKey.optional().describe("created_at, priority, status or title, with a leading - or +"),
-      filter__priority: Priority.optional().describe("Only of this priority"),
-      "filter__priority[$eq]": Priority.optional().describe("The same"),
-      "filter__priority[$ne]": Priority.optional().describe("Of any other priority"),
-      "filter__priority[$in]": list("Priority").optional(),
-      filter__status: IntakeStatus.optional().describe("Only of this status"),
-      "filter__status[$eq]": IntakeStatus.optional().describe("The same"),
-      "filter__status[$ne]": IntakeStatus.optional().describe("Of any other status"),
-      "filter__status[$in]": list("Status").optional(),
+      page: z.int().min(1).default(1).describe("Page number, from 1"),
+      limit: z.int().min(1).max(100).default(50).describe("Rows per page"),
+      query: z.string().optional().describe("Search in title, description and reference id"),
+      sort: sortKey.optional().describe("Sort by created_at, priority, status or title, with - or + before"),
+      filter__priority: Priority.optional().describe("Show only this priority"),
+      "filter__priority[$eq]": Priority.optional().describe("Alias without an operator"),
+      "filter__priority[$ne]": Priority.optional().describe("Show only other priorities"),
+      "filter__priority[$in]": list("priorities").optional(),
+      filter__status: IntakeStatus.optional().describe("Show only this status"),
+      "filter__status[$eq]": IntakeStatus.optional().describe("Alias without an operator"),
+      "filter__status[$ne]": IntakeStatus.optional().describe("Show only other statuses"),
+      "filter__status[$in]": list("statuses").optional(),
     }),
   },
   responses: {
@@ -191,7 +190,7 @@ export const updateIntake = operation({
   id: "intake.update",
   service: contracts,
   summary: "Change a legal intake",
-  description: "What is left out stays as it is; null clears description and due_date.",
+  description: "Missing fields keep their values; null clears description and due_date.",
   method: "PATCH",
   path: "/api/v1/public/legal_intake/{intake_id}/",
   auth: "api-key",

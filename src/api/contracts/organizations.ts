@@ -50,7 +50,7 @@ export const listOrganizationTypes = operation({
   path: "/api/v2.1/public/organizations/types/",
   auth: "api-key",
   request: {
-    query: z.object({ jurisdiction_iso_code: z.string().optional().describe("Only types of this jurisdiction") }),
+    query: z.object({ jurisdiction_iso_code: z.string().optional().describe("Show only types of this jurisdiction") }),
   },
   responses: {
     200: json(z.array(z.strictObject({ id: z.int(), name: z.string(), jurisdiction: Jurisdiction.optional() }))),

@@ -14,13 +14,13 @@ const paper = {
   contract_name: z.string().min(1).describe("Name of the contract"),
   contract_type_id: z.int().describe("A contract type that supports this route"),
   file_name: z.string().min(1).describe("Name of the document"),
-  file_base64: base64(z.string().min(1), "A PDF, in base64"),
-  counterparty_is_individual: z.boolean().nullish().describe("An organization when left out"),
+  file_base64: base64(z.string().min(1), "PDF in base64"),
+  counterparty_is_individual: z.boolean().nullish().describe("The counterparty is a person (default: an organization)"),
   counterparty_poc_details: PocDetails.nullish(),
-  creator_organization_entity_id: z.int().nullish().describe("Own entity; the primary one when left out"),
+  creator_organization_entity_id: z.int().nullish().describe("Entity of the workspace (default: the primary one)"),
   external_metadata: ExternalMetadataIn.nullish(),
   intake_form_data: dictionary(z.unknown()).nullish().describe("Answers, by variable"),
-  business_user_email: email.nullish().describe("A user of the workspace; the caller when left out"),
+  business_user_email: email.nullish().describe("User of the workspace (default: the caller)"),
 };
 
 const CreatorSignatory = z.object({
@@ -31,8 +31,12 @@ const CreatorSignatory = z.object({
 
 export const UploadReviewRequest = z.object({
   ...paper,
-  counterparty_organization_name: z.string().min(1).nullish().describe("Needed without counterparty_workspace_id"),
-  counterparty_workspace_id: z.int().nullish().describe("Instead of the name"),
+  counterparty_organization_name: z
+    .string()
+    .min(1)
+    .nullish()
+    .describe("Name of the counterparty; required without counterparty_workspace_id"),
+  counterparty_workspace_id: z.int().nullish().describe("ID of the counterparty's workspace, instead of the name"),
   creator_signatories: z.array(CreatorSignatory).nullish().describe("Who signs on the own side, once reviewed"),
   reviewer: z
     .object({

@@ -22,12 +22,12 @@ export const listTemplates = operation({
   auth: "api-key",
   request: {
     query: z.object({
-      tags: z.array(z.string()).optional().describe("With any of these tags"),
-      tags_all: z.array(z.string()).optional().describe("With all of these tags"),
-      cp_types: z.array(CounterpartyKind).optional().describe("For any of these kinds of counterparty"),
-      cp_types_all: z.boolean().default(false).describe("For all kinds named in cp_types instead of any"),
-      exclude_multi_party: z.boolean().default(false).describe("Leave out those for more than one counterparty"),
-      include_archived: z.boolean().default(false).describe("Archived ones too"),
+      tags: z.array(z.string()).optional().describe("Match any of these tags"),
+      tags_all: z.array(z.string()).optional().describe("Match all of these tags"),
+      cp_types: z.array(CounterpartyKind).optional().describe("Types for any of these kinds of counterparty"),
+      cp_types_all: z.boolean().default(false).describe("Match all kinds in cp_types instead of any"),
+      exclude_multi_party: z.boolean().default(false).describe("Exclude types for more than one counterparty"),
+      include_archived: z.boolean().default(false).describe("Include archived ones"),
     }),
   },
   responses: { 200: json(z.strictObject({ items: z.array(TemplateRecord) })) },
@@ -65,9 +65,7 @@ export const updateTemplate = operation({
   auth: "api-key",
   request: {
     params,
-    body: json(
-      z.object({ tags: z.array(z.string().min(1).max(100)).optional().describe("All tags that it has from now on") }),
-    ),
+    body: json(z.object({ tags: z.array(z.string().min(1).max(100)).optional().describe("New list of all tags") })),
   },
   responses: { 200: json(TemplateRecord) },
   failures: ["not-found"],
@@ -79,7 +77,7 @@ export const updateTemplate = operation({
 export const showTemplateMetadata = operation({
   id: "templates.metadata",
   service: contracts,
-  summary: "Show what contract_data a template needs",
+  summary: "Show the contract_data that a template needs",
   method: "GET",
   path: "/api/v2.1/public/templates/{template_id}/metadata",
   auth: "api-key",

@@ -9,23 +9,23 @@ export const taskCategories = ["USER_TASK", "OBLIGATION_TASK", "INTAKE_TASK"] as
 export const createUserTask = operation({
   id: "user-tasks.create",
   service: contracts,
-  summary: "Give users a task, about a legal intake where one is named",
-  description: "An intake shows the tasks that are about it; svc emulator user-tasks shows all of them.",
+  summary: "Create a task for users, optionally about a legal intake",
+  description: "An intake shows its tasks; svc emulator user-tasks lists all tasks.",
   method: "POST",
   path: "/api/v2.1/public/user_tasks/",
   auth: "api-key",
   request: {
     body: json(
       z.object({
-        title: z.string().min(1).max(255).describe("What is to be done"),
+        title: z.string().min(1).max(255).describe("Title of the task"),
         assignees: z.array(Assignee).describe("Who is to do it"),
-        task_category: z.enum(taskCategories).default("USER_TASK").describe("What kind of task it is"),
+        task_category: z.enum(taskCategories).default("USER_TASK").describe("Kind of task"),
         task_associations: z
           .array(z.object({ entity_id: z.int().describe("Id of the intake"), entity_type: z.enum(["LEGAL_INTAKE"]) }))
           .optional()
           .describe("What it is about"),
-        notes: z.string().nullable().optional().describe("What those who do it should know"),
-        priority: Priority.optional().describe("MEDIUM when left out"),
+        notes: z.string().nullable().optional().describe("Instructions for the assignee"),
+        priority: Priority.optional().describe("Priority (default: MEDIUM)"),
         absolute_due_date: z.iso.datetime({ offset: true }).nullable().optional().describe("ISO 8601 UTC timestamp"),
       }),
     ),

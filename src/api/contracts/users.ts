@@ -15,8 +15,8 @@ export const listUsers = operation({
   request: {
     query: z.object({
       ...paging,
-      user_email: z.string().optional().describe("Part of the e-mail address"),
-      user_name: z.string().optional().describe("Part of the name"),
+      user_email: z.string().optional().describe("Search in the e-mail address"),
+      user_name: z.string().optional().describe("Search in the name"),
     }),
   },
   responses: {

@@ -6,10 +6,10 @@ import { contracts } from "../services.ts";
 import { OrgUser } from "./shapes/people.ts";
 
 const SubscriptionRequest = z.object({
-  title: z.string().min(1).describe("Name of the subscription"),
-  url: z.string().min(1).describe("The receiver; https, or http to this machine"),
-  only_for_activities: z.array(z.enum(activities)).min(1).describe("The activities to be told of"),
-  description: z.string().nullable().optional().describe("What it is for"),
+  title: z.string().min(1).describe("Name of the webhook"),
+  url: z.string().min(1).describe("URL of the receiver: https, or http to this machine"),
+  only_for_activities: z.array(z.enum(activities)).min(1).describe("Activity to subscribe to"),
+  description: z.string().nullable().optional().describe("Purpose of the file"),
   custom_headers: dictionary(z.string()).nullable().optional().describe("Headers named X-…, sent with each delivery"),
 });
 
@@ -54,7 +54,7 @@ export const createWebhook = operation({
 export const showHmacKey = operation({
   id: "webhooks.hmac-key",
   service: contracts,
-  summary: "Show the key that signs the workspace's webhooks",
+  summary: "Show the signing key of the workspace's webhooks",
   method: "GET",
   path: "/api/v2.1/public/webhooks/hmac_key/",
   auth: "api-key",

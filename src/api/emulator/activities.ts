@@ -67,8 +67,8 @@ export const fireActivity = operation({
 export const listActivities = operation({
   id: "activities.list",
   service: emulator,
-  summary: "List what happened, by workspace and activity, whether or not a webhook wanted it",
-  description: "Of the newest ten thousand that are kept.",
+  summary: "List activities, with or without a webhook for them",
+  description: "The newest 10,000 activities are kept.",
   method: "GET",
   path: "/_emulator/activities",
   auth: "control-token",
@@ -78,7 +78,7 @@ export const listActivities = operation({
       z.array(
         z.strictObject({
           workspace_id: z.int(),
-          workspace: z.string().describe("Its name"),
+          workspace: z.string().describe("Name of the workspace"),
           activity: z.enum(activities),
           count: z.int(),
           first_at: timestamp,

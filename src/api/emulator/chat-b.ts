@@ -17,17 +17,17 @@ export const mintChatBToken = operation({
   id: "chat-b-issuer.mint",
   service: emulator,
   summary: "Mint a bot-framework token for an activity of chat_b",
-  description: "Signed by the emulator's own issuer, which the router trusts unless the seed names another.",
+  description: "The emulator's own issuer signs the token. The router trusts it, unless the seed names another.",
   method: "POST",
   path: "/_emulator/chat-b/token",
   auth: "control-token",
   request: {
     body: json(
       z.object({
-        service_url: z.string().optional().describe("serviceUrl of the activity that the token is for"),
-        app_id: z.string().optional().describe("The app that it is for, instead of the seed's"),
-        issuer: z.string().optional().describe("Who it is from, instead of the seed's issuer"),
-        expires_in: z.int().default(3600).describe("Seconds until it expires, on the wall clock; may lie in the past"),
+        service_url: z.string().optional().describe("serviceUrl of the activity"),
+        app_id: z.string().optional().describe("App of the token (default: the app of the seed)"),
+        issuer: z.string().optional().describe("Issuer of the token (default: the issuer of the seed)"),
+        expires_in: z.int().default(3600).describe("Seconds until it expires, on the wall clock; may be negative"),
         not_before: z.int().default(0).describe("Seconds until it becomes valid"),
         claims: dictionary(z.unknown()).default({}).describe("Further claims, which win over those above"),
       }),
@@ -43,7 +43,7 @@ export const mintChatBToken = operation({
 export const showChatBIssuer = operation({
   id: "chat-b-issuer.metadata",
   service: emulator,
-  summary: "Show the metadata of the emulator's issuer of bot-framework tokens",
+  summary: "Show the metadata of the bot-framework token issuer",
   method: "GET",
   path: "/_emulator/chat-b/openid-configuration",
   auth: "none",
@@ -66,7 +66,7 @@ export const showChatBIssuer = operation({
 export const showChatBKeys = operation({
   id: "chat-b-issuer.keys",
   service: emulator,
-  summary: "Show the public keys of the emulator's issuer of bot-framework tokens",
+  summary: "Show the public keys of the bot-framework token issuer",
   method: "GET",
   path: "/_emulator/chat-b/keys",
   auth: "none",

@@ -23,7 +23,7 @@ export const Clock = z.strictObject({
 
 const ClockSettings = atLeastOne(
   z.object({
-    mode: Mode.optional().describe("real: time passes; manual: it is moved; auto: it leaps to what is due next"),
+    mode: Mode.optional().describe("real: time passes; manual: only by commands; auto: jumps to what is due next"),
     speed: z.number().positive().max(1_000_000).optional().describe("Virtual seconds per second, in mode real"),
   }),
   "mode",
@@ -32,10 +32,10 @@ const ClockSettings = atLeastOne(
 
 const Target = exactlyOne(
   z.object({
-    by: duration("PT2H35M or 2h35m").optional().describe("How far, as a duration: PT2H35M or 2h35m"),
-    to: z.iso.datetime({ offset: true }).optional().describe("To this time, ISO 8601"),
-    next: z.literal(true).optional().describe("To the next entry of the schedule"),
-    until_idle: z.literal(true).optional().describe("Until nothing waits any more"),
+    by: duration("PT2H35M or 2h35m").optional().describe("Duration to advance: PT2H35M or 2h35m"),
+    to: z.iso.datetime({ offset: true }).optional().describe("Time to advance to, ISO 8601"),
+    next: z.literal(true).optional().describe("Advance to the next scheduled entry"),
+    until_idle: z.literal(true).optional().describe("Advance until the queue is empty"),
   }),
   "by",
   "to",
@@ -91,7 +91,7 @@ export const setClock = operation({
 export const advanceClock = operation({
   id: "clock.advance",
   service: emulator,
-  summary: "Move virtual time ahead, running in order what becomes due",
+  summary: "Advance virtual time, and run what becomes due in order",
   method: "POST",
   path: "/_emulator/clock/advance",
   auth: "control-token",

@@ -21,8 +21,7 @@ export const listControlClusters = operation({
   id: "emulator.clusters",
   service: emulator,
   summary: "List the clusters with their addresses and keys",
-  description:
-    "With --json also with the API key of the first workspace of each: what svc emulator env prints is made of it.",
+  description: "--json adds the API key of the first workspace of each cluster, as svc emulator env prints it.",
   method: "GET",
   path: "/_emulator/clusters",
   auth: "control-token",

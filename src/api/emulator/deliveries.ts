@@ -78,10 +78,10 @@ const WholeDelivery = z.strictObject({
 });
 
 const filters = {
-  webhook: z.int().optional().describe("Only of this subscription"),
-  activity: z.enum(activities).optional().describe("Only of this activity"),
+  webhook: z.int().optional().describe("Show only this webhook"),
+  activity: z.enum(activities).optional().describe("Show only this activity"),
   contract: contractFilter,
-  outcome: DeliveryOutcome.optional().describe("Only with this outcome"),
+  outcome: DeliveryOutcome.optional().describe("Show only this outcome"),
 };
 
 /** A delivery as streams tell it. */
@@ -150,7 +150,7 @@ export const watchDeliveries = operation({
 export const showDelivery = operation({
   id: "deliveries.show",
   service: emulator,
-  summary: "Show one delivery with the bodies of request and answers",
+  summary: "Show one delivery with its request and responses",
   method: "GET",
   path: "/_emulator/deliveries/{id}",
   auth: "control-token",

@@ -10,13 +10,13 @@ const ours = assumed("How a person approves a device is the cluster's business; 
 const ClusterOfDecision = z
   .string()
   .optional()
-  .describe("Cluster that decides (default: the one that the code is bound to, that of the address, or the first)");
+  .describe("Cluster that decides (default: that of the code, of the address, or the first)");
 
 export const listDevices = operation({
   id: "device-grants.list",
   service: emulator,
-  summary: "List the devices that asked for a person's approval, newest first",
-  description: "Those whose codes have expired or were redeemed go with time.",
+  summary: "List the devices that await or got approval",
+  description: "Devices with expired or redeemed codes are removed over time.",
   method: "GET",
   path: "/_emulator/device-grants",
   auth: "control-token",
@@ -25,7 +25,7 @@ export const listDevices = operation({
     200: json(
       z.array(
         z.strictObject({
-          user_code: z.string().describe("As the device shows it"),
+          user_code: z.string().describe("User code that the device shows"),
           client_id: z.string(),
           status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
           cluster_id: z
@@ -55,10 +55,12 @@ export const approveDevice = operation({
   path: "/_emulator/device-grants/{user_code}",
   auth: "control-token",
   request: {
-    params: z.object({ user_code: z.string().describe("As the device shows it; case and hyphen do not matter") }),
+    params: z.object({
+      user_code: z.string().describe("User code that the device shows; case and hyphen are ignored"),
+    }),
     body: json(
       z.object({
-        status: z.enum(["AUTHORIZED", "DENIED"]).describe("What the person says"),
+        status: z.enum(["AUTHORIZED", "DENIED"]).describe("Decision of the person"),
         cluster_id: ClusterOfDecision,
         email: email.optional().describe("Who approves; without it the acting user of the first workspace"),
       }),
@@ -93,7 +95,7 @@ export const showDevicePage = operation({
   method: "GET",
   path: "/_emulator/device",
   auth: "none",
-  request: { query: z.object({ user_code: z.string().optional().describe("As the device shows it") }) },
+  request: { query: z.object({ user_code: z.string().optional().describe("User code that the device shows") }) },
   responses: { 200: html() },
   failures: [],
   cli: { command: "emulator device-page" },
@@ -111,11 +113,11 @@ export const submitDevicePage = operation({
   request: {
     body: form(
       z.object({
-        user_code: z.string().describe("As the device shows it"),
-        status: z.enum(["AUTHORIZED", "DENIED"]).describe("What the person says"),
+        user_code: z.string().describe("User code that the device shows"),
+        status: z.enum(["AUTHORIZED", "DENIED"]).describe("Decision of the person"),
         cluster_id: ClusterOfDecision,
-        email: z.string().optional().describe("Who approves; may be empty"),
-        form_token: z.string().describe("Stands in the page"),
+        email: z.string().optional().describe("E-mail address of the approver; may be empty"),
+        form_token: z.string().describe("Form token of the page"),
       }),
     ),
   },

@@ -38,15 +38,15 @@ export const listEmails = operation({
   service: emulator,
   summary: "List the e-mails that the platform would send, newest first",
   description:
-    "No e-mail leaves the emulator: each is a row, kept for 90 virtual days. What becomes of one is reported by svc mailer webhook, with its metadata; what goes to signatories and counterparties counts as delivered after one virtual minute.",
+    "The emulator sends no e-mail: it records each for 90 virtual days. Report its outcome with svc mailer webhook and its metadata. E-mails to signatories and counterparties count as delivered after one virtual minute.",
   method: "GET",
   path: "/_emulator/emails",
   auth: "control-token",
   request: {
     query: z.object({
       contract: contractFilter,
-      recipient: z.string().optional().describe("Only to this address"),
-      purpose: z.enum(emailPurposes).optional().describe("Only for this"),
+      recipient: z.string().optional().describe("Show only this recipient"),
+      purpose: z.enum(emailPurposes).optional().describe("Show only this purpose"),
       ...pageQuery,
     }),
   },
@@ -71,7 +71,7 @@ export const listEmails = operation({
 export const listBlackhole = operation({
   id: "emails.blackhole",
   service: emulator,
-  summary: "List the inbound e-mails that the blackhole swallowed, newest first",
+  summary: "List the inbound e-mails that the blackhole dropped",
   method: "GET",
   path: "/_emulator/blackhole",
   auth: "control-token",

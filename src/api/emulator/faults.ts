@@ -10,31 +10,31 @@ const ours = assumed("The control plane is the emulator's own.");
 
 /** Which of the requests or attempts that match are hit; both directions. */
 const turns = {
-  nth: z.int().min(1).default(1).describe("Spare the matching ones before this one"),
-  count: z.int().min(1).optional().describe("Hit so many, then spare the rest; left out: until it is removed"),
-  chance: z.number().min(0).max(1).default(1).describe("Share of the matching ones that is hit"),
-  seed: z.int().default(1).describe("Decides which ones `chance` hits: the same seed, the same ones"),
+  nth: z.int().min(1).default(1).describe("First matching request or attempt to affect"),
+  count: z.int().min(1).optional().describe("Number of matches to affect (default: until it is removed)"),
+  chance: z.number().min(0).max(1).default(1).describe("Share of the matches to affect, from 0 to 1"),
+  seed: z.int().default(1).describe("Seed of `chance`: the same seed affects the same matches"),
 };
 
 const incoming = {
   service: z
     .enum(["router", "contracts", "storage"])
     .optional()
-    .describe("Incoming: only requests to this service; the control plane is never hit"),
+    .describe("Incoming: only this service; the control plane is never affected"),
   operation: z.string().optional().describe("Incoming: only this operation, by id: contracts.create"),
   method: z.enum(["GET", "POST", "PUT", "PATCH", "DELETE"]).optional().describe("Incoming: only this method"),
   path: z
     .string()
     .startsWith("/")
     .optional()
-    .describe("Only this path, of the request or of the receiver; * stands for anything"),
+    .describe("Only this path of the request or the receiver; * matches anything"),
   header: z.string().min(1).optional().describe("Incoming: only with this header (name) or this value (name: value)"),
-  latency_ms: z.int().min(1).max(600_000).optional().describe("Incoming: wait so long first, on the wall clock"),
-  reset: z.literal(true).optional().describe("Incoming: end the connection without an answer"),
-  status: z.int().min(200).max(599).optional().describe("Incoming: answer with this status in the operation's place"),
+  latency_ms: z.int().min(1).max(600_000).optional().describe("Incoming: delay in milliseconds, on the wall clock"),
+  reset: z.literal(true).optional().describe("Incoming: close the connection without a response"),
+  status: z.int().min(200).max(599).optional().describe("Incoming: respond with this status instead"),
   answer_headers: responseHeaders.optional().describe("Headers that go with status"),
   answer_body: z.unknown().optional().describe("JSON body that goes with status"),
-  truncated: z.literal(true).optional().describe("Incoming: send half of the answer, then end the connection"),
+  truncated: z.literal(true).optional().describe("Incoming: close the connection after half of the response"),
 };
 
 /** What can happen to a webhook on its way out. */
@@ -42,24 +42,24 @@ export const outgoingEffects = ["duplicate", "reorder", "delay", "drop", "tamper
 export type OutgoingEffect = (typeof outgoingEffects)[number];
 
 const outgoing = {
-  webhook: z.int().optional().describe("Outgoing: only attempts of this subscription"),
-  activity: z.enum(activities).optional().describe("Outgoing: only attempts to tell this activity"),
-  contract: z.int().optional().describe("Outgoing: only about this contract, by its number"),
-  attempt: z.int().min(1).optional().describe("Outgoing: only the attempt of this number"),
+  webhook: z.int().optional().describe("Outgoing: only this webhook"),
+  activity: z.enum(activities).optional().describe("Outgoing: only attempts for this activity"),
+  contract: z.int().optional().describe("Outgoing: only this contract, by its number"),
+  attempt: z.int().min(1).optional().describe("Outgoing: only the attempt with this number"),
   effect: z
     .enum(outgoingEffects)
     .optional()
     .describe(
-      "Outgoing: duplicate sends twice; delay sends later; reorder lets the subscription's next delivery overtake; " +
-        "drop sends nothing, a failed attempt; tamper changes the body after signing; wrong_key signs with another key",
+      "Outgoing: send twice (duplicate), after the next delivery (reorder), later (delay), not at all (drop), " +
+        "with a body changed after signing (tamper), or signed with another key (wrong_key)",
     ),
   delay: duration("PT5M or 5m")
     .optional()
-    .describe("Outgoing: how long `delay` holds back, and `reorder` at most; virtual time; left out: PT1M"),
+    .describe("Outgoing: virtual time of `delay`, maximum of `reorder` (default: PT1M)"),
 };
 
 const matchers = z.object({
-  direction: z.enum(["incoming", "outgoing"]).describe("Requests that come in, or webhooks that go out"),
+  direction: z.enum(["incoming", "outgoing"]).describe("Affect incoming requests or outgoing webhooks"),
   ...turns,
   ...incoming,
   ...outgoing,
@@ -166,11 +166,9 @@ const columns = [
 export const addFault = operation({
   id: "faults.add",
   service: emulator,
-  summary: "Script trouble for requests that come in, or for webhooks that go out",
+  summary: "Add a fault for incoming requests or outgoing webhooks",
   description:
-    "Of several faults that match, the oldest one that hits decides. They live in memory, until they are removed or " +
-    "the emulator is reset or stopped. A fault that names neither service nor operation hits a request where it " +
-    "arrives first, not again where the router forwards it to.",
+    "If several faults match, the oldest one applies. Faults are kept in memory until they are removed, or the emulator is reset or stopped. A fault without service and operation affects a request where it arrives first, and not again where the router forwards it.",
   method: "POST",
   path: "/_emulator/faults",
   auth: "control-token",
@@ -192,7 +190,7 @@ export const addFault = operation({
 export const listFaults = operation({
   id: "faults.list",
   service: emulator,
-  summary: "List the scripted faults, with how often each was met",
+  summary: "List the scripted faults, with how often each matched",
   method: "GET",
   path: "/_emulator/faults",
   auth: "control-token",

@@ -19,16 +19,16 @@ const InboxRow = z.strictObject({
 export const listInbox = operation({
   id: "clusters.inbox",
   service: emulator,
-  summary: "List the requests that the router forwarded to an emulated cluster",
-  description: "Kept in memory, the oldest dropped first; emptied by a reset.",
+  summary: "List the requests that the router forwarded to a cluster",
+  description: "Requests are kept in memory; the oldest are dropped first. A reset clears them.",
   method: "GET",
   path: "/_emulator/clusters/{id}/inbox",
   auth: "control-token",
   request: {
     params: z.object({ id: z.string().describe("Id of the cluster") }),
     query: z.object({
-      path: z.string().startsWith("/").optional().describe("Only requests to this path; * stands for anything"),
-      limit: z.int().min(1).max(10_000).default(100).describe("At most so many, the newest ones"),
+      path: z.string().startsWith("/").optional().describe("Show only requests to this path; * matches anything"),
+      limit: z.int().min(1).max(10_000).default(100).describe("Maximum number of rows, newest first"),
     }),
   },
   responses: {

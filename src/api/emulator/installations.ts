@@ -50,9 +50,9 @@ export const listInstallations = operation({
 export const beginInstallation = operation({
   id: "installations.begin",
   service: emulator,
-  summary: "Begin an installation of an app in a workspace, and print the URL to open",
+  summary: "Start installing an app in a workspace",
   description:
-    "The URL leads to the stand-in for the provider, which redirects to the router with a code and the state. Without a browser, approve_as gives that redirect at once.",
+    "Prints the URL of the stand-in provider, which redirects to the router with a code and the state. Without a browser, approve_as returns that redirect immediately.",
   method: "POST",
   path: "/_emulator/installations/{app}",
   auth: "control-token",
@@ -67,7 +67,7 @@ export const beginInstallation = operation({
             .min(1)
             .max(1_000)
             .optional()
-            .describe("Team ID of chat_a, or e-mail address at the provider, that approves at once"),
+            .describe("Team of chat_a or e-mail address that approves immediately"),
         })
         .default({}),
     ),

@@ -26,18 +26,17 @@ export const listInvitations = operation({
   id: "invitations.list",
   service: emulator,
   summary: "List the invitations that the clusters issued, newest first",
-  description:
-    "After them come the tokens that the seed gives to workspaces, which are invitations of nobody in particular.",
+  description: "The invite tokens of workspaces in the seed follow; they invite no particular person.",
   method: "GET",
   path: "/_emulator/invitations",
   auth: "control-token",
   request: {
     query: z.object({
-      cluster: z.string().optional().describe("Only of this cluster"),
-      workspace: z.int().min(1).optional().describe("Only of this workspace"),
-      email: z.string().optional().describe("Only of this person"),
-      kind: z.enum(["creator", "counterparty"]).optional().describe("Only of members, or of people of the other side"),
-      state: z.enum(["PENDING", "ACCEPTED", "ENDED"]).optional().describe("Only in this state"),
+      cluster: z.string().optional().describe("Show only this cluster"),
+      workspace: z.int().min(1).optional().describe("Show only this workspace"),
+      email: z.string().optional().describe("Show only this person"),
+      kind: z.enum(["creator", "counterparty"]).optional().describe("Show only members, or people of the counterparty"),
+      state: z.enum(["PENDING", "ACCEPTED", "ENDED"]).optional().describe("Show only this state"),
       ...pageQuery,
     }),
   },
@@ -57,8 +56,9 @@ export const listInvitations = operation({
 export const acceptInvitation = operation({
   id: "invitations.accept",
   service: emulator,
-  summary: "Accept the invitation to a workspace, as the person would: from then on they are an active member",
-  description: "Their address is mapped to the cluster, unless another one has it, and the token is mapped no longer.",
+  summary: "Accept an invitation to a workspace, as the person",
+  description:
+    "The person becomes an active member. Their address is mapped to the cluster, unless another cluster has it, and the token is unmapped.",
   method: "POST",
   path: "/_emulator/invitations/by_token/{token}/accept",
   auth: "control-token",

@@ -13,16 +13,14 @@ export const Readiness = z.strictObject({
     .optional()
     .describe("Where clients find the router, as --public-url says; left out: where it listens"),
   role: z
-    .enum(["leader", "follower"])
+    .enum(["leader", "standby"])
     .optional()
-    .describe(
-      "Whether it leads those that share its store, or passes on to the one that does; left out without --store",
-    ),
+    .describe("Whether it leads its store, or forwards to the process that does; left out without --store"),
   leader: z
     .string()
     .nullable()
     .optional()
-    .describe("Where the router of the one that leads is; null: nobody leads now; left out without --store"),
+    .describe("Where the router of the leader is; null: nobody leads now; left out without --store"),
   why: z
     .string()
     .optional()
@@ -52,7 +50,7 @@ export type Liveness = z.infer<typeof Liveness>;
 export const ready = operation({
   id: "emulator.ready",
   service: emulator,
-  summary: "Say whether every listener and the state are up",
+  summary: "Check whether the emulator can serve requests",
   method: "GET",
   path: "/_emulator/ready",
   auth: "none",
@@ -67,8 +65,8 @@ export const ready = operation({
 export const live = operation({
   id: "emulator.live",
   service: emulator,
-  summary: "Say that the process answers, ready or not",
-  description: "For a probe that starts a process again which hangs. Whether it can serve says ready.",
+  summary: "Check whether the process responds, ready or not",
+  description: "A liveness probe: restart the process if it fails. For readiness, see ready.",
   method: "GET",
   path: "/_emulator/live",
   auth: "none",
@@ -97,7 +95,7 @@ const Spans = z.strictObject({
 export const kept = operation({
   id: "emulator.kept",
   service: emulator,
-  summary: "Say how much is kept in memory of what came in and of spans to send, and how much was dropped",
+  summary: "Show the size of the in-memory buffers",
   method: "GET",
   path: "/_emulator/kept",
   auth: "control-token",
@@ -115,7 +113,7 @@ export const kept = operation({
     ),
   },
   failures: [],
-  cli: { command: "emulator kept" },
+  cli: { command: "emulator usage" },
   basis: ours,
   examples: [{ title: "Has the log dropped any?" }],
 });
@@ -129,9 +127,9 @@ export const expositionTypes = {
 export const showMetrics = operation({
   id: "emulator.metrics",
   service: emulator,
-  summary: "Print counters and gauges for Prometheus and its like",
+  summary: "Print counters and gauges for Prometheus",
   description:
-    "OpenMetrics for whoever asks for it (Accept: application/openmetrics-text), Prometheus' text format for all others. Counters begin with the process and go on over resets and restores. Labels are names of services, of operations and of outcomes, never what a caller sent; with --store also who leads. Scrape it with a token of the role read.",
+    "Prints OpenMetrics if the request accepts application/openmetrics-text, and Prometheus text otherwise. Counters start with the process and survive resets and restores. Labels name services, operations and outcomes, and never hold data of callers. With --store a label names the leader. Scrape it with a token of the role read.",
   method: "GET",
   path: "/_emulator/metrics",
   auth: "control-token",

@@ -8,10 +8,12 @@ import { MovedContract } from "./contracts/contracts.ts";
 
 const ours = assumed("The contract API does the same with a key of the workspace; the control plane needs none.");
 
-const params = z.object({ id: z.string().describe("The contract: 12 or T-12") });
-const Act = z.object({ email: email.optional().describe("Who does it; without it the contract's owner") }).default({});
+const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
+const Act = z
+  .object({ email: email.optional().describe("E-mail address of the person (default: the contract's owner)") })
+  .default({});
 const Request = z
-  .object({ email: email.optional().describe("Who is asked; without it the contract's owner") })
+  .object({ email: email.optional().describe("E-mail address of the person to ask (default: the contract's owner)") })
   .default({});
 
 const shared = { service: emulator, method: "POST", auth: "control-token", basis: ours } as const;
@@ -20,8 +22,8 @@ const responses = { 200: json(MovedContract) };
 export const sendByControl = operation({
   ...shared,
   id: "emulator-contracts.send",
-  summary: "Send a contract to its counterparties, as its owner would",
-  description: "To the people that the contract names; svc contracts send can name others.",
+  summary: "Send a contract to its counterparties, as its owner",
+  description: "Sends it to the people in the contract. To name others, use svc contracts send.",
   path: "/_emulator/contracts/{id}/send",
   request: { params, body: json(Act) },
   responses,
@@ -34,8 +36,8 @@ export const sendByControl = operation({
 export const markByControl = operation({
   ...shared,
   id: "emulator-contracts.mark",
-  summary: "Mark a contract for execution, as its owner would",
-  description: "Its signatories are asked to sign. Refused while a review is open or an approval is pending.",
+  summary: "Mark a contract for execution, as its owner",
+  description: "Asks the signatories to sign. Fails while a review is open or an approval is pending.",
   path: "/_emulator/contracts/{id}/mark",
   request: { params, body: json(Act) },
   responses,
@@ -48,8 +50,8 @@ export const markByControl = operation({
 export const unmarkByControl = operation({
   ...shared,
   id: "emulator-contracts.unmark",
-  summary: "Take a contract out of signature, as its owner would",
-  description: "Signatures given so far are void; the contract goes back to REDLINING.",
+  summary: "Take a contract out of signature, as its owner",
+  description: "Voids the signatures so far, and returns the contract to REDLINING.",
   path: "/_emulator/contracts/{id}/unmark",
   request: { params, body: json(Act) },
   responses,
@@ -76,7 +78,7 @@ export const requestApprovalByControl = operation({
   ...shared,
   id: "emulator-contracts.request-approval",
   summary: "Ask a member to approve a contract",
-  description: "One approval; svc contracts approvals create asks for several, in an order.",
+  description: "Adds one approval. To add several in an order, use svc contracts approvals create.",
   path: "/_emulator/contracts/{id}/request-approval",
   request: { params, body: json(Request) },
   responses,

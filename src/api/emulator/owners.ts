@@ -24,13 +24,13 @@ const Owner = z.strictObject({
 export const listOwners = operation({
   id: "owners.list",
   service: emulator,
-  summary: "Say which clusters own an identifier, by which tables of the routing data",
+  summary: "Show which clusters own an identifier, by routing table",
   method: "GET",
   path: "/_emulator/owners",
   auth: "control-token",
   request: {
     query: z.object({
-      identifier: z.string().min(1).describe("E-mail address or its hash, client id, token, team, tenant, code, hash"),
+      identifier: z.string().min(1).describe("E-mail address or hash, client id, token, team, tenant or user code"),
     }),
   },
   responses: { 200: json(z.array(Owner)) },

@@ -7,10 +7,10 @@ const ours = assumed("The emulator stands in for the providers that people sign 
 
 /** What the page was asked for, by the authorization_url of a login, a signup or an installation. */
 const fields = {
-  flow: z.enum(["trial", "login", "signup", "install"]).describe("What the person signs in for"),
+  flow: z.enum(["trial", "login", "signup", "install"]).describe("Flow that the person signs in for"),
   provider: z.string().max(100).describe("Name of the provider, or chat_a"),
-  state: z.string().max(1_000).describe("State that the flow began with"),
-  destination: z.string().max(200).optional().describe("Where chat_a redirects to: a destination of the router"),
+  state: z.string().max(1_000).describe("State of the flow"),
+  destination: z.string().max(200).optional().describe("Destination of the router that chat_a redirects to"),
 };
 
 export const showProviderPage = operation({
@@ -31,9 +31,9 @@ export const showProviderPage = operation({
 export const submitProviderPage = operation({
   id: "provider.submit",
   service: emulator,
-  summary: "Send the form of the stand-in provider: say who the person is",
+  summary: "Send the sign-in form of the stand-in provider",
   description:
-    "Redirects to the callback of the flow with a code that stands for the person or the team; without one it asks again. A denied installation redirects with an error.",
+    "Redirects to the callback of the flow with a code for the person or the team. Without one it shows the form again. A denied installation redirects with an error.",
   method: "POST",
   path: "/_emulator/provider",
   auth: "none",
@@ -41,11 +41,11 @@ export const submitProviderPage = operation({
     body: form(
       z.object({
         ...fields,
-        email: z.string().max(1_000).default("").describe("Address that the provider vouches for"),
+        email: z.string().max(1_000).default("").describe("Address that the provider has verified"),
         team_id: z.string().max(100).default("").describe("Team of chat_a that gets the app"),
-        name: z.string().max(1_000).default("").describe("Name that the provider tells"),
-        decision: z.enum(["allow", "deny"]).default("allow").describe("Of an installation"),
-        form_token: z.string().describe("Stands in the page"),
+        name: z.string().max(1_000).default("").describe("Name that the provider reports"),
+        decision: z.enum(["allow", "deny"]).default("allow").describe("Decision about the installation"),
+        form_token: z.string().describe("Form token of the page"),
       }),
     ),
   },

@@ -32,10 +32,6 @@ export const LoggedRequest = z.strictObject({
     .string()
     .optional()
     .describe("The scripted trouble that it met, and the request that asked for it; left out: it met none"),
-  served_by: z
-    .string()
-    .optional()
-    .describe("Router address of the process that answered, where it is not the one that leads the store"),
   left: z
     .boolean()
     .optional()
@@ -45,11 +41,11 @@ export const LoggedRequest = z.strictObject({
 });
 
 const filters = {
-  service: z.enum(["router", "contracts", "storage", "emulator"]).optional().describe("Of this service only"),
-  operation: z.string().optional().describe("Of this operation only"),
-  status: z.int().optional().describe("With this status only"),
-  since: z.iso.datetime({ offset: true }).optional().describe("From this virtual time on"),
-  reads: z.boolean().default(true).describe("With what only reads the control plane, as tools do all the time"),
+  service: z.enum(["router", "contracts", "storage", "emulator"]).optional().describe("Show only this service"),
+  operation: z.string().optional().describe("Show only this operation"),
+  status: z.int().optional().describe("Show only this status"),
+  since: z.iso.datetime({ offset: true }).optional().describe("Start of the period, in virtual time"),
+  reads: z.boolean().default(true).describe("Include requests that only read the control plane"),
 };
 
 const columns = [
@@ -75,8 +71,8 @@ export const listRequests = operation({
   request: {
     query: z.object({
       ...filters,
-      id: z.int().min(1).optional().describe("With this number only: several may have it, `left` all but the last"),
-      limit: z.int().min(1).max(10_000).default(100).describe("At most so many, the newest ones"),
+      id: z.int().min(1).optional().describe("Show the request with this number"),
+      limit: z.int().min(1).max(10_000).default(100).describe("Maximum number of rows, newest first"),
     }),
   },
   responses: {
@@ -101,8 +97,7 @@ export const watchRequests = operation({
   id: "requests.watch",
   service: emulator,
   summary: "Follow the requests as they are received",
-  description:
-    'What waits for a slow reader is bounded: an event `resync` says how many were left out, `{ "missed": 12 }`.',
+  description: 'A slow reader misses events: an event `resync` then counts them, `{ "missed": 12 }`.',
   method: "GET",
   path: "/_emulator/requests/events",
   auth: "control-token",
@@ -117,7 +112,7 @@ export const watchRequests = operation({
 export const clearRequests = operation({
   id: "requests.clear",
   service: emulator,
-  summary: "Empty the request log",
+  summary: "Clear the request log",
   method: "DELETE",
   path: "/_emulator/requests",
   auth: "control-token",

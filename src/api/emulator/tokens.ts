@@ -9,20 +9,18 @@ const ours = assumed("The control plane is the emulator's own (DECISIONS.md, E16
 
 const role = z
   .enum(controlRoles)
-  .describe(
-    "read sees all but secrets; operate also moves time, signs, fires, scripts faults; admin also resets, restores, makes tokens",
-  );
+  .describe("Role: read (no secrets); operate (time, signatures, faults); admin (reset, restore, tokens)");
 
 const name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "a name is of letters, digits, dots, dashes and underscores, 63 at most")
-  .describe("Of whom or what it is for, as the request log names it");
+  .describe("Name of its owner, shown in the request log");
 
 const workspace = z
   .string()
   .min(1)
   .optional()
-  .describe("Bind it to this workspace, by name or id: it sees and moves nothing of others, and not the clock");
+  .describe("Workspace (name or ID) that it is bound to: it sees and moves nothing else, nor the clock");
 
 const TokenInfo = z.strictObject({
   name: z.string(),
@@ -35,9 +33,9 @@ const TokenInfo = z.strictObject({
 export const createToken = operation({
   id: "tokens.create",
   service: emulator,
-  summary: "Make a token of the control plane",
+  summary: "Create a token for the control plane",
   description:
-    "It is shown once, and kept as its hash. Give it to programs as SVC_EMULATOR_TOKEN, or to a profile: svc config set emulator_token.",
+    "The token is shown once, and stored as a hash. Set it as SVC_EMULATOR_TOKEN, or in a profile: svc config set emulator_token.",
   method: "POST",
   path: "/_emulator/tokens/{name}",
   auth: "control-token",
@@ -65,8 +63,8 @@ export const createToken = operation({
 export const listTokens = operation({
   id: "tokens.list",
   service: emulator,
-  summary: "List the tokens of the control plane, without what they are",
-  description: "The one that stands in the run file beside the state is none of them: it is new with each start.",
+  summary: "List the tokens of the control plane, without their values",
+  description: "The token in the run file is not listed: it is new with each start.",
   method: "GET",
   path: "/_emulator/tokens",
   auth: "control-token",
@@ -83,7 +81,8 @@ export const revokeToken = operation({
   id: "tokens.revoke",
   service: emulator,
   summary: "Revoke a token of the control plane",
-  description: "At once, with the sessions of the console that were opened with it. No restore brings it back.",
+  description:
+    "Takes effect immediately, and ends the console sessions that it opened. A restore does not bring it back.",
   method: "DELETE",
   path: "/_emulator/tokens/{name}",
   auth: "control-token",

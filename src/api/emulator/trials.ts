@@ -33,7 +33,7 @@ const Trial = z.strictObject({
 export const listTrials = operation({
   id: "trials.list",
   service: emulator,
-  summary: "List the trial signups with what was answered, newest first",
+  summary: "List the trial signups with their responses, newest first",
   method: "GET",
   path: "/_emulator/trials",
   auth: "control-token",

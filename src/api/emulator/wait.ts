@@ -68,7 +68,7 @@ const Met = z.strictObject({
 export const wait = operation({
   id: "emulator.wait",
   service: emulator,
-  summary: "Wait until an activity, an outcome of a delivery or a status of a contract is there",
+  summary: "Wait for an activity, a delivery or a contract status",
   description: "Moves no time: on a manual clock somebody else has to.",
   method: "GET",
   path: "/_emulator/wait",

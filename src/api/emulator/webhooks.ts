@@ -13,7 +13,7 @@ const Webhook = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   workspace_id: z.int(),
-  workspace: z.string().describe("Its name"),
+  workspace: z.string().describe("Name of the workspace"),
   title: z.string(),
   url: z.string(),
   only_for_activities: z.array(z.enum(activities)),
@@ -39,7 +39,7 @@ const columns = [
 export const listControlWebhooks = operation({
   id: "emulator-webhooks.list",
   service: emulator,
-  summary: "List all webhook subscriptions with their failure counters",
+  summary: "List the webhooks of all workspaces with their failures",
   method: "GET",
   path: "/_emulator/webhooks",
   auth: "control-token",
@@ -54,7 +54,7 @@ export const listControlWebhooks = operation({
 export const enableWebhook = operation({
   id: "emulator-webhooks.enable",
   service: emulator,
-  summary: "Enable a subscription and forget its failures; nothing is sent again",
+  summary: "Enable a webhook and reset its failure counter",
   method: "POST",
   path: "/_emulator/webhooks/{id}/enable",
   auth: "control-token",
@@ -69,7 +69,7 @@ export const enableWebhook = operation({
 export const disableWebhook = operation({
   id: "emulator-webhooks.disable",
   service: emulator,
-  summary: "Disable a subscription, as a person would; what comes due is skipped",
+  summary: "Disable a webhook, as a person in the application",
   method: "POST",
   path: "/_emulator/webhooks/{id}/disable",
   auth: "control-token",
@@ -84,7 +84,7 @@ export const disableWebhook = operation({
 export const resendToWebhook = operation({
   id: "emulator-webhooks.resend",
   service: emulator,
-  summary: "Send the deliveries of a webhook that did not arrive, oldest first",
+  summary: "Resend the undelivered deliveries of a webhook",
   description:
     "Sends deliveries that failed for the last time, were skipped or will be skipped, and those that wait for a retry. Sends them one after another, and stops when one fails, after a hundred, or after about twenty seconds. The next call sends the rest. The webhook need not be enabled.",
   method: "POST",

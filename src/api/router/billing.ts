@@ -9,7 +9,7 @@ export const receiveBillingEvent = operation({
   service: router,
   summary: "Forward a billing event to the cluster of its customer",
   description:
-    "The customer id has the form {cluster_id}_{workspace_id}. An emulated cluster keeps the plan of the workspace, and refuses its API calls while the subscription is paused or cancelled.",
+    "The customer ID has the form {cluster_id}_{workspace_id}. An emulated cluster stores the plan of the workspace, and rejects its API requests while the subscription is paused or cancelled.",
   method: "POST",
   path: "/router/v1/billing/webhook",
   auth: "basic",

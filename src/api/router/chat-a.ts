@@ -58,7 +58,7 @@ export const receiveEvent = operation({
 export const receiveOptions = operation({
   ...webhook,
   id: "chat-a.options",
-  summary: "Forward a request for options of chat_a to its team's cluster",
+  summary: "Forward an options request of chat_a to its team's cluster",
   path: "/router/v1/integrations/chat_a/webhook/options",
   request: { body: raw() },
   failures,
@@ -100,7 +100,7 @@ export const receiveDestinationEvent = operation({
 export const receiveDestinationOptions = operation({
   ...webhook,
   id: "chat-a.destination-options",
-  summary: "Forward a request for options of chat_a within a destination",
+  summary: "Forward an options request of chat_a within a destination",
   path: "/router/v1/integrations/destinations/{destination}/chat_a/webhook/options",
   request: { params: destination, body: raw() },
   failures: destinationFailures,
@@ -117,16 +117,16 @@ export const receiveDestinationOptions = operation({
 export const receiveOAuthRedirect = operation({
   ...webhook,
   id: "chat-a.oauth-redirect",
-  summary: "Offer an app-authorization callback of chat_a to every cluster of a destination",
-  description: "The cluster that owns the OAuth state is unknown, so the first successful answer is returned.",
+  summary: "Forward an app authorization of chat_a to all clusters",
+  description: "The cluster of the OAuth state is unknown, so the first successful response is returned.",
   method: "GET",
   path: "/router/v1/integrations/destinations/{destination}/chat_a/oauth_redirect",
   request: {
     params: destination,
     query: z.object({
       code: z.string().optional().describe("Code of chat_a"),
-      state: z.string().optional().describe("State that a cluster began with"),
-      error: z.string().optional().describe("What chat_a sends instead of a code"),
+      state: z.string().optional().describe("State of the cluster's flow"),
+      error: z.string().optional().describe("Error that chat_a sends instead of a code"),
     }),
   },
   failures: ["unknown-destination", ...forwardingToAll],

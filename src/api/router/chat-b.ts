@@ -5,7 +5,7 @@ import { forwardingToOne } from "./failures/index.ts";
 export const receiveActivity = operation({
   id: "chat-b.messaging",
   service: router,
-  summary: "Verify an activity of chat_b and forward it to its tenant's cluster",
+  summary: "Verify and forward an activity of chat_b to its cluster",
   method: "POST",
   path: "/router/v1/integrations/chat_b/webhook/messaging",
   // The bot-framework token is checked by the handler: it is of another issuer than `bearer` means.

@@ -3,9 +3,7 @@ import { expectedEmailHash } from "../expectation.ts";
 import { operation } from "../operation.ts";
 import { clusterId, emailHashes, lookup, lookupFailures, mapping, unmapping } from "./mapping-table.ts";
 
-const emailHash = expectedEmailHash.describe(
-  "Lower-case hex SHA-256 of the trimmed, lower-cased address; any string is taken",
-);
+const emailHash = expectedEmailHash.describe("SHA-256 of the trimmed, lower-cased address, in lower-case hex");
 
 export const ClusterEmailDomain = z.strictObject({ email_hash: z.string(), cluster_id: z.string() });
 

@@ -5,11 +5,11 @@ import { router } from "../services.ts";
 import { forwardingToOne } from "./failures/index.ts";
 
 const headers = z.object({
-  "user-agent": z.string().optional().describe("Browser of the person"),
-  "x-forwarded-for": z.string().optional().describe("Its first address counts as the caller's"),
-  "x-crm-a-signature": z.string().optional().describe("Hex for version 1 and 2, base64 for version 3"),
+  "user-agent": z.string().optional().describe("User agent of the browser"),
+  "x-forwarded-for": z.string().optional().describe("Forwarded addresses; the first one is the caller's"),
+  "x-crm-a-signature": z.string().optional().describe("Signature: hex for version 1 and 2, base64 for version 3"),
   "x-crm-a-signature-version": z.string().optional().describe("v1, v2 or v3"),
-  "x-crm-a-signature-timestamp": z.string().optional().describe("Milliseconds since the epoch; needed for version 3"),
+  "x-crm-a-signature-timestamp": z.string().optional().describe("Milliseconds since the epoch; required for version 3"),
 });
 
 export const openCrmAIframe = operation({

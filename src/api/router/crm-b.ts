@@ -4,18 +4,15 @@ import { router } from "../services.ts";
 import { forwardingToOne } from "./failures/index.ts";
 
 const query = z.object({
-  index_url_override: z
-    .string()
-    .nullish()
-    .describe("Origin on the seed's allow-list that the page loads its front end from"),
+  index_url_override: z.string().nullish().describe("Origin of the front end, on the allow-list of the seed"),
 });
 const headers = z.object({
-  "user-agent": z.string().optional().describe("Browser of the person"),
-  "x-forwarded-for": z.string().optional().describe("Its first address counts as the caller's"),
+  "user-agent": z.string().optional().describe("User agent of the browser"),
+  "x-forwarded-for": z.string().optional().describe("Forwarded addresses; the first one is the caller's"),
 });
 
 export const SignedRequestForm = z.object({
-  signed_request: z.string().describe("base64 of the HMAC-SHA256, a period, base64 of the envelope"),
+  signed_request: z.string().describe("Base64 of the HMAC-SHA256, a period, base64 of the envelope"),
 });
 
 export const openCrmB = operation({

@@ -17,7 +17,7 @@ export const DeviceGrantTokenResponse = z.strictObject({
 export const createDeviceCode = operation({
   id: "device-grant.code",
   service: router,
-  summary: "Begin a device authorization",
+  summary: "Start a device authorization",
   method: "POST",
   path: "/router/v1/oauth2.0/device/code/",
   auth: "none",
@@ -35,9 +35,9 @@ export const OAuthGrantType = z.enum([
 ]);
 
 export const AccessTokenGetRequest = z.object({
-  device_code: z.string().describe("As svc auth device-code got it"),
+  device_code: z.string().describe("Device code from svc auth device-code"),
   client_id: z.string().describe("OAuth client id"),
-  grant_type: OAuthGrantType.describe("What is exchanged for tokens"),
+  grant_type: OAuthGrantType.describe("Grant type"),
 });
 
 /** RFC 6749, 5.1; `scope` is always present (DECISIONS.md, R30). The cluster issues it, may add to it, and need not say how long it lasts. */
@@ -106,8 +106,8 @@ export const createOAuthClient = operation({
 export const StatusType = z.enum(["PENDING", "AUTHORIZED", "DENIED"]);
 
 export const DeviceGrantUpdateRequest = z.object({
-  user_code: z.string().describe("As the device shows it"),
-  status: StatusType.describe("What the person said"),
+  user_code: z.string().describe("User code that the device shows"),
+  status: StatusType.describe("Decision of the person"),
   cluster_id: z.string().describe("Cluster of the person"),
 });
 

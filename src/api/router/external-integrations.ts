@@ -2,7 +2,7 @@ import * as z from "zod";
 import { operation } from "../operation.ts";
 import { clusterId, identifiers, mapping, unmapping } from "./mapping-table.ts";
 
-export const ExternalServiceIntegrationType = z.enum(["CHAT_B"]).describe("Service that the external ids belong to");
+export const ExternalServiceIntegrationType = z.enum(["CHAT_B"]).describe("Service of the external ids");
 
 export const BulkClusterIntegrationRequest = z.object({
   external_id_list: identifiers("Ids of the integration, such as the tenant ids of chat_b"),

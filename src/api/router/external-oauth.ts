@@ -8,8 +8,8 @@ export const OAuthProviderType = z.enum(["ProviderA", "ProviderB", "ProviderC"])
 export const receiveExternalRedirect = operation({
   id: "external-oauth.redirect",
   service: router,
-  summary: "Pass a provider's redirect on to the cluster that asked for it",
-  description: "A state that begins with {cluster_id}_ decides; else all clusters are called.",
+  summary: "Forward a provider's redirect to the cluster that started it",
+  description: "The prefix {cluster_id}_ of the state selects the cluster; otherwise all clusters are called.",
   method: "GET",
   path: "/router/v1/oauth2.0/external/{provider}/redirect",
   auth: "none",
@@ -17,8 +17,8 @@ export const receiveExternalRedirect = operation({
     params: z.object({ provider: OAuthProviderType }),
     query: z.object({
       code: z.string().optional().describe("Code of the provider"),
-      state: z.string().optional().describe("State that the cluster began with"),
-      error: z.string().optional().describe("What the provider sends instead of a code"),
+      state: z.string().optional().describe("State of the cluster's flow"),
+      error: z.string().optional().describe("Error that the provider sends instead of a code"),
     }),
   },
   responses: { 200: passthrough() },

@@ -9,9 +9,8 @@ import { forwarding } from "./failures/index.ts";
 export const receiveBlackhole = operation({
   id: "mailer.blackhole",
   service: router,
-  summary: "Take an inbound e-mail and keep it from everybody",
-  description:
-    "The emulator keeps the newest ones, 1,000 of them in 16 MiB of base64, and lists them: svc emulator blackhole.",
+  summary: "Accept an inbound e-mail and drop it",
+  description: "The emulator keeps the newest 1,000 in 16 MiB of base64. List them with svc emulator blackhole.",
   method: "POST",
   path: "/router/v1/mailer/inbound/blackhole",
   auth: "none",
@@ -34,7 +33,7 @@ export const receiveMailerEvent = operation({
   service: router,
   summary: "Forward an event of the e-mail provider to its cluster",
   description:
-    "An emulated cluster finds the e-mail by what Metadata names of email_id, contract_id, recipient and purpose, records Delivery, Open, Click, Bounce, Drop or SpamComplaint, and tells the activities. The metadata of each e-mail: svc emulator emails.",
+    "An emulated cluster finds the e-mail by email_id, contract_id, recipient or purpose in Metadata, records Delivery, Open, Click, Bounce, Drop or SpamComplaint, and emits the activities. svc emulator emails shows the metadata of each e-mail.",
   method: "POST",
   path: "/api/v1/emails/mailer/webhook",
   auth: "none",

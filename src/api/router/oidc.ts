@@ -37,15 +37,15 @@ export const showDiscovery = operation({
 /** RFC 6749, 4.1.3 and 6, and RFC 8628, 3.4; which parameters are needed depends on the grant, so a missing one is invalid_request. */
 const TokenRequest = z
   .object({
-    grant_type: z.string().optional().describe("authorization_code, refresh_token, or that of a device"),
+    grant_type: z.string().optional().describe("Grant type: authorization_code, refresh_token, or that of a device"),
     code: z.string().optional().describe("Authorization code, with its {cluster_id}_"),
-    redirect_uri: z.string().optional().describe("As in the authorization request"),
+    redirect_uri: z.string().optional().describe("Redirect URI of the authorization request"),
     code_verifier: z.string().optional().describe("PKCE verifier of the authorization request"),
     refresh_token: z.string().optional().describe("Refresh token, with its {cluster_id}_"),
-    device_code: z.string().optional().describe("Device code, as svc auth device-code got it"),
+    device_code: z.string().optional().describe("Device code from svc auth device-code"),
     client_id: z.string().optional().describe("OAuth client id"),
     client_secret: z.string().optional().describe("Secret of a confidential client"),
-    scope: z.string().optional().describe("Scopes to ask for, separated by blanks"),
+    scope: z.string().optional().describe("Scopes to request, separated by spaces"),
   })
   .default({})
   .meta({ required: ["grant_type"], default: undefined });
@@ -53,9 +53,9 @@ const TokenRequest = z
 export const exchangeToken = operation({
   id: "oidc.token",
   service: router,
-  summary: "Exchange a code or a refresh token at the cluster named by its prefix",
+  summary: "Exchange a code or a refresh token at its cluster",
   description:
-    "Redeems device codes, too: it is the token endpoint that discovery names (RFC 8628, 3.4). The specification has another for them, so this leaves a finding.",
+    "Also redeems device codes: it is the token endpoint of the discovery document (RFC 8628, 3.4). The specification has another endpoint for them, so this reports a finding.",
   method: "POST",
   path: "/api/v1/oauth/token/",
   auth: "none",

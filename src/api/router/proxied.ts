@@ -14,13 +14,13 @@ const proxied = {
 } as const;
 
 const contractInvite = z.object({
-  email_type: z.string().describe("creator or counter_party; any other value looks in both tables"),
+  email_type: z.string().describe("creator or counter_party; other values search both tables"),
   token: z.string().describe("Invite token"),
 });
 const inviteToken = z.object({ token: z.string().describe("Invite token") });
 const callback = z.object({
   code: z.string().describe("Code of the provider"),
-  state: z.string().describe("State; when it begins with {cluster_id}_ it decides"),
+  state: z.string().describe("State; the prefix {cluster_id}_ names the cluster"),
 });
 
 export const showContractInvite = operation({
@@ -50,7 +50,7 @@ export const showContractInviteV3 = operation({
 export const showInviteInfo = operation({
   ...proxied,
   id: "proxied.invite-info",
-  summary: "Show what an invite token is for",
+  summary: "Show the purpose of an invite token",
   method: "GET",
   path: "/auth/v3/invite_info/",
   request: { query: inviteToken },
@@ -72,7 +72,7 @@ export const showUserInvite = operation({
 export const startOAuthLogin = operation({
   ...proxied,
   id: "proxied.oauth-login",
-  summary: "Begin a login by OAuth",
+  summary: "Start a login by OAuth",
   method: "GET",
   path: "/api/v1/svc_auth/oauth/login",
   request: {},
@@ -83,7 +83,7 @@ export const startOAuthLogin = operation({
 export const finishOAuthLogin = operation({
   ...proxied,
   id: "proxied.oauth-callback",
-  summary: "Receive the provider's answer to a login",
+  summary: "Receive the provider's response to a login",
   method: "GET",
   path: "/api/v1/svc_auth/oauth/callback",
   request: { query: callback },
@@ -94,7 +94,7 @@ export const finishOAuthLogin = operation({
 export const startOAuthSignup = operation({
   ...proxied,
   id: "proxied.oauth-signup",
-  summary: "Begin a signup by OAuth",
+  summary: "Start a signup by OAuth",
   method: "GET",
   path: "/api/v1/svc_auth/oauth/signup",
   request: {},
@@ -105,7 +105,7 @@ export const startOAuthSignup = operation({
 export const finishOAuthSignup = operation({
   ...proxied,
   id: "proxied.oauth-signup-callback",
-  summary: "Receive the provider's answer to a signup",
+  summary: "Receive the provider's response to a signup",
   method: "GET",
   path: "/api/v1/svc_auth/oauth/signup/callback",
   request: { query: callback },
@@ -118,7 +118,7 @@ export const LoginV2Request = z.object({ email: expectedEmail.describe("Address 
 export const loginV2 = operation({
   ...proxied,
   id: "proxied.login-v2",
-  summary: "Ask the cluster of an e-mail how its owner logs in",
+  summary: "Look up how the owner of an e-mail logs in",
   method: "POST",
   path: "/api/v1/svc_auth/login_v2/",
   request: { body: json(LoginV2Request) },
@@ -133,12 +133,12 @@ export const CaptchaConfigResponse = z.strictObject({
 export const showCaptchaConfig = operation({
   ...proxied,
   id: "proxied.captcha-config",
-  summary: "Say whether the caller gets the test captcha",
+  summary: "Show whether the caller gets the test captcha",
   method: "GET",
   path: "/api/v1/auth/captcha-config",
   request: {
     headers: z.object({
-      "x-forwarded-for": z.string().nullish().describe("Its first address counts as the caller's"),
+      "x-forwarded-for": z.string().nullish().describe("Forwarded addresses; the first one is the caller's"),
     }),
   },
   responses: { 200: passthrough(CaptchaConfigResponse) },

@@ -19,8 +19,8 @@ const NewSignatory = z.object({
 export const addSignatories = operation({
   id: "signatories.add",
   service: router,
-  summary: "Add contract signatories and the clusters of their contracts",
-  description: "Takes a list, or one signatory alone. The same hash and cluster again returns the same row.",
+  summary: "Add signatories and the clusters of their contracts",
+  description: "Accepts a list or one signatory. The same hash and cluster again returns the same row.",
   method: "POST",
   path: "/router/v1/contract_signatories/",
   auth: "none",

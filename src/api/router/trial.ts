@@ -16,26 +16,26 @@ export const TrialSignupDomainModel = z.strictObject({
 
 export const TrialSignupRequest = z.object({
   email: expectedEmail.describe("Address of the person who signs up"),
-  captcha: z.string().describe('Answer to the captcha; the word "fail" always fails'),
+  captcha: z.string().describe('Captcha response; "fail" always fails'),
 });
 
 export const InvitedUser = z.object({ email: expectedEmail, first_name: z.string() });
 
 export const TrialOrgSignUpRequest = z.object({
   token: z.string().describe("Token of the pending signup"),
-  first_name: z.string().describe("Of the person who signs up"),
+  first_name: z.string().describe("First name of the person who signs up"),
   // What the specification says may be null is nullish here, and nothing else (DECISIONS.md, R4).
-  last_name: z.string().nullish().describe("Of the person who signs up"),
-  job_title: z.string().describe("Their job"),
+  last_name: z.string().nullish().describe("Last name of the person who signs up"),
+  job_title: z.string().describe("Job title"),
   company_name: z.string().describe("Name of the new workspace"),
-  industry: z.string().describe("Of the company"),
-  use_case: z.string().describe("What for"),
-  cluster_location: z.string().nullish().describe("Id, label or region of a cluster; the first one when absent"),
+  industry: z.string().describe("Industry of the company"),
+  use_case: z.string().describe("Use case"),
+  cluster_location: z.string().nullish().describe("ID, label or region of a cluster (default: the first)"),
   invited_users: z.array(InvitedUser).nullish().describe("Each becomes a member once they accept their invitation"),
 });
 
 const callerHeader = z.object({
-  "x-forwarded-for": z.string().optional().describe("Its first address counts as the caller's"),
+  "x-forwarded-for": z.string().optional().describe("Forwarded addresses; the first one is the caller's"),
 });
 
 export const signUpForTrial = operation({
@@ -98,13 +98,13 @@ export const completeTrialSignup = operation({
 export const startTrialOAuth = operation({
   id: "trial.oauth",
   service: router,
-  summary: "Begin a trial signup by OAuth",
+  summary: "Start a trial signup by OAuth",
   method: "GET",
   path: "/router/v1/trial/signup/oauth",
   auth: "none",
   request: {
     query: z.object({
-      provider: OAuthProviderType.optional().describe("Provider to sign in with; ProviderA when absent"),
+      provider: OAuthProviderType.optional().describe("Provider to sign in with (default: ProviderA)"),
     }),
   },
   responses: { 200: json(z.strictObject({ authorization_url: z.string(), state: z.string() })) },
@@ -117,14 +117,14 @@ export const startTrialOAuth = operation({
 export const finishTrialOAuth = operation({
   id: "trial.oauth-callback",
   service: router,
-  summary: "Receive the provider's answer to a trial signup by OAuth",
+  summary: "Receive the provider's response to a trial signup by OAuth",
   method: "GET",
   path: "/router/v1/trial/signup/oauth/callback",
   auth: "none",
   request: {
     query: z.object({
       code: z.string().describe("Code of the provider"),
-      state: z.string().describe("State that the signup began with"),
+      state: z.string().describe("State of the signup"),
     }),
   },
   responses: { 200: json(TrialSignupDomainModel) },

@@ -88,8 +88,7 @@ export async function pollForTokens(
     if (trouble !== undefined) {
       faults += 1;
       const backoffSeconds = Math.max(intervalSeconds, Math.min(longestBackoffSeconds, intervalSeconds * 2 ** faults));
-      const retryMs =
-        answer instanceof NetworkError ? 0 : (retryAfterMs(answer.headers["retry-after"], wall.now()) ?? 0);
+      const retryMs = answer instanceof NetworkError ? 0 : (retryAfterMs(answer.headers, wall.now()) ?? 0);
       waitMs = Math.max(backoffSeconds * 1_000, retryMs);
       watcher.onTrouble?.(trouble, Math.round(waitMs / 1_000));
       continue;

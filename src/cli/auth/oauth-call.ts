@@ -36,7 +36,7 @@ export async function oauthPost(
   const body = encoding === "json" ? JSON.stringify(Object.fromEntries(given)) : String(new URLSearchParams(given));
   const type = encoding === "json" ? "application/json" : "application/x-www-form-urlencoded";
   const headers = { "content-type": type, accept: "application/json" };
-  return read(await client.exchange({ method: "POST", url, headers, body }, { signal }));
+  return read(await client.exchange({ method: "POST", url, headers, body }, { signal, retries: 0 }));
 }
 
 /** Gets a document of metadata, with the usual retries. */

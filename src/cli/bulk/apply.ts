@@ -16,21 +16,14 @@ export async function applied(
   if (plan.command !== work.name) {
     throw new UsageError(`--apply: this is a plan of svc router ${plan.command}, not of svc router ${work.name}`);
   }
-  const { scope, format, columns, delimiter, batch_size, shard, skip_invalid, max_errors, results, input } = plan;
+  const { version: _, command, target, input, ...options } = plan;
   return {
     work,
     path: file ?? input.path,
-    scope,
-    format,
-    columns,
-    delimiter,
-    batch_size,
-    shard,
-    skip_invalid,
-    max_errors,
-    results,
+    ...options,
     concurrency: concurrencyOf(flags),
     errorsOut: flags["errors-out"],
+    report: flags.report,
     dryRun: flags["dry-run"] === true,
     planOut: undefined,
     planFile: flags.apply,

@@ -3,6 +3,8 @@ import { isoSeconds } from "../../base/clock.ts";
 import type { Context } from "../command.ts";
 import { type FailureKind, UsageError } from "../failure.ts";
 import { placeFlags } from "../next.ts";
+import { OtherFormatError } from "./input/other-format.ts";
+import { readingLine } from "./input/reading-line.ts";
 import { type InputSource, sourceOf } from "./input/source.ts";
 import type { Survey } from "./input/survey.ts";
 import { checkCluster } from "./known-cluster.ts";
@@ -10,7 +12,9 @@ import { parseLimit } from "./limits.ts";
 import { createJob, type JobRecord, newJobId } from "./log/jobs.ts";
 import { isResults } from "./log/results.ts";
 import { writableJobsFolder } from "./log/state-folder.ts";
+import { requireLookup } from "./lookup.ts";
 import { keepMemoryFlat } from "./memory.ts";
+import { confirmMoves } from "./moves.ts";
 import { performJob } from "./perform.ts";
 import { isPlan, type JobPlan, refuseChanged, targetName, writePlan } from "./plan.ts";
 import { showPreview } from "./preview.ts";
@@ -22,14 +26,25 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
   keepMemoryFlat();
   const source = await sourceOf(context.host, request.path, request.work.place);
   await checkRequest(request, source, context);
-  if (request.dryRun) return previewJob(request, source, context);
-  if (request.planOut !== undefined) return planJob(request, source, request.planOut, context);
-  return startJob(request, source, context);
+  const { dryRun, planOut } = request;
+  const begun = dryRun
+    ? previewJob(request, source, context)
+    : planOut !== undefined
+      ? planJob(request, source, planOut, context)
+      : startJob(request, source, context);
+  return begun.catch((error: unknown) => {
+    if (!(error instanceof OtherFormatError)) throw error;
+    throw new UsageError(`${request.work.place}: ${error.message}`, {
+      hint: error.hint,
+      next: readingLine(request, error),
+      cause: error,
+    });
+  });
 }
 
 /** Refuses what can be told to be wrong before the input is read. */
 async function checkRequest(request: JobRequest, source: InputSource, context: Context): Promise<void> {
-  const { path, planned, planOut, errorsOut } = request;
+  const { path, planned, planOut, errorsOut, report } = request;
   if (source.path === "-" && (planOut !== undefined || planned)) {
     throw new UsageError(`A plan needs a file: ${source.name} cannot be read twice.`);
   }
@@ -39,10 +54,17 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
   if (errorsOut !== undefined) {
     await checkedOutput(context.host, errorsOut, "--errors-out", { inputs, isOurs: isResults });
   }
+  if (report !== undefined) {
+    const { checkReportName, isReport } = await import("./report-file.ts");
+    checkReportName(report);
+    await checkedOutput(context.host, report, "--report", { inputs: [...inputs, errorsOut], isOurs: isReport });
+  }
   if (planOut !== undefined) {
     await checkedOutput(context.host, planOut, "--plan-out", { inputs: [...inputs, errorsOut], isOurs: isPlan });
   }
-  if (!request.dryRun && planOut === undefined) await checkCluster(request.scope.cluster_id!, context);
+  if (request.dryRun || planOut !== undefined) return;
+  await checkCluster(request.scope.cluster_id!, context);
+  if (request.verify) await requireLookup(request.work, context);
 }
 
 async function previewJob(request: JobRequest, source: InputSource, context: Context): Promise<undefined> {
@@ -61,7 +83,10 @@ async function startJob(request: JobRequest, source: InputSource, context: Conte
   const survey = source.path === "-" ? undefined : await surveyInput(request, source, context);
   const plan = await planOf(request, source.path, survey, context);
   if (request.planned) refuseChanged(request.planned, { target: plan.target, ...survey });
-  else await request.confirm(survey?.rows);
+  else {
+    await request.confirm(survey?.rows);
+    if (survey && !request.mayMove) await confirmMoves(request, source, context);
+  }
   const jobs = await writableJobsFolder(context);
   const record = recordOf(request, plan, context);
   return performJob(await createJob(jobs, record), record, source, context);
@@ -73,19 +98,24 @@ async function planOf(
   survey: Survey | undefined,
   context: Context,
 ): Promise<JobPlan> {
-  const { work, scope, format, columns, delimiter, batch_size, shard, skip_invalid, max_errors, results } = request;
+  const { scope, format, format_guessed, columns, hash, delimiter, batch_size, shard } = request;
+  const { work, skip_invalid, max_errors, results, verify } = request;
   return {
     version: 1,
     command: work.name,
     scope,
     target: await targetName(context),
     input: survey ? surveyedInput(path, survey) : standardInput,
-    ...{ format, columns, delimiter, batch_size, shard, skip_invalid, max_errors, results },
+    ...{ format, format_guessed, columns, hash, delimiter, batch_size, shard },
+    ...{ skip_invalid, max_errors, results, verify },
   };
 }
 
-const surveyedInput = (path: string, { bytes, sha256, rows, invalid, firstInvalid }: Survey): JobPlan["input"] => ({
-  ...{ path, bytes, sha256, rows, invalid },
+const surveyedInput = (
+  path: string,
+  { bytes, sha256, rows, invalid, distinct, firstInvalid }: Survey,
+): JobPlan["input"] => ({
+  ...{ path, bytes, sha256, rows, invalid, distinct },
   first_invalid_row: firstInvalid?.number ?? null,
 });
 
@@ -96,16 +126,22 @@ const standardInput: JobPlan["input"] = {
   sha256: null,
   rows: null,
   invalid: null,
+  distinct: null,
   first_invalid_row: null,
 };
 
-function recordOf({ errorsOut, concurrency }: JobRequest, plan: JobPlan, { host, globals }: Context): JobRecord {
+function recordOf(
+  { errorsOut, report, concurrency }: JobRequest,
+  plan: JobPlan,
+  { host, globals }: Context,
+): JobRecord {
   const id = newJobId(host);
   return {
     ...plan,
     id,
     created_at: isoSeconds(host.wall.now()),
     errors_out: errorsOut === undefined ? null : resolve(host.cwd, errorsOut),
+    report: report === undefined ? null : resolve(host.cwd, report),
     concurrency,
     resume: ["router", "jobs", "resume", id, ...(plan.input.path === "-" ? ["-"] : []), ...placeFlags(globals)],
   };

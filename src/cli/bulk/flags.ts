@@ -2,6 +2,7 @@ import type { FlagSpec } from "../../derive/command-spec.ts";
 import type { Input, InputOf } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { formatByName, type InputFormat, inputFormats } from "./input/format.ts";
+import { emailHashings } from "./input/identifiers.ts";
 import { parseShard } from "./input/shard.ts";
 
 /** Flags of every command that works through an input in batches. */
@@ -12,65 +13,90 @@ export const bulkFlags = (batchSize: number) =>
       type: "text",
       placeholder: "FORMAT",
       choices: inputFormats,
-      description: "How rows are written; left out: as the extension tells, else csv with --column, and lines without",
+      description: "Format of the rows (default: by the extension, else csv with --column, lines without)",
     },
     {
       flag: "delimiter",
       type: "text",
       placeholder: "CHAR",
-      description: "What stands between the cells of csv, such as ';' or tab; left out: a comma",
+      description: "Delimiter of csv cells, such as ';' or tab (default: a comma)",
     },
     {
       flag: "batch-size",
       type: "integer",
       least: 1,
-      description: "Identifiers in one call",
+      description: "Identifiers in one request",
       default: batchSize,
     },
     {
       flag: "concurrency",
       type: "integer",
       least: 1,
-      description: "Calls at a time",
+      description: "Concurrent requests",
       default: defaultConcurrency,
     },
-    { flag: "skip-invalid", type: "switch", description: "Leave out rows that are no identifiers, and exit 3" },
+    { flag: "skip-invalid", type: "switch", description: "Skip invalid rows, and exit 3" },
     {
       flag: "max-errors",
       type: "text",
       placeholder: "N|P%",
-      description:
-        "Go on over rows that are wrong or that the service refuses (413, 422), but stop when there are more than this; other refusals are not about rows, and stop the job",
+      description: "Skip rows that are invalid or rejected (413, 422), up to this many",
     },
-    { flag: "errors-out", type: "text", placeholder: "FILE", description: "Write rows with trouble to a CSV file" },
+    { flag: "errors-out", type: "text", placeholder: "FILE", description: "Write failed rows to a CSV file" },
+    {
+      flag: "report",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write a report of the job, as .html or .csv",
+    },
     {
       flag: "results",
       type: "text",
       placeholder: "WHICH",
       choices: ["errors", "all"],
-      description: "Which rows the results hold",
+      description: "Rows to keep in the results; all adds the previous cluster, where a look-up exists",
       default: "errors",
     },
-    { flag: "shard", type: "text", placeholder: "I/N", description: "Only this share of the rows, such as 3/16" },
+    {
+      flag: "verify",
+      type: "switch",
+      description: "Look each identifier up after its request; a wrong one counts as failed",
+    },
+    {
+      flag: "shard",
+      type: "text",
+      placeholder: "I/N",
+      description: "Process only this share of the rows, such as 3/16",
+    },
     {
       flag: "plan-out",
       type: "text",
       placeholder: "FILE",
-      description: "Write what would be done to a file, and send nothing",
+      description: "Write the plan to a file, without sending anything",
     },
     {
       flag: "apply",
       type: "text",
       placeholder: "FILE",
-      description: "Do what a plan says, unasked; refused when the input or the target has changed",
+      description: "Apply a plan without a question; fails if the input or the target has changed",
     },
   ] as const satisfies readonly FlagSpec[];
+
+/** Of commands that take e-mail addresses. */
+export const hashFlag = {
+  flag: "hash",
+  type: "text",
+  placeholder: "HOW",
+  choices: emailHashings,
+  description: "How e-mail addresses are sent; none: as they are, for services that hash otherwise",
+  default: "sha256",
+} as const satisfies FlagSpec;
 
 export const defaultConcurrency = 6;
 
 /** `dry-run` is a flag of the derived commands. */
 export type BulkInput = InputOf<
-  readonly [...ReturnType<typeof bulkFlags>, { readonly flag: "dry-run"; readonly type: "switch" }]
+  readonly [...ReturnType<typeof bulkFlags>, typeof hashFlag, { readonly flag: "dry-run"; readonly type: "switch" }]
 >;
 
 /**
@@ -79,11 +105,14 @@ export type BulkInput = InputOf<
  */
 export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
   ...notationOf(flags, path, column),
+  hash: flags.hash ?? "sha256",
   batch_size: flags["batch-size"] ?? batchSize,
   concurrency: concurrencyOf(flags),
   skip_invalid: flags["skip-invalid"] === true,
   max_errors: flags["max-errors"] ?? null,
   errorsOut: flags["errors-out"],
+  report: flags.report,
+  verify: flags.verify === true,
   results: flags.results ?? "errors",
   shard: flags.shard === undefined ? null : parseShard(flags.shard),
   planOut: flags["plan-out"],
@@ -94,7 +123,7 @@ function notationOf(
   { "input-format": named, delimiter: given }: BulkInput["flags"],
   path: string,
   column: string | undefined,
-): { readonly format: InputFormat; readonly delimiter: string | null } {
+): { readonly format: InputFormat; readonly format_guessed: boolean; readonly delimiter: string | null } {
   const byName = named ?? formatByName(path);
   const hasCells = column !== undefined || given !== undefined;
   // A pipe has no extension that could tell.
@@ -102,11 +131,12 @@ function notationOf(
   if (column !== undefined && format === "lines") {
     throw new UsageError("--column goes with csv, tsv and ndjson: plain lines have no columns");
   }
-  if (given === undefined) return { format, delimiter: null };
+  const format_guessed = named === undefined;
+  if (given === undefined) return { format, format_guessed, delimiter: null };
   if (format !== "csv") {
     throw new UsageError("--delimiter goes with csv", { hint: "Where the rows are that, say so: --input-format csv." });
   }
-  return { format, delimiter: delimiterOf(given) };
+  return { format, format_guessed, delimiter: delimiterOf(given) };
 }
 
 function delimiterOf(given: string): string {
@@ -118,7 +148,7 @@ function delimiterOf(given: string): string {
 export const concurrencyOf = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>
   flags.concurrency ?? fallback;
 
-const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "dry-run"]);
+const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 
 /** A plan says it all: what it decides cannot be given beside it. */
 export function refuseBesideApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: Input): void {

@@ -3,7 +3,9 @@ import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import { type Batch, batchesOf, type InvalidRow } from "./input/batches.ts";
-import { isHeading } from "./input/records.ts";
+import { IdentifierCounter } from "./input/distinct.ts";
+import { isHeading } from "./input/heading.ts";
+import type { IdentifierKind } from "./input/identifiers.ts";
 import { rowsOf } from "./input/rows.ts";
 import { shareOf } from "./input/shard.ts";
 import type { InputSource } from "./input/source.ts";
@@ -15,10 +17,22 @@ import { resultLines } from "./log/results.ts";
 import type { Progress } from "./progress.ts";
 import { pump } from "./pump.ts";
 import { type BatchResult, createSender } from "./send.ts";
+import { createMoves, createVerification } from "./verify.ts";
 import type { BulkWork } from "./work.ts";
 
 /** Of a batch without a row to send. */
+const none: ReadonlyMap<number, string> = new Map();
 const nothing: BatchResult = { moved: 0, refused: [] };
+
+/** What a job has seen of its rows. */
+export interface RowsSeen {
+  readonly firstInvalid: InvalidRow | undefined;
+  readonly distinct: number | null;
+  /** Rows of this run that a look-up has found where they should be; null where nobody looked. */
+  readonly verified: number | null;
+  /** Rows of this run that cannot be looked up. */
+  readonly unverified: number;
+}
 
 export interface JobRun {
   readonly record: JobRecord;
@@ -31,9 +45,9 @@ export interface JobRun {
 
 /**
  * Does what is left of a job: rows → identifiers → batches → calls, finished batches logged as they come. Resolves when
- * every row was dealt with, with the first row that was no identifier; throws when it stopped before.
+ * every row was dealt with, with what its rows were; throws when it stopped before.
  */
-export async function runJob(run: JobRun, context: Context): Promise<InvalidRow | undefined> {
+export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
   const { record, source, work, job, progress, concurrency } = run;
   const { signal, output } = context;
   const onStop = () => {
@@ -57,27 +71,36 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
     },
     context,
   );
+  const kind = work.kind(record);
+  const moves = await createMoves(record, work, context);
+  const verification = record.verify ? await createVerification(record, work, context) : undefined;
+  // Rows of a pipe that earlier runs have sent are not looked at again.
+  const counter = record.input.path === "-" && job.finished.count === 0 ? new IdentifierCounter(kind) : undefined;
   let firstInvalid: InvalidRow | undefined;
 
   async function perform(batch: Batch): Promise<void> {
     if (batch.invalid.length > 0) {
       firstInvalid ??= batch.invalid[0];
-      if (!record.skip_invalid && !limit) throw wrongRow(work, batch.invalid[0]!);
+      if (!record.skip_invalid && !limit) throw wrongRow(kind, batch.invalid[0]!);
     }
+    const before = await moves?.before(batch);
     const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
-    const fell = refused.reduce((sum, { from, to }) => sum + to - from, 0);
+    const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
     // Where nothing has passed yet, it is not about these rows.
-    if (fell > 0 && fell === batch.count && job.counts.rows === 0) throw refused[0]!.error;
+    if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
+    const contradicted = (await verification?.contradicted(batch, refused)) ?? none;
+    const movedFrom = before ?? none;
+    const fell = refusedRows + contradicted.size;
     await job.finish(
       {
         batch: batch.index,
         rows: batch.count - fell,
         invalid: batch.invalid.length,
         failed: fell,
-        moved,
+        moved: moved ?? (before ? before.size : null),
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
       },
-      resultLines(batch, refused, record.results),
+      resultLines(batch, { refused, contradicted, movedFrom }, record.results),
     );
     progress.add(batch.count + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
@@ -88,23 +111,30 @@ export async function runJob(run: JobRun, context: Context): Promise<InvalidRow 
   const groups = rowsOf(source.open(), record);
   const batches = batchesOf(record.shard ? shareOf(groups, record.shard) : groups, {
     size: record.batch_size,
-    work,
+    kind,
+    counter,
     finished: job.finished,
     rolling: record.input.path === "-",
   });
   try {
-    await pump(batches, concurrency, perform, signal);
-    signal.throwIfAborted();
+    const isDone = await pump(batches, concurrency, perform, signal);
+    // Stopped when there was nothing left to do, it is finished.
+    if (!isDone) signal.throwIfAborted();
     if (job.finished.count === 0 && !record.shard) {
       throw new UsageError(`${work.place}: ${source.name} holds no rows`);
     }
-    return firstInvalid;
+    return {
+      firstInvalid,
+      verified: verification?.verified ?? null,
+      unverified: verification?.unverified ?? 0,
+      distinct: counter ? counter.count : record.input.distinct,
+    };
   } finally {
     signal.removeEventListener("abort", onStop);
   }
 }
 
-const wrongRow = ({ shown }: BulkWork, { number, text, problem }: InvalidRow): Error =>
+const wrongRow = ({ shown }: IdentifierKind, { number, text, problem }: InvalidRow): Error =>
   new InputTrouble("invalid_row", `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`, {
     hint: isHeading(problem)
       ? undefined

@@ -1,21 +1,32 @@
 import type { Operation } from "../../api/operation.ts";
-import { email, type IdentifierKind, secretWord, word } from "./input/identifiers.ts";
+import {
+  type EmailHashing,
+  emailKind,
+  externalId,
+  type IdentifierKind,
+  secretWord,
+  word,
+} from "./input/identifiers.ts";
 import type { BulkWork } from "./work.ts";
 
 /** A mapping table that bulk commands fill and empty. Data; the operations are loaded when a job starts. */
 export interface MappingJob {
   /** Second part of the commands: `emails` gives `map-emails` and `unmap-emails`. */
   readonly name: string;
-  readonly kind: IdentifierKind;
+  readonly noun: string;
+  readonly kind: (hash: EmailHashing) => IdentifierKind;
   /** The field of the request body that holds the list. */
   readonly listField: string;
   readonly operations: () => Promise<{ readonly map: Operation; readonly unmap: Operation }>;
 }
 
+const constant = (kind: IdentifierKind) => () => kind;
+
 export const mappingTables: readonly MappingJob[] = [
   {
     name: "emails",
-    kind: email,
+    noun: "e-mail",
+    kind: emailKind,
     listField: "email_hash_list",
     operations: async () => {
       const { mapClusterEmails, unmapClusterEmails } = await import("../../api/router/cluster-emails.ts");
@@ -24,7 +35,8 @@ export const mappingTables: readonly MappingJob[] = [
   },
   {
     name: "clients",
-    kind: word("client id"),
+    noun: "client id",
+    kind: constant(word("client id")),
     listField: "client_ids",
     operations: async () => {
       const { mapClusterClients, unmapClusterClients } = await import("../../api/router/cluster-clients.ts");
@@ -33,7 +45,8 @@ export const mappingTables: readonly MappingJob[] = [
   },
   {
     name: "creator-tokens",
-    kind: secretWord("creator invite token"),
+    noun: "creator invite token",
+    kind: constant(secretWord("creator invite token")),
     listField: "tokens",
     operations: async () => {
       const { mapCreatorTokens, unmapCreatorTokens } = await import("../../api/router/invite-tokens.ts");
@@ -42,7 +55,8 @@ export const mappingTables: readonly MappingJob[] = [
   },
   {
     name: "counterparty-tokens",
-    kind: secretWord("counterparty invite token"),
+    noun: "counterparty invite token",
+    kind: constant(secretWord("counterparty invite token")),
     listField: "tokens",
     operations: async () => {
       const tokens = await import("../../api/router/invite-tokens.ts");
@@ -51,7 +65,8 @@ export const mappingTables: readonly MappingJob[] = [
   },
   {
     name: "chat-a-teams",
-    kind: word("team id"),
+    noun: "team id",
+    kind: constant(word("team id")),
     listField: "chat_a_team_id_list",
     operations: async () => {
       const { mapChatATeams, unmapChatATeams } = await import("../../api/router/chat-a-teams.ts");
@@ -60,7 +75,8 @@ export const mappingTables: readonly MappingJob[] = [
   },
   {
     name: "external-integrations",
-    kind: word("external id"),
+    noun: "external id",
+    kind: constant(externalId),
     listField: "external_id_list",
     operations: async () => {
       const { mapExternalIntegrations, unmapExternalIntegrations } = await import(
@@ -71,10 +87,12 @@ export const mappingTables: readonly MappingJob[] = [
   },
 ];
 
-const workOf = ({ name, kind, listField, operations }: MappingJob, action: "map" | "unmap"): BulkWork => ({
-  ...kind,
+const workOf = ({ name, noun, kind, listField, operations }: MappingJob, action: "map" | "unmap"): BulkWork => ({
+  noun,
+  kind: ({ hash }) => kind(hash),
   name: `${action}-${name}`,
   place: "<file>",
+  table: ["emails", "clients"].includes(name) ? `cluster_${name}` : name.replaceAll("-", "_"),
   action,
   operation: async () => (await operations())[action],
   call: (values, scope) => ({ body: { [listField]: values, ...scope } }),

@@ -1,29 +1,58 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import { mask } from "../connection/redact.ts";
-import { email, type IdentifierKind, secretWord, word } from "./input/identifiers.ts";
-import type { BulkWork } from "./work.ts";
+import {
+  type EmailHashing,
+  emailKind,
+  externalId,
+  type IdentifierKind,
+  secretWord,
+  word,
+} from "./input/identifiers.ts";
+import type { BulkWork, RowReading } from "./work.ts";
 
-interface OffboardKind extends IdentifierKind {
+interface OffboardKind {
   /** The field of the request body that lists its identifiers. */
   readonly field: string;
+  /** What svc router resolve calls it. */
+  readonly table: string;
+  readonly kind: (hash: EmailHashing) => IdentifierKind;
 }
+
+const offboardKind = (field: string, table: string, kind: IdentifierKind): OffboardKind => ({
+  field,
+  table,
+  kind: () => kind,
+});
 
 /** The kinds of identifiers that a workspace leaves behind, by the word that a row names them with. */
 export const offboardKinds = lookupTable<OffboardKind>({
-  email: { ...email, field: "email_hash_list" },
-  client: { ...word("client id"), field: "client_ids" },
-  "creator-token": { ...secretWord("creator invite token"), field: "creator_tokens" },
-  "counterparty-token": { ...secretWord("counterparty invite token"), field: "cp_tokens" },
-  "chat-a-team": { ...word("team id"), field: "chat_a_team_id_list" },
-  "external-integration": { ...word("external id"), field: "external_integrations" },
-  "user-code": { ...secretWord("user code"), field: "user_codes" },
+  email: { field: "email_hash_list", table: "cluster_emails", kind: emailKind },
+  client: offboardKind("client_ids", "cluster_clients", word("client id")),
+  "creator-token": offboardKind("creator_tokens", "creator_tokens", secretWord("creator invite token")),
+  "counterparty-token": offboardKind("cp_tokens", "counterparty_tokens", secretWord("counterparty invite token")),
+  "chat-a-team": offboardKind("chat_a_team_id_list", "chat_a_teams", word("team id")),
+  "external-integration": offboardKind("external_integrations", "external_integrations", externalId),
+  "user-code": offboardKind("user_codes", "user_codes", secretWord("user code")),
 });
 
-/** `email ada@example.com` → its kind and its identifier. */
-function parts(text: string): { kind: OffboardKind | undefined; identifier: string } {
-  const space = text.search(/\s/);
-  if (space < 0) return { kind: undefined, identifier: text };
-  return { kind: offboardKinds[text.slice(0, space)], identifier: text.slice(space).trim() };
+const byTable = lookupTable(Object.fromEntries(Object.values(offboardKinds).map((kind) => [kind.table, kind])));
+
+interface Row {
+  readonly field: string;
+  readonly kind: IdentifierKind;
+  readonly identifier: string;
+  /** Where svc router resolve has found it. */
+  readonly cluster: string | undefined;
+}
+
+/** `email ada@example.com`, or the table, key and cluster of a row that svc router resolve prints. */
+function rowOf(text: string, { hash }: RowReading): Row | undefined {
+  const [name = "", ...rest] = text.split(/\s+/);
+  const ofTable = byTable[name];
+  const found = offboardKinds[name] ?? ofTable;
+  if (!found || rest.length === 0) return undefined;
+  const cluster = ofTable && rest.length === 2 ? rest.pop() : undefined;
+  return { field: found.field, kind: found.kind(hash), identifier: rest.join(" "), cluster };
 }
 
 /** Rows of a kind and an identifier; each batch is one call that removes all kinds in one transaction. */
@@ -33,21 +62,34 @@ export const offboardWork: BulkWork = {
   noun: "identifier",
   place: "--from",
   columns: ["kind", "identifier"],
-  problem(text) {
-    const { kind, identifier } = parts(text);
-    if (!kind) return `no kind and identifier; kinds: ${Object.keys(offboardKinds).join(", ")}`;
-    return kind.problem(identifier);
-  },
-  value(text) {
-    const { kind, identifier } = parts(text);
-    return `${kind!.field} ${kind!.value(identifier)}`;
-  },
-  shown(text) {
-    const { kind, identifier } = parts(text);
-    const [named = ""] = /^\S+\s/.exec(text) ?? [];
-    // Of what kind the identifier of an unknown one is, nobody knows.
-    return named + (kind?.shown(identifier) ?? mask);
-  },
+  kind: (reading) => ({
+    noun: "identifier",
+    problem(text) {
+      const row = rowOf(text, reading);
+      if (!row) return `no kind and identifier; kinds: ${Object.keys(offboardKinds).join(", ")}`;
+      const { cluster, kind, identifier } = row;
+      if (cluster !== undefined && cluster !== reading.scope.cluster_id) return `of another cluster: ${cluster}`;
+      return kind.problem(identifier);
+    },
+    value(text) {
+      const { field, kind, identifier } = rowOf(text, reading)!;
+      return `${field} ${kind.value(identifier)}`;
+    },
+    key(text) {
+      const { field, kind, identifier } = rowOf(text, reading)!;
+      return `${field} ${kind.key(identifier)}`;
+    },
+    form(text) {
+      const { kind, identifier } = rowOf(text, reading)!;
+      return kind.form?.(identifier);
+    },
+    shown(text) {
+      const [named = ""] = /^\S+\s+/.exec(text) ?? [];
+      // Of what kind the identifier of an unknown one is, nobody knows.
+      const row = rowOf(text, reading);
+      return named + (row ? row.kind.shown(row.identifier) : mask);
+    },
+  }),
   operation: async () => (await import("../../api/router/clusters.ts")).deleteWorkspaceData,
   call(values, { cluster_id, ...scope }) {
     const lists: Record<string, string[]> = Object.create(null);

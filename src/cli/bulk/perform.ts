@@ -6,10 +6,9 @@ import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "../
 import { commandLine } from "../help/examples.ts";
 import { setOutput } from "../output/github-actions.ts";
 import { remedyOf } from "../remedies.ts";
-import type { InvalidRow } from "./input/batches.ts";
 import type { InputSource } from "./input/source.ts";
 import { InputTrouble } from "./input/trouble.ts";
-import { resultsPath, runJob } from "./job.ts";
+import { type RowsSeen, resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
 import { type Progress, progressOf } from "./progress.ts";
@@ -28,7 +27,7 @@ export async function performJob(
   record: JobRecord,
   source: InputSource,
   context: Context,
-  concurrency: number = record.concurrency,
+  { concurrency = record.concurrency, isResumed = false }: { concurrency?: number; isResumed?: boolean } = {},
 ): Promise<FailureKind | undefined> {
   const { host, output, globals } = context;
   const work = workNamed(record.command)!;
@@ -43,9 +42,13 @@ export async function performJob(
   // Refused before anything was sent: no job worth keeping.
   let isVoid = false;
   let isStopped = false;
+  let stoppedBecause: string | undefined;
+  let distinct = record.input.distinct;
   try {
     const report = (message: string) => output.warn(`warning: ${message}`);
     job = await OpenJob.open(folder, { wall: host.wall, report });
+    // What is noted last says how it ended.
+    if (isResumed) await job.note("started");
     await announce(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const { rows, invalid, failed } = job.counts;
@@ -55,10 +58,12 @@ export async function performJob(
       before: rows + invalid + failed,
     });
     const run = runJob({ record, source, work, job, progress, concurrency }, context);
-    const firstInvalid = await finished(run, job, progress);
-    return await concluded({ record, work, job, firstInvalid, retries: progress.retries, folder }, context);
+    const seen = await finished(run, job, progress);
+    distinct = seen.distinct;
+    return await concluded({ record, work, job, seen, retries: progress.retries, folder }, context);
   } catch (error) {
     isStopped = true;
+    stoppedBecause = (error as Error)?.message ?? String(error);
     await progress?.end();
     if (error instanceof UsageError && job?.finished.count === 0) {
       isVoid = true;
@@ -74,6 +79,13 @@ export async function performJob(
     await job?.close();
     try {
       await copyResults(folder, record, isStopped, context);
+      if (record.report !== null && job && !isVoid) {
+        const { writeReport } = await import("./report-file.ts");
+        const end = { ...job.kept, distinct, stoppedBecause };
+        await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
+          output.warn(`warning: ${cause.message}`),
+        );
+      }
     } finally {
       await lock.release();
       if (isVoid) await removeJob(folder);
@@ -124,14 +136,14 @@ async function concluded(
     record: JobRecord;
     work: BulkWork;
     job: OpenJob;
-    firstInvalid: InvalidRow | undefined;
+    seen: RowsSeen;
     retries: number;
     folder: string;
   },
   context: Context,
 ): Promise<FailureKind | undefined> {
-  const { record, work, job, firstInvalid, retries, folder } = of;
-  const report = reportOf(record, job, { firstInvalid, retries, results: resultsPath(folder) });
+  const { record, work, job, seen, retries, folder } = of;
+  const report = reportOf(record, job, { ...seen, retries, results: resultsPath(folder) });
   await showReport(report, work, record.shard, context);
   return report.invalid + report.failed > 0 ? "partial" : undefined;
 }

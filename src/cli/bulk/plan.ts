@@ -6,6 +6,7 @@ import { stateFile } from "../connection/run-file.ts";
 import { UsageError } from "../failure.ts";
 import { readInput } from "../parse/body.ts";
 import { inputFormats } from "./input/format.ts";
+import { emailHashings } from "./input/identifiers.ts";
 
 const count = z.int().nonnegative();
 
@@ -18,6 +19,8 @@ const JobInput = z.object({
   rows: count.nullable(),
   invalid: count.nullable(),
   first_invalid_row: count.nullable(),
+  /** Different identifiers; null where they were not counted. */
+  distinct: count.nullable().default(null),
 });
 
 /** Everything that decides what a job does. Plain data: it is written to plans and beside the job log. */
@@ -30,7 +33,11 @@ export const JobPlan = z.object({
   target: z.string(),
   input: JobInput,
   format: z.enum(inputFormats),
+  /** Whether nobody named it. */
+  format_guessed: z.boolean().default(false),
   columns: z.array(z.string()).readonly(),
+  /** How e-mail addresses become identifiers. */
+  hash: z.enum(emailHashings).default("sha256"),
   /** Of CSV; null for a comma, and where an earlier version wrote it. */
   delimiter: z.string().nullable().default(null),
   batch_size: count.positive(),
@@ -39,6 +46,8 @@ export const JobPlan = z.object({
   /** `100` or `2%` */
   max_errors: z.string().nullable(),
   results: z.enum(["errors", "all"]),
+  /** Whether each identifier is looked up after its call. */
+  verify: z.boolean().default(false),
 });
 export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 

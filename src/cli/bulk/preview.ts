@@ -6,27 +6,29 @@ import type { JobRequest } from "./request.ts";
 
 /** Counts, first rows and the shape of the calls: what a plan and a dry run tell. */
 export async function showPreview(
-  { work, scope, batch_size: size }: JobRequest,
-  { rows, invalid, firstInvalid, sample }: Survey,
+  request: JobRequest,
+  { rows, distinct, calls, invalid, firstInvalid, sample }: Survey,
   mark: Readonly<Record<string, unknown>>,
   note: string,
   { output }: Context,
 ): Promise<undefined> {
+  const { work, scope } = request;
+  const kind = work.kind(request);
   const operation = await work.operation();
-  const calls = Math.ceil(rows / size);
-  const example = work.call(sample.map(work.value), scope);
+  const example = work.call(sample.map(kind.value), scope);
   if (output.format !== "table") {
     await output.show({
       ...mark,
       action: work.name,
       cluster_id: scope.cluster_id,
       rows: rows - invalid,
+      distinct,
       invalid,
       first_invalid_row: firstInvalid?.number ?? null,
       calls,
       method: operation.method,
       path: operation.path,
-      sample: sample.map(work.shown),
+      sample: sample.map(kind.shown),
       body: maskedBody(example.body),
     });
     return undefined;
@@ -36,9 +38,12 @@ export async function showPreview(
   await output.print(
     `${verb} ${counted(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${counted(calls, "call")}`,
     `${[operation.method].flat().join("|")} ${operation.path}`,
-    ...sample.map((text) => `  ${work.shown(text)}`),
+    ...sample.map((text) => `  ${kind.shown(text)}`),
     ...(rows > sample.length ? ["  …"] : []),
   );
+  const repeated = rows - invalid - (distinct ?? rows - invalid);
+  if (repeated > 0)
+    await output.note(`${counted(repeated, "row")} of them repeated: ${counted(distinct!, work.noun)} in all`);
   if (invalid > 0)
     await output.note(`${counted(invalid, "row")} would be left out, the first row ${firstInvalid!.number}`);
   await output.note(note);

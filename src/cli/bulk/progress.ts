@@ -29,13 +29,13 @@ export interface ProgressOptions {
 export function progressOf({ host, globals, output }: Context, { verb, total, before }: ProgressOptions): Progress {
   const { stderr, wall, env } = host;
   const animates = hasWidth(stderr) && !env.CI && output.format !== "ndjson";
-  const startedAt = wall.now();
+  const startedAt = wall.monotonicNow();
   let rows = 0;
   let retries = 0;
   let shownAt = startedAt;
   let isShown = false;
 
-  const perSecond = () => rows / Math.max(0.001, (wall.now() - startedAt) / 1_000);
+  const perSecond = () => rows / Math.max(0.001, (wall.monotonicNow() - startedAt) / 1_000);
   const document = () => {
     const rate = Math.round(perSecond());
     return { type: "progress", rows: before + rows, total: total ?? null, rows_per_second: rate, retries };
@@ -63,8 +63,8 @@ export function progressOf({ host, globals, output }: Context, { verb, total, be
     },
     add(more) {
       rows += more;
-      if (globals.quiet || wall.now() - shownAt < (animates ? everyMs.terminal : everyMs.plain)) return;
-      shownAt = wall.now();
+      if (globals.quiet || wall.monotonicNow() - shownAt < (animates ? everyMs.terminal : everyMs.plain)) return;
+      shownAt = wall.monotonicNow();
       show(line(), document());
     },
     retried({ waitMs, reason }) {
@@ -87,7 +87,7 @@ function short(count: number): string {
 }
 
 /** `5m20s` */
-function duration(seconds: number): string {
+export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   const [h, m, s] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
   if (h > 0) return `${h}h${m}m`;

@@ -4,6 +4,7 @@ import type { InvalidRow } from "./input/batches.ts";
 import type { Shard } from "./input/shard.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
+import { outcomeOf, unknownNote } from "./outcome.ts";
 import type { BulkWork } from "./work.ts";
 
 /** What was done, for `--json` and for the last line. Counts are those of the whole job, over all its runs. */
@@ -12,8 +13,15 @@ export interface JobReport {
   readonly action: string;
   readonly cluster_id: string;
   readonly rows: number;
+  /** Different identifiers among the valid rows of the input; null where they were not counted. */
+  readonly distinct: number | null;
+  /** Rows of this run that a look-up has found where they should be; null where nobody looked. */
+  readonly verified: number | null;
+  /** Rows of this run that cannot be looked up. */
+  readonly unverified: number;
   readonly batches: number;
-  readonly moved: number;
+  /** Identifiers that another cluster had before; null where the service does not say. */
+  readonly moved: number | null;
   readonly invalid: number;
   readonly failed: number;
   readonly retries: number;
@@ -25,7 +33,14 @@ export interface JobReport {
 export function reportOf(
   record: JobRecord,
   { counts, finished }: OpenJob,
-  of: { readonly firstInvalid: InvalidRow | undefined; readonly retries: number; readonly results: string },
+  of: {
+    readonly firstInvalid: InvalidRow | undefined;
+    readonly distinct: number | null;
+    readonly verified: number | null;
+    readonly unverified: number;
+    readonly retries: number;
+    readonly results: string;
+  },
 ): JobReport {
   const { rows, moved, invalid, failed } = counts;
   return {
@@ -33,6 +48,9 @@ export function reportOf(
     action: record.command,
     cluster_id: record.scope.cluster_id!,
     rows,
+    distinct: of.distinct,
+    verified: of.verified,
+    unverified: of.unverified,
     batches: finished.count,
     moved,
     invalid,
@@ -43,14 +61,6 @@ export function reportOf(
   };
 }
 
-const verbs = { map: ["Mapped", "to"], unmap: ["Removed", "from"], offboard: ["Removed", "from"] } as const;
-
-/** `Mapped 3 e-mails to eu-1` */
-export function outcomeOf({ action, noun }: Pick<BulkWork, "action" | "noun">, rows: number, cluster: string): string {
-  const [verb, preposition] = verbs[action];
-  return `${verb} ${counted(rows, noun)} ${preposition} ${cluster}`;
-}
-
 export async function showReport(
   report: JobReport,
   work: BulkWork,
@@ -58,14 +68,26 @@ export async function showReport(
   { output }: Context,
 ): Promise<void> {
   if (output.format !== "table") return output.show(report);
-  await output.print(outcomeOf(work, report.rows, report.cluster_id));
-  if (shard && report.rows + report.invalid + report.failed === 0) {
+  const { rows, invalid, failed, cluster_id: cluster } = report;
+  // Which of the repeated rows were refused is not known.
+  const distinct = failed === 0 ? (report.distinct ?? undefined) : undefined;
+  await output.print(outcomeOf({ ...work, cluster, rows, distinct }));
+  if (report.verified !== null) {
+    const is = `${report.verified === 1 ? "is" : "are"} ${work.action === "map" ? "mapped" : "not mapped"} to ${cluster}`;
+    await output.note(`Looked up: ${counted(report.verified, "row")} ${is}`);
+    if (report.unverified > 0) await output.note(`${counted(report.unverified, "row")} cannot be looked up`);
+  }
+  if (work.action !== "map" && rows > 0) await output.note(unknownNote(cluster));
+  if (shard && rows + invalid + failed === 0) {
     await output.note(`The share ${shard.index}/${shard.of} holds no rows`);
   }
-  if (report.moved > 0) await output.note(`${report.moved} of them were mapped to another cluster before`);
-  if (report.invalid > 0) {
-    await output.note(`${counted(report.invalid, "row")} skipped, the first at row ${report.first_invalid_row}`);
+  if (report.moved) await output.note(`${report.moved} of them were mapped to another cluster before`);
+  if (invalid > 0) {
+    await output.note(`${counted(invalid, "row")} skipped, the first at row ${report.first_invalid_row}`);
   }
-  if (report.failed > 0) await output.note(`${counted(report.failed, "row")} refused by the service`);
+  if (failed > 0)
+    await output.note(
+      `${counted(failed, "row")} refused by the service${report.verified === null ? "" : ", or not as it confirmed"}`,
+    );
   if (report.results !== null) await output.note(`See svc router jobs results ${report.job_id}`);
 }

@@ -38,6 +38,10 @@ export async function resumeJob(
     const { checkedOutput } = await import("../output/file.ts");
     await checkedOutput(context.host, record.errors_out, "--errors-out", { inputs: [input ?? path] });
   }
+  if (record.report !== null) {
+    const { checkedOutput } = await import("../output/file.ts");
+    await checkedOutput(context.host, record.report, "--report", { inputs: [input ?? path] });
+  }
   const begun = path === "-" ? record : withFile(record, source.path, context);
   const target = await targetName(context);
   refuseChanged(begun, { target, ...(path === "-" ? {} : await fingerprintOf(source.open())) });
@@ -46,7 +50,7 @@ export async function resumeJob(
     skip_invalid: record.skip_invalid || how.skipInvalid,
     max_errors: maxErrors ?? record.max_errors,
   };
-  return performJob(folder, changed, source, context, how.concurrency);
+  return performJob(folder, changed, source, context, { concurrency: how.concurrency, isResumed: true });
 }
 
 async function sourceNow({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {

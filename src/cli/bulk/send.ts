@@ -6,6 +6,8 @@ import { readable, readResponse } from "../../client/response.ts";
 import { withRetries } from "../../client/retry.ts";
 import type { Context } from "../command.ts";
 import type { Batch } from "./input/batches.ts";
+import { sumOf } from "./log/job-log.ts";
+import { requireTrue } from "./outcome.ts";
 import type { BulkWork, Scope } from "./work.ts";
 
 export interface BatchSender {
@@ -15,8 +17,8 @@ export interface BatchSender {
 
 /** What became of a batch. */
 export interface BatchResult {
-  /** How many identifiers another cluster had before. */
-  readonly moved: number;
+  /** How many identifiers another cluster had before; null where the service does not say. */
+  readonly moved: number | null;
   readonly refused: readonly RefusedRange[];
 }
 
@@ -59,10 +61,10 @@ export async function createSender(options: SenderOptions, context: Context): Pr
     return { ...built, headers, body: Buffer.from(built.body as string) };
   };
 
-  async function call(request: ReturnType<typeof requestOf>): Promise<number> {
+  async function call(request: ReturnType<typeof requestOf>, rows: number): Promise<number | null> {
     const response = await withRetries(
       async () => {
-        const now = host.wall.now();
+        const now = host.wall.monotonicNow();
         if (now < resumesAt) await host.wall.sleep(resumesAt - now, signal);
         signal.throwIfAborted();
         return client.exchange(request, { retries: 0, repeatable: true, signal: cut });
@@ -72,14 +74,15 @@ export async function createSender(options: SenderOptions, context: Context): Pr
       {
         signal,
         onRetry(retry) {
-          if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, host.wall.now() + retry.waitMs);
+          if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, host.wall.monotonicNow() + retry.waitMs);
           options.onRetry(retry);
         },
       },
     );
-    const answer = await readResponse(operation, request, response);
-    readable(answer);
-    return Number(answer.headers["x-svc-moved"] ?? 0);
+    const answer = await readResponse(operation, request, response, { repeatable: true });
+    requireTrue(readable(answer), { ...work, cluster: scope.cluster_id!, rows });
+    const moved = answer.headers["x-svc-moved"];
+    return moved === undefined && work.action === "map" ? null : Number(moved ?? 0);
   }
 
   async function sendFrom(from: number, values: readonly string[], key: string): Promise<BatchResult> {
@@ -87,7 +90,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
     const canHalve = values.length > 1;
     if (!canHalve || request.body.length < tooLargeBytes) {
       try {
-        return { moved: await call(request), refused: [] };
+        return { moved: await call(request, values.length), refused: [] };
       } catch (error) {
         if (reachOf(error) === "job") throw error;
         const refusal = error as ServiceError;
@@ -100,7 +103,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
     const half = Math.ceil(values.length / 2);
     const first = await sendFrom(from, values.slice(0, half), `${key}.1`);
     const second = await sendFrom(from + half, values.slice(half), `${key}.2`);
-    return { moved: first.moved + second.moved, refused: [...first.refused, ...second.refused] };
+    return { moved: sumOf(first.moved, second.moved), refused: [...first.refused, ...second.refused] };
   }
 
   // The same rows are always in the same batch of a job, and in the same half of it, so the key names what is sent.

@@ -4,7 +4,7 @@ import type { Context } from "../command.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { InvalidRow } from "./input/batches.ts";
-import { isHeading } from "./input/records.ts";
+import { isHeading } from "./input/heading.ts";
 import type { InputSource } from "./input/source.ts";
 import { type Survey, surveyOf } from "./input/survey.ts";
 import { parseLimit } from "./limits.ts";
@@ -18,7 +18,14 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   const isJob = !request.dryRun && request.planOut === undefined;
   const bad = badRows(skips && isJob ? undefined : request.errorsOut, context);
   const { signal } = context;
-  const survey = await surveyOf(source.open(), request, { work, shard, onInvalid: bad.add, signal }).catch(bad.leave);
+  const kind = work.kind(request);
+  const survey = await surveyOf(source.open(), request, {
+    kind,
+    batchSize: request.batch_size,
+    shard,
+    onInvalid: bad.add,
+    signal,
+  }).catch(bad.leave);
   await bad.close();
   const { all, rows, invalid, firstInvalid } = survey;
   if (all === 0) throw new UsageError(`${work.place}: ${source.name} holds no rows`);
@@ -28,12 +35,13 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
 }
 
 function refusal(
-  { work, path, format, columns, errorsOut }: JobRequest,
+  request: JobRequest,
   { number, text, problem }: InvalidRow,
   { invalid, rows }: Pick<Survey, "invalid" | "rows">,
 ): Error {
+  const { work, path, format, columns, errorsOut } = request;
   const share = `${invalid} of ${counted(rows, "row")}`;
-  const message = `Couldn't ${work.action} ${share}: row ${number} (${work.shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
+  const message = `Couldn't ${work.action} ${share}: row ${number} (${work.kind(request).shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
   const kept = errorsOut === undefined ? " and keep them with --errors-out FILE" : `; they are in ${errorsOut}`;
   const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeading(problem);
   const named = mayBeHeading ? ["Is that the heading? Then name the column that is meant: --column NAME."] : [];

@@ -1,8 +1,15 @@
 import type { Operation } from "../../api/operation.ts";
 import type { CallArguments } from "../../client/checked-call.ts";
+import type { EmailHashing, IdentifierKind } from "./input/identifiers.ts";
 
 /** The fields of a call beside the identifiers: the cluster, and what else the table needs. */
 export type Scope = Readonly<Record<string, string>>;
+
+/** What decides what a row means. */
+export interface RowReading {
+  readonly hash: EmailHashing;
+  readonly scope: Scope;
+}
 
 /** A kind of bulk job: how a row becomes an identifier, and a batch of identifiers one call. */
 export interface BulkWork {
@@ -15,12 +22,10 @@ export interface BulkWork {
   readonly place: "<file>" | "--from";
   /** Columns of CSV or fields of NDJSON that make up one row, joined by a space. Undefined: one, which may be chosen. */
   readonly columns?: readonly string[];
-  /** Why the text of a row is no identifier; undefined when it is one. */
-  readonly problem: (text: string) => string | undefined;
-  /** What is sent for it. */
-  readonly value: (text: string) => string;
-  /** What may be printed of a row. */
-  readonly shown: (text: string) => string;
+  /** What svc router resolve calls the table of its identifiers; undefined where a job has those of several. */
+  readonly table?: string;
+  /** What the text of a row is. */
+  readonly kind: (reading: RowReading) => IdentifierKind;
   readonly operation: () => Promise<Operation>;
   readonly call: (values: readonly string[], scope: Scope) => CallArguments;
 }

@@ -1,10 +1,10 @@
 import type { Operation } from "../../api/operation.ts";
 import { withoutTrailing } from "../../base/trailing.ts";
 import { credentialHeaders } from "../../client/credentials.ts";
-import { ServiceError } from "../../client/errors.ts";
+import { leavesOutcomeUnknown, ServiceError } from "../../client/errors.ts";
 import { parseJson } from "../../client/json-text.ts";
 import { problemOf } from "../../client/problem.ts";
-import type { BaseUrls } from "../../client/request.ts";
+import { type BaseUrls, isIdempotent } from "../../client/request.ts";
 import { shownPath, textOf } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, command, type InputOf } from "../command.ts";
@@ -32,16 +32,17 @@ const flags = [
     description: "Add a header",
   },
   { flag: "include", short: "i", type: "switch", description: "Print status and headers before the body" },
-  { flag: "dry-run", short: "n", type: "switch", description: "Print the request instead of sending it" },
+  { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
 ] as const satisfies readonly FlagSpec[];
 
 const api = command({
   words: ["api"],
-  summary: "Send any request, with the credentials of the service that its path belongs to",
+  prints: "content",
+  summary: "Send any request, with the credentials of its service",
   description:
-    "Paths below /api/…/public/ go to the contract API, those below /_emulator/ to the control plane, all others to the router, whose catch-all forwards what it does not know. The answer is printed as it comes, and redirects are not followed; the exit code of a status of 400 or more is that of other commands, as svc help exit-codes has it.",
+    "Paths below /api/…/public/ go to the contract API, those below /_emulator/ to the control plane, and all others to the router, which forwards unknown paths. The response is printed unchanged. Redirects are not followed. A status of 400 or more exits as with other commands: svc help exit-codes.",
   positionals: [
-    { name: "method", description: methods.join(", "), choices: methods },
+    { name: "method", description: "HTTP method", choices: methods },
     { name: "path", description: "Path, with its query" },
   ],
   flags,
@@ -110,6 +111,7 @@ const api = command({
       headers,
       body: text,
       problem: problemOf(status, parsed(text)),
+      outcomeUnknown: !isIdempotent(request.method) && leavesOutcomeUnknown(status),
     });
   },
 });

@@ -2,9 +2,10 @@ import { type Command, command } from "../command.ts";
 
 const completion = command({
   words: ["completion"],
+  prints: "content",
   summary: "Print the script that completes svc in a shell",
   description:
-    'Commands, flags, values, fields of answers and profiles are completed. Nothing is sent anywhere while you type. Keep the script as a file: making it anew in each shell costs a start of Node; make its folder first (mkdir -p). bash looks into that folder where the package bash-completion is installed; elsewhere, source the file in ~/.bashrc. Where svc is installed in projects only, a function of that name is completed: svc() { npx svc "$@"; } in bash and zsh, function svc; npx svc $argv; end in fish, function svc { npx svc @args } in PowerShell. An alias would not do: zsh completes npx then.',
+    'Completes commands, options, values, fields and profiles. It sends no requests. Save the script as a file, which is faster than running svc in each shell. Create its folder first (mkdir -p). bash needs the package bash-completion; without it, source the file in ~/.bashrc. If svc is installed in projects only, define a function: svc() { npx svc "$@"; } in bash and zsh, function svc; npx svc $argv; end in fish, function svc { npx svc @args } in PowerShell. Do not use an alias: zsh would complete npx.',
   positionals: [{ name: "shell", description: "Your shell", choices: ["bash", "zsh", "fish", "powershell"] }],
   flags: [],
   examples: [

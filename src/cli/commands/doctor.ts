@@ -4,7 +4,7 @@ import { withSpinner } from "../terminal/spinner.ts";
 
 const doctor = command({
   words: ["doctor"],
-  summary: "Find out why commands do not work here",
+  summary: "Diagnose why commands do not work here",
   description: [
     "Checks versions, configuration files and who may read them, profile, whether the services answer, through the",
     "proxies that are set, and accept the credentials, whether clocks agree, sign-ins and the emulator of this folder,",

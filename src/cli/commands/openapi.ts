@@ -5,9 +5,9 @@ const services = ["router", "contracts", "emulator"] as const;
 
 const openapi = command({
   words: ["openapi"],
+  prints: "content",
   summary: "Print the OpenAPI 3.1 document of a service",
-  description:
-    "Its server is the one that commands here would use: of --base-url, the environment, the emulator that runs in this folder, or a profile; else that of an emulator started with its defaults.",
+  description: "The server in it is the one that commands use here, or an emulator with its defaults.",
   positionals: [{ name: "service", description: services.join(", "), choices: services }],
   flags: [],
   examples: [{ title: "For a generator", argv: ["openapi", "contracts"] }],

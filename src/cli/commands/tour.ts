@@ -9,22 +9,22 @@ import type { Step, TimelineRow, TourResult } from "../tour/walk.ts";
 
 const tour = command({
   words: ["tour"],
-  summary: "Walk through the whole journey on an embedded emulator",
+  summary: "Run a 15-step tour on an in-process emulator",
   description:
-    "Uploads a file, creates an intake and a contract, has it signed, receives signed webhooks, and shows the retries of a dead receiver on the virtual clock. Every step runs a command of this program and is checked; nothing is left behind.",
+    "Uploads a file, creates an intake and a contract, has it signed, receives signed webhooks, and shows the retries of a dead receiver on the virtual clock. Each step runs a command and checks its result. Nothing is left behind.",
   positionals: [],
   flags: [],
   examples: [{ title: "See it", argv: ["tour"] }],
   async run(_input, context) {
     const { output, host } = context;
-    const startedAt = host.wall.now();
+    const startedAt = host.wall.monotonicNow();
     const isText = output.format === "table";
     let number = 0;
     const walked = await onFreshGround(context, async (step) => {
       number += 1;
       if (isText) await output.print(...stepLines(number, step));
     });
-    const seconds = ((host.wall.now() - startedAt) / 1_000).toFixed(1);
+    const seconds = ((host.wall.monotonicNow() - startedAt) / 1_000).toFixed(1);
     if (isText) await output.print(...endLines(walked, seconds));
     else await output.show(documentOf(walked, Number(seconds)));
     return walked.problem === undefined ? undefined : "failed";

@@ -16,11 +16,11 @@ const pauseMs = 25;
  */
 export async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const file = `${path}.lock`;
-  const deadline = host.wall.now() + patienceMs;
+  const deadline = host.wall.monotonicNow() + patienceMs;
   await makeFolder(dirname(path));
   let lock = await takeLock(file, host);
   while (lock === undefined) {
-    if (host.wall.now() > deadline) {
+    if (host.wall.monotonicNow() > deadline) {
       throw new CommandFailed("temporary", "locked", `Another process holds ${file}.`, {
         hint: `If none is running, remove ${file}.`,
       });

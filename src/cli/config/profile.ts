@@ -9,6 +9,8 @@ export interface Profile {
   readonly contracts_url?: string;
   readonly client_id?: string;
   readonly client_secret?: string;
+  /** A bearer token that outranks every sign-in. */
+  readonly token?: string;
   /** The OAuth client of `svc auth device-login`. */
   readonly oauth_client_id?: string;
   /** The control plane of an emulator that others share. */

@@ -106,7 +106,7 @@ export async function isItself(
     if (mayBeStarting) return true;
     // It says why where it serves and cannot write: reads are answered then, and the others in its own words.
     if (status === 503 && fieldsOf(value).why === undefined) {
-      throw silent(fieldsOf(value).role === "follower" ? "waits for one that leads its store" : "is still starting");
+      throw silent(fieldsOf(value).role === "standby" ? "waits for a leader of its store" : "is still starting");
     }
     return true;
   } catch (error) {

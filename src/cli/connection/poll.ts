@@ -12,11 +12,11 @@ export async function pollUntil<T>(
   awaited: string,
   ask: () => Promise<T | undefined>,
 ): Promise<T> {
-  const deadline = wall.now() + timeoutMs;
+  const deadline = wall.monotonicNow() + timeoutMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (wall.now() + pauseMs > deadline) {
+    if (wall.monotonicNow() + pauseMs > deadline) {
       const message = `Waited ${durationWords(timeoutMs)} for ${awaited}.`;
       throw new CommandFailed("temporary", "wait_timeout", message, { hint: "It may still come: run it again." });
     }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { deadline } from "../../base/deadline.ts";
+import { deadline } from "../../base/clock.ts";
 
 /** One POST that came in, its body as raw bytes. */
 export interface ReceivedPost {

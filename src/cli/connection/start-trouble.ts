@@ -28,8 +28,8 @@ export function notStarted(error: StartTrouble, { file, store, host, port }: Emu
     const hint = {
       hint:
         store === undefined
-          ? "One in memory that runs in the background beside it needs a place of its own: --run-file."
-          : "A second one of the same store and folder needs a place of its own: --run-file.",
+          ? "To run one in memory in the background next to it, set SVC_RUN_FILE to another file."
+          : "To run a second one of the same store and folder, set SVC_RUN_FILE to another file.",
     };
     const hasFile = store === undefined && typeof file === "string";
     return new CommandFailed("failed", "state_in_use", inFlags(error), { ...(!hasFile && hint), cause: error });

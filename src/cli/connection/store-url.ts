@@ -6,13 +6,13 @@ import type { Host } from "../host.ts";
 
 interface StoreFlags {
   readonly store?: string | undefined;
-  readonly schema?: string | undefined;
   readonly file?: string | undefined;
   readonly ephemeral?: boolean | undefined;
 }
 
 /** The variable that may name a store with its password. */
 const variable = "SVC_STORE";
+const schemaVariable = "SVC_STORE_SCHEMA";
 
 /** Whether the state is meant to be in a database: --store says so, or the environment where no flag says otherwise. */
 export const storeGiven = ({ store, file, ephemeral }: StoreFlags, { env }: Pick<Host, "env">): string | undefined =>
@@ -26,17 +26,16 @@ export function storeOf(
   flags: StoreFlags,
   host: Host,
 ): { readonly store: string; readonly schema: string } | undefined {
-  const { file, ephemeral, schema = defaultSchema } = flags;
+  const { file, ephemeral } = flags;
+  const schema = host.env[schemaVariable] || defaultSchema;
   const store = storeGiven(flags, host);
-  if (flags.schema !== undefined && store === undefined)
-    throw new UsageError("--schema is that of a --store: name one, too.");
   if (store === undefined) return undefined;
   if (file !== undefined || ephemeral)
     throw new UsageError(
       `--store and ${ephemeral ? "--ephemeral" : "--file"} each say where the state is kept: leave one out.`,
     );
   if (!isSchemaName(schema))
-    throw new UsageError(`--schema takes small letters, digits and underscores, not "${schema}".`);
+    throw new UsageError(`${schemaVariable} must be lower-case letters, digits and underscores, got "${schema}"`);
   const origin = flags.store === undefined ? variable : "--store";
   const parsed = parsedUrl(store, origin);
   if (flags.store !== undefined && parsed.password !== undefined) {

@@ -1,10 +1,13 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { Readable } from "node:stream";
+import { counted } from "../../base/counted.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
+import { ServiceError } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
-import { PartialFailure, UsageError } from "../failure.ts";
-import { existingFile } from "../parse/body.ts";
+import { CommandFailed, PartialFailure, UsageError } from "../failure.ts";
+import { existingFile, readInput } from "../parse/body.ts";
 
 /** An upload that is done. */
 export interface Uploaded {
@@ -20,30 +23,75 @@ const filesPerCall = 50;
 
 interface Candidate {
   readonly path: string;
-  readonly absolute: string;
   readonly filename: string;
   readonly bytes: number;
   readonly contentType: string;
+  /** The bytes, from the beginning, for each attempt. */
+  readonly open: () => AsyncIterable<Uint8Array>;
+  /** Throws where what was read may be a mixture. */
+  readonly checkUnchanged: () => Promise<void>;
+}
+
+interface CandidateOptions {
+  readonly contentType?: string | undefined;
+  readonly filename?: string | undefined;
+  /** Whether `-` is standard input. */
+  readonly takesInput?: boolean;
 }
 
 /** Looks at every file before the first call. Throws UsageError for what cannot be uploaded. */
-export async function candidates(context: Context, paths: readonly string[], flag: string, contentType?: string) {
+export async function candidates(
+  context: Context,
+  paths: readonly string[],
+  flag: string,
+  { contentType, filename, takesInput = false }: CandidateOptions = {},
+): Promise<Candidate[]> {
   const found: Candidate[] = [];
   const { lookup } = await import("./media-types.ts");
   for (const path of paths) {
-    if (path === "-") throw new UsageError(`${flag}: an upload needs a name and a size; name a file, not -`);
-    const absolute = await existingFile(context.host, path, flag);
-    const { size } = await stat(absolute);
-    if (size === 0) throw new UsageError(`${flag}: ${path} is empty`);
+    if (path === "-" && !takesInput) throw new UsageError(`${flag} must be a file, got "-"`);
+    const name = filename ?? (path === "-" ? "stdin" : basename(path));
     found.push({
       path,
-      absolute,
-      filename: basename(path),
-      bytes: size,
-      contentType: contentType ?? (lookup(basename(path)) || "application/octet-stream"),
+      filename: name,
+      contentType: contentType ?? (lookup(name) || "application/octet-stream"),
+      ...(path === "-" ? await heldInput(context, flag) : await fileContent(context, path, flag)),
     });
   }
   return found;
+}
+
+type Content = Pick<Candidate, "bytes" | "open" | "checkUnchanged">;
+
+/** A signed URL takes no body of unknown length, so a pipe is read first. */
+async function heldInput({ host }: Context, flag: string): Promise<Content> {
+  const content = await readInput(host, "-", flag);
+  return { bytes: content.length, open: () => Readable.from([content]), checkUnchanged: async () => {} };
+}
+
+async function fileContent({ host }: Context, path: string, flag: string): Promise<Content> {
+  const absolute = await existingFile(host, path, flag);
+  const { size, mtimeMs } = await stat(absolute);
+  const changed = () =>
+    new CommandFailed("failed", "file_changed", `${path} changed while it was uploaded.`, {
+      hint: "Upload it again once nothing writes to it.",
+    });
+  return {
+    bytes: size,
+    async *open() {
+      let sent = 0;
+      for await (const chunk of createReadStream(absolute) as AsyncIterable<Uint8Array>) {
+        sent += chunk.length;
+        if (sent > size) throw changed();
+        yield chunk;
+      }
+      if (sent < size) throw changed();
+    },
+    async checkUnchanged() {
+      const now = await stat(absolute);
+      if (now.size !== size || now.mtimeMs !== mtimeMs) throw changed();
+    },
+  };
 }
 
 /** What must be known of uploads when something fails after them. */
@@ -66,24 +114,69 @@ async function* uploads(context: Context, files: readonly Candidate[]): AsyncGen
     import("../../api/contracts/files.ts"),
     import("../../api/storage/objects.ts"),
   ]);
+  const { signal } = context;
   const client = await context.client("contracts");
+  const initialize = async (part: readonly Candidate[]) => {
+    const named = part.map(({ filename, contentType }) => ({ filename, content_type: contentType }));
+    const { files: slots } = await client.call(initializeUploads, { body: { files: named } }, { signal });
+    return slotsByFile(part, slots);
+  };
+  const put = async ({ open, bytes, contentType }: Candidate, url: string) => {
+    const body = bytes === 0 ? new Uint8Array() : open;
+    await client.send(CheckedCall.of(putObject, { body }), { url, contentType, contentLength: bytes, signal });
+  };
   for (let from = 0; from < files.length; from += filesPerCall) {
     const part = files.slice(from, from + filesPerCall);
-    const { files: slots } = await client.call(
-      initializeUploads,
-      { body: { files: part.map(({ filename, contentType }) => ({ filename, content_type: contentType })) } },
-      { signal: context.signal },
-    );
-    for (const [i, { absolute, path, bytes, contentType }] of part.entries()) {
-      const slot = slots[i]!;
-      const open = () => createReadStream(absolute);
-      await client.send(CheckedCall.of(putObject, { body: open }), {
-        url: slot.upload_url,
-        contentType,
-        contentLength: bytes,
-        signal: context.signal,
-      });
+    const slots = await initialize(part);
+    for (const file of part) {
+      let slot = slots.get(file)!;
+      try {
+        await put(file, slot.upload_url);
+      } catch (error) {
+        if (!isExpired(error)) throw error;
+        slot = (await initialize([file])).get(file)!;
+        await put(file, slot.upload_url);
+      }
+      await file.checkUnchanged();
+      const { path, bytes, contentType } = file;
       yield { file_id: slot.file_id, filename: slot.filename, path, bytes, content_type: contentType };
     }
   }
 }
+
+interface Slot {
+  readonly file_id: string;
+  readonly filename: string;
+  readonly upload_url: string;
+}
+
+/**
+ * The signed URL of each file, by its name; of equal names in their order. A name that the service has cleaned is that of
+ * the first file whose own name was not answered.
+ */
+function slotsByFile(files: readonly Candidate[], slots: readonly Slot[]): ReadonlyMap<Candidate, Slot> {
+  const left = [...slots];
+  const found = new Map<Candidate, Slot>();
+  for (const file of files) {
+    const at = left.findIndex(({ filename }) => filename === file.filename);
+    if (at >= 0) found.set(file, left.splice(at, 1)[0]!);
+  }
+  for (const file of files) {
+    const slot = found.has(file) ? undefined : left.shift();
+    if (slot) found.set(file, slot);
+  }
+  const without = files.filter((file) => !found.has(file)).map(({ path }) => path);
+  if (without.length === 0) return found;
+  throw new CommandFailed(
+    "failed",
+    "no_upload_url",
+    `The service answered ${counted(slots.length, "URL")} for ${counted(files.length, "file")}: none for ${without.join(", ")}.`,
+    { hint: "Nothing of these files was uploaded. Upload them in separate calls." },
+  );
+}
+
+/** Storages refuse an expired URL by 403 or 400, and say so in words alone. */
+const isExpired = (error: unknown): boolean =>
+  error instanceof ServiceError &&
+  (error.status === 403 || error.status === 400) &&
+  /expired/i.test(`${error.problem.code} ${error.problem.message}`);

@@ -8,6 +8,7 @@ import { rememberSent } from "./sent-secrets.ts";
 /** What --verbose and --debug print of every exchange, on standard error. Secrets never reach it. */
 export function observerFor(globals: Globals, output: Output, host: Host): Observer {
   const say = (line: string) => void output.warn(line);
+  const reported = new Set<string>();
   return {
     onRequest(request) {
       rememberSent(host, request);
@@ -27,8 +28,23 @@ export function observerFor(globals: Globals, output: Output, host: Host): Obser
       if (reason === "status 429") void output.note(`rate limited, resuming in ${seconds} s`);
       else if (globals.verbose) say(`retry ${attempt} in ${seconds} s: ${reason}`);
     },
+    onDrift(operationId, drift) {
+      const lines = globals.verbose ? drift : [shortened(drift)];
+      for (const line of lines.map((text) => `${operationId} differs from its declaration: ${text}`)) {
+        // A command that polls would say the same each time.
+        if (!reported.has(line)) void output.note(line);
+        reported.add(line);
+      }
+    },
   };
 }
+
+const maxDifferences = 3;
+
+const shortened = (drift: readonly string[]): string => {
+  const shown = drift.slice(0, maxDifferences).join("; ");
+  return drift.length <= maxDifferences ? shown : `${shown}; ${drift.length - maxDifferences} more under --verbose`;
+};
 
 function bodyLine(text: string): string {
   try {

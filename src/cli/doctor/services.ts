@@ -58,12 +58,12 @@ async function answerOf(
   context: Context,
 ): Promise<ServiceAnswer | Error> {
   const { wall } = context.host;
-  const startedAt = wall.now();
+  const startedAt = wall.monotonicNow();
   try {
     const client = await context.client(service);
     const args = operation.request.query ? { query: {} } : {};
     const answer = await client.send(CheckedCall.of(operation, args), { signal: context.signal, retries: 0 });
-    return { headers: answer.headers, value: readable(answer), tookMs: wall.now() - startedAt };
+    return { headers: answer.headers, value: readable(answer), tookMs: wall.monotonicNow() - startedAt };
   } catch (error) {
     if (context.signal.aborted) throw error;
     return error as Error;

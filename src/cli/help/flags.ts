@@ -15,6 +15,18 @@ export const positionalTable = (positionals: readonly PositionalSpec[]): Table =
   rows: positionals.map((one) => [positionalTerm(one), withNotes(one.description, choiceNote(one.choices))]),
 });
 
+/** The flags of a command: those without a section, then each section under its title. */
+export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): Table[] {
+  const named = new Set(flags.flatMap(({ section }) => section ?? []));
+  return [undefined, ...named].map((title) =>
+    flagTable(
+      title ?? "Options",
+      flags.filter(({ section }) => section === title),
+      bodyFrom,
+    ),
+  );
+}
+
 /** Flags of a page. Where one of them has a short form, the long ones stand below each other all the same. */
 export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): Table {
   const indent = flags.some(({ short }) => short !== undefined) ? "    " : "";
@@ -31,11 +43,14 @@ const longTerm = (spec: FlagSpec): string =>
   spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...valueTerm(spec)].join(" ");
 
 /** How the value of a flag is shown, here and where it is refused: `<FILE>`; nothing for one that takes none. */
-export function valueTerm({ type, placeholder, optionalValue }: FlagSpec): string[] {
+export function valueTerm({ flag, type, placeholder, optionalValue }: FlagSpec): string[] {
   if (type === "switch" || type === "boolean") return [];
-  const name = placeholder ?? (type === "integer" || type === "number" ? "N" : "TEXT");
+  const name = placeholder ?? (type === "integer" || type === "number" ? "N" : nounOf(flag));
   return [optionalValue ? `[${name}]` : `<${name}>`];
 }
+
+/** What a flag is named after: `--contract-name <NAME>`. */
+const nounOf = (flag: string): string => flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();
 
 function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
   const isOneWay = spec.target?.in === "body" && bodyFrom.length > 0;
@@ -43,7 +58,7 @@ function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
     ...(spec.required ? [isOneWay ? `required without ${bodyFrom[0]}` : "required"] : []),
     ...choiceNote(spec.choices),
     ...(spec.repeatable ? [spec.choices ? "may be repeated, or A,B" : "may be repeated"] : []),
-    ...(spec.default === undefined || spec.default === "" ? [] : [`default ${spec.default}`]),
+    ...(spec.default === undefined || spec.default === "" ? [] : [`default: ${spec.default}`]),
   ];
 }
 
@@ -54,5 +69,8 @@ function choiceNote(choices: readonly string[] = []): string[] {
 
 const withNotes = (text: string, ...notes: (string | readonly string[])[]): string => {
   const texts = notes.flat();
-  return [text, texts.length > 0 ? `(${texts.join("; ")})` : ""].filter(Boolean).join(" ");
+  if (texts.length === 0) return text;
+  // The default comes last, also where the text itself says what it is.
+  const [, before = text, preset] = /^(.*) \((default: [^()]*)\)$/.exec(text) ?? [];
+  return `${before} (${[...texts, ...(preset ? [preset] : [])].join("; ")})`.trim();
 };

@@ -5,7 +5,7 @@ import type { Host } from "../host.ts";
 import { locate } from "../parse/argv.ts";
 import { windowOf } from "../terminal/wide.ts";
 import { laidOut } from "./layout.ts";
-import { pageOf, rootPage, unknownIn } from "./pages.ts";
+import { everyCommandPage, pageOf, rootPage, unknownIn } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";
 
 /** What a command line shows that asks for help, names a group alone, or nothing: a page, or the whole tree as data. */
@@ -31,6 +31,12 @@ export async function helpText(argv: readonly string[], host: Host): Promise<str
   if (topic) return laidOut(await topicPage(topic), columns);
 
   const names = await groupNames();
+  const isAll = argv.includes("--all");
+  if (isAll && (isVerb || wantsHelp) && named.length < 2 && named.every((name) => names.includes(name))) {
+    const shown = named.length === 0 ? names : named;
+    const all = shown.map(async (name) => [name, await declarationsOf(name)] as const);
+    return laidOut(everyCommandPage(new Map(await Promise.all(all))), columns);
+  }
   if (named.length === 0) {
     if (!isVerb && !wantsHelp) await check(argv);
     return laidOut(rootPage(names), columns);

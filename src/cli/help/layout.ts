@@ -13,6 +13,10 @@ export interface HelpPage {
 export interface Table {
   readonly title: string;
   readonly rows: readonly (readonly [term: string, text: string])[];
+  /** Names below the rows, without a text each. */
+  readonly names?: readonly string[];
+  /** Stands right below the table before it, without a blank line. */
+  readonly isTight?: boolean;
 }
 
 /** Longer lines are tiring to read, however wide the window is. */
@@ -32,15 +36,30 @@ export function laidOut(page: HelpPage, columns: number): string {
     ...(usage === undefined ? [] : [wrapped(`Usage: ${usage}`, width, 4).join("\n")]),
     ...paragraphs(about),
     ...(examples.length > 0 ? [exampleLines(examples, width)] : []),
-    ...tables.filter(({ rows }) => rows.length > 0).map((table) => tableText(table, width)),
+    ...tableBlocks(tables, width),
     ...paragraphs(notes),
   ];
   return `${blocks.join("\n\n")}\n`;
 }
 
+/** Tables that stand right below each other have their texts in one column. */
+function tableBlocks(tables: readonly Table[], width: number): string[] {
+  const blocks: Table[][] = [];
+  for (const table of tables.filter(({ rows, names = [] }) => rows.length + names.length > 0)) {
+    if (table.isTight && blocks.length > 0) blocks.at(-1)!.push(table);
+    else blocks.push([table]);
+  }
+  return blocks.map((block) => {
+    const widest = widestTermIn(block.flatMap(({ rows }) => rows));
+    return block.map((table) => tableText(table, widest, width)).join("\n");
+  });
+}
+
+const widestTermIn = (rows: Table["rows"]): number =>
+  Math.max(...rows.map(([term]) => term.length).filter((length) => length <= widestTerm), 0);
+
 /** Terms beside their texts; a long term has its text below it, and so have all in a window that is too narrow. */
-function tableText({ title, rows }: Table, width: number): string {
-  const widest = Math.max(...rows.map(([term]) => term.length).filter((length) => length <= widestTerm), 0);
+function tableText({ title, rows, names = [] }: Table, widest: number, width: number): string {
   const side = width - widest - 4 >= narrowestText ? widest : 0;
   const lines = rows.flatMap(([term, text]) => {
     const isBeside = side > 0 && term.length <= side;
@@ -52,7 +71,8 @@ function tableText({ title, rows }: Table, width: number): string {
       ...more.map((line) => " ".repeat(indent) + line),
     ];
   });
-  return [`${title}:`, ...lines].join("\n");
+  const more = names.length === 0 ? [] : wrapped(`${rows.length > 0 ? "also: " : ""}${names.join(", ")}`, width - 2);
+  return [`${title}:`, ...lines, ...more.map((line) => `  ${line}`)].join("\n");
 }
 
 /** Lines of at most so many characters, where words allow it; all but the first begin with `indent` blanks. */

@@ -79,7 +79,7 @@ function commandLines({
 function flagLines({ flag, short, type, placeholder, description, default: usual }: FlagSpec): string[] {
   const value = type === "switch" || type === "boolean" ? "" : ` ${placeholder ?? "VALUE"}`;
   const name = `${short ? `-${short}, ` : ""}--${flag}${value}`;
-  return item(name, `${description}${usual === undefined ? "" : ` (default ${usual})`}`);
+  return item(name, `${description}${usual === undefined ? "" : ` (default: ${usual})`}`);
 }
 
 const item = (name: string, text: string): string[] => [".TP", `\\fB${roff(name)}\\fR`, roff(text)];

@@ -1,49 +1,67 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
 import type { Listed } from "../declared.ts";
-import { type Group, groups } from "../groups.ts";
+import { briefHeadings, type Group, groups } from "../groups.ts";
 import { begins } from "../parse/argv.ts";
-import { globalFlags } from "../parse/globals.ts";
 import { type Described, operationBehind } from "./described.ts";
-import { flagTable, positionalTable, positionalTerm } from "./flags.ts";
+import { flagTables, positionalTable, positionalTerm } from "./flags.ts";
 import type { HelpPage, Table } from "./layout.ts";
 import { topics } from "./topics.ts";
 
-/** The page of the whole program. */
-export const rootPage = (names: readonly string[]): HelpPage => ({
+/** The page of the whole program: what a newcomer needs, on one screen. */
+export const rootPage = (names: readonly string[]): HelpPage => {
+  const under = (heading: string) => names.filter((name) => headingOf(name) === heading);
+  const brief = headings(names).filter(isBrief);
+  return {
+    usage: "svc <group> <command> [options]",
+    about: ["Command-line client and local emulator for a contract platform."],
+    examples: [
+      { title: "See what it does, on an emulator that leaves nothing behind", argv: ["tour"] },
+      { title: "Run a test suite against an emulator", argv: ["emulator", "exec", "--", "npm", "test"] },
+    ],
+    tables: [
+      ...headings(names)
+        .filter((title) => !isBrief(title))
+        .map((title): Table => ({ title, rows: under(title).map((name) => [name, summaryOf(name)]) })),
+      ...brief.map((title): Table => ({ title, rows: [], names: under(title) })),
+      {
+        title: "Learn more",
+        rows: [
+          ["svc <group> --help", "Show the commands of a group"],
+          ["svc help options", "Show the options of every command"],
+          [
+            "svc help <topic>",
+            `${Object.keys(topics)
+              .filter((name) => name !== "options")
+              .join(", ")}`,
+          ],
+          ["svc help --all", "List every command"],
+        ],
+      },
+    ],
+    notes: [],
+  };
+};
+
+/** `svc help --all`: every command of these groups, with those that their pages do not list. */
+export const everyCommandPage = (commands: ReadonlyMap<string, readonly Described[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
-  about: ["Command-line toolkit and local emulator for a contract platform."],
-  examples: [
-    { title: "See all of it in a few seconds, on an emulator that leaves nothing behind", argv: ["tour"] },
-    { title: "Run a test suite against an emulator", argv: ["emulator", "exec", "--", "npm", "test"] },
-    {
-      title: "Keep where a service is",
-      argv: ["config", "set", "contracts_url", "https://api.example.com"],
-    },
-    { title: "The help of one command", argv: ["contracts", "create", "--help"] },
-  ],
-  tables: [
-    ...headings(names).map(
-      (title): Table => ({
-        title,
-        rows: names.filter((name) => headingOf(name) === title).map((name) => [name, groups[name]?.summary ?? ""]),
-      }),
-    ),
-    {
-      title: "Help topics (svc help TOPIC)",
-      rows: Object.entries(topics).map(([name, { summary }]) => [name, summary]),
-    },
-    flagTable("Options of every command", [
-      ...globalFlags,
-      { flag: "version", short: "V", type: "switch", description: "Print the version; so do -v and svc version" },
-      { flag: "help", short: "h", type: "switch", description: "Show the help of what stands before it" },
+  about: [],
+  examples: [{ title: "The help of one command", argv: ["contracts", "create", "--help"] }],
+  tables: [...commands].map(([title, own]) => ({
+    title,
+    rows: own.map(({ words, positionals, summary }) => [
+      [...(words.length > 1 ? words.slice(1) : words), ...positionals.map(positionalTerm)].join(" "),
+      summary,
     ]),
-  ],
+  })),
   notes: [],
 });
 
 /** The groups' headings, in the order in which groups first stand under them. */
-export const headings = (names: readonly string[]): string[] => [...new Set(names.map(headingOf))];
-export const headingOf = (name: string): string => groups[name]?.heading ?? "More";
+const headings = (names: readonly string[]): string[] => [...new Set(names.map(headingOf))];
+const headingOf = (name: string): string => groups[name]?.heading ?? "More";
+const isBrief = (heading: string): boolean => briefHeadings.some((one) => one === heading);
+const summaryOf = (name: string): string => groups[name]?.summary ?? "";
 
 /** The page that these words name: of a group, of the words in between, or of a command. */
 export function pageOf(words: readonly string[], commands: readonly Listed[]): HelpPage {
@@ -75,13 +93,16 @@ function deepest(words: readonly string[], commands: readonly Listed[]): readonl
 const sameWords = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && begins(a, b);
 
 function commandPage(command: Described, below: readonly Described[]): HelpPage {
-  const { words, summary, description, positionals, flags, examples, bodyFrom } = command;
+  const { words, summary, description, positionals, flags, examples, bodyFrom, alsoTakes } = command;
+  const shown = alsoTakes
+    ? flags.filter(({ flag }) => alsoTakes.shown.includes(flag)).map((flag) => ({ ...flag, section: undefined }))
+    : flags;
   return {
     usage: ["svc", ...words, ...positionals.map(positionalTerm), "[options]"].join(" "),
     about: [`${summary}.`, ...(description ? [description] : [])],
     examples,
-    tables: [positionalTable(positionals), flagTable("Options", flags, bodyFrom), ...commandTables(words, below)],
-    notes: [...operationNotes(command), everyCommand],
+    tables: [positionalTable(positionals), ...flagTables(shown, bodyFrom), ...commandTables(words, below)],
+    notes: [...(alsoTakes ? [alsoTakesNote(alsoTakes)] : []), ...operationNotes(command), everyCommand],
   };
 }
 
@@ -90,8 +111,8 @@ function groupPage(words: readonly string[], below: readonly Described[], group:
     usage: ["svc", ...words, "<command> [options]"].join(" "),
     about: group ? [`${group.summary}.`] : [],
     examples: groupExamples(below, group),
-    tables: commandTables(words, below),
-    notes: [`svc ${words.join(" ")} COMMAND --help shows the options of a command.`],
+    tables: commandTables(words, below, group),
+    notes: groupNotes(words, group),
   };
 }
 
@@ -101,41 +122,58 @@ function groupExamples(below: readonly Described[], group: Group | undefined): C
   return (shown ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
 }
 
-/** The commands directly below some words, and the words that have further ones below them. */
-function commandTables(words: readonly string[], below: readonly Described[]): Table[] {
-  const depth = words.length;
-  const next = [...new Set(below.map((one) => one.words[depth]!))];
-  const own = (word: string) => below.find((one) => one.words.length === depth + 1 && one.words[depth] === word);
-  const inner = (word: string) =>
-    below
-      .filter((one) => one.words.length > depth + 1 && one.words[depth] === word)
-      .map((one) => one.words[depth + 1]!);
+const groupNotes = (words: readonly string[], group: Group | undefined): string[] => [
+  `Options: svc ${words.join(" ")} COMMAND --help.${
+    group?.unlisted ? ` Every command: svc help ${words.join(" ")} --all.` : ""
+  }`,
+];
+
+/**
+ * The commands directly below some words, and the words that have further ones below them; by sections, where the group
+ * declares them.
+ */
+function commandTables(words: readonly string[], below: readonly Described[], group?: Group): Table[] {
+  const next = [...new Set(below.map((one) => one.words[words.length]!))];
+  const rowOf = (word: string) => commandRow(words, word, below);
+  if (group?.sections) {
+    return group.sections.map(({ title, commands, more = [] }, i) => ({
+      title,
+      rows: commands.map((word) => [word, rowOf(word)[1]] as const),
+      names: more,
+      isTight: i > 0,
+    }));
+  }
+  const listed = next.filter((word) => !group?.unlisted?.includes(word));
+  const isCommand = (word: string) =>
+    below.some((one) => one.words.length === words.length + 1 && one.words.at(-1) === word);
   return [
-    {
-      title: "Commands",
-      rows: next.flatMap((word): [string, string][] => {
-        const command = own(word);
-        if (!command) return [];
-        const more = inner(word);
-        const also = more.length > 0 ? `; also: ${word} ${more.join(", ")}` : "";
-        return [[[word, ...command.positionals.map(positionalTerm)].join(" "), `${command.summary}${also}`]];
-      }),
-    },
-    {
-      title: "More commands, by what they are about",
-      rows: next.filter((word) => !own(word)).map((word) => [word, inner(word).join(", ")]),
-    },
+    { title: "Commands", rows: listed.filter(isCommand).map(rowOf) },
+    { title: "More commands", rows: listed.filter((word) => !isCommand(word)).map(rowOf) },
   ];
+}
+
+/** A word that stands below some others: its arguments and summary, and the words that stand below it. */
+function commandRow(words: readonly string[], word: string, below: readonly Described[]): [string, string] {
+  const depth = words.length;
+  const here = below.filter((one) => one.words[depth] === word);
+  const command = here.find((one) => one.words.length === depth + 1);
+  const inner = here.filter((one) => one.words.length > depth + 1).map((one) => one.words[depth + 1]!);
+  const also = inner.length > 0 ? [command ? `also: ${inner.join(", ")}` : inner.join(", ")] : [];
+  const term = [word, ...(command?.positionals ?? []).map(positionalTerm)].join(" ");
+  return [term, [...(command ? [command.summary] : []), ...also].join("; ")];
+}
+
+function alsoTakesNote({ command, except }: NonNullable<Described["alsoTakes"]>): string {
+  const [last, ...first] = except.map((flag) => `--${flag}`).reverse();
+  return `Also takes the options of svc ${command}, except ${first.reverse().join(", ")} and ${last}.`;
 }
 
 function operationNotes(command: Described): string[] {
   const { operation, method, path, fields } = operationBehind(command);
   return [
     ...(fields && fields.length > 0 ? [`Fields for --json= and --fields: ${fields.join(", ")}`] : []),
-    ...(operation ? [`Operation ${operation}: ${[method].flat().join("|")} ${path}`] : []),
+    ...(operation ? [`API: ${[method].flat().join("|")} ${path} (${operation})`] : []),
   ];
 }
 
-const everyCommand =
-  "Every command also takes --help, --json[=fields], --format, --base-url, --emulator, --profile, …: see svc --help. " +
-  "What exit codes mean: svc help exit-codes.";
+const everyCommand = "Options of every command: svc help options. Exit codes: svc help exit-codes.";

@@ -1,6 +1,8 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import { environment } from "../config/environment.ts";
 import { exitCodes } from "../exit.ts";
+import { globalFlags } from "../parse/globals.ts";
+import { flagTable } from "./flags.ts";
 import type { HelpPage } from "./layout.ts";
 
 interface Topic {
@@ -8,80 +10,96 @@ interface Topic {
   readonly page: () => Promise<Partial<HelpPage>> | Partial<HelpPage>;
 }
 
-const streams = "Standard output carries data, standard error everything else: notes, progress, questions, failures.";
+const streams = "Standard output carries data; standard error carries notes, progress, prompts and errors.";
 
 /** What `svc help <topic>` shows, beside the help of commands. */
 export const topics = lookupTable<Topic>({
+  options: {
+    summary: "Options of every command",
+    page: () => ({
+      tables: [
+        flagTable("Options of every command", [
+          ...globalFlags,
+          { flag: "version", short: "V", type: "switch", description: "Print the version" },
+          { flag: "help", short: "h", type: "switch", description: "Show the help of a command, a group or svc" },
+        ]),
+      ],
+      notes: ["They may stand before or after the words of a command."],
+    }),
+  },
   "exit-codes": {
-    summary: "What exit codes mean",
+    summary: "Meaning of exit codes",
     page: () => ({
       tables: [{ title: "Exit codes", rows: exitCodes.map(({ code, meaning }) => [String(code), meaning]) }],
       notes: [
-        "svc emulator exec exits with the code of its command; 127 when there is no such program, 126 when it cannot be run.",
+        "svc emulator exec exits with the code of its command, 127 if there is no such program, and 126 if it cannot be run.",
       ],
     }),
   },
   environment: {
-    summary: "The environment variables that are read",
+    summary: "Environment variables",
     page: () => ({
       tables: [{ title: "Environment variables", rows: environment }],
-      notes: ["Flags come before the environment, and the environment before the profile: svc help addresses."],
+      notes: ["Options override the environment, and the environment overrides the profile: svc help addresses."],
     }),
   },
   formats: {
-    summary: "How answers are printed, for people and for programs",
+    summary: "Output formats for people and programs",
     page: () => ({
       about: [streams],
       tables: [{ title: "Output formats", rows: outputFormats }],
       notes: [
-        "Notes for people go to standard error in every format, and not under --quiet.",
-        "With --json a failure leaves standard output empty, and the last line on standard error is JSON:",
+        "Notes go to standard error in every format. --quiet hides them.",
+        "With --json a failure prints nothing on standard output, and JSON as the last line on standard error:",
         '{"error":{"code","message","details","hint","requestId","retryable","exitCode","next"}}',
       ],
     }),
   },
   addresses: {
-    summary: "Where a command goes, and with which credentials",
+    summary: "Addresses and credentials that commands use",
     page: () => ({
-      about: ["Of the addresses below the first one that is given says where the services are."],
+      about: ["The first of these addresses that is set applies."],
       tables: [
         {
           title: "Addresses",
           rows: [
-            ["--emulator", "The emulator that runs in this folder, else one inside this very process"],
-            ["--base-url URL", "This address, for both services"],
-            ["--profile NAME", "The addresses and credentials of this profile, before those of the environment"],
-            ["SVC_BASE_URL", "With SVC_ROUTER_URL and SVC_CONTRACTS_URL, where a service has an address of its own"],
-            ["SVC_PROFILE", "The profile of this name"],
-            ["(nothing)", "The emulator that runs in this folder or in one above it"],
-            ["svc config use", "The profile that was chosen, where no emulator runs here"],
+            ["--emulator", "The emulator of this folder, or one in this process"],
+            ["--base-url URL", "This address for both services"],
+            ["--profile NAME", "Addresses and credentials of this profile, which override the environment"],
+            ["SVC_BASE_URL", "With SVC_ROUTER_URL and SVC_CONTRACTS_URL for services with their own addresses"],
+            ["SVC_PROFILE", "This profile"],
+            ["(nothing)", "The emulator of this folder or of a parent folder"],
+            ["svc config use", "The selected profile, if no emulator runs here"],
           ],
         },
       ],
       examples: [
         {
-          title: "Keep a service as a profile",
+          title: "Save a service as a profile",
           argv: ["config", "set", "contracts_url", "https://api.example.com", "--profile", "staging"],
         },
         {
-          title: "Its secret is typed, and not shown",
+          title: "Type its secret, which is not shown",
           argv: ["config", "set", "client_secret", "--profile", "staging"],
         },
         { title: "Use it from now on", argv: ["config", "use", "staging"] },
-        { title: "See what commands would use here, and why", argv: ["config", "list", "--show-origin"] },
+        {
+          title: "Show the settings that commands use here, and their origin",
+          argv: ["config", "list", "--show-origin"],
+        },
       ],
       notes: [
-        "The emulator that runs here is called with its own credentials: those of its first workspace, or of the one whose SVC_CLIENT_ID and SVC_CLIENT_SECRET are set. Others are not sent to it, and that is said.",
-        "Secrets are never words of a command line: they come from the environment, from a file, from a pipe, or are typed.",
-        "When commands do not work, svc doctor says why.",
+        "The emulator gets its own credentials: those of its first workspace, or of the workspace of SVC_CLIENT_ID and SVC_CLIENT_SECRET. Other credentials are not sent to it; a note says so.",
+        "Secrets are never arguments: they come from the environment, a file or a pipe, or are typed.",
+        "If commands do not work, run svc doctor.",
       ],
     }),
   },
   bulk: {
-    summary: "Mapping, unmapping and offboarding millions of rows",
+    summary: "Bulk jobs over millions of rows",
     page: () => ({
       about: [
-        "A file of identifiers is a job: read as a stream, checked before anything is sent, sent in batches, and logged, so that it goes on where it stopped, even after kill -9.",
+        "A file of identifiers is a job: it is checked, sent in batches, and logged, so it can resume where it stopped, even after kill -9.",
       ],
       examples: [
         {
@@ -89,25 +107,25 @@ export const topics = lookupTable<Topic>({
           argv: ["router", "map-emails", "people.csv.gz", "--column", "email", "--cluster", "eu-1"],
         },
         {
-          title: "Say what would be done, then do exactly that",
+          title: "Write a plan, then apply it",
           argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--plan-out", "plan.json"],
         },
-        { title: "The second half of that", argv: ["router", "map-emails", "people.txt", "--apply", "plan.json"] },
+        { title: "Apply the plan", argv: ["router", "map-emails", "people.txt", "--apply", "plan.json"] },
         {
           title: "One of 16 machines that share an input",
           argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--shard", "3/16"],
         },
-        { title: "Go on after Ctrl-C, a crash or a restart", argv: ["router", "jobs", "resume", "--last"] },
-        { title: "Which rows went wrong", argv: ["router", "jobs", "results", "--last"] },
+        { title: "Resume after Ctrl-C, a crash or a restart", argv: ["router", "jobs", "resume", "--last"] },
+        { title: "Print the failed rows", argv: ["router", "jobs", "results", "--last"] },
       ],
       notes: [
-        "Exit 3 means that some rows were left out or refused; the rest is done.",
-        "Rows of a pipe, with a name or without, are sent as they come, and piped again to go on.",
+        "Exit code 3: some rows were skipped or rejected; the others are done.",
+        "Rows of a pipe are sent as they arrive, and must be piped again to resume.",
       ],
     }),
   },
   activities: {
-    summary: "What webhooks tell of",
+    summary: "Activities that webhooks report",
     page: async () => {
       const { activityGroups } = await import("../../api/activities.ts");
       return {
@@ -115,7 +133,7 @@ export const topics = lookupTable<Topic>({
           title,
           rows: names.map((name) => [name, ""]),
         })),
-        notes: ["What causes each of them stands in the reference; svc webhooks trigger tells of any by hand."],
+        notes: ["The reference lists the cause of each. To send one, use svc webhooks trigger."],
       };
     },
   },
@@ -124,12 +142,12 @@ export const topics = lookupTable<Topic>({
 /** How answers are printed, by flag. */
 export const outputFormats: readonly (readonly [flag: string, printed: string])[] = [
   ["(default)", "a table on a terminal, tab-separated rows without headings in a pipe"],
-  ["--json", "the whole answer as one JSON document"],
-  ["--json=id,status", "these fields only; owner.email reaches deeper"],
-  ["--fields id,status", "the same choice for the other formats"],
+  ["--json", "the whole response as one JSON document"],
+  ["--json=id,status", "only these fields; owner.email for nested ones"],
+  ["--fields id,status", "the same for other formats"],
   ["--format table", "a table, in a pipe too"],
   ["--format ndjson", "one JSON document per row"],
-  ["--format csv", "RFC 4180 with a heading line; in a pipe or file values stay as they are, control characters too"],
+  ["--format csv", "RFC 4180 with a header line; values are unchanged in a pipe or file"],
   ["--format tsv", "tab-separated with a heading line; \\t, \\n, \\r and \\\\ escaped"],
 ];
 

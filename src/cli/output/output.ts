@@ -166,7 +166,8 @@ const at = (value: unknown, path: string): unknown =>
 const hasField = (value: unknown, name: string): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name);
 
-const pick = (value: unknown, names: readonly string[]): unknown =>
+/** These fields of it, by their paths. */
+export const pick = (value: unknown, names: readonly string[]): unknown =>
   Object.fromEntries(names.map((name) => [name, at(value, name) ?? null]));
 
 /** The fields that any of the rows has; none where there are no rows. */

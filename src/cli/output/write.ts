@@ -1,3 +1,4 @@
+import { nextTurn } from "../../base/next-turn.ts";
 import type { OutputStream } from "../host.ts";
 
 /** A write to a terminal ends once the terminal has taken all of it, and nothing else runs so long, not even Ctrl-C. */
@@ -9,7 +10,7 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
   for (let at = 0; at < bytes.length; at += terminalBytes) {
     await put(stream, bytes.subarray(at, at + terminalBytes));
-    await new Promise((turn) => setImmediate(turn));
+    await nextTurn();
   }
 }
 

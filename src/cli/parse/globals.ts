@@ -13,73 +13,77 @@ export const globalFlags: readonly FlagSpec[] = [
     flag: "base-url",
     type: "text",
     placeholder: "URL",
-    description: "Talk to the services at this address (SVC_BASE_URL)",
+    description: "Address of the services (SVC_BASE_URL)",
   },
   {
     flag: "emulator",
     type: "switch",
-    description: "Talk to an emulator inside this very process, or to the one running here",
+    description: "Use the emulator that runs here, or one in this process",
   },
   {
     flag: "profile",
     type: "text",
     placeholder: "NAME",
-    description: "Use the addresses and credentials of a profile (SVC_PROFILE)",
+    description: "Use the addresses and credentials of this profile (SVC_PROFILE)",
   },
-  { flag: "json", type: "switch", description: "Print the whole answer as JSON; --json=a,b prints these fields only" },
-  { flag: "fields", type: "text", placeholder: "A,B", description: "Choose the fields or columns to print" },
+  {
+    flag: "json",
+    type: "switch",
+    description: "Print the whole response as JSON; --json=a,b prints only these fields",
+  },
+  { flag: "fields", type: "text", placeholder: "A,B", description: "Print only these fields or columns" },
   {
     flag: "format",
     type: "text",
     placeholder: "FORMAT",
     choices: formats,
-    description: "Print in this format; csv holds cells as they are: for a spreadsheet add --csv-safe",
+    description: "Output format; for a spreadsheet add --csv-safe to csv",
   },
   {
     flag: "csv-safe",
     type: "switch",
-    description: "With --format csv: an apostrophe before cells that a spreadsheet would run (= + - @ tab CR)",
+    description: "With --format csv, put an apostrophe before cells that start like a formula (= + - @ tab CR)",
   },
-  { flag: "wide", type: "switch", description: "Cut nothing in tables to fit the window" },
-  { flag: "color", type: "boolean", description: "Force or forbid colours (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },
-  { flag: "quiet", short: "q", type: "switch", description: "No notes on standard error" },
-  { flag: "verbose", type: "switch", description: "Name every request, its status and its retries on standard error" },
+  { flag: "wide", type: "switch", description: "Do not truncate tables to fit the window" },
+  { flag: "color", type: "boolean", description: "Turn colours on or off (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },
+  { flag: "quiet", short: "q", type: "switch", description: "Print no notes on standard error" },
+  { flag: "verbose", type: "switch", description: "Print each request, its status and its retries on standard error" },
   {
     flag: "debug",
     type: "switch",
-    description: "Like --verbose, with headers, the bodies that are sent, and stacks; secrets are masked",
+    description: "Like --verbose, with headers, request bodies and stack traces; secrets are masked",
   },
   {
     flag: "timeout",
     type: "text",
     placeholder: "DURATION",
-    description: "Give up on an attempt after this long; longer by itself where deliveries are awaited",
+    description: "Maximum time of an attempt; longer where a command waits for deliveries",
     default: "30s",
   },
   {
     flag: "max-answer",
     type: "text",
     placeholder: "SIZE",
-    description: "Largest answer to read, such as 500MB; left out: 256 MiB into memory, 16 GiB into a file or pipe",
+    description: "Maximum size of a response, such as 500MB (default: 256 MiB in memory, 16 GiB to a file or pipe)",
   },
   {
     flag: "retries",
     type: "integer",
     least: 0,
     placeholder: "N",
-    description: "Repeat calls that are safe to repeat",
+    description: "Maximum retries of requests that are safe to repeat",
     default: 3,
   },
   {
     flag: "max-wait",
     type: "text",
     placeholder: "DURATION",
-    description: "Longest single wait before a retry",
+    description: "Maximum wait before a retry",
     default: "60s",
   },
-  { flag: "no-input", type: "switch", description: "Never ask anything (SVC_NO_INPUT)" },
-  { flag: "no-annotations", type: "switch", description: "Under GitHub Actions, do not mark failures in the run" },
-  { flag: "yes", short: "y", type: "switch", description: "Answer yes to the question whether to go on" },
+  { flag: "no-input", type: "switch", description: "Never prompt (SVC_NO_INPUT)" },
+  { flag: "no-annotations", type: "switch", description: "Print no annotations under GitHub Actions" },
+  { flag: "yes", short: "y", type: "switch", description: "Confirm without a prompt" },
 ];
 
 export interface Globals {
@@ -129,10 +133,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
     emulator: on("emulator"),
     profile: text("profile"),
     json: on("json") || text("format") === "json",
-    fields: text("fields")
-      ?.split(",")
-      .map((name) => name.trim())
-      .filter(Boolean),
+    fields: text("fields") === undefined ? undefined : fieldNames(text("fields")!),
     format: text("format") as Format | undefined,
     csvSafe: on("csv-safe"),
     wide: on("wide"),
@@ -147,6 +148,15 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
     noInput: on("no-input"),
     yes: on("yes"),
   };
+}
+
+function fieldNames(text: string): readonly string[] {
+  const names = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean);
+  if (names.length === 0) throw new UsageError(`--fields must name at least one field, got "${text}"`);
+  return names;
 }
 
 /** Milliseconds of `30s`, `2h35m` or `PT2H35M`; a usage error otherwise. */
@@ -174,5 +184,11 @@ export function checkedUrl(text: string, name: string): string {
     throw new UsageError(`${name} takes a URL such as https://api.example.com, not "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
+  // Paths are appended to it: they would become part of a query or a fragment.
+  const stray = /[?#\s]/.exec(text)?.[0];
+  if (stray !== undefined) {
+    const what = stray === "?" ? "a query" : stray === "#" ? "a fragment" : "blanks";
+    throw new UsageError(`${name} must be a URL without ${what}, got "${text}"`);
+  }
   return withoutTrailing(text, "/");
 }

@@ -4,7 +4,7 @@ import type { CommandDeclaration } from "../../derive/command-spec.ts";
 const most = 3;
 
 const oneContract =
-  "svc contracts status tells how a contract stands, svc emulator contract all that an emulator knows of it";
+  "svc contracts status tells how a contract stands, svc emulator show-contract all that an emulator knows of it";
 
 const oneWebhook = "svc webhooks why tells how a webhook stands, svc webhooks list which there are";
 const toTell =

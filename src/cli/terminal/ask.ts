@@ -1,6 +1,7 @@
 import type { Key } from "node:readline";
 import { Writable } from "node:stream";
 import { checkbox, confirm, input, password, search, select } from "@inquirer/prompts";
+import { onNextTurn } from "../../base/next-turn.ts";
 import { Interrupted } from "../failure.ts";
 import type { Host, InputStream, OutputStream } from "../host.ts";
 import { hasColour } from "../output/colour.ts";
@@ -71,7 +72,7 @@ async function answered<T>(ask: (on: Streams) => Promise<T>, { stdin, stderr }: 
     if (key.ctrl && key.name === "d" && stdin.isPaused()) end();
   };
   let isAsking = true;
-  const onPause = () => void setImmediate(() => isAsking && !ended.signal.aborted && stdin.resume());
+  const onPause = () => void onNextTurn(() => isAsking && !ended.signal.aborted && stdin.resume());
   try {
     const question = ask({
       input: stdin,

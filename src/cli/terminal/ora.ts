@@ -15,7 +15,7 @@ export function spinner(text: string, { stderr, env, wall }: Host, since?: numbe
     text: visible(text),
     ...(since === undefined
       ? {}
-      : { suffixText: () => `(${durationWords(Math.floor((wall.now() - since) / 1_000) * 1_000)})` }),
+      : { suffixText: () => `(${durationWords(Math.floor((wall.monotonicNow() - since) / 1_000) * 1_000)})` }),
     stream: everWide(stderr) as unknown as NodeJS.WritableStream,
     spinner: isUnicode ? "dots" : "line",
     color: hasColour(stderr, undefined, env) ? "cyan" : false,

@@ -20,7 +20,7 @@ export async function withSpinner<T>(
 ): Promise<T> {
   if (!mayAnimate(context)) return work();
   const { host, signal } = context;
-  const began = host.wall.now();
+  const began = host.wall.monotonicNow();
   const done = new AbortController();
   const ended = AbortSignal.any([done.signal, signal]);
   const spinning = (async () => {

@@ -7,8 +7,8 @@ export function Standing() {
   if (read?.role === undefined) return null;
   return (
     <p class="standing muted">
-      {read.role === "leader" ? "This process leads" : "This process follows"}
-      {read.role === "follower" && (read.leader ? ` ${read.leader}` : "; nobody leads now")}
+      {read.role === "leader" ? "This process leads" : "This process stands by"}
+      {read.role === "standby" && (read.leader ? ` for ${read.leader}` : "; no process leads now")}
     </p>
   );
 }

@@ -30,7 +30,7 @@ const meaningOf = ({ description, required, repeatable, default: preset }: FlagS
     description,
     required ? "required" : "",
     repeatable ? "repeatable" : "",
-    preset === undefined ? "" : `default ${preset}`,
+    preset === undefined ? "" : `default: ${preset}`,
   ]
     .filter((part) => part !== "")
     .join("; ");

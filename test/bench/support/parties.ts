@@ -18,7 +18,7 @@ const roles: Readonly<Record<string, Role>> = {
   },
 
   /** Another process of a shared store. */
-  async follower({ folder, options }: { folder: string; options: object }) {
+  async standby({ folder, options }: { folder: string; options: object }) {
     const { startEmulator } = await import(`${folder}/dist/emulator.js`);
     const { routerUrl: url } = await new Promise<{ routerUrl: string }>((following, reject) => {
       startEmulator({ ...options, following }).catch(reject);

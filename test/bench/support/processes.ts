@@ -64,11 +64,11 @@ export class Parties {
     return this.start("emulator", { folder, options });
   }
 
-  /** Another one of a store that has a leader; ready once it follows. */
-  async follower(options: EmulatorOptions): Promise<Party> {
+  /** Another one of a store that has a leader; ready once it forwards. */
+  async standby(options: EmulatorOptions): Promise<Party> {
     const { folder, remove } = await bundled();
     this.#stops.push(remove);
-    return this.start("follower", { folder, options });
+    return this.start("standby", { folder, options });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

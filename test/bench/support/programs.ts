@@ -29,8 +29,11 @@ export interface Running {
 }
 
 /** A process that prints a line when it is ready. */
-export async function start(args: string[], stops: (() => void)[]): Promise<Running> {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+export async function start(args: string[], stops: (() => void)[], env = {}): Promise<Running> {
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...env },
+  });
   const stop = () => void child.kill();
   stops.push(stop);
   const [line] = await once(createInterface({ input: child.stdout }), "line");

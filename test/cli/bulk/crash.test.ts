@@ -12,7 +12,7 @@ import { seeded } from "../../support/files/crashes.ts";
 import { type Chance, Crashed, ForgetfulDisk } from "../../support/files/forgetful-disk.ts";
 
 const folder = "/state/jobs/job_1";
-const wall: Wall = { now: () => 0, sleep: async () => {} };
+const wall: Wall = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
 const started = JSON.stringify({ event: "started", at: "2031-01-02T03:04:05Z" });
 
 /** What a job was told to be durable: that it is there at all, and how many of its batches are finished. */
@@ -24,7 +24,14 @@ interface Acknowledged {
 const resultsOf = (batch: number): string =>
   batch % 2 === 0
     ? ""
-    : resultLine({ row: batch, input: `in ${batch}`, status: "failed", code: "no", message: "refused" });
+    : resultLine({
+        row: batch,
+        input: `in ${batch}`,
+        status: "failed",
+        code: "no",
+        message: "refused",
+        moved_from: "",
+      });
 
 const batchLine = (batch: number) => ({ batch, rows: 10, invalid: 0, failed: batch % 2, moved: 0 });
 

@@ -85,12 +85,12 @@ describe("the results of a job", () => {
     await svc(`${run} --skip-invalid`);
     const [id] = await readdir(jobs);
     const results = join(jobs, id!, "results.csv");
-    await writeFile(results, "row,input,status,code,message\r\n");
+    await writeFile(results, "row,input,status,code,message,moved_from\r\n");
     const { err } = await svc("router jobs resume --last --quiet");
     assert.equal(
       err.split("\n")[0],
       `warning: ${results} has been cut short: rows that went wrong before are missing in it`,
     );
-    assert.equal(await readFile(results, "utf8"), "row,input,status,code,message\r\n");
+    assert.equal(await readFile(results, "utf8"), "row,input,status,code,message,moved_from\r\n");
   });
 });

@@ -30,7 +30,7 @@ describe("jobs", () => {
       total: 6,
       invalid: 0,
       failed: 0,
-      moved: 0,
+      moved: null,
       batches: 1,
       input: join(cwd, "rows.txt"),
       target: service.url,
@@ -219,7 +219,7 @@ describe("jobs", () => {
     const results = (format: string) => svc(`router jobs results --last --format ${format}`).then(({ out }) => out);
     assert.equal(
       await results("csv"),
-      `row,input,status,code,message\r\n2,b b,invalid,invalid_identifier,${message}\r\n1,a,ok,,\r\n3,c,ok,,\r\n`,
+      `row,input,status,code,message,moved_from\r\n2,b b,invalid,invalid_identifier,${message},\r\n1,a,ok,,,\r\n3,c,ok,,,\r\n`,
     );
     assert.deepEqual(JSON.parse(await results("json"))[0], {
       row: 2,
@@ -227,6 +227,7 @@ describe("jobs", () => {
       status: "invalid",
       code: "invalid_identifier",
       message,
+      moved_from: "",
     });
     assert.equal((await results("ndjson")).trim().split("\n").length, 3);
     assert.equal((await svc("router jobs results --last --status ok --fields input")).out, "a\nc\n");

@@ -126,10 +126,15 @@ describe("a job that is killed", () => {
     await once(child, "close");
     await appendFile(join(job, "job.log"), '1c2f8a03 00000000 {"batch":99,"rows":10');
     await appendFile(join(job, "results.csv"), "17,half a ro");
+    const killed = await ended(start("router", "jobs", "show", "--last", "--json=status,stopped_because"));
+    assert.deepEqual(JSON.parse(killed.out), {
+      status: "interrupted",
+      stopped_because: "The process was killed, or the machine went down: nothing was noted.",
+    });
     const resumed = await ended(start("router", "jobs", "resume", "--last"));
     assert.deepEqual([resumed.exit, (await mapped()).length], [0, 10_000]);
     assert.match(resumed.err, /^warning: .*job\.log ends with a write that a crash cut short \(\d+ bytes\)/);
-    assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message\r\n");
+    assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message,moved_from\r\n");
     const shown = await ended(start("router", "jobs", "show", "--last", "--json=status,batches"));
     assert.deepEqual(JSON.parse(shown.out), { status: "done", batches: 100 });
   });

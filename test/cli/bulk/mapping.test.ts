@@ -68,7 +68,10 @@ describe("mapping from a file", () => {
       ["Mapped 1 e-mail to us-1\n", "1 identifier was mapped to another cluster before and has been moved\n"],
     );
     const removed = await svc(`router unmap-emails ${emails} --cluster eu-1 --confirm eu-1`, { tty: true });
-    assert.deepEqual([removed.exit, removed.out], [0, "Removed 2 e-mails from eu-1\n"]);
+    assert.deepEqual(
+      [removed.exit, removed.out],
+      [0, "Sent 2 e-mails to remove from eu-1; the service confirmed it\n"],
+    );
     for (const flags of ["", " --json"]) {
       const piped = await svc(`router map-emails ${emails} --cluster eu-1${flags}`);
       assert.deepEqual([piped.exit, piped.out], [0, "true\n"], flags);
@@ -85,6 +88,7 @@ describe("mapping from a file", () => {
       action: "map-emails",
       cluster_id: "eu-1",
       rows: 2_500,
+      distinct: 2_500,
       batches: 3,
       moved: 0,
       invalid: 0,
@@ -117,8 +121,8 @@ describe("mapping from a file", () => {
     assert.equal(
       await readFile(join(cli.cwd, "bad.csv"), "utf8"),
       [
-        "row,input,status,code,message\r\n",
-        '2,"wrong, ""row""",invalid,invalid_identifier,neither an e-mail address nor a SHA-256 digest\r\n',
+        "row,input,status,code,message,moved_from\r\n",
+        '2,"wrong, ""row""",invalid,invalid_identifier,"neither an e-mail address nor a SHA-256 digest: it contains "",""",\r\n',
       ].join(""),
     );
     assert.equal(await clusterOf(cli, "fine@c.example"), "eu-1");

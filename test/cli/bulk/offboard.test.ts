@@ -29,7 +29,7 @@ describe("offboarding a workspace", () => {
   it("removes everything that a file names, in one call", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     const { exit, out } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
-    assert.deepEqual([exit, out], [0, "Removed 7 identifiers from eu-1\n"]);
+    assert.deepEqual([exit, out], [0, "Sent 7 identifiers to remove from eu-1; the service confirmed it\n"]);
     assert.deepEqual(
       service.calls.map(({ path, body }) => ({ path, body })),
       [{ path: "/router/v1/clusters/eu-1/workspace-data", body: wholeBody }],

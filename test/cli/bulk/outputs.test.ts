@@ -57,7 +57,7 @@ describe("a file that a job writes", () => {
       const after = await read(cwd, "out");
       assert.ok(before !== after && after.length > 0, after);
       // Of a run in which nothing went wrong no row of another one may stand there.
-      if (flag === "--errors-out") assert.equal(after, "row,input,status,code,message\r\n");
+      if (flag === "--errors-out") assert.equal(after, "row,input,status,code,message,moved_from\r\n");
     });
   }
 

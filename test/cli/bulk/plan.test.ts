@@ -18,6 +18,7 @@ describe("a plan", () => {
       action: "map-clients",
       cluster_id: "eu-1",
       rows: 3,
+      distinct: 3,
       invalid: 1,
       first_invalid_row: 3,
       calls: 2,

@@ -7,7 +7,7 @@ const run = "router map-clients rows.txt --batch-size 100 --concurrency 1 --clus
 /** Time that passes with every call. */
 function passing(msPerCall: number) {
   let now = Date.parse("2031-01-02T03:04:05Z");
-  const wall = { now: () => now, sleep: async () => {} };
+  const wall = { now: () => now, monotonicNow: () => now, sleep: async () => {} };
   const script = () => {
     now += msPerCall;
     return undefined;

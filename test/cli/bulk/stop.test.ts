@@ -50,6 +50,18 @@ describe("a job that is stopped", () => {
     assert.deepEqual(sent().flat().sort(), numbered(9));
   });
 
+  it("by Ctrl-C when nothing is left to send is finished all the same", async (t) => {
+    const keys = signals();
+    const { svc } = await bulkStage(t, numbered(2), async ({ number }) => {
+      if (number === 2) keys.send("SIGINT");
+      return undefined;
+    });
+    const line = "router map-clients rows.txt --batch-size 1 --concurrency 1 --cluster eu-1";
+    const { exit, out, err } = await svc(line, { onStart: keys.onStart });
+    assert.deepEqual([exit, out], [0, "Mapped 2 client ids to eu-1\n"], err);
+    assert.equal(JSON.parse((await svc("router jobs show --last --json")).out).status, "done");
+  });
+
   it("by SIGTERM cuts off calls that take too long, and sends them again when resumed", async (t) => {
     const never = new Promise<undefined>(() => {});
     const keys = signals();
@@ -59,7 +71,7 @@ describe("a job that is stopped", () => {
       return number < 3 ? never : undefined;
     });
     // The grace period is over at once.
-    const wall = { now: () => 0, sleep: async (ms: number) => void sleeps.push(ms) };
+    const wall = { now: () => 0, monotonicNow: () => 0, sleep: async (ms: number) => void sleeps.push(ms) };
     const { exit } = await svc(two, { onStart: keys.onStart, wall });
     assert.equal(exit, 143);
     assert.ok(sleeps.includes(700));
@@ -73,6 +85,7 @@ describe("a job that is stopped", () => {
     const slept: (AbortSignal | undefined)[] = [];
     const wall = {
       now: () => 0,
+      monotonicNow: () => 0,
       async sleep(ms: number, signal?: AbortSignal) {
         if (ms < 50_000) return;
         slept.push(signal);

@@ -25,8 +25,8 @@ describe("rows that are no identifiers", () => {
     );
     assert.deepEqual([exit, sent()], [2, []]);
     assert.deepEqual((await readFile(join(cwd, "bad.csv"), "utf8")).split("\r\n").slice(1), [
-      "2,b b,invalid,invalid_identifier,no client id: it contains spaces",
-      "4,d d,invalid,invalid_identifier,no client id: it contains spaces",
+      "2,b b,invalid,invalid_identifier,no client id: it contains spaces,",
+      "4,d d,invalid,invalid_identifier,no client id: it contains spaces,",
       "",
     ]);
     assert.equal((await svc("router jobs list --json")).out, "[]\n");
@@ -139,6 +139,7 @@ describe("a service that is busy", () => {
     let now = Date.parse("2031-01-02T03:04:05Z");
     const wall = {
       now: () => now,
+      monotonicNow: () => now,
       sleep: async (ms: number) => {
         slept.push(ms);
         now += ms;
@@ -239,7 +240,7 @@ describe("a batch that is too large for the service", () => {
     assert.deepEqual(sent(), [["c0", "c1", "c2", "c3"], ["c0", "c1"], ["c2", "c3"], ["c2"], ["c3"]]);
     const results = await svc("router jobs results --last --json");
     assert.deepEqual(JSON.parse(results.out), [
-      { row: 3, input: "c2", status: "failed", code: "http_413", message: "too large" },
+      { row: 3, input: "c2", status: "failed", code: "http_413", message: "too large", moved_from: "" },
     ]);
   });
 

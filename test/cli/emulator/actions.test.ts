@@ -65,7 +65,7 @@ describe("under GitHub Actions", () => {
       err,
     );
     assert.deepEqual(group.slice(1, -1), [
-      "| 404 GET /router/v1/cluster_emails/email/nobody no-email-mapping no-cluster-key",
+      "| 404 GET /router/v1/cluster_emails/email/nobody no-email-mapping no-cluster-key not-an-email-hash",
       "| 401 GET /api/v2.1/public/contracts/?query=%0A::error::forged wrong-credentials",
       "| 401 GET /api/v2.1/public/contracts/?query=[redacted]",
     ]);

@@ -114,9 +114,9 @@ describe("svc emulator start --detach", () => {
     const { exit, err } = await svc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
     assert.deepEqual(
       [exit, err.split("\n")[1]],
-      [1, "  One in memory that runs in the background beside it needs a place of its own: --run-file."],
+      [1, "  To run one in memory in the background next to it, set SVC_RUN_FILE to another file."],
     );
-    await detached(t, "--ephemeral --run-file second.run", { cwd });
+    await detached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
   });
 
   it("prints what start prints, with how to end it", async (t) => {

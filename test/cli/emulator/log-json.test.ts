@@ -17,12 +17,17 @@ interface Line {
 }
 
 /** An emulator with a log for programs, in a process of its own. */
-async function logged(t: TestContext, argv: readonly string[] = [], cwd?: string) {
+async function logged(
+  t: TestContext,
+  argv: readonly string[] = [],
+  cwd?: string,
+  env: Readonly<Record<string, string>> = {},
+) {
   const own = cwd ?? (await testFolder(t));
   const options = ["--port", "0", "--ephemeral", "--clock", "manual", "--log", "json", "--json"];
   const run = await svcProcess(t, ["emulator", "start", ...options, ...argv], {
     cwd: own,
-    env: { SVC_EMULATOR_TOKEN: "s3cret-of-the-run" },
+    env: { SVC_EMULATOR_TOKEN: "s3cret-of-the-run", ...env },
   });
   await run.saw('"event":"ready","router_url"');
   const { router_url: routerUrl } = JSON.parse(run.out().split("\n")[0]!) as { router_url: string };
@@ -83,7 +88,7 @@ describe("svc emulator start --log json that cannot start", () => {
   });
 });
 
-describe("svc emulator start --grace", () => {
+describe("svc emulator start with SVC_GRACE", () => {
   it("lets a request that is under way at SIGTERM come to its end", async (t) => {
     const cwd = await testFolder(t);
     const backend = await receiver(t);
@@ -93,8 +98,8 @@ describe("svc emulator start --grace", () => {
     };
     await writeFile(join(cwd, "seed.json"), JSON.stringify(seed));
     const ended: Record<string, unknown> = {};
-    for (const [grace, argv] of Object.entries({ none: [], long: ["--grace", "60s"] })) {
-      const { run, router } = await logged(t, ["--seed", "seed.json", ...argv], cwd);
+    for (const [grace, SVC_GRACE] of Object.entries({ none: "", long: "60s" })) {
+      const { run, router } = await logged(t, ["--seed", "seed.json"], cwd, { SVC_GRACE });
       let stopped: ReturnType<typeof run.stopped> | undefined;
       backend.answer(async (_, response) => {
         stopped = run.stopped("SIGTERM");

@@ -10,9 +10,9 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-async function started(t: TestContext, line: string) {
+async function started(t: TestContext, line: string, env: Readonly<Record<string, string>> = {}) {
   const cwd = await testFolder(t);
-  const run = following((argv, more) => runCli(argv, { cwd, ...more }), `${line} --json`.split(" "));
+  const run = following((argv, more) => runCli(argv, { cwd, env, ...more }), `${line} --json`.split(" "));
   t.after(async () => {
     run.signal("SIGINT");
     await run.ended;
@@ -49,17 +49,13 @@ describe("a second svc emulator start", () => {
   });
 
   it("of a store says what two processes of it need in one folder", async (t) => {
-    const { cwd } = await started(t, "emulator start --port 0 --run-file svc.run");
-    const { exit, err } = await runCli(
-      "emulator start --port 0 --run-file svc.run --store postgres://a@127.0.0.1:9/db",
-      {
-        cwd,
-      },
-    );
+    const env = { SVC_RUN_FILE: "svc.run" };
+    const { cwd } = await started(t, "emulator start --port 0", env);
+    const { exit, err } = await runCli("emulator start --port 0 --store postgres://a@127.0.0.1:9/db", { cwd, env });
     assert.equal(exit, 1);
     assert.equal(
       err.replace(/\(.*\)/, "(RUN FILE)"),
-      `error: ${inUse("svc emulator stop")}\n  A second one of the same store and folder needs a place of its own: --run-file.\n`,
+      `error: ${inUse("svc emulator stop")}\n  To run a second one of the same store and folder, set SVC_RUN_FILE to another file.\n`,
     );
   });
 
@@ -175,14 +171,15 @@ describe("--ready-file", () => {
 });
 
 describe("svc emulator start", () => {
-  for (const [flags, message] of [
-    ["--file a.json --ready-file a.json", /--ready-file and --file name the same file, .*a\.json\n/],
-    ["--file a.json --run-file ./a.json", /--run-file and --file name the same file, .*a\.json\n/],
-    ["--run-file x --ready-file x", /--ready-file and --run-file name the same file, .*x\n/],
+  for (const [flags, runFile, message] of [
+    ["--file a.json --ready-file a.json", "", /--ready-file and --file name the same file, .*a\.json\n/],
+    ["--file a.json", "./a.json", /SVC_RUN_FILE and --file name the same file, .*a\.json\n/],
+    ["--ready-file x", "x", /--ready-file and SVC_RUN_FILE name the same file, .*x\n/],
   ] as const) {
-    it(`refuses ${flags}, and makes none`, async (t) => {
+    it(`rejects ${flags} with the run file "${runFile}", and makes none`, async (t) => {
       const cwd = await testFolder(t);
-      const { exit, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd });
+      const env = { SVC_RUN_FILE: runFile };
+      const { exit, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
       assert.equal(exit, 2, err);
       assert.match(err, message);
       assert.deepEqual(await readdir(cwd), []);

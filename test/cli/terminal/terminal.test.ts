@@ -134,7 +134,7 @@ describe("svc at a real terminal", { skip }, () => {
   it("fits into a narrow window", async (t) => {
     const { keys, until } = await atShell(t, { columns: 36 });
     await keys("svc config set --help", "Enter");
-    const help = await until("Every command also");
+    const help = await until("Options of every command");
     assert.ok(help.split("\n").every((line) => line.length <= 36));
     await keys("clear; svc contracts templates show; echo exit=$?", "Enter");
     await until("101  Mutual NDA");

@@ -54,7 +54,6 @@ const besides: readonly (readonly [command: RegExp, words: string])[] = [
   [/^webhooks trigger/, "CONTRACT_SIGNED"],
   [/^crm-b open --envelope/, "--consumer-secret-file rows.txt"],
   [/^emulator start/, "--port 0"],
-  [/^emulator (start|exec) --run-file/, "--ephemeral"],
   [/^billing event --password-file/, "--username x"],
   [/^emulator exec/, "-- true"],
 ];

@@ -39,7 +39,6 @@ describe("a folder where a file is needed", () => {
   for (const line of [
     "emulator start --file .",
     "emulator exec --file . -- true",
-    "emulator start --run-file .",
     "emulator start --ready-file .",
     "emulator start --seed .",
     "emulator status --file .",

@@ -32,7 +32,7 @@ async function onBrokenOutput(
     stdin: new PassThrough().end(),
     stdout: broken === "stdout" ? bad : good,
     stderr: broken === "stderr" ? bad : good,
-    wall: { now: () => 0, sleep: async () => {} },
+    wall: { now: () => 0, monotonicNow: () => 0, sleep: async () => {} },
     version: "0",
     pid: 1,
     program: [process.execPath],

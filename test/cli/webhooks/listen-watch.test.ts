@@ -18,6 +18,10 @@ class FastWall implements Wall {
     return systemWall.now();
   }
 
+  monotonicNow(): number {
+    return systemWall.monotonicNow();
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     this.#onSleep();
     return systemWall.sleep(ms / 50, signal);

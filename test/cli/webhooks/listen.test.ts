@@ -7,6 +7,7 @@ import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
 import { nda } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { rawServer } from "../../support/raw-server.ts";
 import { receiver } from "../../support/receiver.ts";
 
 /** An emulator with one contract, and what the commands need. */
@@ -81,6 +82,28 @@ describe("svc webhooks listen", () => {
     assert.deepEqual([await first, (await listening.ended).exit, app.received.length], [200, 0, 1]);
     assert.equal(listening.events().filter(({ type }) => type === "delivery").length, 1);
     assert.match(listening.err(), /is subscribed to 1 activity\n/);
+  });
+
+  it("hands back what the app answered, a 200 after a 100 that nobody asked for, and a 204 with bytes", async (t) => {
+    const { svc } = await withContract(t);
+    const app = await rawServer(t, "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    const listening = following(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "2", "--json"]);
+    await listening.saw('"ready"');
+    const { url } = listening.events()[1] as { url: string };
+    const post = async () => {
+      const answer = await fetch(url, { method: "POST", body: "{}" });
+      return [answer.status, await answer.text()];
+    };
+    const first = await post();
+    app.answer("HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok");
+    assert.deepEqual(
+      [first, await post()],
+      [
+        [200, "ok"],
+        [204, ""],
+      ],
+    );
+    assert.equal((await listening.ended).exit, 0);
   });
 
   it("prints the key of an emulator, names contracts as commands do, and removes what dead listeners left", async (t) => {

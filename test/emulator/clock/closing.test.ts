@@ -23,7 +23,7 @@ async function withPatientWork(
     ...(hurry && { hurry }),
     clock,
     wall,
-    onTrouble: ({ ref }) => troubles.push(ref),
+    onError: ({ ref }) => troubles.push(ref),
     handlers: {
       patient: {
         prepare: async (_, entries) =>

@@ -39,8 +39,9 @@ async function queue(t: TestContext): Promise<Queue> {
       }),
     add: (owner, entries, keys) =>
       store.transaction("add", (tx) => {
+        const workspace_id = [...owner].reduce((sum, letter) => 31 * sum + letter.charCodeAt(0), 7);
         for (let i = 0; i < entries; i += 1)
-          enqueue(tx, { due: begin, kind: "work", concurrency_key: `${owner}:${i % keys}`, ref: "" });
+          enqueue(tx, { due: begin, kind: "work", concurrency_key: `${owner}:${i % keys}`, workspace_id, ref: "" });
       }),
     run(hanging = () => false) {
       const hurry = new AbortController();
@@ -59,7 +60,6 @@ async function queue(t: TestContext): Promise<Queue> {
                 return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
               }),
             capacity: async (_, keys) => keys.map(() => 6),
-            owners: async (_, keys) => keys.map(ownerOf),
           },
         },
       });

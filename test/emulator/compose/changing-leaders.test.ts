@@ -59,7 +59,7 @@ describe("processes that share a store, when the one that leads loses that", { s
       [...new Set(clients.others)].filter((told) => !isUsual(told)),
       [],
     );
-    const roles = Array.from({ length: count }, (_, i) => (i < count - 1 ? "200 follower" : "200 leader"));
+    const roles = Array.from({ length: count }, (_, i) => (i === 0 ? "200 leader" : "200 standby"));
     assert.deepEqual(await rolesOf(processes), roles);
     const mapped = await mappedAt(processes[0]!);
     assert.deepEqual(
@@ -74,13 +74,13 @@ describe("processes that share a store, when the one that leads loses that", { s
 
   it("they go on when their connections are cut, and answer every request", (t) => over(t, 2, cut));
 
-  it("one that was stopped for longer than its lease follows, and answers what came meanwhile", (t) =>
+  it("one that was stopped for longer than its lease stands by, and answers what came meanwhile", (t) =>
     over(t, 2, async (processes) => {
       const leader = processes.find(({ role }) => role === "leader")!;
       const other = processes.find((process) => process !== leader)!;
       leader.child.kill("SIGSTOP");
       await other.is("leader");
       leader.child.kill("SIGCONT");
-      await leader.is("follower");
+      await leader.is("standby");
     }));
 });

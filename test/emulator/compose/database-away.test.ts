@@ -22,8 +22,8 @@ async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
   return Object.keys(mappings.cluster_emails).filter((id) => /^(?:before|away|back)-/.test(id));
 }
 
-/** The router of a process that follows. */
-async function follower(t: TestContext, options: EmulatorOptions): Promise<Router> {
+/** The router of a standby. */
+async function standby(t: TestContext, options: EmulatorOptions): Promise<Router> {
   const ended = new AbortController();
   let over: Promise<unknown> = Promise.resolve();
   const url = await new Promise<string>((resolve, reject) => {
@@ -42,10 +42,10 @@ async function follower(t: TestContext, options: EmulatorOptions): Promise<Route
 describe("while the database is away", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("writes are refused by leader and follower", async (t) => {
+  it("writes are refused by leader and standby", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema() };
     const leader = await emulator(t, { ...options, ephemeral: false });
-    const second = await follower(t, options);
+    const second = await standby(t, options);
     assert.equal((await map(second, "before-1")).status, 200);
     await server().stop("SIGQUIT");
     t.after(() => server().start());

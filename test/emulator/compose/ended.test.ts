@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { emulator } from "../../support/emulator.ts";
 import { shippedBundle } from "../../support/shipped.ts";
 
 /** Each use has an emulator of its own, which is closed at its end; told are the timers that keep the process going then. */
@@ -67,5 +71,31 @@ describe("a process whose emulators are closed", () => {
     const uses = ["nothing", "snapshot", "restore", "refused restore", "diff", "fork", "reset", "import", "rewind"];
     const all = [...uses, "start from a file", "move of time, watched"];
     assert.deepEqual(JSON.parse(stdout), Object.fromEntries(all.map((use) => [use, 0])));
+  });
+});
+
+describe("emulator.close()", () => {
+  it("waits no second for a receiver that never answers, with a request that waits for it", {
+    timeout: 20_000,
+  }, async (t) => {
+    const { api, ask, close } = await emulator(t);
+    const receiver = createServer();
+    const asked = once(receiver, "request");
+    await once(receiver.listen(0, "127.0.0.1"), "listening");
+    t.after(() => {
+      receiver.closeAllConnections();
+      receiver.close();
+    });
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+    await api("POST", "/api/v2.1/public/webhooks/", {
+      body: { title: "app", url, only_for_activities: ["CONTRACT_CREATED"] },
+    });
+    const waiting = ask("POST", "activities", { body: { activity: "CONTRACT_CREATED", wait: true } }).catch(() => {});
+    await asked;
+    const begun = performance.now();
+    await close();
+    // The limit is a second; a loaded machine may take as much itself, the receiver for ever.
+    assert.ok(performance.now() - begun < 2_000);
+    await waiting;
   });
 });

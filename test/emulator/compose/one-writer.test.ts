@@ -118,8 +118,9 @@ describe("a run file that is not one", () => {
       const look = async () => readlink(join(cwd, "my.run")).catch(() => readFile(join(cwd, "my.run"), "utf8"));
       const before = await look();
       for (const options of [["--ephemeral"], ["--file", "state.json"]]) {
-        const { exit, err } = await runCli(["emulator", "start", "--port", "0", "--run-file", "my.run", ...options], {
+        const { exit, err } = await runCli(["emulator", "start", "--port", "0", ...options], {
           cwd,
+          env: { SVC_RUN_FILE: "my.run" },
         });
         const sentence = `${join(cwd, "my.run")} is ${is}, and svc did not write it. Nothing was changed`;
         assert.deepEqual([exit, err.includes(sentence)], [1, true], err);

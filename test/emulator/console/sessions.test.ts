@@ -115,7 +115,11 @@ describe("a session of the console", () => {
     const { authorization, cookie } = browser.headers;
     const asked = await world.router("GET", "/_emulator/clock", { headers: { cookie } });
     assert.deepEqual(plain(asked), stranger, "no cookie counts alone");
-    for (const other of [{ cookie: "" }, { cookie: `${cookie}x` }, { cookie: (await browserSession(world)).headers.cookie }]) {
+    for (const other of [
+      { cookie: "" },
+      { cookie: `${cookie}x` },
+      { cookie: (await browserSession(world)).headers.cookie },
+    ]) {
       const half = await world.router("GET", "/_emulator/clock", { headers: { authorization, ...other } });
       assert.deepEqual(plain(half), unknownToken, "nor what the page has");
     }

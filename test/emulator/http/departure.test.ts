@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Server } from "node:http";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { part } from "../../../emulator/http/parts.ts";
@@ -92,4 +94,56 @@ describe("An answer that nobody reads", () => {
     assert.equal(made(), 3);
     caller.socket.destroy();
   });
+});
+
+/** How many requests to a port Node has read whose answers it has not sent, at most. */
+function countUnanswered(t: TestContext, origin: string) {
+  let now = 0;
+  let most = 0;
+  const isHere = (message: unknown) => {
+    const address = (message as { readonly server: Server }).server.address();
+    return typeof address === "object" && address?.port === Number(new URL(origin).port);
+  };
+  const onStart = (message: unknown) => {
+    if (isHere(message)) now += 1;
+    most = Math.max(most, now);
+  };
+  const onFinish = (message: unknown) => {
+    if (isHere(message)) now -= 1;
+  };
+  subscribe("http.server.request.start", onStart);
+  subscribe("http.server.response.finish", onFinish);
+  t.after(() => {
+    unsubscribe("http.server.request.start", onStart);
+    unsubscribe("http.server.response.finish", onFinish);
+  });
+  return () => most;
+}
+
+describe("Requests that are sent ahead on one connection", () => {
+  const readBytes = 65_536;
+
+  for (const [size, requests] of [
+    [2, 20_000],
+    [100_000, 4_000],
+  ] as const) {
+    it(`wait, no more of them than one read of the socket brings: ${requests}, with answers of ${size} bytes`, async (t) => {
+      const answer = Buffer.alloc(size, "x");
+      const { origin } = await serving(t, [
+        part({
+          operations: [made(router, "GET", "/x", {}, { id: "x", responses: { 200: bytes("text/plain") } })],
+          handlers: { x: () => answer },
+          world: stateless,
+        }),
+      ]);
+      const most = countUnanswered(t, origin);
+      const caller = connected(origin, "/x", requests);
+      caller.read();
+      await until(() => caller.received() > requests * size);
+      caller.socket.destroy();
+      const length = `GET /x HTTP/1.1\r\nhost: ${new URL(origin).host}\r\n\r\n`.length;
+      // Of the first one in a read, the beginning may have come with the read before.
+      assert.ok(most() > 1 && most() <= 2 + readBytes / length, String(most()));
+    });
+  }
 });

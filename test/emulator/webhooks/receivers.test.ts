@@ -11,6 +11,7 @@ import { showDelivery } from "../../../emulator/webhooks/log.ts";
 import { systemWall } from "../../../src/base/clock.ts";
 import { verifyStandardWebhook } from "../../../src/schemes/standard-webhooks.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
+import { rawServer } from "../../support/raw-server.ts";
 import { receiver } from "../../support/receiver.ts";
 import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 import { hmacKey, post } from "../../support/webhooks.ts";
@@ -290,4 +291,33 @@ async function tcpServer(t: After, talk: (socket: import("node:net").Socket) => 
 const selfSigned = () => ({
   key: readFileSync(new URL("../../../fixtures/tls/self-signed.key.pem", import.meta.url)),
   cert: readFileSync(new URL("../../../fixtures/tls/self-signed.cert.pem", import.meta.url)),
+});
+
+describe("What a receiver answered", () => {
+  const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+  for (const [name, status, ...pieces] of [
+    ["a 200 after a 100 that nobody asked for", 200, "HTTP/1.1 100 Continue\r\n\r\n", ok],
+    ["a 200 in one piece with a 100", 200, `HTTP/1.1 100 Continue\r\n\r\n${ok}`],
+    ["a 503 after a 100", 503, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\n"],
+    ["a 204 with a length and bytes", 204, "HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok"],
+    ["a 204 with a length and no bytes", 204, "HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\n"],
+    ["a 304 with a length", 304, "HTTP/1.1 304 Not Modified\r\ncontent-length: 2\r\n\r\n"],
+    [
+      "a 200 with a head of 40,000 bytes",
+      200,
+      `HTTP/1.1 200 OK\r\nx-a: ${"a".repeat(40_000)}\r\ncontent-length: 0\r\n\r\n`,
+    ],
+  ] as const) {
+    it(`counts, whatever comes with it: ${name}`, async (t) => {
+      const { subscribe, happen, runner, story } = await post(t);
+      const sink = await rawServer(t, ...pieces);
+      await subscribe(sink.url);
+      for (let i = 0; i < 2; i += 1) {
+        await happen("CONTRACT_SIGNED");
+        await runner.idle();
+      }
+      const attempts = (await story()).map(({ attempts }) => attempts);
+      assert.deepEqual(attempts, [[`+0 ${status}`], [`+0 ${status}`]]);
+    });
+  }
 });

@@ -117,6 +117,7 @@ describe("an emulator that closes", () => {
       due: clock.now(),
       kind: "deliver",
       concurrency_key: `webhook:${id}`,
+      workspace_id: 1,
       ref: `${n}`,
       cause: null,
     }));

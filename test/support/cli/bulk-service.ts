@@ -34,16 +34,26 @@ const clusters = ["eu-1", "us-1"].map((cluster_id) => ({
 
 /**
  * A routing service that answers as a test says, `true` by default; it takes one promise a call. It lists its clusters
- * by itself.
+ * by itself, and looks up what `owners` has.
  */
 export async function bulkService(
   t: Pick<TestContext, "after">,
   script: (call: BulkCall) => Scripted | undefined | Promise<Scripted | undefined> = () => undefined,
+  owners: Readonly<Record<string, string>> = {},
 ): Promise<BulkService> {
   const calls: BulkCall[] = [];
   const server = createServer(async (request, response) => {
     if (request.method === "GET" && request.url === "/router/v1/clusters/") {
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(clusters));
+      return;
+    }
+    const looked = /^\/router\/v1\/cluster_(?:emails\/email|clients\/client)\/(.+)$/.exec(request.url ?? "");
+    if (request.method === "GET" && looked) {
+      const owner = owners[decodeURIComponent(looked[1]!)];
+      const body =
+        owner === undefined ? { detail: "No mapping" } : { email_hash: "", client_id: "", cluster_id: owner };
+      response.writeHead(owner === undefined ? 404 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(body));
       return;
     }
     const pieces: Buffer[] = [];

@@ -12,15 +12,20 @@ export interface BulkStage {
   readonly cwd: string;
   /** The folder that holds the jobs. */
   readonly jobs: string;
-  svc(argv: string, more?: RunOptions): Promise<RunResult>;
+  svc(argv: string | readonly string[], more?: RunOptions): Promise<RunResult>;
   /** The client ids of each call, in the order of arrival. */
   sent(): unknown[];
   write(name: string, rows: readonly string[]): Promise<void>;
 }
 
 /** A folder with `rows.txt`, a service that answers by a script, and the command line pointed at it. */
-export async function bulkStage(t: TestContext, rows: readonly string[], script?: Script): Promise<BulkStage> {
-  const service = await bulkService(t, script);
+export async function bulkStage(
+  t: TestContext,
+  rows: readonly string[],
+  script?: Script,
+  owners?: Readonly<Record<string, string>>,
+): Promise<BulkStage> {
+  const service = await bulkService(t, script, owners);
   const cwd = await testFolder(t);
   const write = (name: string, lines: readonly string[]) =>
     writeFile(join(cwd, name), lines.map((line) => `${line}\n`).join(""));

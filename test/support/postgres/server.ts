@@ -109,6 +109,30 @@ export class PostgresServer {
     return "elsewhere";
   }
 
+  /** What `pg_dump` writes of a schema. */
+  dump(schema: string): string {
+    return this.#run("pg_dump", ["-h", this.folder, "-U", "svc", "--schema", schema, "postgres"]);
+  }
+
+  /** Puts back what `dump` has written, into a database of this server. */
+  restore(dump: string, database = "postgres"): void {
+    this.#run("psql", ["-h", this.folder, "-U", "svc", "-q", "-v", "ON_ERROR_STOP=1", database], dump);
+  }
+
+  /** A server with a copy of all data of this one, which goes on meanwhile. */
+  async copy(): Promise<PostgresServer> {
+    const copy = new PostgresServer(this.#settings);
+    rmSync(copy.#data, { recursive: true });
+    this.#run("pg_basebackup", ["-h", this.folder, "-U", "svc", "-D", copy.#data, "-c", "fast", "--no-sync"]);
+    await copy.start();
+    return copy;
+  }
+
+  #run(program: string, words: readonly string[], input = ""): string {
+    const options = { ...this.#user, cwd: this.folder, input, maxBuffer: 64 << 20, stdio: "pipe" } as const;
+    return execFileSync(join(bin!, program), words, options).toString();
+  }
+
   /** Lines before those of pg_hba.conf. */
   letIn(lines: string): void {
     writeFileSync(join(this.#data, "pg_hba.conf"), `${lines}\nlocal all all trust\nhost all all all trust\n`);

@@ -6,7 +6,7 @@ const tell = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`)
 
 const emulator = await startEmulator({
   ...options,
-  following: (at) => tell({ role: "follower", ...at }),
+  following: (at) => tell({ role: "standby", ...at }),
   leading: () => tell({ role: "leader" }),
   log: (line) => tell({ log: line }),
 });

@@ -8,7 +8,7 @@ import { program } from "../program.ts";
 import { bulk, bulkBody } from "../routed.ts";
 
 interface Told {
-  readonly role?: "leader" | "follower";
+  readonly role?: "leader" | "standby";
   readonly routerUrl?: string;
   readonly log?: string;
 }
@@ -19,7 +19,7 @@ export class SharingProcess {
   readonly gone: Promise<unknown>;
   /** What it said of itself. */
   readonly log: string[] = [];
-  role: "leader" | "follower" | undefined;
+  role: "leader" | "standby" | undefined;
   url = "";
   #heard: () => void = () => {};
 
@@ -42,7 +42,7 @@ export class SharingProcess {
   }
 
   /** Resolves once it has told that it is one of both. */
-  async is(role: "leader" | "follower" | "either"): Promise<void> {
+  async is(role: "leader" | "standby" | "either"): Promise<void> {
     while (role === "either" ? this.url === "" : this.role !== role) {
       if (!this.isThere) throw new Error(`It ended: ${this.log.join("; ")}`);
       await new Promise<void>((resolve) => {
@@ -78,6 +78,6 @@ export async function sharing(
 export async function oneMore(started: SharingProcess[], options: EmulatorOptions): Promise<SharingProcess> {
   const one = new SharingProcess({ token: "the-token", ...options });
   started.push(one);
-  await one.is(started.length === 1 ? "leader" : "follower");
+  await one.is(started.length === 1 ? "leader" : "standby");
   return one;
 }

@@ -12,6 +12,7 @@ export function movedWall(onSleep: (ms: number) => Promise<unknown> | unknown = 
   return {
     slept,
     now: () => now,
+    monotonicNow: () => now,
     async sleep(ms) {
       now += ms;
       slept.push(ms / 1_000);

@@ -9,12 +9,18 @@ interface Sleeper {
 export class StandingWall implements Wall {
   #now: number;
   #sleepers: Sleeper[] = [];
+  /** How far the machine's clock was set back. */
+  #setBack = 0;
 
   constructor(now = 0) {
     this.#now = now;
   }
 
   now(): number {
+    return this.#now - this.#setBack;
+  }
+
+  monotonicNow(): number {
     return this.#now;
   }
 
@@ -56,7 +62,7 @@ export class StandingWall implements Wall {
 
   /** Somebody sets the machine's clock back. */
   setBack(ms: number): void {
-    this.#now -= ms;
+    this.#setBack += ms;
   }
 }
 

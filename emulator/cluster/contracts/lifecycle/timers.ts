@@ -94,8 +94,8 @@ async function expectReports(tx: Transaction, contract: Contract, at: number): P
   for (const id of newest.values()) timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
 }
 
-const timer = (tx: Transaction, { id }: Contract, due: number, kind: string, ref: number): void =>
-  void enqueue(tx, { due, kind, concurrency_key: contractKey(id), ref: `${id} ${ref}` });
+const timer = (tx: Transaction, { id, workspace_id }: Contract, due: number, kind: string, ref: number): void =>
+  void enqueue(tx, { due, kind, concurrency_key: contractKey(id), workspace_id, ref: `${id} ${ref}` });
 
 const inOrder = ({ signatories }: Contract) =>
   signatories

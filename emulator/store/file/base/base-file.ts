@@ -28,6 +28,8 @@ interface Options extends BaseOptions {
   readonly disk: Disk;
   readonly path: string;
   readonly collections: readonly Collection[];
+  /** Asked before each piece; throws when the file is no longer wanted, and nothing is left of it. */
+  readonly mayGoOn?: () => void;
   /** Waits until everything that the text could hold is durable in the journal, and this file may take its place. */
   readonly durable?: () => Promise<void>;
 }
@@ -99,6 +101,7 @@ export class BaseFile implements Adapter<Base> {
   async *#pieces(state: State, generation: number): AsyncGenerator<Uint8Array, void> {
     let length = 0;
     for await (const piece of baseDocument(state, generation, this.#options)) {
+      this.#options.mayGoOn?.();
       length += piece.byteLength;
       yield piece;
     }

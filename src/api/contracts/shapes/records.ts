@@ -19,9 +19,7 @@ export const userScoping = z.object({
   "enforce-user-scoping": z
     .string()
     .optional()
-    .describe(
-      "true: only a contract that the acting user made, owns, reviews, approves, signs or was invited to; this choice is assumed",
-    ),
+    .describe("true: only a contract that the acting user is involved in (assumed)"),
 });
 
 /** Metadata of an external system, as requests give it and answers repeat it (DECISIONS.md, C13). */

@@ -29,7 +29,7 @@ const ContractEvent = z.strictObject({
 });
 
 const DeviceEvent = z.strictObject({
-  user_code: z.string().describe("As the device shows it"),
+  user_code: z.string().describe("User code that the device shows"),
   client_id: z.string(),
   status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
   cluster_id: z.string().nullable(),
@@ -79,14 +79,14 @@ const EmulatorEvent = z.discriminatedUnion("event", [
 export const followEvents = operation({
   id: "events.watch",
   service: emulator,
-  summary: "Follow everything that goes on, and go on where a stream ended",
+  summary: "Follow all events, or resume a stream that ended",
   description:
-    "One stream of requests, deliveries, contracts, e-mails, devices, the clock, faults and snapshots, each told once it is durable. A stream that ended goes on after the last id that it brought, given as `after` or in the header Last-Event-ID, for a minute at least; where that is too old, or of another run of the emulator, its first event is resync.",
+    "One stream of requests, deliveries, contracts, e-mails, devices, the clock, faults and snapshots, each sent once it is durable. To resume an ended stream, send its last ID as `after` or in the header Last-Event-ID, within a minute. If the ID is too old, or from another run, the first event is resync.",
   method: "GET",
   path: "/_emulator/events",
   auth: "control-token",
   request: {
-    query: z.object({ after: z.string().max(100).optional().describe("Go on after the event of this id") }),
+    query: z.object({ after: z.string().max(100).optional().describe("Resume after the event with this id") }),
   },
   responses: { 200: events(EmulatorEvent) },
   failures: [],

@@ -37,12 +37,12 @@ export const beginSession = operation({
   service: emulator,
   summary: "Exchange a code of the console for a session",
   description:
-    "The token of a session, together with the cookie that comes with it, counts as the token that it was opened with, until that is revoked, twelve hours have passed, or the session or the emulator ends. A cookie is sent to every port of this machine, and a script may read what a page keeps: neither is enough alone.",
+    "The session token has the role of the token that opened it, until that token is revoked, twelve hours have passed, or the session or the emulator ends. It works only together with the cookie that comes with it: browsers send a cookie to every port of this machine, and a script may read what a page stores.",
   method: "POST",
   path: "/_emulator/sessions",
   auth: "none",
   request: {
-    body: json(z.object({ code: z.string().max(200).describe("From the address that svc emulator open prints") })),
+    body: json(z.object({ code: z.string().max(200).describe("Code from the address that svc emulator open prints") })),
   },
   responses: {
     201: json(
@@ -64,7 +64,7 @@ export const endSession = operation({
   service: emulator,
   summary: "Sign out of the console",
   description:
-    "Ends the session that asks. Asked with a token of the control plane it ends all that were opened with it, and its codes; with one of the role admin all that there are.",
+    "Ends the session of the request. With a token of the control plane it ends all sessions that the token opened, and its codes. With a token of the role admin it ends all sessions.",
   method: "DELETE",
   path: "/_emulator/sessions",
   auth: "control-token",

@@ -13,7 +13,7 @@ const ours = assumed(
   "The application shows and changes it, no public route does; the control plane is the emulator's own.",
 );
 
-const params = z.object({ id: z.string().describe("The contract: 12 or T-12") });
+const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
 const Named = z.strictObject({ id: z.int(), name: z.string() });
 
@@ -21,7 +21,7 @@ export const listControlContracts = operation({
   id: "emulator-contracts.list",
   service: emulator,
   summary: "List the contracts of all workspaces, newest first",
-  description: "Those that were deleted, too, with the status that they had.",
+  description: "Includes deleted contracts, with their last status.",
   method: "GET",
   path: "/_emulator/contracts",
   auth: "control-token",
@@ -55,9 +55,9 @@ export const listControlContracts = operation({
 export const showContract = operation({
   id: "emulator-contracts.show",
   service: emulator,
-  summary: "Show what the contract API does not show of a contract",
+  summary: "Show a contract with what the contract API leaves out",
   description:
-    "Its entity, its counterparties with all details that came with them, who reviews it, who was invited to see it, and each person's link: a page on which they read the contract, and sign, decline, review, approve or comment when it is their turn.",
+    "Shows its entity, counterparties, reviewers and invited people, and the link of each person. On that page they read the contract, and sign, decline, review, approve or comment.",
   method: "GET",
   path: "/_emulator/contracts/{id}",
   auth: "control-token",
@@ -113,7 +113,7 @@ export const showContract = operation({
     ),
   },
   failures: ["no-such-contract"],
-  cli: { command: "emulator contract" },
+  cli: { command: "emulator show-contract" },
   basis: ours,
   examples: [{ title: "Who reviews it, and by which link?", params: { id: "T-1" } }],
 });
@@ -121,7 +121,7 @@ export const showContract = operation({
 export const replaceEntity = operation({
   id: "emulator-contracts.entity",
   service: emulator,
-  summary: "Let another entity of the workspace be the contract's",
+  summary: "Set the workspace entity of a contract",
   method: "POST",
   path: "/_emulator/contracts/{id}/entity",
   auth: "control-token",
@@ -130,14 +130,14 @@ export const replaceEntity = operation({
     body: json(
       z.object({
         reference_id: z.string().min(1).describe("Reference id of the entity: NW-US"),
-        email: email.optional().describe("Who does it; without it the contract's owner"),
+        email: email.optional().describe("E-mail address of the person (default: the contract's owner)"),
       }),
     ),
   },
   responses: { 200: json(MovedContract) },
   failures: ["no-such-contract", "no-such-entity", "entity-fixed"],
   emits: ["CONTRACT_ENTITY_UPDATED"],
-  cli: { command: "emulator entity" },
+  cli: { command: "emulator set-entity" },
   basis: ours,
   examples: [{ title: "The American branch takes it", params: { id: "T-1" }, body: { reference_id: "NW-US" } }],
 });

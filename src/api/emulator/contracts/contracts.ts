@@ -8,13 +8,13 @@ import { emulator } from "../../services.ts";
 
 const ours = assumed("What people do in the application has no public route; the control plane is the emulator's own.");
 
-const params = z.object({ id: z.string().describe("The contract: 12 or T-12") });
+const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
 /** Who does it, and what they write beside it. */
 const Act = z
   .object({
-    email: email.optional().describe("Who does it; without it whoever's turn it is, or the contract's owner"),
-    note: z.string().optional().describe("What they write beside it"),
+    email: email.optional().describe("E-mail address of the person (default: the next one, or the contract's owner)"),
+    note: z.string().optional().describe("Note of the person"),
   })
   .default({});
 
@@ -33,8 +33,8 @@ const responses = { 200: json(MovedContract) };
 export const signContract = operation({
   ...shared,
   id: "emulator-contracts.sign",
-  summary: "Sign a contract, as a signatory would",
-  description: "Without email the next signatory signs; the last signature executes the contract.",
+  summary: "Sign a contract, as a signatory",
+  description: "Without an email, the next signatory signs. The last signature executes the contract.",
   path: "/_emulator/contracts/{id}/sign",
   request,
   responses,
@@ -47,8 +47,8 @@ export const signContract = operation({
 export const declineContract = operation({
   ...shared,
   id: "emulator-contracts.decline",
-  summary: "Decline to sign a contract, as a signatory would",
-  description: "A template contract goes back to DRAFT, third-party paper to REDLINING.",
+  summary: "Decline to sign a contract, as a signatory",
+  description: "A template contract returns to DRAFT, third-party paper to REDLINING.",
   path: "/_emulator/contracts/{id}/decline",
   request,
   responses,
@@ -63,7 +63,7 @@ export const completeReview = operation({
   id: "emulator-contracts.complete-review",
   summary: "Complete the open review of a contract",
   description:
-    "An internal review first; when the counterparty's is complete and no approval is pending, signature begins.",
+    "Completes the internal review first. When the counterparty's review is complete and no approval is pending, signature begins.",
   path: "/_emulator/contracts/{id}/complete-review",
   request,
   responses,
@@ -89,7 +89,7 @@ export const approveContract = operation({
 export const voidByControl = operation({
   ...shared,
   id: "emulator-contracts.void",
-  summary: "Void a contract, as a person would in the application",
+  summary: "Void a contract, as a person in the application",
   path: "/_emulator/contracts/{id}/void",
   request,
   responses,
@@ -117,7 +117,7 @@ export const resumeContract = operation({
   id: "emulator-contracts.resume",
   summary: "Resume a contract that is on hold",
   description:
-    "It returns to the status it had before the hold; of e-mails that had not come by then it is told that they come.",
+    "Restores the status from before the hold. E-mails that had not arrived by then are reported as delivered.",
   path: "/_emulator/contracts/{id}/resume",
   request,
   responses,
@@ -131,7 +131,7 @@ export const deleteContract = operation({
   ...shared,
   id: "emulator-contracts.delete",
   summary: "Delete a contract",
-  description: "From then on the contract API answers 404 for it.",
+  description: "The contract API responds 404 for it from then on.",
   path: "/_emulator/contracts/{id}/delete",
   request,
   responses,

@@ -5,4 +5,4 @@ export const contractFilter = z
   .string()
   .regex(/^([TH]-)?[1-9]\d{0,14}$/, "the id of a contract is needed, such as 12 or T-12")
   .optional()
-  .describe("Only of this contract: 12 or T-12");
+  .describe("Show only this contract: 12 or T-12");

@@ -14,12 +14,12 @@ const anyName = z
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
     "a name is of letters, digits, dots, hyphens and underscores, begins with a letter or a digit, and has no more than 64 characters",
   )
-  .describe("Letters, digits, dot, hyphen and underscore; no more than 64");
+  .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");
 
 /** What is kept at a restore has names of the emulator's own. */
 const ownName = anyName
   .regex(/^(?!before-\d+$)/i, "before-1, before-2, … are what a restore keeps")
-  .describe("Letters, digits, dot, hyphen and underscore; no more than 64; not before-1, which a restore makes");
+  .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");
 
 export const Snapshot = z.strictObject({
   name: z.string(),
@@ -36,17 +36,15 @@ const columns = ["name", "at", "saved_at", "bytes", { name: "file", cut: 1 }] as
 export const saveSnapshot = operation({
   id: "snapshots.save",
   service: emulator,
-  summary: "Keep the state as it is now, under a name",
+  summary: "Save the present state under a name",
   description:
-    "Rows, mappings, numbers, virtual time, what is scheduled, scripted faults with their hits, the place in the " +
-    "sequence of ids, and the uploads that it names. Nobody waits for it. Snapshots lie beside the state; those of an " +
-    "emulator that keeps all in memory are gone with it.",
+    "Saves the whole state: rows, mappings, virtual time, scheduled work, faults, the ID sequence and uploads. Requests are not held up. Snapshots are stored next to the state. Those of an emulator in memory end with it.",
   method: "PUT",
   path: "/_emulator/snapshots/{name}",
   auth: "control-token",
   request: {
     params: z.object({ name: ownName }),
-    query: z.object({ replace: z.boolean().default(false).describe("Take the place of one of that name") }),
+    query: z.object({ replace: z.boolean().default(false).describe("Replace a snapshot of the same name") }),
   },
   responses: { 201: json(Snapshot) },
   failures: ["snapshot-there"],
@@ -81,8 +79,8 @@ const Whole = z.strictObject({
 export const showSnapshot = operation({
   id: "snapshots.show",
   service: emulator,
-  summary: "Read a snapshot whole, and say what it holds",
-  description: "Fails when it could not be restored.",
+  summary: "Check a snapshot, and show what it holds",
+  description: "Fails if the snapshot cannot be restored.",
   method: "GET",
   path: "/_emulator/snapshots/{name}",
   auth: "control-token",
@@ -119,7 +117,7 @@ const Diff = z.strictObject({
 export const diffSnapshot = operation({
   id: "snapshots.diff",
   service: emulator,
-  summary: "Say what is different since a snapshot, or between two",
+  summary: "Compare a snapshot with the present state or another one",
   description:
     "Words of the domain first, rows and fields below. That time has passed by itself is no difference, nor is what " +
     "only tells how something came about.",
@@ -130,7 +128,7 @@ export const diffSnapshot = operation({
     params,
     query: z.object({
       to: anyName.optional().describe("The other snapshot; left out: the present state"),
-      most: z.int().min(1).max(100_000).default(1_000).describe("How many differences at most"),
+      most: z.int().min(1).max(100_000).default(1_000).describe("Maximum number of differences"),
     }),
   },
   responses: { 200: json(Diff) },
@@ -152,11 +150,9 @@ const Restored = z.strictObject({
 export const restoreSnapshot = operation({
   id: "snapshots.restore",
   service: emulator,
-  summary: "Go back to a snapshot",
+  summary: "Restore a snapshot",
   description:
-    "Everything that it keeps is as it was, and time and ids go on from there. The present state is kept first, as " +
-    "before-1, before-2 and so on, the newest ten. Request log and inboxes stay as they are. Requests and attempts " +
-    "that are under way belong to the state that is left: nothing of their outcome is kept.",
+    "Restores the state of the snapshot; time and IDs continue from there. The current state is saved first as snapshot before-1 (ten are kept). Request log and inboxes are not restored. The outcome of requests and attempts in progress is discarded.",
   method: "POST",
   path: "/_emulator/snapshots/{name}/restore",
   auth: "control-token",
@@ -187,18 +183,13 @@ export const removeSnapshot = operation({
 
 const RewindTarget = exactlyOne(
   z.object({
-    to: z.iso.datetime({ offset: true }).optional().describe("To this virtual time, ISO 8601"),
+    to: z.iso.datetime({ offset: true }).optional().describe("Virtual time to go back to, ISO 8601"),
     before: z
       .string()
       .regex(/^[a-z]{1,20}:\d{1,15}$/, "a cause is meant, such as request:12")
       .optional()
-      .describe("To before this cause changed anything, as traces call it: request:12, advance:3, timer:7"),
-    steps: z
-      .int()
-      .min(1)
-      .max(1_000_000)
-      .optional()
-      .describe("To before so many of the last requests of yours and moves of time that changed anything"),
+      .describe("Cause to undo, as a trace names it: request:12, advance:3"),
+    steps: z.int().min(1).max(1_000_000).optional().describe("Number of changing requests and clock advances to undo"),
   }),
   "to",
   "before",
@@ -218,14 +209,9 @@ const Rewound = z.strictObject({
 export const rewind = operation({
   id: "snapshots.rewind",
   service: emulator,
-  summary: "Go back to before something happened",
+  summary: "Restore the state from before a request, a time or N steps",
   description:
-    "The state is what it was then, and time and ids go on from there. What led to it can be gone back further; what " +
-    "is left is kept first, as before-1, before-2 and so on, the newest ten, unless nothing is taken back. They lie " +
-    "beside --history and do not count towards it. How far back it reaches depends on " +
-    "--history of svc emulator start. What the emulator asks itself for because of a request (to tell the router whom it " +
-    "has invited, say) belongs to that request and is no step of its own. Scripted faults, request log and inboxes stay as they are. Requests and attempts " +
-    "that are under way belong to the state that is left: nothing of their outcome is kept.",
+    "Restores the state from before a request, a time or N steps. The current state is saved first as snapshot before-1 (ten are kept). Faults, request log and inboxes are not rewound. The history reaches back as far as --history of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
   method: "POST",
   path: "/_emulator/rewind",
   auth: "control-token",

@@ -34,8 +34,8 @@ const WorkspaceInfo = z.strictObject({
 export const listWorkspaces = operation({
   id: "emulator.workspaces",
   service: emulator,
-  summary: "List the workspaces with their API keys and invite tokens",
-  description: "The table leaves the secrets out; --json and --fields client_secret,hmac_key show them.",
+  summary: "List workspaces with their keys",
+  description: "The table hides the secrets. --json and --fields client_secret,hmac_key show them.",
   method: "GET",
   path: "/_emulator/workspaces",
   auth: "control-token",
@@ -50,9 +50,9 @@ export const listWorkspaces = operation({
 export const createWorkspace = operation({
   id: "emulator.create-workspace",
   service: emulator,
-  summary: "Give a team a workspace, with keys and templates of its own",
+  summary: "Create a workspace with its own keys and templates",
   description:
-    "Nothing of one workspace is visible to another, and deliveries of one do not hold up those of another. A reset takes it away.",
+    "Workspaces cannot see each other, and do not delay each other's deliveries. A reset removes the workspace.",
   method: "POST",
   path: "/_emulator/workspaces",
   auth: "control-token",
@@ -60,12 +60,12 @@ export const createWorkspace = operation({
   request: {
     body: json(
       z.object({
-        name: z.string().min(1).max(200).describe("Of the team; no other workspace has it"),
+        name: z.string().min(1).max(200).describe("Name of the workspace; must be unique"),
         template: z
           .enum(["demo", "empty"])
           .default("demo")
-          .describe("demo: templates, contract types, workflows and roles of the demo seed; empty: none"),
-        cluster_id: z.string().optional().describe("Left out: the first that is emulated"),
+          .describe("demo: with templates, contract types, workflows and roles; empty: without"),
+        cluster_id: z.string().optional().describe("Cluster of the workspace (default: the first emulated one)"),
       }),
     ),
   },
@@ -82,14 +82,16 @@ export const createWorkspace = operation({
 export const removeWorkspace = operation({
   id: "emulator.remove-workspace",
   service: emulator,
-  summary: "Remove the workspace of a team, with all that is its own",
+  summary: "Remove a workspace with everything in it",
   description:
-    "Its API key, people, templates, webhooks, contracts, e-mails and deliveries, what of them waits to happen, and the routing data that leads to them; uploads go once nothing has named them for 30 days. The last workspace of a cluster stays. svc emulator rewind --steps 1 takes it back.",
+    "Removes its API key, people, templates, webhooks, contracts, e-mails, deliveries, scheduled work and routing data. Unreferenced uploads are removed after 30 days. The last workspace of a cluster cannot be removed. To undo it: svc emulator rewind --steps 1.",
   method: "DELETE",
   path: "/_emulator/workspaces/{workspace_id}",
   auth: "control-token",
   role: "admin",
-  request: { params: z.object({ workspace_id: z.int().describe("As svc emulator workspaces lists it") }) },
+  request: {
+    params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
+  },
   responses: {
     200: json(
       z.strictObject({
@@ -135,7 +137,7 @@ const Imported = z.strictObject({
 export const importState = operation({
   id: "state.import",
   service: emulator,
-  summary: "Replace the whole state by an exported one",
+  summary: "Replace the whole state with an exported one",
   description:
     "As it was exported, up to 500 MiB. The present state is kept first, as before-1, before-2 and so on, the newest ten: " +
     "svc emulator snapshot restore before-1 goes back to it. History begins anew.",
@@ -154,11 +156,9 @@ export const importState = operation({
 export const resetState = operation({
   id: "state.reset",
   service: emulator,
-  summary: "Go back to the seed",
+  summary: "Reset the state to the seed",
   description:
-    "Contracts, subscriptions, deliveries, inboxes and faults are gone, virtual time is that of a new start, and with " +
-    "--deterministic ids begin again. Keys and secrets stay as they were handed out; so do the request log and the way " +
-    "time passes.",
+    "Removes contracts, webhooks, deliveries, inboxes and faults, and sets virtual time as on a new start. With --deterministic IDs start again. Keys, secrets, the request log and the clock mode are kept.",
   method: "POST",
   path: "/_emulator/reset",
   auth: "control-token",

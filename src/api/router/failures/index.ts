@@ -103,7 +103,7 @@ const routingFailures = {
   }),
   "cluster-timeout": detail({
     status: 504,
-    when: "the cluster answers later than --upstream-timeout",
+    when: "the cluster takes longer than the upstream timeout of 30 s",
     basis: assumed("The usual answer of a gateway (DECISIONS.md, R12)."),
     says: ({ cluster }: { cluster: string }) => `Cluster ${cluster} did not answer in time`,
   }),

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { UsageError } from "../../failure.ts";
 import type { FinishedBatches } from "../log/finished.ts";
-import type { BulkWork } from "../work.ts";
+import type { IdentifierCounter } from "./distinct.ts";
+import type { IdentifierKind } from "./identifiers.ts";
 import type { RowGroup } from "./row-group.ts";
 
 /** A row with its number in the input. */
@@ -32,7 +33,9 @@ export interface Batch {
 
 export interface Batching {
   readonly size: number;
-  readonly work: Pick<BulkWork, "problem" | "value">;
+  readonly kind: IdentifierKind;
+  /** Counts those of the batches that are not finished. */
+  readonly counter?: IdentifierCounter | undefined;
   /** Batches that were finished before; they are passed over. */
   readonly finished: FinishedBatches;
   /** A pipe has no other identity: each batch carries a rolling digest, compared where one is known. */
@@ -50,9 +53,7 @@ export async function* batchesOf(groups: AsyncIterable<RowGroup>, batching: Batc
   let pending = new RawBatch();
   const finish = (): Batch | undefined => {
     if (batching.rolling) digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
-    const batch = batching.finished.has(index)
-      ? undefined
-      : pending.validated(index, digest || undefined, batching.work);
+    const batch = batching.finished.has(index) ? undefined : pending.validated(index, digest || undefined, batching);
     const known = batching.finished.digestOf(index);
     if (batch === undefined && known !== undefined && known !== digest) throw otherRows("those differ");
     index += 1;
@@ -104,13 +105,15 @@ class RawBatch {
     this.texts.push(text);
   }
 
-  validated(index: number, digest: string | undefined, { problem, value }: Batching["work"]): Batch {
+  validated(index: number, digest: string | undefined, { kind, counter }: Batching): Batch {
+    const { problem, value } = kind;
     const { texts } = this;
     const invalid: InvalidRow[] = [];
     for (let i = 0; i < texts.length; i += 1) {
       const text = texts[i]!;
       const why = this.#problems.get(i) ?? problem(text);
       if (why !== undefined) invalid.push({ number: this.#numbers[i]!, text, problem: why });
+      else counter?.add(text);
     }
     const count = texts.length - invalid.length;
     if (this.#empty.length > 0) {

@@ -2,6 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { OtherFormatError } from "./other-format.ts";
 import { unreadable } from "./trouble.ts";
 
 /** Larger pieces make fewer turns of the event loop, and leave more to collect: memory would reach 150 MB. */
@@ -40,11 +41,19 @@ export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
   }
 }
 
+/** What files begin with that people take for tables of text. */
+const binaries: ReadonlyMap<string, Buffer> = new Map([
+  ["an Excel workbook (.xlsx) or another ZIP archive", Buffer.from("PK\x03\x04")],
+  ["an Excel workbook (.xls) or another Office document", Buffer.from([0xd0, 0xcf, 0x11, 0xe0])],
+]);
+
+const saveAsCsv = "Save it as “CSV UTF-8” first, and name that file.";
+
 /** Plain bytes; gzip is recognised by its first two. */
 export async function* unzipped(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const iterator = input[Symbol.asyncIterator]();
-  let begin: Uint8Array = Buffer.alloc(0);
-  while (begin.byteLength < 2) {
+  let begin = Buffer.alloc(0);
+  while (begin.byteLength < 4) {
     const next = await iterator.next();
     if (next.done) break;
     begin = Buffer.concat([begin, next.value]);
@@ -53,6 +62,8 @@ export async function* unzipped(input: AsyncIterable<Uint8Array>): AsyncGenerato
     if (begin.byteLength > 0) yield begin;
     yield* { [Symbol.asyncIterator]: () => iterator };
   })();
+  const [kind] = [...binaries].find(([, magic]) => begin.subarray(0, 4).equals(magic)) ?? [];
+  if (kind !== undefined) throw new OtherFormatError(`The input is ${kind}, not text.`, { flags: [], hint: saveAsCsv });
   if (begin[0] !== 0x1f || begin[1] !== 0x8b) {
     yield* whole;
     return;

@@ -1,4 +1,5 @@
 import { CsvError, Parser } from "csv-parse";
+import { cellsOf, OtherFormatError, separatorIn } from "./other-format.ts";
 import type { InputRecord, Notation } from "./records.ts";
 import { unreadable } from "./trouble.ts";
 import { utf8Trouble } from "./utf8.ts";
@@ -6,11 +7,13 @@ import { utf8Trouble } from "./utf8.ts";
 const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 
 /** Cells with a delimiter between, some of them in quotes (RFC 4180). */
-export const csv = (bytes: AsyncIterable<Buffer>, delimiter: string): Notation => ({
-  records: csvRecords(bytes, delimiter),
+export const csv = (bytes: AsyncIterable<Buffer>, delimiter: string | null): Notation => ({
+  records: csvRecords(bytes, delimiter ?? ","),
   text: (cell) => cell,
   trouble: (cause, line) => csvTrouble(utf8Trouble(cause, line), line),
-  hint: otherDelimiter,
+  other: (first, message) => (delimiter === null ? otherDelimiter(first, message) : undefined),
+  // Excel writes it, and leaves it out when it reads.
+  isDirective: (raw) => raw.trim() === `sep=${delimiter ?? ","}`,
 });
 
 /**
@@ -82,8 +85,12 @@ function csvTrouble(cause: unknown, line: number): unknown {
   const why = isUnclosed(cause)
     ? `a quote that is opened in line ${line} or after it is not closed`
     : `${quoteTrouble(cause)}; the row begins in line ${line}`;
+  const message = `The CSV cannot be read: ${why}`;
   const [, found = ""] = /Invalid Closing Quote: got "([;|\t])"/.exec(cause.message) ?? [];
-  return unreadable(`The CSV cannot be read: ${why}`, { hint: otherDelimiter([found]) ?? otherFormats, cause });
+  const flags = delimiterFlags(found);
+  return flags
+    ? new OtherFormatError(message, { flags, hint: delimiterHint, cause })
+    : unreadable(message, { hint: otherFormats, cause });
 }
 
 /** The parser refuses nothing but quotes; its own words speak of what programs set. */
@@ -94,14 +101,28 @@ const quoteTrouble = ({ message }: CsvError): string =>
 
 const otherFormats = "If its rows are written in another way, say so: --input-format ndjson, tsv or lines.";
 
+const delimiterHint = "Is another character between its cells? Then name it.";
+
 const names: ReadonlyMap<string, string> = new Map([
-  [";", "';'"],
-  ["|", "'|'"],
+  [";", ";"],
+  ["|", "|"],
   ["\t", "tab"],
 ]);
 
-/** Where all of a row was taken for one cell. */
-function otherDelimiter(row: readonly string[]): string | undefined {
-  const [, name] = row.length === 1 ? ([...names].find(([character]) => row[0]!.includes(character)) ?? []) : [];
-  return name && `Is another character between its cells? Then name it: --delimiter ${name}`;
+const delimiterFlags = (character: string): string[] | undefined =>
+  names.has(character) ? ["--delimiter", names.get(character)!] : undefined;
+
+/** Where a row was cut at the wrong places. What no column was asked of may be an identifier with a bar in it. */
+function otherDelimiter(row: readonly string[], message: string | undefined): OtherFormatError | undefined {
+  const line = row.join(",");
+  const isWhole = row.filter((cell) => cell.trim() !== "").length === 1;
+  const separator = message !== undefined && isWhole && line.includes("|") ? "|" : separatorIn(line)?.character;
+  const flags = delimiterFlags(separator ?? "");
+  if (!flags) return undefined;
+  const shown = separator === "\t" ? "a tab" : `"${separator}"`;
+  return new OtherFormatError(message ?? `The input has ${shown} between its cells, not a comma.`, {
+    flags,
+    hint: message === undefined ? "Where it is part of an identifier, say so: --delimiter ','." : delimiterHint,
+    columns: { first: cellsOf(line, separator!), second: [] },
+  });
 }

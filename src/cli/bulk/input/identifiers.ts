@@ -1,44 +1,75 @@
-import { emailHash } from "../../../schemes/email-hash.ts";
+import { emailAddressProblem } from "../../../base/email-address.ts";
+import { addressKey, emailHash, isEmailHash } from "../../../schemes/email-hash.ts";
 import { mask } from "../../connection/redact.ts";
+import { UsageError } from "../../failure.ts";
 
 /** What the rows of a table hold: whether a text is such an identifier, and what is sent for it. */
 export interface IdentifierKind {
   readonly noun: string;
   readonly problem: (text: string) => string | undefined;
   readonly value: (text: string) => string;
+  /** The same for texts of the same value, made with less work: repetitions are counted by it. */
+  readonly key: (text: string) => string;
+  /** Where two forms have the same value, and not the same key: which of them it is. */
+  readonly form?: (text: string) => "address" | "digest" | undefined;
   /** What may be printed of it: plans and refusals end in logs. */
   readonly shown: (text: string) => string;
 }
 
+/** How e-mail addresses become identifiers; none: they are sent as they are, for services that hash otherwise. */
+export const emailHashings = ["sha256", "none"] as const;
+export type EmailHashing = (typeof emailHashings)[number];
+
 const odd = /[\s\p{Cc}]/u;
+const asItIs = (text: string): string => text;
 
 /** Any text without spaces or control characters inside; the service takes any string. */
 export const word = (noun: string): IdentifierKind => ({
   noun,
-  shown: (text) => text,
+  shown: asItIs,
   problem(text) {
+    if (text === "") return `no ${noun}: it is empty`;
     if (!odd.test(text)) return undefined;
     return `no ${noun}: it contains ${/\s/.test(text) ? "spaces" : "control characters"}`;
   },
-  value: (text) => text,
+  value: asItIs,
+  key: asItIs,
 });
 
 /** The same, of which nothing may be printed. */
 export const secretWord = (noun: string): IdentifierKind => ({ ...word(noun), shown: () => mask });
 
-const isDigest = (text: string): boolean => text.length === 64 && /^[0-9a-fA-F]+$/.test(text);
-/** U+FFFD stands where some program lost a character: the hash would be that of no address. */
-const address = /^[^\s@\p{Cc}\ufffd]+@[^\s@\p{Cc}\ufffd]+$/u;
-/** RFC 5321, 4.5.3.1.3: a path, which has angle brackets round it, is no longer than 256. */
-const longest = 254;
+/** An external id; the emulator's tables, and svc router resolve, have it behind its type. */
+export const externalId: IdentifierKind = {
+  ...word("external id"),
+  value: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
+  key: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
+};
 
 /** Addresses are hashed; a digest passes (DECISIONS.md, R11), in lower case, as the service stores it. */
-export const email: IdentifierKind = {
+export const emailHashedBy = (hash: (address: string) => string): IdentifierKind => ({
   noun: "e-mail",
-  shown: (text) => text,
-  problem: (text) =>
-    (text.length <= longest && address.test(text)) || isDigest(text)
-      ? undefined
-      : "neither an e-mail address nor a SHA-256 digest",
-  value: (text) => (isDigest(text) ? text.toLowerCase() : emailHash(text)),
+  shown: asItIs,
+  problem(text) {
+    const problem = isEmailHash(text) ? undefined : emailAddressProblem(text);
+    return problem && `neither an e-mail address nor a SHA-256 digest: ${problem}`;
+  },
+  value: (text) => (isEmailHash(text) ? text.toLowerCase() : hash(text)),
+  key: addressKey,
+  form: (text) => (isEmailHash(text) ? "digest" : "address"),
+});
+
+const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
+  sha256: emailHashedBy(emailHash),
+  none: word("e-mail"),
 };
+
+export const emailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
+
+/** What is sent for what a person has typed. */
+export function identifierOf({ problem, value, shown }: IdentifierKind, typed: string): string {
+  const text = typed.trim();
+  const found = problem(text);
+  if (found !== undefined) throw new UsageError(`"${shown(text)}" is ${found}`);
+  return value(text);
+}

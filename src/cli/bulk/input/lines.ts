@@ -1,11 +1,18 @@
 import type { RowGroup } from "./row-group.ts";
 import { utf8Trouble } from "./utf8.ts";
 
-/** Rows that are lines, without the blanks around them. */
-export async function* lineRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RowGroup> {
+/** Rows that are lines, without the blanks around them; `checkTop` looks at the first of them. */
+export async function* lineRows(
+  bytes: AsyncIterable<Buffer>,
+  checkTop?: (lines: readonly string[], top: number) => string | undefined,
+): AsyncGenerator<RowGroup> {
+  let isBegun = checkTop === undefined;
   for await (const { first, lines } of numberedLines(bytes)) {
     for (let i = 0; i < lines.length; i += 1) lines[i] = lines[i]!.trim();
-    yield { first, texts: lines };
+    const top = isBegun ? -1 : lines.findIndex((line) => line !== "");
+    isBegun ||= top >= 0;
+    const problem = top < 0 ? undefined : checkTop!(lines, top);
+    yield { first, texts: lines, ...(problem === undefined ? {} : { problems: new Map([[top, problem]]) }) };
   }
 }
 

@@ -1,4 +1,6 @@
 import { lineRows } from "./lines.ts";
+import { OtherFormatError } from "./other-format.ts";
+import { nameAmong } from "./records.ts";
 import type { RowGroup, WithoutText } from "./row-group.ts";
 
 /** Rows of JSON: a text, or an object with the fields that are named, else its first. */
@@ -27,12 +29,21 @@ function ndjsonText(line: string, fields: readonly string[]): string | WithoutTe
   }
   if (typeof value === "string") return value.trim() || { problem: "without a text", isEmpty: true };
   const object = (value ?? {}) as Record<string, unknown>;
+  const names = Object.keys(object);
+  if (fields.length === 0 && names.length > 1 && !Array.isArray(value)) throw severalFields(object, names);
   const texts: string[] = [];
-  for (const field of fields.length > 0 ? fields : [Object.keys(object)[0] ?? ""]) {
-    const found = object[field];
+  for (const field of fields.length > 0 ? fields : [names[0] ?? ""]) {
+    const found = object[nameAmong(names, field, fields)];
     const isText = (typeof found === "string" && found.trim() !== "") || typeof found === "number";
     if (!isText) return { problem: `without a text in the field "${field}"` };
     texts.push(String(found).trim());
   }
   return texts.join(" ");
 }
+
+const severalFields = (object: Readonly<Record<string, unknown>>, names: readonly string[]): Error =>
+  new OtherFormatError(`The objects of the input have several fields: ${names.slice(0, 40).join(", ")}.`, {
+    flags: [],
+    columns: { first: names, second: names.map((name) => String(object[name])) },
+    hint: "Name the field that is meant with --column.",
+  });

@@ -1,4 +1,7 @@
+import { lookupTable } from "../../../base/lookup-table.ts";
 import { UsageError } from "../../failure.ts";
+import { headingProblem, isHeadingText } from "./heading.ts";
+import { OtherFormatError } from "./other-format.ts";
 import type { RowGroup, WithoutText } from "./row-group.ts";
 
 /** The cells of one row, with the line, or the lines, that it was read of. */
@@ -14,8 +17,10 @@ export interface Notation {
   readonly text: (cell: string) => string;
   /** What reading failed with, in words; the row with the trouble begins in that line. */
   readonly trouble: (cause: unknown, line: number) => unknown;
-  /** What may help where the heading has no such column. */
-  readonly hint: (header: readonly string[]) => string | undefined;
+  /** The error for a first row that was read with the wrong separator; undefined where it was not. */
+  readonly other: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
+  /** Whether a line says how the rest is written, and is no row. */
+  readonly isDirective: (raw: string) => boolean;
 }
 
 /** The rows of a table: of each record the columns that are named, by name or by number, else the first. */
@@ -30,18 +35,20 @@ export async function* recordRows(notation: Notation, columns: readonly string[]
       const texts: string[] = [];
       const problems = new Map<number, string>();
       const empty = new Set<number>();
-      for (const { record, raw } of records) {
-        const isTop: boolean = !isBegun && record.some((cell) => cell.trim() !== "");
+      for (let i = 0; i < records.length; i += 1) {
+        const { record, raw } = records[i]!;
+        const isDirective: boolean = !isBegun && notation.isDirective(raw);
+        const isTop: boolean = !isBegun && !isDirective && record.some((cell) => cell.trim() !== "");
+        if (isTop && columns.length === 0)
+          refuseUnnamed(record.map(text), records[i + 1]?.record.map(text) ?? [], notation);
         const isHeader: boolean = isTop && places === undefined;
         if (isHeader) places = placesOf(columns, record.map(text), notation);
         isBegun ||= isTop;
-        const found = isHeader || places === undefined ? "" : recordText(record, places, columns, text);
+        const found = isHeader || isDirective || places === undefined ? "" : recordText(record, places, columns, text);
         if (typeof found !== "string") {
           problems.set(texts.length, found.problem);
           if (found.isEmpty) empty.add(texts.length);
-        } else if (isTop && heading.test(found)) {
-          problems.set(texts.length, headingProblem(found, columns.length === 0 ? record.map(text) : [found]));
-        }
+        } else if (isTop && isHeadingText(found)) problems.set(texts.length, headingProblem(found));
         texts.push(typeof found === "string" ? found : rawText(record, raw));
         // A field over several lines.
         for (let more = linesIn(record); more > 1; more -= 1) texts.push("");
@@ -79,25 +86,43 @@ const columnName = (name: string | undefined): string =>
 const linesIn = (record: readonly string[]): number =>
   record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);
 
-/** No service hands out such words as identifiers; taken for one, the heading would be mapped. */
-const heading =
-  /^(?:[a-z]{1,20}[ _-]){0,3}(?:e-?mail|address|id|uuid|token|team|client|user|identifier|key|hash|kind)s?$/i;
+/** As svc router resolve calls the columns that a command names itself. */
+const otherNames = lookupTable({ kind: "table", identifier: "key" });
 
-/** Of several columns the first is not the one that is meant, only because it comes first. */
-const headingProblem = (text: string, all: readonly string[]): string =>
-  all.length === 1
-    ? `the heading of its column: name it, with --column "${text}"`
-    : `a heading: name the column that is meant with --column, of ${listed(all)}`;
+/** The name that a table has for a column. */
+export function nameAmong(names: readonly string[], column: string, columns: readonly string[]): string {
+  return columns.length > 1 && !names.includes(column) ? (otherNames[column] ?? column) : column;
+}
 
-/** Whether a row was refused as the heading: who leaves it out takes the first column, whatever it holds. */
-export const isHeading = (problem: string): boolean => problem.includes("with --column");
+function placesOf(columns: readonly string[], header: readonly string[], { other }: Notation): number[] {
+  const names = header.map((name) => name.trim());
+  return columns.map((column) => {
+    const name = nameAmong(names, column, columns);
+    const place = names.indexOf(name);
+    if (place < 0) throw other(header, `There is no column "${column}"`) ?? unknownColumn(column, header);
+    const again = names.indexOf(name, place + 1);
+    if (again < 0) return place;
+    throw new OtherFormatError(`Two columns are called "${column}": ${place + 1} and ${again + 1}.`, {
+      flags: columns.length === 1 ? ["--column", String(place + 1)] : [],
+      hint: "Name the one that is meant by its number.",
+    });
+  });
+}
+
+const unknownColumn = (column: string, header: readonly string[]): Error =>
+  new UsageError(`There is no column "${column}"`, { hint: `Columns: ${listed(header)}` });
 
 const listed = (header: readonly string[]): string => header.slice(0, 40).join(", ");
 
-const placesOf = (columns: readonly string[], header: readonly string[], { hint }: Notation): number[] =>
-  columns.map((column) => {
-    const place = header.findIndex((name) => name.trim() === column);
-    if (place >= 0) return place;
-    const known = `Columns: ${listed(header)}`;
-    throw new UsageError(`There is no column "${column}"`, { hint: hint(header) ?? known });
+/** Refuses to take the first of several columns only because it comes first, and a whole row for one cell. */
+function refuseUnnamed(first: readonly string[], second: readonly string[], { other }: Notation): void {
+  const otherwise = other(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
+  if (otherwise) throw otherwise;
+  const names = first.filter((cell) => cell.trim() !== "");
+  if (names.length < 2) return;
+  throw new OtherFormatError(`The input has ${first.length} columns: ${listed(first)}.`, {
+    flags: [],
+    columns: { first, second },
+    hint: "Name the column that is meant with --column.",
   });
+}

@@ -1,7 +1,9 @@
 import { unzipped } from "./bytes.ts";
 import type { InputFormat } from "./format.ts";
+import { headingProblem, isHeadingText } from "./heading.ts";
 import { lineRows } from "./lines.ts";
 import { ndjsonRows } from "./ndjson.ts";
+import { refuseTable } from "./other-format.ts";
 import { recordRows } from "./records.ts";
 import type { RowGroup } from "./row-group.ts";
 import { tsv } from "./tsv.ts";
@@ -9,6 +11,8 @@ import { utf8 } from "./utf8.ts";
 
 export interface ReadOptions {
   readonly format: InputFormat;
+  /** Whether nobody has named the format: lines may be something else then. */
+  readonly format_guessed: boolean;
   /** What stands between the cells of CSV; null: a comma. */
   readonly delimiter: string | null;
   /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty: the first. */
@@ -18,11 +22,17 @@ export interface ReadOptions {
 /** The rows of a stream, in groups as they arrive, so that memory stays flat whatever the size. */
 export async function* rowsOf(
   input: AsyncIterable<Uint8Array>,
-  { format, delimiter, columns }: ReadOptions,
+  { format, format_guessed: isGuessed, delimiter, columns }: ReadOptions,
 ): AsyncGenerator<RowGroup> {
   const bytes = utf8(unzipped(input));
-  if (format === "csv") yield* recordRows((await import("./csv.ts")).csv(bytes, delimiter ?? ","), columns);
+  if (format === "csv") yield* recordRows((await import("./csv.ts")).csv(bytes, delimiter), columns);
   else if (format === "tsv") yield* recordRows(tsv(bytes), columns);
   else if (format === "ndjson") yield* ndjsonRows(bytes, columns);
-  else yield* lineRows(bytes);
+  else yield* lineRows(bytes, isGuessed ? (lines, top) => topProblem(lines, top, columns) : undefined);
+}
+
+function topProblem(lines: readonly string[], top: number, columns: readonly string[]): string | undefined {
+  refuseTable(lines.slice(top), columns);
+  const line = lines[top]!;
+  return columns.length === 0 && isHeadingText(line) ? headingProblem(line) : undefined;
 }

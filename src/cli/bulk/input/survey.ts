@@ -1,6 +1,7 @@
-import type { BulkWork } from "../work.ts";
 import type { InvalidRow } from "./batches.ts";
 import { type Fingerprint, FingerprintedBytes } from "./bytes.ts";
+import { IdentifierCounter } from "./distinct.ts";
+import type { IdentifierKind } from "./identifiers.ts";
 import { type ReadOptions, rowsOf } from "./rows.ts";
 import { isOfShare, type Shard } from "./shard.ts";
 
@@ -10,6 +11,10 @@ export interface Survey extends Fingerprint {
   readonly rows: number;
   /** The same of all shares. */
   readonly all: number;
+  /** Different identifiers among those that are valid; null where they could not be counted. */
+  readonly distinct: number | null;
+  /** Calls that are made for them. */
+  readonly calls: number;
   readonly invalid: number;
   readonly firstInvalid: InvalidRow | undefined;
   /** Texts of the first rows. */
@@ -19,7 +24,8 @@ export interface Survey extends Fingerprint {
 const sampleRows = 3;
 
 interface SurveyOptions {
-  readonly work: BulkWork;
+  readonly kind: IdentifierKind;
+  readonly batchSize: number;
   readonly shard: Shard | null;
   readonly onInvalid: (row: InvalidRow) => void;
   readonly signal: AbortSignal;
@@ -29,13 +35,22 @@ interface SurveyOptions {
 export async function surveyOf(
   source: AsyncIterable<Uint8Array>,
   reading: ReadOptions,
-  { work, shard, onInvalid, signal }: SurveyOptions,
+  { kind, batchSize, shard, onInvalid, signal }: SurveyOptions,
 ): Promise<Survey> {
   const bytes = new FingerprintedBytes(source);
   const groups = rowsOf(bytes, reading);
   const sample: string[] = [];
   let all = 0;
   let ordinal = 0;
+  const distinct = new IdentifierCounter(kind);
+  let calls = 0;
+  let inBatch = 0;
+  let isCall = false;
+  const endBatch = () => {
+    if (isCall) calls += 1;
+    inBatch = 0;
+    isCall = false;
+  };
   let rows = 0;
   let invalid = 0;
   let firstInvalid: InvalidRow | undefined;
@@ -48,16 +63,23 @@ export async function surveyOf(
       if (!empty?.has(i)) ordinal += 1;
       if (shard && !isOfShare(ordinal, shard)) continue;
       rows += 1;
-      const problem = problems?.get(i) ?? work.problem(text);
+      const problem = problems?.get(i) ?? kind.problem(text);
       if (problem !== undefined) {
         const row = { number: first + i, text, problem };
         invalid += 1;
         firstInvalid ??= row;
         onInvalid(row);
-      } else if (sample.length < sampleRows) sample.push(text);
+      } else {
+        isCall = true;
+        distinct.add(text);
+        if (sample.length < sampleRows) sample.push(text);
+      }
+      if (!empty?.has(i)) inBatch += 1;
+      if (inBatch === batchSize) endBatch();
     }
   }
-  return { ...bytes.fingerprint(), all, rows, invalid, firstInvalid, sample };
+  endBatch();
+  return { ...bytes.fingerprint(), all, rows, distinct: distinct.count, calls, invalid, firstInvalid, sample };
 }
 
 /** Its identity alone. */

@@ -6,7 +6,8 @@ export const tsv = (bytes: AsyncIterable<Buffer>): Notation => ({
   records: tsvRecords(bytes),
   text: withoutEscapes,
   trouble: (cause) => cause,
-  hint: () => undefined,
+  other: () => undefined,
+  isDirective: () => false,
 });
 
 async function* tsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {

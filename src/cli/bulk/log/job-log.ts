@@ -7,8 +7,11 @@ export interface Counts {
   readonly rows: number;
   readonly invalid: number;
   readonly failed: number;
-  readonly moved: number;
+  /** Null where the service did not say it of all. */
+  readonly moved: number | null;
 }
+
+export const sumOf = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
 
 /** One finished batch. Its rows with trouble stand in the results, whole, when its line stands here. */
 export interface BatchLine extends Counts {
@@ -43,7 +46,7 @@ export interface LoggedState extends Counts {
  */
 export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState | undefined> {
   const finished = new FinishedBatches();
-  const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 };
+  const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null };
   let results = 0;
   let last: EventLine | undefined;
   const take = (json: string) => {
@@ -57,7 +60,7 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
     sum.rows += line.rows;
     sum.invalid += line.invalid;
     sum.failed += line.failed;
-    sum.moved += line.moved;
+    sum.moved = sumOf(sum.moved, line.moved);
     results = line.results;
   };
   try {

@@ -22,11 +22,16 @@ const JobRecord = JobPlan.extend({
   id: z.string(),
   created_at: z.string(),
   errors_out: z.string().nullable(),
+  /** Where the report for people goes; absolute. */
+  report: z.string().nullable().default(null),
   concurrency: z.int().positive(),
   /** The command line that resumes it, after `svc`. */
   resume: z.array(z.string()).readonly(),
 });
 export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
+
+/** Whatever ends a process otherwise is noted by it. */
+const killed = "The process was killed, or the machine went down: nothing was noted.";
 
 export type JobStatus = "running" | "interrupted" | "done" | "partial";
 
@@ -74,8 +79,9 @@ export async function readJob(id: string, host: Host): Promise<StoredJob | undef
   const ended = invalid + failed > 0 ? "partial" : "done";
   const isRunning = await isLocked(lockPath(folder), host, log.file.path);
   const status = last?.event === "finished" ? ended : isRunning ? "running" : "interrupted";
+  const reason = status === "interrupted" && last?.event === "started" ? killed : last?.reason;
   const at = last?.at ?? record.created_at;
-  return { record, folder, status, batches: finished.count, at, reason: last?.reason, rows, invalid, failed, moved };
+  return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved };
 }
 
 /**
@@ -93,9 +99,10 @@ export async function removeJob(folder: string): Promise<void> {
   });
 }
 
-/** Whether a job writes a file of that name: its log, its results, its lock, and what a crash leaves of these. */
+/** Whether a job writes a file of that name: its log, its results, its lock, what was mapped back of it, and what a crash leaves of these. */
 const isOfJob = (name: string): boolean =>
   [...logNames, "results.csv", "lock"].includes(name) ||
+  /^undo-.*\.txt$/.test(name) ||
   isTemporaryName(name, "job.json") ||
   logNames.some((log) => isKeptTail(name, log) || isTemporaryName(name, log)) ||
   isLeftOfLock(name, "lock");

@@ -6,7 +6,7 @@ import { type Disk, type DiskFile, systemDisk } from "../../../files/disk.ts";
 import { beginning } from "../../../files/log-line.ts";
 import { keepTail, keepTornTail } from "../../../files/torn-tail.ts";
 import type { FinishedBatches } from "./finished.ts";
-import { type BatchLine, type Counts, type EventLine, type LoggedState, readJobLog } from "./job-log.ts";
+import { type BatchLine, type Counts, type EventLine, type LoggedState, readJobLog, sumOf } from "./job-log.ts";
 import { type LogFile, renewLog } from "./log-file.ts";
 import { OpenResults } from "./open-results.ts";
 
@@ -87,7 +87,7 @@ export class OpenJob {
       rows: rows + batch.rows,
       invalid: invalid + batch.invalid,
       failed: failed + batch.failed,
-      moved: moved + batch.moved,
+      moved: sumOf(moved, batch.moved),
     };
     this.#counts = counts;
     this.#results.add(results);

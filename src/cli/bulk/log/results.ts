@@ -9,9 +9,11 @@ export interface ResultRow {
   readonly status: "ok" | "invalid" | "failed";
   readonly code: string;
   readonly message: string;
+  /** The cluster that had the identifier before, where that was looked up; else nothing. */
+  readonly moved_from: string;
 }
 
-export const resultColumns = ["row", "input", "status", "code", "message"] as const;
+export const resultColumns = ["row", "input", "status", "code", "message", "moved_from"] as const;
 
 export const resultsHeader: string = csvLine(resultColumns);
 
@@ -26,20 +28,38 @@ export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow 
   status: "invalid",
   code: "invalid_identifier",
   message: problem,
+  moved_from: "",
 });
+
+/** What became of the rows of a batch; places are among those that are identifiers. */
+export interface BatchOutcome {
+  readonly refused: readonly RefusedRange[];
+  /** What a look-up has found afterwards, where that is not what was asked for. */
+  readonly contradicted: ReadonlyMap<number, string>;
+  readonly movedFrom: ReadonlyMap<number, string>;
+}
 
 /** The results of one batch as lines of CSV: those with trouble, or all. */
 export function resultLines(
   { rows, invalid }: Batch,
-  refused: readonly RefusedRange[],
+  { refused, contradicted, movedFrom }: BatchOutcome,
   kept: "errors" | "all",
 ): string {
   const lines = invalid.map((row) => resultLine(invalidResult(row)));
-  if (refused.length === 0 && kept === "errors") return lines.join("");
+  if (refused.length === 0 && contradicted.size === 0 && kept === "errors") return lines.join("");
   rows().forEach(({ number, text }, place) => {
     const refusal = refused.find(({ from, to }) => place >= from && place < to);
-    if (refusal) lines.push(resultLine({ row: number, input: text, status: "failed", ...reasonOf(refusal) }));
-    else if (kept === "all") lines.push(resultLine({ row: number, input: text, status: "ok", code: "", message: "" }));
+    if (refusal)
+      lines.push(resultLine({ row: number, input: text, status: "failed", ...reasonOf(refusal), moved_from: "" }));
+    else if (contradicted.has(place)) {
+      const message = contradicted.get(place)!;
+      lines.push(
+        resultLine({ row: number, input: text, status: "failed", code: "not_verified", message, moved_from: "" }),
+      );
+    } else if (kept === "all") {
+      const moved_from = movedFrom.get(place) ?? "";
+      lines.push(resultLine({ row: number, input: text, status: "ok", code: "", message: "", moved_from }));
+    }
   });
   return lines.join("");
 }

@@ -14,7 +14,8 @@ export async function showResults(
 ): Promise<void> {
   const chosen = globals.fields ?? resultColumns;
   checkFields(chosen, resultColumns);
-  const picked = (record: readonly string[]) => chosen.map((name) => record[resultColumns.indexOf(name as "row")]!);
+  const picked = (record: readonly string[]) =>
+    chosen.map((name) => record[resultColumns.indexOf(name as "row")] ?? "");
   const document = (record: readonly string[]) =>
     Object.fromEntries(picked(record).map((text, i) => [chosen[i], chosen[i] === "row" ? Number(text) : text]));
   const { format } = output;

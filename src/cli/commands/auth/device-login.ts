@@ -6,29 +6,26 @@ import { issuerFlag } from "./issuer.ts";
 
 export const authDeviceLogin = command({
   words: ["auth", "device-login"],
-  summary: "Sign in by approving a code in a browser, on this or another device",
-  description: [
-    "Shows an address and a code, waits until somebody has approved the code there (RFC 8628), and keeps the tokens in",
-    "tokens.json beside the profiles, readable by you alone. They are sent to the server that issued them and to no",
-    "other. With --json two lines are printed: what has to be approved, then the outcome.",
-  ].join(" "),
+  summary: "Sign in by approving a code in a browser",
+  description:
+    "Shows an address and a code, waits until the code is approved there (RFC 8628), and saves the tokens in tokens.json next to the profiles, readable only by you. They are sent only to the server that issued them. --json prints two lines: the code to approve, then the outcome.",
   positionals: [],
   flags: [
     {
       flag: "client-id",
       type: "text",
       placeholder: "ID",
-      description: "OAuth client (SVC_OAUTH_CLIENT_ID, or oauth_client_id of the profile)",
+      description: "OAuth client (default: SVC_OAUTH_CLIENT_ID or the profile's)",
     },
-    { flag: "scope", type: "text", placeholder: "TEXT", description: "Scopes to ask for, separated by blanks" },
+    { flag: "scope", type: "text", placeholder: "SCOPES", description: "Scopes to request, separated by spaces" },
     issuerFlag,
     { flag: "no-browser", type: "switch", description: "Do not offer to open a browser" },
     {
       flag: "no-wait",
       type: "switch",
-      description: "Only begin, or only look once whether it is approved; else exit 8",
+      description: "Do not wait: start, or check once; exit 8 while pending",
     },
-    { flag: "finish", type: "switch", description: "Go on with the sign-in that was begun with --no-wait" },
+    { flag: "finish", type: "switch", description: "Finish a sign-in that --no-wait started" },
   ],
   examples: [
     {

@@ -5,5 +5,5 @@ export const issuerFlag = {
   flag: "issuer",
   type: "text",
   placeholder: "URL",
-  description: "Another OAuth server than the routing service: its issuer, as in its metadata",
+  description: "Issuer of another OAuth server than the routing service",
 } as const satisfies FlagSpec;

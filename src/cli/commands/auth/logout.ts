@@ -5,9 +5,9 @@ import { issuerFlag } from "./issuer.ts";
 
 export const authLogout = command({
   words: ["auth", "logout"],
-  summary: "Forget a sign-in, and revoke its tokens where the server can",
+  summary: "Sign out, and revoke the tokens if the server can",
   positionals: [],
-  flags: [issuerFlag, { flag: "all", type: "switch", description: "Every sign-in that is kept" }],
+  flags: [issuerFlag, { flag: "all", type: "switch", description: "Sign out everywhere" }],
   examples: [
     { title: "Of the routing service that is configured", argv: ["auth", "logout"] },
     { title: "Everywhere", argv: ["auth", "logout", "--all"] },

@@ -5,7 +5,7 @@ export const authRefresh = command({
   words: ["auth", "refresh"],
   summary: "Exchange the refresh token for new tokens now",
   description:
-    "Commands do this by themselves when a token is about to end. Several at once take turns, so that a refresh token is never used twice.",
+    "Commands do this automatically when a token is about to expire. Concurrent commands take turns, so a refresh token is never used twice.",
   positionals: [],
   flags: [issuerFlag],
   examples: [{ title: "Before a long job", argv: ["auth", "refresh"] }],

@@ -10,7 +10,7 @@ export const authStatus = command({
   words: ["auth", "status"],
   summary: "Show where you are signed in",
   description:
-    "Names the source and the place of each token, never the token. Exit 4 when there is no usable sign-in for the server that is meant.",
+    "Shows the source and location of each token, never the token. Exits 4 if there is no valid sign-in for the server.",
   positionals: [],
   flags: [issuerFlag],
   examples: [

@@ -4,9 +4,8 @@ import { issuerFlag } from "./issuer.ts";
 
 export const authToken = command({
   words: ["auth", "token"],
-  summary: "Print an access token that is good, for other programs",
-  description:
-    "Refreshes it first when it is about to end. This is the one command that prints a secret; SVC_TOKEN, when set, is printed as it is.",
+  summary: "Print a valid access token for other programs",
+  description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
   positionals: [],
   flags: [issuerFlag],
   examples: [{ title: "Hand it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],

@@ -10,7 +10,7 @@ const username = {
   flag: "username",
   type: "text",
   placeholder: "NAME",
-  description: "Name of the billing provider; name and password may stand in SVC_BASIC_AUTH as well",
+  description: "User name of the billing provider; or set SVC_BASIC_AUTH",
 } as const satisfies FlagSpec;
 
 export const billingEvent = command({

@@ -25,7 +25,7 @@ export function signedCommand(
         type: "text",
         placeholder: "NAME",
         default: "x-chat-a",
-        description: "Begins the names of the two signature headers; a real router knows the app by its own name",
+        description: "Prefix of the two signature headers",
       },
     ],
     examples: [

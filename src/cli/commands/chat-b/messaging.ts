@@ -8,14 +8,14 @@ const token = appSecrets.chatB;
 
 export const chatBMessaging = command({
   words: ["chat-b", "messaging"],
-  summary: "Verify an activity of chat_b and forward it to its tenant's cluster",
-  description: "The token comes from a file or the environment; --mint asks a running emulator's issuer for one.",
+  summary: "Verify and forward an activity of chat_b to its cluster",
+  description: "The token comes from a file or the environment. --mint requests one from the running emulator.",
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
   positionals: [],
   flags: [
     secretFlag(token),
-    { flag: "mint", type: "switch", description: "Let the emulator mint a token for the activity" },
+    { flag: "mint", type: "switch", description: "Request a token from the running emulator" },
   ],
   examples: [
     {

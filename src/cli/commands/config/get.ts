@@ -4,8 +4,8 @@ import { CommandFailed, UsageError } from "../../failure.ts";
 export const configGet = command({
   words: ["config", "get"],
   summary: "Show one setting",
-  description: "Exit 5 when it is not set. Secrets are not shown.",
-  positionals: [{ name: "key", description: "Such as router_url" }],
+  description: "Exits 5 if it is not set. Secrets are not shown.",
+  positionals: [{ name: "key", description: "Setting, such as router_url" }],
   flags: [],
   examples: [{ title: "Which routing service?", argv: ["config", "get", "router_url"] }],
   async run(input, context) {

@@ -6,9 +6,9 @@ export const configList = command({
   words: ["config", "list"],
   summary: "Show the settings that commands would use here",
   description:
-    "Flags come before the environment, and the environment before the profile; a profile that --profile names comes before the environment. Secrets are never shown.",
+    "Options override the environment, and the environment overrides the profile. A profile of --profile overrides the environment. Secrets are never shown.",
   positionals: [],
-  flags: [{ flag: "show-origin", type: "switch", description: "Say where each value comes from" }],
+  flags: [{ flag: "show-origin", type: "switch", description: "Show where each value comes from" }],
   examples: [
     { title: "Where does everything come from?", argv: ["config", "list", "--show-origin"] },
     { title: "What another profile would give", argv: ["config", "list", "--profile", "staging"] },

@@ -3,8 +3,9 @@ import { confirmYes } from "../../prompt/confirm.ts";
 
 export const configRemove = command({
   words: ["config", "remove"],
+  prints: "text",
   summary: "Remove a profile with its credentials",
-  positionals: [{ name: "profile", description: "Its name" }],
+  positionals: [{ name: "profile", description: "Name of the profile" }],
   flags: [],
   examples: [{ title: "Without a question", argv: ["config", "remove", "staging", "--yes"] }],
   async run(input, context) {

@@ -7,15 +7,13 @@ import { readInput } from "../../parse/body.ts";
 
 export const configSet = command({
   words: ["config", "set"],
-  summary: "Keep a setting in a profile",
-  description: [
-    "Without --profile the current profile is changed; the first one is called default. Keys: router_url,",
-    "contracts_url, client_id, client_secret, oauth_client_id, emulator_url, emulator_token, cluster_keys.CLUSTER. A secret is typed without being",
-    "shown, or comes from --secret-file; it is never a word of the command line, where others could see it.",
-  ].join(" "),
+  prints: "text",
+  summary: "Save a setting in a profile",
+  description:
+    "Without --profile, changes the current profile; the first one is called default. Keys: router_url, contracts_url, client_id, client_secret, token, oauth_client_id, emulator_url, emulator_token, cluster_keys.CLUSTER. A secret is typed without being shown, or read from --secret-file. It is never an argument, which other users could see.",
   positionals: [
-    { name: "key", description: "Such as router_url, or cluster_keys.eu-1" },
-    { name: "value", description: "Its value; left out for secrets", optional: true },
+    { name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" },
+    { name: "value", description: "Value, unless it is a secret", optional: true },
   ],
   flags: [
     {

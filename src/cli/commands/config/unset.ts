@@ -2,8 +2,9 @@ import { command } from "../../command.ts";
 
 export const configUnset = command({
   words: ["config", "unset"],
-  summary: "Take a setting out of a profile",
-  positionals: [{ name: "key", description: "Such as router_url, or cluster_keys.eu-1" }],
+  prints: "text",
+  summary: "Remove a setting from a profile",
+  positionals: [{ name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" }],
   flags: [],
   examples: [{ title: "Forget a secret", argv: ["config", "unset", "client_secret"] }],
   async run(input, context) {

@@ -3,8 +3,9 @@ import { serviceSettings, variable } from "../../settings.ts";
 
 export const configUse = command({
   words: ["config", "use"],
-  summary: "Choose the profile of later commands",
-  positionals: [{ name: "profile", description: "Its name" }],
+  prints: "text",
+  summary: "Set the profile of later commands",
+  positionals: [{ name: "profile", description: "Name of the profile" }],
   flags: [],
   examples: [{ title: "Work on staging from now on", argv: ["config", "use", "staging"] }],
   async run(input, context) {

@@ -9,10 +9,8 @@ import { idempotentFlag, showExisting, withSafeRepeat } from "./idempotent.ts";
 export const contractsCreate = command({
   words: ["contracts", "create"],
   summary: "Create a contract from a template",
-  description: [
-    "The contract stays in DRAFT until it is sent; workflow_config.auto_send_to_counterparty sends it at once.",
-    "At a terminal, without --data and --set, you are asked for the template, its attributes and the counterparty.",
-  ].join(" "),
+  description:
+    "The contract stays in DRAFT until it is sent; workflow_config.auto_send_to_counterparty sends it immediately. On a terminal, without --data and --set, the command asks for the template, its attributes and the counterparty.",
   extendsDerived: true,
   readsDerived: {
     flags: [

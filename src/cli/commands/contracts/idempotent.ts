@@ -9,7 +9,7 @@ import { PartialFailure, UsageError } from "../../failure.ts";
 export const idempotentFlag = {
   flag: "idempotent",
   type: "switch",
-  description: "Create nothing if a contract with this external_metadata.id exists, and show that one",
+  description: "Show the contract with this external_metadata.id if it exists",
 } as const satisfies FlagSpec;
 
 /** Shows the contract that the request would make twice; false: there is none. */

@@ -5,7 +5,7 @@ import { idempotentFlag, showExisting, withSafeRepeat } from "./idempotent.ts";
 export const contractsImportExecuted = command({
   words: ["contracts", "import-executed"],
   summary: "Import a contract that was executed outside the service",
-  description: "Its composite id begins with H-.",
+  description: "Its composite ID begins with H-.",
   extendsDerived: true,
   positionals: [],
   flags: [idempotentFlag],

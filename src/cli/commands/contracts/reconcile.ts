@@ -44,13 +44,13 @@ const flags = [
     flag: "since",
     type: "text",
     placeholder: "TIME",
-    description: "Look at what has happened since this ISO time, or for this duration: 2031-01-02T03:04:05Z, 2h",
+    description: "Start of the period: an ISO time, or a duration ago such as 2h",
   },
   {
     flag: "received",
     type: "text",
     placeholder: "PATH",
-    description: "What your receiver got: a folder of svc webhooks listen --save, or a file with a payload a line",
+    description: "Received payloads: folder of svc webhooks listen --save, or file with one per line",
   },
   {
     flag: "activities",
@@ -58,14 +58,14 @@ const flags = [
     placeholder: "A,B",
     repeatable: true,
     offered: activities,
-    description: `Only these activities, of the ${shown.length} that statuses show`,
+    description: `Check only these of the ${shown.length} activities that leave a trace`,
   },
 ] as const satisfies readonly FlagSpec[];
 
 export const contractsReconcile = command({
   words: ["contracts", "reconcile"],
-  summary: "Find webhooks that a receiver has missed",
-  description: `Reads the contracts that changed since a time, and when each was created, sent, signed, executed or voided. Lists the webhooks that the service has sent for that: with --received only those that are missing there. Exits 1 if some are missing. Other activities leave no trace in a contract: ${shown.join(", ")} do.`,
+  summary: "Find webhooks that a receiver missed",
+  description: `Reads the contracts that changed since a time, and lists the webhooks that the service sent for them. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shown.join(", ")} do.`,
   positionals: [],
   flags,
   examples: [

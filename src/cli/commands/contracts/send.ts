@@ -31,7 +31,7 @@ export const contractsSend = command({
       type: "text",
       placeholder: "DURATION",
       default: "10m",
-      description: "Stop waiting after this long (exit 75)",
+      description: "Maximum wait; exit 75 when it is over",
     },
   ],
   examples: [

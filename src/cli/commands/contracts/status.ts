@@ -14,7 +14,7 @@ export const contractsStatus = command({
     {
       flag: "exit-status",
       type: "switch",
-      description: "Exit 8 while the contract is not executed, and 1 once it never will be",
+      description: "Exit 8 while the contract can be executed, and 1 if it cannot",
     },
   ],
   examples: [{ title: "Only go on once everybody has signed", argv: ["contracts", "status", "T-1", "--exit-status"] }],

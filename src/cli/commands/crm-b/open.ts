@@ -12,14 +12,14 @@ const envelope = {
   flag: "envelope",
   type: "text",
   placeholder: "FILE|-",
-  description: "JSON envelope to sign, sent byte for byte; left out: one with an empty context",
+  description: "JSON envelope to sign and send (default: an empty context)",
 } as const satisfies FlagSpec;
 const signedRequest = { flag: "signed-request", type: "text" } as const satisfies TypedFlag;
 
 export const crmBOpen = command({
   words: ["crm-b", "open"],
   summary: "Open the canvas app with a signed request",
-  description: "With the app's consumer secret an envelope is signed as the CRM would.",
+  description: "With the app's consumer secret, an envelope is signed like the CRM does.",
   extendsDerived: true,
   readsDerived: { flags: [signedRequest] },
   bodyFrom: ["envelope", "consumer-secret-file"],

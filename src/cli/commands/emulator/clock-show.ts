@@ -3,7 +3,7 @@ import { command } from "../../command.ts";
 /** Under the verb, too, by which other groups show one thing. */
 export const emulatorClockShow = command({
   words: ["emulator", "clock", "show"],
-  summary: "Show virtual time and what is due next: the same as svc emulator clock",
+  summary: "Show virtual time and what is due next",
   positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "What time is it there?", argv: ["emulator", "clock", "show"] }],

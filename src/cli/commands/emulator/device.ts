@@ -6,17 +6,17 @@ const flags = [
     flag: "cluster",
     type: "text",
     placeholder: "ID",
-    description: "Cluster that the device belongs to; that of the address, else the first one",
+    description: "Cluster of the device (default: that of the address, or the first)",
   },
-  { flag: "email", type: "text", placeholder: "ADDRESS", description: "Who decides" },
+  { flag: "email", type: "text", placeholder: "ADDRESS", description: "Address of the person who decides" },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
 const decides = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
   command({
     words: ["emulator", "device", verb],
-    summary: `${verb === "approve" ? "Approve" : "Deny"} a device that waits for its user code, as a person would`,
-    positionals: [{ name: "user_code", description: "As the device shows it; case and hyphen do not matter" }],
+    summary: `${verb === "approve" ? "Approve" : "Deny"} a device by its user code, as a person`,
+    positionals: [{ name: "user_code", description: "User code that the device shows; case and hyphen are ignored" }],
     flags,
     examples: [{ title: "The code that a device shows", argv: ["emulator", "device", verb, "WDJB-MJHT"] }],
     async run(input, context) {

@@ -12,9 +12,9 @@ import { keyOfProfile, namedProfile } from "../../settings.ts";
 
 export const emulatorEnv = command({
   words: ["emulator", "env"],
-  summary: "Print the variables that point a shell at the running emulator",
+  summary: "Print variables that connect a shell to the emulator",
   description:
-    "Addresses and test credentials, as svc emulator exec sets them; what speaks of other services is unset. All addresses are those at which clients outside find it: the ones of --public-url, where it was started with such. Without --shell in the language of SHELL. Under GitHub Actions the secrets are masked in the log.",
+    "Prints the addresses and test credentials that svc emulator exec sets, and unsets variables of other services. Addresses are those of --public-url, if the emulator was started with it. The format is that of the shell in SHELL, unless --shell is given. Under GitHub Actions the secrets are masked in the log.",
   positionals: [],
   flags: [
     {
@@ -22,14 +22,14 @@ export const emulatorEnv = command({
       type: "text",
       placeholder: "NAME",
       choices: variableFormats,
-      description: "Language to print: of a shell, of a .env file, or of the file $GITHUB_ENV",
+      description: "Format: a shell, a .env file (dotenv) or $GITHUB_ENV (github)",
     },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
     {
       flag: "workspace",
       type: "text",
       placeholder: "ID|NAME",
-      description: "Whose API key, webhook key and cluster; left out: those of the first workspace",
+      description: "Workspace whose keys and cluster to use (default: the first)",
     },
   ],
   examples: [

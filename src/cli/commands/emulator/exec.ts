@@ -17,21 +17,29 @@ export const emulatorExec = command({
   words: ["emulator", "exec"],
   summary: "Run a command against an emulator of its own",
   description:
-    "Starts an emulator on free ports, sets SVC_BASE_URL, SVC_CLIENT_ID and the other SVC_ variables, runs the command without a shell, ends everything, and exits with the command's code. SIGINT, SIGTERM and SIGHUP go on to the command, which may take its time to end; a second one kills it. Nothing is kept unless --file is given.",
+    "Starts an emulator on free ports and in memory, sets SVC_BASE_URL, SVC_CLIENT_ID and the other SVC_ variables, and runs the command without a shell. Stops the emulator when the command ends, and exits with its code. SIGINT, SIGTERM and SIGHUP are forwarded to the command; a second one kills it.",
   passthrough: true,
   positionals: [
     {
       name: "command",
-      description: "The command and its arguments: all from its first word, or from --, is left to it",
+      description: "Command to run, with its arguments; -- may stand before it",
       variadic: true,
     },
   ],
   flags: emulatorFlags(0),
+  alsoTakes: {
+    command: "emulator start",
+    except: ["store", "detach", "ready-file", "log"],
+    shown: ["seed", "from", "file", "clock", "auto-sign", "port"],
+  },
   examples: [
-    { title: "The one line that CI needs", argv: ["emulator", "exec", "--", "npm", "test"] },
-    { title: "Virtual time leaps to what is due", argv: ["emulator", "exec", "--clock", "auto", "--", "pytest", "-q"] },
+    { title: "Run a test suite in CI", argv: ["emulator", "exec", "--", "npm", "test"] },
     {
-      title: "Each run begins with the same prepared state, and leaves it as it is",
+      title: "With a clock that jumps to what is due next",
+      argv: ["emulator", "exec", "--clock", "auto", "--", "pytest", "-q"],
+    },
+    {
+      title: "With a copy of a snapshot in each run",
       argv: ["emulator", "exec", "--from", "prepared", "--", "npm", "test"],
     },
   ],

@@ -13,10 +13,10 @@ const masked = (words: readonly string[], summary: string, secrets: readonly str
     run: (input, context, spec) => runDerived(spec!, input, context, { secrets }),
   });
 
-export const tokensCreate = masked(["emulator", "tokens", "create"], "Make a token of the control plane", ["token"]);
+export const tokensCreate = masked(["emulator", "tokens", "create"], "Create a token for the control plane", ["token"]);
 
 export const workspacesCreate = masked(
   ["emulator", "workspaces", "create"],
-  "Give a team a workspace, with keys and templates of its own",
+  "Create a workspace with its own keys and templates",
   ["client_secret", "hmac_key"],
 );

@@ -7,10 +7,10 @@ export const emulatorOpen = command({
   words: ["emulator", "open"],
   summary: "Open the console of the running emulator in the browser",
   description:
-    "A page that shows virtual time and all that hangs on it, and lets a person act. The address signs in one browser, once, within a minute. Without a browser it is printed.",
+    "The console shows virtual time, webhooks and contracts, and lets a person act. The address signs in one browser, once, within a minute. Without a browser it is printed.",
   positionals: [],
   flags: [
-    { flag: "url", type: "switch", description: "Print the address, and open nothing" },
+    { flag: "url", type: "switch", description: "Print the address without opening it" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [

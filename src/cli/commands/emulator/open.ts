@@ -32,7 +32,7 @@ export async function openEmulator(
     else await output.warn(`warning: ${open}`);
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");
-  await requireDifferentFiles({ "--file": options.file, "--run-file": options.runFile, "--ready-file": readyFile });
+  await requireDifferentFiles({ "--file": options.file, SVC_RUN_FILE: options.runFile, "--ready-file": readyFile });
   const beside = options.file ?? (options.store === undefined ? undefined : toldAt);
   if (beside !== undefined) await makeStateFolder(beside);
   try {

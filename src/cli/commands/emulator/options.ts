@@ -9,7 +9,6 @@ import type { InputOf } from "../../command.ts";
 import { keptStateFile } from "../../connection/snapshot-names.ts";
 import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import { checkedOutput } from "../../output/file.ts";
 import { readDocument } from "../../parse/body.ts";
 import { checkedDuration, checkedSize, checkedUrl } from "../../parse/globals.ts";
 import { controlTokenSetting } from "../../settings.ts";
@@ -18,22 +17,85 @@ import { controlTokenSetting } from "../../settings.ts";
 export const emulatorFlags = (defaultPort: number) =>
   [
     {
+      flag: "file",
+      section: "State",
+      type: "text",
+      placeholder: "FILE",
+      description: `Keep the state in this file (default: ${defaultPort === 0 ? "in memory" : ".svc/emulator.json"})`,
+    },
+    { flag: "ephemeral", section: "State", type: "switch", description: "Keep the state in memory" },
+    {
+      flag: "seed",
+      section: "State",
+      type: "text",
+      placeholder: "NAME|FILE",
+      description: "Seed of a new state: demo, empty, or a file",
+      default: "demo",
+    },
+    {
+      flag: "from",
+      section: "State",
+      type: "text",
+      placeholder: "NAME|FILE",
+      description: "Start with a copy of this snapshot or state, on free ports and in memory by default",
+    },
+    {
+      flag: "history",
+      section: "State",
+      type: "text",
+      placeholder: "SIZE",
+      description: "Maximum size of the rewind history; 0 disables rewind",
+      default: "256MiB",
+    },
+    {
+      flag: "clock",
+      section: "Clock",
+      type: "text",
+      placeholder: "MODE",
+      choices: ["real", "manual", "auto"],
+      description: "How virtual time passes: by itself, by commands, or by jumps to the next due entry",
+      default: "real",
+    },
+    {
+      flag: "clock-speed",
+      section: "Clock",
+      type: "number",
+      description: "Virtual seconds per real second (default: the saved speed, or 1)",
+    },
+    {
+      flag: "clock-start",
+      section: "Clock",
+      type: "text",
+      placeholder: "TIME",
+      description: "Virtual time at which a new state starts, ISO 8601 (default: now)",
+    },
+    {
+      flag: "auto-sign",
+      section: "Clock",
+      type: "text",
+      placeholder: "DURATION",
+      description: "Let each signatory sign automatically after this much virtual time",
+    },
+    {
       flag: "port",
+      section: "Network",
       type: "integer",
       least: 0,
       most: 65_535,
-      description: "Port of the router; the clusters take the next ones; 0: all free ports",
+      description: "Port of the router; clusters use the next ones; 0 uses free ports",
       default: defaultPort,
     },
     {
       flag: "host",
+      section: "Network",
       type: "text",
       placeholder: "ADDRESS",
-      description: "Address to listen on; anything but loopback is open to others",
+      description: "Address to listen on; other machines can reach any address but loopback",
       default: "127.0.0.1",
     },
     {
       flag: "allowed-host",
+      section: "Network",
       type: "text",
       placeholder: "NAME",
       repeatable: true,
@@ -41,162 +103,66 @@ export const emulatorFlags = (defaultPort: number) =>
     },
     {
       flag: "trusted-proxy",
+      section: "Network",
       type: "text",
       placeholder: "CIDR",
       repeatable: true,
-      description: "Believe X-Forwarded-For, -Proto and -Host from this address or range, and from no other",
+      description: "Trust X-Forwarded-* headers from this address or CIDR range",
     },
     {
       flag: "public-url",
+      section: "Network",
       type: "text",
       placeholder: "URL|CLUSTER=URL",
       repeatable: true,
-      description: "What clients believe the address of the router, or of a cluster, to be; left out: where it listens",
-    },
-    {
-      flag: "file",
-      type: "text",
-      placeholder: "FILE",
-      description: "Keep the state in this file; left out: .svc/emulator.json, or in memory for svc emulator exec",
-    },
-    { flag: "ephemeral", type: "switch", description: "Keep the state in memory" },
-    {
-      flag: "run-file",
-      type: "text",
-      placeholder: "FILE",
-      description: "Write pid, addresses and token to this file too; they stand beside the state in any case",
-    },
-    {
-      flag: "seed",
-      type: "text",
-      placeholder: "NAME|FILE",
-      description: "Starting state: demo, empty, or a file",
-      default: "demo",
-    },
-    {
-      flag: "from",
-      type: "text",
-      placeholder: "NAME|FILE",
-      description:
-        "Begin with a copy of this snapshot, or of the state in a file: on free ports, and in memory, unless a port and a new file are named",
-    },
-    {
-      flag: "history",
-      type: "text",
-      placeholder: "SIZE",
-      description:
-        "How much of what led to the present state is kept beside it, to rewind to: bytes, or 64KiB, 1GiB; 0: nothing is kept, and nothing can be taken back",
-      default: "256MiB",
-    },
-    {
-      flag: "clock",
-      type: "text",
-      placeholder: "MODE",
-      choices: ["real", "manual", "auto"],
-      description: "How virtual time passes: by itself, when it is moved, or in leaps to what is due next",
-      default: "real",
-    },
-    {
-      flag: "clock-speed",
-      type: "number",
-      description: "Virtual seconds per second; left out, a state that is there goes on at its own",
-      default: 1,
-    },
-    {
-      flag: "clock-start",
-      type: "text",
-      placeholder: "TIME",
-      description: "ISO time at which a new state begins; left out: now",
-    },
-    {
-      flag: "strict",
-      type: "text",
-      placeholder: "LIST",
-      optionalValue: true,
-      description: `Turn leniencies off: ${strictnesses.join(", ")}; all without a list`,
-    },
-    { flag: "lenient", type: "text", placeholder: "LIST", description: "Turn strictnesses off: slashes" },
-    {
-      flag: "deterministic",
-      type: "switch",
-      description: "Same seed, same calls and same --port give the same bytes: addresses in answers hold the port",
-    },
-    {
-      flag: "upstream-timeout",
-      type: "text",
-      placeholder: "DURATION",
-      description: "How long the router waits for a cluster",
-      default: "30s",
-    },
-    {
-      flag: "rate-limit",
-      type: "integer",
-      least: 0,
-      description: "Requests a second per workspace of the contract API; 0: any number",
-      default: 0,
+      description: "Address of the router, or of a cluster, for clients (default: where it listens)",
     },
     {
       flag: "webhook-allow",
+      section: "Webhooks",
       type: "text",
       placeholder: "HOST",
       repeatable: true,
-      description: "Send webhooks to this host too, beside this machine: host, host:port or *.domain",
+      description: "Also send webhooks to this host: host, host:port or *.domain",
     },
     {
-      flag: "webhook-connect-timeout",
+      flag: "webhook-headers",
+      section: "Webhooks",
       type: "text",
-      placeholder: "DURATION",
-      description: "How long an attempt waits for a connection",
-      default: "5s",
+      placeholder: "LIST",
+      repeatable: true,
+      choices: ["standard", "trace"],
+      description: "Add headers to webhooks: those of Standard Webhooks, or traceparent",
     },
     {
       flag: "webhook-response-timeout",
+      section: "Webhooks",
       type: "text",
       placeholder: "DURATION",
-      description: "How long an attempt waits for the answer",
+      description: "Maximum wait for the response to a delivery",
       default: "60s",
     },
     {
-      flag: "request-log-bytes",
+      flag: "rate-limit",
+      section: "Limits",
       type: "integer",
       least: 0,
-      description: "How much of the requests received is kept in memory, the newest",
-      default: 4_194_304,
+      description: "Contract API requests per second and workspace; 0 for no limit",
+      default: 0,
     },
     {
-      flag: "inbox-bytes",
-      type: "integer",
-      least: 0,
-      description: "How much of what is forwarded to each cluster is kept in memory, the newest",
-      default: 4_194_304,
-    },
-    {
-      flag: "unread-answer-timeout",
+      flag: "strict",
+      section: "Strictness",
       type: "text",
-      placeholder: "DURATION",
-      description: "Cut callers off who take nothing of their answer for so long",
-      default: "2m",
+      placeholder: "LIST",
+      optionalValue: true,
+      description: `Reject what the emulator tolerates: ${strictnesses.join(", ")} (default: all of them)`,
     },
     {
-      flag: "worker-tick",
+      flag: "deterministic",
+      section: "Strictness",
       type: "switch",
-      description: "Round retries up to the next whole minute, as the real worker does",
-    },
-    {
-      flag: "standard-webhooks",
-      type: "switch",
-      description: "Add the Standard Webhooks headers (webhook-id, webhook-timestamp, webhook-signature)",
-    },
-    {
-      flag: "trace-webhooks",
-      type: "switch",
-      description: "Add a traceparent header to webhooks, in the trace of what led to them",
-    },
-    {
-      flag: "auto-sign",
-      type: "text",
-      placeholder: "DURATION",
-      description: "Let each signatory of what is sent from now on sign by itself after this long, in virtual time",
+      description: "Return the same bytes for the same seed, requests and --port",
     },
   ] as const satisfies readonly FlagSpec[];
 
@@ -204,11 +170,10 @@ type EmulatorFlags = ReturnType<typeof emulatorFlags>;
 
 /** The options of these flags. Paths are relative to the folder of the run; the token may come from the environment. */
 export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: Host): Promise<EmulatorOptions> {
-  const duration = (
-    name: "upstream-timeout" | "unread-answer-timeout" | `webhook-${"connect" | "response"}-timeout` | "auto-sign",
-  ) => (flags[name] === undefined ? undefined : checkedDuration(flags[name], `--${name}`));
+  const duration = (name: "webhook-response-timeout" | "auto-sign") =>
+    flags[name] === undefined ? undefined : checkedDuration(flags[name], `--${name}`);
   const clock = { mode: flags.clock, speed: speedOf(flags["clock-speed"]), start: clockStart(flags["clock-start"]) };
-  const { file, from, "run-file": runFile } = flags;
+  const { file, from, "webhook-headers": headers } = flags;
   const options = {
     port: flags.port ?? (from === undefined ? undefined : 0),
     host: flags.host,
@@ -219,24 +184,16 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     historyBytes: historyOf(flags.history),
     from: from === undefined ? undefined : await keptStateFile(from, host),
     ephemeral: keepsNothing(flags) || undefined,
-    runFile: runFile === undefined ? undefined : await checkedOutput(host, runFile, "--run-file"),
     seed: await seedOf(flags.seed ?? "demo", host),
     clock: given(clock),
     token: controlTokenSetting(host)?.value,
     strict: strictOf(flags.strict),
-    lenientSlashes: lenientOf(flags.lenient),
     deterministic: flags.deterministic,
-    upstreamTimeoutMs: duration("upstream-timeout"),
     rateLimit: flags["rate-limit"],
     webhookAllow: allowedReceivers(flags["webhook-allow"]),
-    webhookConnectTimeoutMs: duration("webhook-connect-timeout"),
     webhookResponseTimeoutMs: duration("webhook-response-timeout"),
-    requestLogBytes: flags["request-log-bytes"],
-    inboxBytes: flags["inbox-bytes"],
-    unreadAnswerTimeoutMs: duration("unread-answer-timeout"),
-    workerTick: flags["worker-tick"],
-    standardWebhooks: flags["standard-webhooks"],
-    traceWebhooks: flags["trace-webhooks"],
+    standardWebhooks: headers?.includes("standard"),
+    traceWebhooks: headers?.includes("trace"),
     autoSignMs: duration("auto-sign"),
   };
   return given(options) as EmulatorOptions;
@@ -291,12 +248,6 @@ function allowedReceivers(hosts: readonly string[] | undefined): readonly string
   const likely = hostMeant(wrong);
   const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
   throw new UsageError(`--webhook-allow takes ${hostForms}, not "${wrong}"`, hint);
-}
-
-function lenientOf(value: string | undefined): boolean | undefined {
-  if (value === undefined) return undefined;
-  if (value !== "slashes") throw new UsageError(`--lenient: unknown "${value}". Known: slashes.`);
-  return true;
 }
 
 function speedOf(given: number | undefined): number | undefined {

@@ -14,8 +14,8 @@ const codes = lookupTable<string>({
 
 export const emulatorRepair = command({
   words: ["emulator", "repair"],
-  summary: "Repair a damaged state: keep what stands before the damage",
-  description: "Damaged files are moved aside, never deleted. Refused while an emulator runs on the state.",
+  summary: "Repair a damaged state up to the damaged part",
+  description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
   positionals: [{ name: "file", description: "State file" }],
   flags: [],
   examples: [

@@ -12,9 +12,9 @@ type Event = EventOf<typeof watchRequests>;
 
 export const emulatorRequests = command({
   words: ["emulator", "requests"],
-  summary: "List the requests that the emulator received, newest last, or follow them",
+  summary: "List or follow the requests that the emulator received",
   description:
-    "The log is kept in memory and drops its oldest. What only reads the control plane, as commands like this one do, is left out unless --reads, --service or --operation asks for it.",
+    "Requests are kept in memory; the oldest are dropped first. Requests that only read the control plane are hidden, unless --reads, --service or --operation is given.",
   extendsDerived: true,
   readsDerived: {
     flags: [
@@ -32,7 +32,7 @@ export const emulatorRequests = command({
     {
       flag: "reads",
       type: "boolean",
-      description: "With what only reads the control plane; left out unless this, --service or --operation asks for it",
+      description: "Include requests that only read the control plane",
     },
   ],
   examples: [{ title: "As they come", argv: ["emulator", "requests", "--follow"] }],
@@ -69,7 +69,7 @@ async function list(spec: CommandSpec, input: Input, context: Context): Promise<
 
 export const emulatorDeliveries = command({
   words: ["emulator", "deliveries"],
-  summary: "List webhook deliveries and their attempts, newest first, or follow them",
+  summary: "List or follow webhook deliveries",
   extendsDerived: true,
   readsDerived: { flags: [...deliveryFlags, { flag: "offset", type: "integer" }] },
   positionals: [],

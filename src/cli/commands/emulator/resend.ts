@@ -11,12 +11,12 @@ type Resent = ResultOf<typeof resendDelivery>;
 /** Says by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
 export const deliveriesResend = command({
   words: ["emulator", "deliveries", "resend"],
-  summary: "Send deliveries again now, and show the results",
+  summary: "Resend deliveries now, and show the results",
   description:
-    "Sends them one after another, in the order given. Exits 1 unless the receiver answers 2xx to each. To send everything of a webhook that did not arrive, use svc emulator webhooks resend ID.",
+    "Sends the deliveries one after another, in the given order. Exits 1 unless each response is 2xx. To resend all undelivered deliveries of a webhook, use svc emulator webhooks resend ID.",
   positionals: [{ name: "id", description: "Ids of the deliveries", variadic: true, type: "integer" }],
   flags: [
-    { flag: "dry-run", short: "n", type: "switch", description: "Print the request instead of sending it" },
+    { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
@@ -64,9 +64,9 @@ async function silently({ call: one, client }: PreparedCall<Resent>, { signal }:
 /** Says by its exit code whether nothing is left that has not arrived. */
 export const webhooksResend = command({
   words: ["emulator", "webhooks", "resend"],
-  summary: "Send the deliveries of a webhook that did not arrive, oldest first",
+  summary: "Resend the undelivered deliveries of a webhook",
   description:
-    "Sends deliveries that failed for the last time, were skipped or will be skipped, and those that wait for a retry. Sends them one after another, and stops when one fails, after a hundred, or after about twenty seconds. Exits 1 if some have not arrived.",
+    "Sends failed, skipped and retrying deliveries one after another, oldest first. Stops when one fails, after 100 deliveries, or after about 20 seconds. Exits 1 if some have not arrived.",
   extendsDerived: true,
   positionals: [],
   flags: [],

@@ -7,23 +7,23 @@ type Item = ResultOf<typeof diffSnapshot>["items"][number];
 /** As diff does, it can say by its exit code whether anything is different. */
 export const snapshotDiff = command({
   words: ["emulator", "snapshot", "diff"],
-  summary: "Say what is different since a snapshot, or between two",
+  summary: "Compare a snapshot with the present state or another one",
   description:
-    "Words of the domain first, fields below each. That time has passed by itself is no difference, nor is what only tells how something came about.",
+    "Prints what changed, with the fields below each. Time that passes by itself and the causes of changes do not count as differences.",
   positionals: [
-    { name: "name", description: "The snapshot to begin from" },
-    { name: "other", description: "The snapshot to compare it with; left out: the present state", optional: true },
+    { name: "name", description: "Snapshot to compare" },
+    { name: "other", description: "Snapshot to compare with (default: the present state)", optional: true },
   ],
   flags: [
-    { flag: "exit-status", type: "switch", description: "Exit 1 when anything is different" },
-    { flag: "brief", type: "switch", description: "Leave the fields out" },
+    { flag: "exit-status", type: "switch", description: "Exit 1 if there is a difference" },
+    { flag: "brief", type: "switch", description: "Hide the changed fields" },
     {
       flag: "most",
       type: "integer",
       least: 1,
       most: 100_000,
       default: 1_000,
-      description: "How many differences at most",
+      description: "Maximum number of differences",
     },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],

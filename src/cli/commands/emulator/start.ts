@@ -8,6 +8,7 @@ import { endedBy } from "../../connection/start-trouble.ts";
 import { defaultPort, noteStateAbove } from "../../connection/state-folder.ts";
 import { storeOf } from "../../connection/store-url.ts";
 import type { Host } from "../../host.ts";
+import { checkedOutput } from "../../output/file.ts";
 import { checkedDuration } from "../../parse/globals.ts";
 import { usualColumns } from "../../terminal/wide.ts";
 import { openEmulator } from "./open.ts";
@@ -21,30 +22,24 @@ import { requireTrust } from "./start/trust.ts";
 
 export const emulatorStart = command({
   words: ["emulator", "start"],
-  summary: "Start the emulator and keep it running until Ctrl-C or svc emulator stop",
+  summary: "Start the emulator, until Ctrl-C or svc emulator stop",
   description:
-    "Prints a line for each request, each attempt to deliver a webhook and each move of time; not with --quiet. What commands ask the emulator itself stands there where it changes something or fails. With --json one line is printed when everything is up, and then one for each of these. With --detach they go to a log: beside the state, with .log behind its name; or .svc/ephemeral.log. It is begun anew with each start.",
+    "Prints a line for each request, delivery attempt and clock advance, unless --quiet is given. With --json the first line is printed when the emulator is ready, and each further line is an event. With --detach the lines go to a log next to the state (.svc/emulator.json.log), or to .svc/ephemeral.log. Each start overwrites it.",
   positionals: [],
   flags: [
     ...emulatorFlags(defaultPort),
     {
       flag: "store",
+      section: "State",
       type: "text",
       placeholder: "URL",
       description:
-        "Keep the state in PostgreSQL, where several processes share it: postgres://user@host/database. The password comes from PGPASSWORD, a password file, or a whole URL in SVC_STORE",
-    },
-    {
-      flag: "schema",
-      type: "text",
-      placeholder: "NAME",
-      description: "Schema that the store has for itself; it is made where it is missing",
-      default: "svc",
+        "Keep the state in PostgreSQL: postgres://user@host/database; the password comes from PGPASSWORD, a password file or SVC_STORE",
     },
     {
       flag: "detach",
       type: "switch",
-      description: "Return when everything is up, and leave the emulator in the background; svc emulator stop ends it",
+      description: "Run in the background, until svc emulator stop",
     },
     {
       flag: "trust-state",
@@ -55,37 +50,29 @@ export const emulatorStart = command({
       flag: "ready-file",
       type: "text",
       placeholder: "FILE",
-      description: "Write the line of --json to this file when everything is up; it goes when the emulator does",
+      description: "Write the addresses and the token to this file when the emulator is ready",
     },
     {
       flag: "log",
       type: "text",
       placeholder: "FORMAT",
       choices: ["text", "json"],
-      description:
-        "json: a document for each request, attempt and change of the state, on standard error and not on output",
+      description: "json: log each request, attempt and change as JSON on standard error",
       default: "text",
-    },
-    {
-      flag: "grace",
-      type: "text",
-      placeholder: "DURATION",
-      description:
-        "How long requests and deliveries under way may take to end after Ctrl-C or SIGTERM; left out: 700ms",
     },
   ],
   examples: [
-    { title: "On the usual ports, with the state in .svc/emulator.json", argv: ["emulator", "start"] },
+    { title: "On the default ports, with the state in .svc/emulator.json", argv: ["emulator", "start"] },
     {
-      title: "A minute in each second, nothing kept",
+      title: "A virtual minute per second, in memory",
       argv: ["emulator", "start", "--ephemeral", "--clock-speed", "60"],
     },
     {
-      title: "A copy of what was kept, beside the emulator that keeps it",
+      title: "A copy of a snapshot, next to the emulator that saved it",
       argv: ["emulator", "start", "--from", "prepared"],
     },
     {
-      title: "In PostgreSQL; others that are started so take over when this one ends",
+      title: "In PostgreSQL; further processes take over when this one ends",
       argv: ["emulator", "start", "--store", "postgres://svc@db.example/sandbox"],
     },
     { title: "In the background, until svc emulator stop", argv: ["emulator", "start", "--detach"] },
@@ -98,9 +85,13 @@ export const emulatorStart = command({
     if (isFound) await requireTrust(stateFile(host, undefined), input.flags["trust-state"] === true, context);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     keepHeapSmall();
-    const { "ready-file": readyPath, grace } = input.flags;
-    const graceMs = grace === undefined ? undefined : checkedDuration(grace, "--grace");
-    const given = { ...(await emulatorOptions(input, host)), ...(graceMs !== undefined && { graceMs }) };
+    const { "ready-file": readyPath } = input.flags;
+    const graceMs = host.env.SVC_GRACE ? checkedDuration(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
+    const given = {
+      ...(await emulatorOptions(input, host)),
+      ...(host.env.SVC_RUN_FILE && { runFile: await checkedOutput(host, host.env.SVC_RUN_FILE, "SVC_RUN_FILE") }),
+      ...(graceMs !== undefined && { graceMs }),
+    };
     const options = { ...given, ...inDatabase, ephemeral, signal };
     if (graceMs !== undefined) context.allowToEnd(graceMs);
     const lasting = lastingOutput(context, input.flags.log === "json");

@@ -5,6 +5,7 @@ import { runDerived } from "../../derived.ts";
 /** Not derived: the document is for a file and never a table, however it is printed. */
 export const emulatorStateExport = command({
   words: ["emulator", "state", "export"],
+  prints: "content",
   summary: "Print the whole state as one JSON document",
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "file", type: "text" }] },
@@ -15,7 +16,7 @@ export const emulatorStateExport = command({
       short: "o",
       type: "text",
       placeholder: "FILE",
-      description: "Write it to a file that you alone can read, instead of standard output",
+      description: "Write to a file that only you can read",
     },
   ],
   examples: [{ title: "Into a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
@@ -41,8 +42,8 @@ export const emulatorStateExport = command({
 
 export const emulatorStateImport = command({
   words: ["emulator", "state", "import"],
-  summary: "Replace the whole state by an exported one",
-  description: "Takes what svc emulator state export printed, of an emulator with the same clusters.",
+  summary: "Replace the whole state with an exported one",
+  description: "Accepts the output of svc emulator state export, from an emulator with the same clusters.",
   extendsDerived: true,
   positionals: [],
   flags: [],

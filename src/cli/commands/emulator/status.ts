@@ -5,8 +5,8 @@ import { isGone } from "./gone.ts";
 
 export const emulatorStatus = command({
   words: ["emulator", "status"],
-  summary: "Say whether an emulator runs, where, what time it is there, and how much it keeps in memory",
-  description: "Exits 5 when none runs.",
+  summary: "Show whether an emulator runs, its address and its time",
+  description: "Exits 5 if no emulator runs.",
   positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
   examples: [{ title: "The one of this folder", argv: ["emulator", "status"] }],

@@ -26,7 +26,7 @@ function leaveOutStart(error: unknown): never {
 export const emulatorStop = command({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
-  description: "Exits 5 when none runs.",
+  description: "Exits 5 if no emulator runs.",
   positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "The one of this folder", argv: ["emulator", "stop"] }],

@@ -11,10 +11,10 @@ type Event = EventOf<typeof watchTrace>;
 
 export const emulatorTrace = command({
   words: ["emulator", "trace"],
-  summary: "Say why something happened: what led to it, what followed, and what is still to come",
+  summary: "Show what caused something, and what followed",
   description:
-    "Takes what has a name: request:12 (see svc emulator requests), T-1, delivery:3, event:4, webhook:1, timer:5, advance:6, or the id of a W3C trace. Without --format otlp it prints virtual time; the time on the wall stands behind, where it differs by a second or more, and from that of the line before.",
-  positionals: [{ name: "ref", description: "What is asked for: request:12, T-1, delivery:3, or a W3C trace id" }],
+    "Accepts request:12 (see svc emulator requests), T-1, delivery:3, event:4, webhook:1, timer:5, advance:6, or the ID of a W3C trace. Times are virtual. The wall clock time follows if it differs by a second or more.",
+  positionals: [{ name: "ref", description: "Thing to trace: request:12, T-1, delivery:3, or a W3C trace id" }],
   flags: [
     followFlag,
     {
@@ -22,7 +22,7 @@ export const emulatorTrace = command({
       type: "text",
       placeholder: "FORMAT",
       choices: [...formats, "otlp", "mermaid"],
-      description: "Print in this format; otlp is a document for OpenTelemetry collectors, mermaid a drawing",
+      description: "Output format; otlp for OpenTelemetry collectors, mermaid for a diagram",
     },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],

@@ -22,46 +22,46 @@ type Webhook = Awaited<ReturnType<typeof disabledWebhooks>>[number];
 const longestPollMs = 20_000;
 
 const flags = [
-  { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "This activity" },
+  { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Activity to wait for" },
   {
     flag: "outcome",
     type: "text",
     placeholder: "NAME",
     choices: deliveryOutcomes,
-    description: "A delivery with this outcome",
+    description: "Outcome of a delivery to wait for",
   },
   {
     flag: "status",
     type: "text",
     placeholder: "STATUS",
     offered: contractStatuses,
-    description: `The contract in this status: ${contractStatuses.join(", ")}`,
+    description: `Contract status to wait for: ${contractStatuses.join(", ")}`,
   },
-  { flag: "contract", type: "text", placeholder: "ID", description: "Of this contract: 12 or T-12" },
-  { flag: "webhook", type: "integer", description: "With --outcome: deliveries to this subscription" },
-  { flag: "count", type: "integer", least: 1, description: "So many", default: 1 },
-  { flag: "new", type: "switch", description: "Only what happens from now on" },
+  { flag: "contract", type: "text", placeholder: "ID", description: "Contract: 12 or T-12" },
+  { flag: "webhook", type: "integer", description: "Webhook whose deliveries count, with --outcome" },
+  { flag: "count", type: "integer", least: 1, description: "Number of matches", default: 1 },
+  { flag: "new", type: "switch", description: "Ignore what has already happened" },
   {
     flag: "within",
     type: "text",
     placeholder: "DURATION",
-    description: "Move virtual time, at most so far: PT2H35M; --wait-timeout holds beside it",
+    description: "Advance virtual time by at most this: PT2H35M",
   },
   {
     flag: "wait-timeout",
     type: "text",
     placeholder: "DURATION",
     default: "30s",
-    description: "Stop waiting after this long, on the wall clock (exit 75); for virtual time: --within",
+    description: "Maximum wait on the wall clock; exit 75 when it is over",
   },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
 export const emulatorWaitFor = command({
   words: ["emulator", "wait-for"],
-  summary: "Wait until an activity, an outcome of a delivery or a status of a contract is there",
+  summary: "Wait for an activity, a delivery or a contract status",
   description:
-    "What has happened already counts, unless --new is given. With --within virtual time is moved, from one due thing to the next, at most so far; without it the command only waits, on the wall clock. When it does not come, the exit code is 75, and what came near is printed.",
+    "Past activities and deliveries count, unless --new is given. With --within, virtual time advances step by step. Without it, the command waits on the wall clock. When the wait times out, it prints the current status and exits 75.",
   positionals: [],
   flags,
   examples: [
@@ -83,7 +83,7 @@ export const emulatorWaitFor = command({
     const { showClock } = await import("../../../api/emulator/clock.ts");
     const { now } = await client.call(showClock, {}, { signal });
     const query = input.flags.new ? { ...base, since: now } : base;
-    const waiting = { client, query, context, deadline: context.host.wall.now() + timeoutMs };
+    const waiting = { client, query, context, deadline: context.host.wall.monotonicNow() + timeoutMs };
     const end = within === undefined ? undefined : Date.parse(now) + within;
     const met = await withSpinner(
       context,
@@ -121,7 +121,7 @@ const ask = async ({ client, query, context }: Waiting, timeoutMs: number): Prom
 
 async function wallWait(waiting: Waiting): Promise<Met> {
   for (;;) {
-    const left = Math.max(0, waiting.deadline - waiting.context.host.wall.now());
+    const left = Math.max(0, waiting.deadline - waiting.context.host.wall.monotonicNow());
     const met = await ask(waiting, Math.min(left, longestPollMs));
     if (met.reached || left <= longestPollMs) return met;
   }
@@ -139,7 +139,7 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
   for (;;) {
     const met = await ask(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(rethrow);
-    if (met.reached || Date.parse(now) >= end || host.wall.now() > deadline) return met;
+    if (met.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return met;
     if (isFailureOfOne(waiting.query) && (await disabledOf(waiting, met).catch(rethrow)).length > 0) return met;
     const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isNear ? due : new Date(end).toISOString() };

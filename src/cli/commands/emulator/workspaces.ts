@@ -4,7 +4,7 @@ import { runDerived } from "../../derived.ts";
 /** A table is looked at over shoulders and in recordings: it says where the secrets are, and holds none. */
 export const emulatorWorkspaces = command({
   words: ["emulator", "workspaces"],
-  summary: "List the workspaces with their API keys and invite tokens",
+  summary: "List workspaces with their keys",
   extendsDerived: true,
   positionals: [],
   flags: [],

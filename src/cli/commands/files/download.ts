@@ -3,15 +3,16 @@ import { command } from "../../command.ts";
 
 export const filesDownload = command({
   words: ["files", "download"],
+  prints: "content",
   summary: "Download a file from its signed URL",
-  positionals: [{ name: "file_id", description: "The file_id of the upload" }],
+  positionals: [{ name: "file_id", description: "file_id of the upload" }],
   flags: [
     {
       flag: "output",
       short: "o",
       type: "text",
       placeholder: "FILE",
-      description: "Write to a file instead of standard output",
+      description: "Write to this file (default: standard output)",
     },
   ],
   examples: [

@@ -1,5 +1,6 @@
 import { command } from "../../command.ts";
 import { candidates, upload } from "../../connection/uploads.ts";
+import { UsageError } from "../../failure.ts";
 
 const fields = ["file_id", "filename", "path", "bytes", "content_type"];
 
@@ -8,23 +9,34 @@ export const filesUpload = command({
   summary: "Upload files and print their ids",
   description:
     "Asks for a signed URL for each file and streams its bytes there. The ids go into file_ids of an intake.",
-  positionals: [{ name: "path", description: "Files to upload", variadic: true }],
+  positionals: [{ name: "path", description: "Files to upload; - reads a pipe, into memory", variadic: true }],
   flags: [
+    {
+      flag: "filename",
+      type: "text",
+      placeholder: "NAME",
+      description: "Name of the one file, instead of that of its path (default for -: stdin)",
+    },
     {
       flag: "content-type",
       type: "text",
       placeholder: "TYPE",
-      description: "Media type, instead of the one that the extension tells",
+      description: "Media type (default: by the extension)",
     },
-    { flag: "dry-run", short: "n", type: "switch", description: "Check the files and upload nothing" },
+    { flag: "dry-run", short: "n", type: "switch", description: "Check the files without uploading them" },
   ],
   examples: [
     { title: "Two files", argv: ["files", "upload", "msa.pdf", "annex.docx"] },
+    { title: "From a pipe", argv: ["files", "upload", "-", "--filename", "msa.pdf"], stdin: "%PDF-1.7" },
     { title: "Only the ids", argv: ["files", "upload", "msa.pdf", "--json=file_id"] },
   ],
   async run(input, context) {
     const paths = input.positionals.path;
-    const files = await candidates(context, paths, "<path>", input.flags["content-type"]);
+    const { "content-type": contentType, filename } = input.flags;
+    if (filename !== undefined && paths.length > 1)
+      throw new UsageError("--filename cannot be used with several files");
+    if (paths.filter((path) => path === "-").length > 1) throw new UsageError("<path>: - can be given once");
+    const files = await candidates(context, paths, "<path>", { contentType, filename, takesInput: true });
     if (input.flags["dry-run"]) {
       const plan = files.map(({ filename, path, bytes, contentType }) => ({
         filename,

@@ -16,7 +16,7 @@ export const intakeCreate = command({
       type: "text",
       placeholder: "PATH",
       repeatable: true,
-      description: "Upload this file and attach it",
+      description: "Upload and attach this file",
     },
   ],
   examples: [

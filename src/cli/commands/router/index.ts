@@ -1,5 +1,5 @@
 import type { Command } from "../../command.ts";
-import { jobsList, jobsResults, jobsResume, jobsShow } from "./jobs.ts";
+import { jobsList, jobsResults, jobsResume, jobsShow, jobsUndo } from "./jobs.ts";
 import { jobsPrune } from "./jobs-prune.ts";
 import { mappingCommands } from "./mapping.ts";
 import { offboard } from "./offboard.ts";
@@ -15,5 +15,6 @@ export const commands: readonly Command[] = [
   jobsShow,
   jobsResume,
   jobsResults,
+  jobsUndo,
   jobsPrune,
 ];

@@ -6,9 +6,9 @@ const usualAge = "30d";
 
 export const jobsPrune = command({
   words: ["router", "jobs", "prune"],
-  summary: "Remove the logs of bulk jobs that were done long ago",
+  summary: "Remove the logs of bulk jobs that finished long ago",
   description:
-    "What is unfinished stays, always: it can be resumed. Jobs with rows that went wrong stay with their results, unless --partial is given. Nothing is ever removed unasked.",
+    "Keeps unfinished jobs, which can be resumed. Keeps jobs with failed rows, unless --partial is given. Jobs are never removed automatically.",
   positionals: [],
   flags: [
     {
@@ -16,10 +16,10 @@ export const jobsPrune = command({
       type: "text",
       placeholder: "DURATION",
       default: usualAge,
-      description: "Since they were finished: 30d, 12h, PT2H; 0s for all",
+      description: "Minimum age of finished jobs: 30d, 12h, PT2H; 0s for all",
     },
-    { flag: "partial", type: "switch", description: "Also jobs with rows that were skipped or refused" },
-    { flag: "dry-run", short: "n", type: "switch", description: "List the jobs instead of removing them" },
+    { flag: "partial", type: "switch", description: "Include jobs with skipped or rejected rows" },
+    { flag: "dry-run", short: "n", type: "switch", description: "List the jobs without removing them" },
   ],
   examples: [
     { title: "What would go?", argv: ["router", "jobs", "prune", "--dry-run"] },

@@ -10,7 +10,7 @@ const id = {
   description: "Id of the job, as it was printed first",
   optional: true,
 } as const satisfies PositionalSpec;
-const last = { flag: "last", type: "switch", description: "The newest job" } as const satisfies FlagSpec;
+const last = { flag: "last", type: "switch", description: "Use the newest job" } as const satisfies FlagSpec;
 
 type JobInput = InputOf<readonly [typeof last], readonly [typeof id]>;
 
@@ -107,22 +107,26 @@ export const jobsShow = command({
 
 export const jobsResume = command({
   words: ["router", "jobs", "resume"],
-  summary: "Go on with a bulk job that was stopped or killed",
-  description:
-    "Batches that are finished are passed over. A file must be what it was; rows of standard input are piped again.",
+  summary: "Resume a bulk job that was stopped or killed",
+  description: "Skips finished batches. The file must be unchanged; rows of standard input must be piped again.",
   positionals: [
     id,
     {
       name: "file",
-      description: "- to pipe the rows of standard input again, or where they lie now",
+      description: "Rows, if they have moved; - for standard input",
       optional: true,
     },
   ],
   flags: [
-    { ...last, description: "The newest job that is not finished" },
-    { flag: "concurrency", type: "integer", least: 1, description: "Calls at a time; left out: as before" },
-    { flag: "skip-invalid", type: "switch", description: "From here on, leave out rows that are no identifiers" },
-    { flag: "max-errors", type: "text", placeholder: "N|P%", description: "From here on, stop at more than this" },
+    { ...last, description: "Use the newest unfinished job" },
+    { flag: "concurrency", type: "integer", least: 1, description: "Concurrent requests (default: as before)" },
+    { flag: "skip-invalid", type: "switch", description: "Skip invalid rows, from now on" },
+    {
+      flag: "max-errors",
+      type: "text",
+      placeholder: "N|P%",
+      description: "Stop after more failed rows than this, from now on",
+    },
   ],
   examples: [
     { title: "The newest one that is not finished", argv: ["router", "jobs", "resume", "--last"] },
@@ -146,6 +150,21 @@ export const jobsResume = command({
   },
 });
 
+export const jobsUndo = command({
+  words: ["router", "jobs", "undo"],
+  summary: "Map back what a bulk job moved from other clusters",
+  description:
+    "For jobs with --results all, which look up where e-mails and client ids were before. What has been mapped elsewhere since stays where it is, and so does what no cluster had before.",
+  positionals: [id],
+  flags: [last, { flag: "concurrency", type: "integer", least: 1, description: "Calls at a time", default: 6 }],
+  examples: [{ title: "The newest one", argv: ["router", "jobs", "undo", "--last"] }],
+  async run(input, context) {
+    const { record, folder } = await jobOf(input, context);
+    const { undoJob } = await import("../../bulk/undo.ts");
+    return undoJob(folder, record, concurrencyOf(input.flags), context);
+  },
+});
+
 const isFinished = ({ status }: Pick<StoredJob, "status">): boolean => status === "done" || status === "partial";
 
 type ResumeInput = InputOf<
@@ -165,8 +184,8 @@ const fileOf = (input: ResumeInput): string | undefined =>
 
 export const jobsResults = command({
   words: ["router", "jobs", "results"],
-  summary: "Print the rows of a bulk job that went wrong",
-  description: "All rows, where the job ran with --results all.",
+  summary: "Print the rows of a bulk job that failed",
+  description: "Prints all rows if the job ran with --results all.",
   positionals: [id],
   flags: [
     last,
@@ -175,7 +194,7 @@ export const jobsResults = command({
       type: "text",
       placeholder: "STATUS",
       choices: ["ok", "invalid", "failed"],
-      description: "Only rows of this status",
+      description: "Show only rows with this status",
     },
   ],
   examples: [{ title: "As CSV", argv: ["router", "jobs", "results", "--last", "--format", "csv"] }],

@@ -3,10 +3,10 @@ import { fieldsOf } from "../../../base/object.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import type { TypedFlag } from "../../../derive/flag-values.ts";
-import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
-import type { IdentifierKind } from "../../bulk/input/identifiers.ts";
+import { bulkFlags, bulkOptions, hashFlag, refuseBesideApply } from "../../bulk/flags.ts";
+import { identifierOf } from "../../bulk/input/identifiers.ts";
 import { type MappingJob, mappingTables } from "../../bulk/mapping-work.ts";
-import { outcomeOf } from "../../bulk/report.ts";
+import { outcomeOf, requireTrue } from "../../bulk/outcome.ts";
 import { workNamed } from "../../bulk/works.ts";
 import { type Command, type Context, command, type InputOf } from "../../command.ts";
 import { type CallChanges, runDerived } from "../../derived.ts";
@@ -21,7 +21,7 @@ const mappingFlags = [
     flag: "column",
     type: "text",
     placeholder: "NAME|N",
-    description: "Column of a CSV or TSV file, or field of NDJSON; left out: the first",
+    description: "Column of a CSV or TSV file, or field of NDJSON (default: the first)",
   },
   ...bulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];
@@ -41,30 +41,34 @@ const derivedFlags = [
 
 /** `confirm` is a flag of those that remove. */
 type MappingInput = InputOf<
-  readonly [...typeof mappingFlags, typeof removalFlag, ...typeof derivedFlags],
+  readonly [...typeof mappingFlags, typeof removalFlag, typeof hashFlag, ...typeof derivedFlags],
   readonly [typeof inputFile]
 >;
 
 /** `map-<table>` or `unmap-<table>`: a whole file as a job, or the derived flags for a few identifiers. */
 function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
-  const { name, kind } = table;
+  const { name, noun } = table;
   const words = ["router", `${action}-${name}`];
   const file = `${name}.csv`;
-  const flags = action === "unmap" ? [...mappingFlags, removalFlag] : mappingFlags;
+  const flags = [
+    ...mappingFlags,
+    ...(name === "emails" ? [hashFlag] : []),
+    ...(action === "unmap" ? [removalFlag] : []),
+  ];
   const column = name === "emails" ? "email" : "id";
   const to = ["--cluster", "eu-1", ...(name === "external-integrations" ? ["--integration-type", "CHAT_B"] : [])];
   return command({
     words,
-    summary: action === "map" ? `Map ${kind.noun}s to a cluster` : `Remove ${kind.noun}s of a cluster`,
+    summary: action === "map" ? `Map ${noun}s to a cluster` : `Remove ${noun}s of a cluster`,
     description: [
       "Reads identifiers from a file or standard input: plain lines, a column of CSV or TSV, or NDJSON, in UTF-8, gzip or not, of any size.",
       ...(name === "emails"
         ? [
-            "Addresses are trimmed, lower-cased and hashed; 64-digit hex digests pass as they are. --email-hash-list takes either, too.",
+            "Addresses are trimmed, normalized (NFC), lower-cased and hashed (SHA-256); 64-digit hex digests are accepted unchanged. Domains in other scripts and plus tags are hashed as they are written. --email-hash-list accepts both.",
           ]
         : []),
-      "Blank lines are passed over; a row of a table or of NDJSON without a text in its column is an invalid one.",
-      "A file is checked before anything is sent. Every run is a job that svc router jobs resume goes on with.",
+      "Blank lines are skipped. A row of a table or of NDJSON without a string in its column is invalid.",
+      "A file is checked before anything is sent. Every run is a job, which svc router jobs resume continues.",
     ].join(" "),
     extendsDerived: true,
     readsDerived: { flags: derivedFlags },
@@ -102,8 +106,8 @@ function isAbsent(error: unknown, file: string | undefined, { host }: Context): 
 }
 
 /** For whom an identifier stood where a file belongs. */
-const fewInstead = (spec: CommandSpec, { kind, listField }: MappingJob): string =>
-  `To name a few ${kind.noun}s themselves, use --${listFlag(spec, listField)}.`;
+const fewInstead = (spec: CommandSpec, { noun, listField }: MappingJob): string =>
+  `To name a few ${noun}s themselves, use --${listFlag(spec, listField)}.`;
 
 const listFlag = ({ flags }: CommandSpec, listField: string): string =>
   flags.find(({ target }) => target?.name === listField)!.flag;
@@ -111,7 +115,7 @@ const listFlag = ({ flags }: CommandSpec, listField: string): string =>
 /** Identifiers that stand on the command line: one call. */
 async function runFew(
   spec: CommandSpec,
-  { kind, listField }: MappingJob,
+  { name, noun, kind, listField }: MappingJob,
   action: "map" | "unmap",
   input: MappingInput,
   context: Context,
@@ -122,29 +126,28 @@ async function runFew(
     const file = "<file> required: a file with one identifier a row, or - for what is piped in";
     throw new InputRequired("file", `${file}; or --${flag}`);
   }
-  const { noun } = kind;
   const mappedIn = ({ args }: CheckedCall) => {
     const { cluster_id, [listField]: list } = fieldsOf(args.body);
-    return { cluster: String(cluster_id), rows: [list].flat().length };
+    const identifiers = [list].flat();
+    return { cluster: String(cluster_id), rows: identifiers.length, distinct: new Set(identifiers).size };
   };
   const changes: CallChanges = {
-    sign: (given) => withSent(given, kind, listField),
-    outcome: (sent) => outcomeOf({ action, noun }, mappedIn(sent).rows, mappedIn(sent).cluster),
+    sign: (asked) => {
+      const body = fieldsOf(asked.args.body);
+      const of = kind(input.flags.hash ?? "sha256");
+      const sent = [body[listField]].flat().map((identifier) => identifierOf(of, String(identifier)));
+      return asked.with({ body: { ...body, [listField]: sent } });
+    },
+    check: ({ value }, sent) => requireTrue(value, { action, noun, ...mappedIn(sent) }),
+    outcome: (sent) => outcomeOf({ action, noun, ...mappedIn(sent) }),
   };
-  const confirm = (asked: CheckedCall) => confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
-  return runDerived(spec, input, context, action === "unmap" ? { ...changes, confirm } : changes);
-}
-
-/** The request with what is sent for each identifier, as for the rows of a file: an address as its hash. */
-function withSent(call: CheckedCall, { problem, value }: IdentifierKind, listField: string): CheckedCall {
-  const body = fieldsOf(call.args.body);
-  const sent = [body[listField]].flat().map((identifier) => {
-    const text = String(identifier);
-    const found = problem(text.trim());
-    if (found !== undefined) throw new UsageError(`"${text}" is ${found}`);
-    return value(text.trim());
-  });
-  return call.with({ body: { ...body, [listField]: sent } });
+  const confirm = async (asked: CheckedCall) => {
+    if (action === "unmap") return confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
+    const { askAboutMoves } = await import("../../bulk/moves.ts");
+    const values = [fieldsOf(asked.args.body)[listField]].flat().map(String);
+    return askAboutMoves(workNamed(`map-${name}`)!, mappedIn(asked).cluster, values, context);
+  };
+  return runDerived(spec, input, context, { ...changes, confirm });
 }
 
 async function runMapping(

@@ -1,7 +1,11 @@
 import { counted } from "../../../base/counted.ts";
+import { fieldsOf } from "../../../base/object.ts";
+import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { bulkFlags, bulkOptions, refuseBesideApply } from "../../bulk/flags.ts";
+import { bulkFlags, bulkOptions, hashFlag, refuseBesideApply } from "../../bulk/flags.ts";
+import { type EmailHashing, identifierOf } from "../../bulk/input/identifiers.ts";
 import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
+import { outcomeOf, requireTrue } from "../../bulk/outcome.ts";
 import { command } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
 import { confirmName } from "../../prompt/confirm.ts";
@@ -14,9 +18,10 @@ const flags = [
     flag: "from",
     type: "text",
     placeholder: "FILE|-",
-    description: "Identifiers of the workspace, one a row, each with its kind",
+    description: "File with the identifiers of the workspace and their kinds",
   },
-  { flag: "confirm", type: "text", placeholder: "NAME", description: "Repeat the cluster id, to confirm" },
+  { flag: "confirm", type: "text", placeholder: "NAME", description: "Confirm the cluster ID" },
+  hashFlag,
   ...bulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];
 
@@ -26,7 +31,7 @@ export const offboard = command({
   summary: "Delete all routing data of one workspace",
   description: [
     "Removes the identifiers of a workspace from every table of the cluster. A file names a kind and an identifier in",
-    "each row: lines such as “email ada@example.com”, or the columns or fields kind and identifier.",
+    "each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or what svc router resolve prints.",
     `Kinds: ${Object.keys(offboardKinds).join(", ")}.`,
     `Each call is one transaction; up to ${batchSize} rows are one call.`,
   ].join(" "),
@@ -45,8 +50,13 @@ export const offboard = command({
     const cluster = input.positionals.cluster_id;
     const { confirm: given, from, apply } = input.flags;
     if (from === undefined && apply === undefined) {
-      const confirm = () => confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, given, context);
-      return runDerived(spec!, input, context, { confirm });
+      const counts = ({ args }: CheckedCall) => ({ ...offboardWork, cluster, ...countsOf(fieldsOf(args.body)) });
+      return runDerived(spec!, input, context, {
+        sign: (asked) => asked.with({ body: identified(fieldsOf(asked.args.body), input.flags.hash ?? "sha256") }),
+        confirm: () => confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, given, context),
+        check: ({ value }, sent) => requireTrue(value, counts(sent)),
+        outcome: (sent) => outcomeOf(counts(sent)),
+      });
     }
     const { beginJob } = await import("../../bulk/begin.ts");
     if (apply !== undefined) {
@@ -78,3 +88,25 @@ export const offboard = command({
     );
   },
 });
+
+/** The body with what is sent for each identifier, as for the rows of a file. */
+function identified(body: Readonly<Record<string, unknown>>, hash: EmailHashing): Record<string, unknown> {
+  const sent: Record<string, unknown> = { ...body };
+  for (const { field, kind } of Object.values(offboardKinds)) {
+    const list = (given: unknown) => [given].flat().map((one) => identifierOf(kind(hash), String(one)));
+    if (field === "external_integrations" && Array.isArray(body[field])) {
+      sent[field] = body[field].map((one) => ({ ...one, external_id_list: list(fieldsOf(one).external_id_list) }));
+    } else if (body[field] !== undefined) sent[field] = list(body[field]);
+  }
+  return sent;
+}
+
+function countsOf(body: Readonly<Record<string, unknown>>): { readonly rows: number; readonly distinct: number } {
+  const lists = Object.values(offboardKinds).map(({ field }) => [body[field] ?? []].flat());
+  const identifiers = lists.map((list) => list.flatMap((one) => fieldsOf(one).external_id_list ?? one));
+  const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+  return {
+    rows: sum(identifiers.map((list) => list.length)),
+    distinct: sum(identifiers.map((list) => new Set(list).size)),
+  };
+}

@@ -10,7 +10,7 @@ export const removalFlag = {
   flag: "confirm",
   type: "text",
   placeholder: "ID",
-  description: `Repeat the cluster, to remove more than ${manyRows / 1_000},000 rows or those of a pipe`,
+  description: `Confirm the cluster, to remove more than ${manyRows / 1_000},000 rows or those of a pipe`,
 } as const satisfies FlagSpec;
 
 /** Asks before identifiers are removed. Of a pipe nobody knows how many there are: it counts as many. */

@@ -1,9 +1,11 @@
 import { ServiceError } from "../../../client/errors.ts";
-import { emailHash, isEmailHash } from "../../../schemes/email-hash.ts";
+import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { clusterClaim } from "../../../schemes/jwt-claims.ts";
+import { hashFlag } from "../../bulk/flags.ts";
+import { type EmailHashing, emailKind, identifierOf } from "../../bulk/input/identifiers.ts";
 import { type Context, command } from "../../command.ts";
+import { isEmulator } from "../../connection/is-emulator.ts";
 import { CommandFailed } from "../../failure.ts";
-import { emulatorOfEnvironment } from "../../settings.ts";
 
 /** One way in which a cluster owns the identifier. */
 interface Owner {
@@ -16,21 +18,25 @@ const fields = ["table", "key", "cluster_id"];
 
 export const routerResolve = command({
   words: ["router", "resolve"],
-  summary: "Say which cluster owns an identifier, and by which table",
+  summary: "Show which cluster owns an identifier, by routing table",
   description:
-    "Tries the public look-ups: e-mail address or hash, client id, cluster id, and tokens that name their cluster. An emulator is asked for all its tables: invite tokens, teams, tenants, user codes, signatories.",
-  positionals: [{ name: "identifier", description: "Whatever a request may be routed by" }],
-  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+    "Tries the public look-ups: e-mail address or hash, client ID, cluster ID, and tokens that name their cluster. An emulator also looks up invite tokens, teams, tenants, user codes and signatories.",
+  positionals: [{ name: "identifier", description: "Identifier that requests are routed by" }],
+  flags: [
+    hashFlag,
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
   examples: [
     { title: "A person", argv: ["router", "resolve", "ada@northwind.example"] },
     { title: "A team of chat_a, on an emulator", argv: ["router", "resolve", "T-NORTHWIND"] },
   ],
   async run(input, context) {
-    const identifier = input.positionals.identifier;
+    const given = input.positionals.identifier.trim();
+    const identifier = isEmailHash(given) ? given.toLowerCase() : given;
     const ofEmulator = await emulatorOwners(context, identifier, input.flags.file);
     const found = unique([
       ...(await namedClusters(context, identifier)),
-      ...(ofEmulator ?? (await lookedUp(context, identifier))),
+      ...(ofEmulator ?? (await lookedUp(context, identifier, input.flags.hash ?? "sha256"))),
     ]);
     if (found.length === 0) {
       throw new CommandFailed("not-found", "no_owner", `No cluster owns ${identifier}.`, {
@@ -45,17 +51,19 @@ export const routerResolve = command({
 });
 
 /** What the two public look-ups know. */
-async function lookedUp(context: Context, identifier: string): Promise<Owner[]> {
+async function lookedUp(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
   const [{ showClusterEmail }, { showClusterClient }] = await Promise.all([
     import("../../../api/router/cluster-emails.ts"),
     import("../../../api/router/cluster-clients.ts"),
   ]);
   const client = await context.client("router");
   const options = { signal: context.signal };
-  const hash = isEmailHash(identifier) ? identifier : identifier.includes("@") ? emailHash(identifier) : undefined;
-  if (hash !== undefined) {
-    const email = await unless404(() => client.call(showClusterEmail, { params: { email_hash: hash } }, options));
-    return email ? [{ table: "cluster_emails", key: hash, cluster_id: email.cluster_id }] : [];
+  const isEmail = hashing === "none" || isEmailHash(identifier) || identifier.includes("@");
+  if (isEmail) {
+    const key = identifierOf(emailKind(hashing), identifier);
+    const email = await unless404(() => client.call(showClusterEmail, { params: { email_hash: key } }, options));
+    if (email || hashing !== "none")
+      return email ? [{ table: "cluster_emails", key, cluster_id: email.cluster_id }] : [];
   }
   const owner = await unless404(() => client.call(showClusterClient, { params: { client_id: identifier } }, options));
   return owner ? [{ table: "cluster_clients", key: identifier, cluster_id: owner.cluster_id }] : [];
@@ -91,25 +99,6 @@ async function emulatorOwners(context: Context, identifier: string, file: string
   const client = await context.client("emulator", { file });
   return client.call(listOwners, { query: { identifier } }, { signal: context.signal });
 }
-
-async function isEmulator(context: Context, file: string | undefined): Promise<boolean> {
-  const { globals, host } = context;
-  if (globals.emulator) return true;
-  // The token of an emulator must not be sent to an address that is not known to be its own.
-  if (globals.baseUrl !== undefined)
-    return originOf(emulatorOfEnvironment(host)?.url.value) === originOf(globals.baseUrl);
-  const { router } = (await context.target("router")).baseUrls;
-  try {
-    const { baseUrls, credentials } = await context.target("emulator", file);
-    return credentials.controlToken !== undefined && originOf(baseUrls.emulator) === originOf(router);
-  } catch (error) {
-    if (error instanceof CommandFailed && file === undefined) return false;
-    throw error;
-  }
-}
-
-const originOf = (url: string | undefined): string | undefined =>
-  url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 
 const unique = (owners: readonly Owner[]): Owner[] => [
   ...new Map(owners.map((owner) => [fields.map((name) => owner[name as keyof Owner]).join("\0"), owner])).values(),

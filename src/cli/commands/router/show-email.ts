@@ -1,30 +1,28 @@
 import { sha256 } from "@noble/hashes/sha2.js";
-import { addressKey } from "../../../schemes/email-hash.ts";
-import { email } from "../../bulk/input/identifiers.ts";
-import type { Command } from "../../command.ts";
+import { addressKey, isEmailHash } from "../../../schemes/email-hash.ts";
+import { hashFlag } from "../../bulk/flags.ts";
+import { emailHashedBy, identifierOf } from "../../bulk/input/identifiers.ts";
+import { type Command, command } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
-import { UsageError } from "../../failure.ts";
 
 /** The look-up takes any string: an address that nobody hashed would be found nowhere. */
-const showEmail: Command = {
+const showEmail = command({
   words: ["router", "show-email"],
-  summary: "Show which cluster an e-mail address is mapped to, by the address or its hash",
+  summary: "Show which cluster an e-mail address or hash is mapped to",
   extendsDerived: true,
+  readsDerived: { positionals: [{ name: "email_hash" }] },
   positionals: [],
-  flags: [],
+  flags: [hashFlag],
   examples: [{ title: "By the address", argv: ["router", "show-email", "ada@northwind.example"] }],
   async run(input, context, spec) {
-    const given = String(input.positionals.email_hash).trim();
-    return runDerived(spec!, { ...input, positionals: { email_hash: hashed(given) } }, context);
+    const given = input.positionals.email_hash.trim();
+    const isIdentifier = input.flags.hash === "none" || !(given.includes("@") || isEmailHash(given));
+    const email_hash = isIdentifier ? given : identifierOf(email, given);
+    return runDerived(spec!, { ...input, positionals: { email_hash } }, context);
   },
-};
+});
 
-export const commands = [showEmail];
+// Not by Node's own module, as rows of files are: to load that takes a tenth of the whole look-up.
+const email = emailHashedBy((address) => Buffer.from(sha256(Buffer.from(addressKey(address)))).toString("hex"));
 
-function hashed(given: string): string {
-  // Anything that is no address stays what it is.
-  if (!given.includes("@")) return given;
-  if (email.problem(given) !== undefined) throw new UsageError(`"${given}" is no e-mail address`);
-  // Not by Node's own module, as rows of files are: to load that takes a tenth of the whole look-up.
-  return Buffer.from(sha256(Buffer.from(addressKey(given)))).toString("hex");
-}
+export const commands: readonly Command[] = [showEmail];

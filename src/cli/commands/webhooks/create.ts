@@ -9,7 +9,7 @@ import { refuseRealService } from "./why.ts";
 export const webhooksCreate = command({
   words: ["webhooks", "create"],
   summary: "Subscribe a receiver to activities",
-  description: "Of an emulator that may not send to the address, it says so.",
+  description: "Warns if the emulator may not send to the address.",
   extendsDerived: true,
   positionals: [],
   flags: [],

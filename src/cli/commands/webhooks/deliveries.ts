@@ -20,31 +20,31 @@ export const followFlag = {
   flag: "follow",
   short: "f",
   type: "switch",
-  description: "Go on with what happens from now on, until Ctrl-C",
+  description: "Print new ones as they happen, until Ctrl-C",
 } as const satisfies FlagSpec;
 
 /** What says which deliveries are meant. */
 export const deliveryFlags = [
-  { flag: "webhook", type: "integer", description: "Only of this subscription" },
-  { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Only of this activity" },
-  { flag: "contract", type: "text", placeholder: "ID", description: "Only of this contract: 12 or T-12" },
+  { flag: "webhook", type: "integer", description: "Show only this webhook" },
+  { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Show only this activity" },
+  { flag: "contract", type: "text", placeholder: "ID", description: "Show only this contract: 12 or T-12" },
   {
     flag: "outcome",
     type: "text",
     placeholder: "NAME",
     choices: deliveryOutcomes,
-    description: "Only with this outcome",
+    description: "Show only this outcome",
   },
-  { flag: "limit", type: "integer", least: 1, description: "The newest N", default: 50 },
-  { flag: "all", type: "switch", description: "Every delivery, as many calls as it takes" },
+  { flag: "limit", type: "integer", least: 1, description: "Maximum number of deliveries, newest first", default: 50 },
+  { flag: "all", type: "switch", description: "Send all deliveries, in as many requests as needed" },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
 export const webhooksDeliveries = command({
   words: ["webhooks", "deliveries"],
-  summary: "List webhook deliveries with their last answers, or follow them",
+  summary: "List or follow webhook deliveries",
   description:
-    "Reads the log of the running emulator; the real service shows its own in its application only. With --follow each attempt is printed as it is made.",
+    "Reads the log of the running emulator. The real service shows its log in its application only. With --follow each attempt is printed as it is made.",
   positionals: [],
   flags: [followFlag, ...deliveryFlags],
   examples: [

@@ -13,11 +13,11 @@ export const webhooksExplain = command({
   words: ["webhooks", "explain"],
   summary: "Explain why the signature of a webhook does not match",
   description:
-    "Tries the usual mistakes, alone and together: JSON that was parsed and written again, a body in base64, UTF-16, gzip or a JSON string, a key that was not decoded, another encoding, a trimmed newline, another algorithm, and the keys of the other workspaces of the emulator that runs here. Exits 0 if the signature matches, 1 if it does not.",
+    "Tries common mistakes, alone and together: re-serialized JSON, a body in base64, UTF-16, gzip or a JSON string, a key that was not decoded, another encoding, a trimmed newline, another algorithm, and the keys of other workspaces of the emulator of this folder. Exits 0 if the signature matches, 1 if it does not.",
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
   flags: [
-    { flag: "signature", type: "text", placeholder: "TEXT", description: "The signature that does not match" },
-    { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, a line each" },
+    { flag: "signature", type: "text", placeholder: "SIGNATURE", description: "The signature that does not match" },
+    { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, one per line" },
     keyFlag,
   ],
   examples: [

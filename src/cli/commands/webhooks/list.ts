@@ -17,7 +17,7 @@ export const webhooksList = command({
   words: ["webhooks", "list"],
   summary: "List webhook subscriptions with their states and failures",
   description:
-    "Asks the running emulator, for the subscriptions of all workspaces. The public API of the real service has no such list: it shows them in its application only.",
+    "Lists the webhooks of all workspaces of the running emulator. The real service has no such API: it shows them in its application only.",
   positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "Who is told of what?", argv: ["webhooks", "list"] }],

@@ -19,7 +19,7 @@ const flags = [
     flag: "forward-to",
     type: "text",
     placeholder: "URL",
-    description: "Send each delivery on, byte for byte; a port stands for http://localhost:PORT",
+    description: "Forward each delivery to this URL, or to a port of localhost",
   },
   {
     flag: "activities",
@@ -34,31 +34,31 @@ const flags = [
     type: "text",
     placeholder: "NAME: VALUE",
     repeatable: true,
-    description: "Add a header to what is forwarded",
+    description: "Add a header to forwarded requests",
   },
   { flag: "port", type: "integer", least: 0, most: 65_535, description: "Port of the receiver", default: 0 },
   {
     flag: "public-url",
     type: "text",
     placeholder: "URL",
-    description: "Address under which the service reaches this receiver, such as that of a tunnel",
+    description: "Address of this receiver for the service, such as a tunnel",
   },
   { flag: "no-register", type: "switch", description: "Create no webhook; only print the command that creates it" },
-  { flag: "no-enable", type: "switch", description: "Leave the webhook disabled when the app is back" },
+  { flag: "no-enable", type: "switch", description: "Do not enable the webhook when the app is back" },
   {
     flag: "save",
     type: "text",
     placeholder: "DIR",
-    description: "Keep each delivery, body and headers, in this folder",
+    description: "Save the body and headers of each delivery in this folder",
   },
-  { flag: "count", type: "integer", least: 1, description: "End after this many deliveries" },
-  { flag: "print-secret", type: "switch", description: "Print the key that signs, and end" },
+  { flag: "count", type: "integer", least: 1, description: "Stop after this many deliveries" },
+  { flag: "print-secret", type: "switch", description: "Print the signing key, and exit" },
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
 
 export const webhooksListen = command({
   words: ["webhooks", "listen"],
-  summary: "Receive webhooks on this machine, verify them, and forward them",
+  summary: "Receive, verify and forward webhooks on this machine",
   description:
     "Starts a receiver and creates a webhook for it, if the service can reach this machine. Prints a line for each delivery, with the result of the signature check. With --forward-to, the raw bytes go to your app, and its response goes back. When the app refuses connections until the emulator disables the webhook, the listener enables it again once the app accepts connections. Ctrl-C ends the listener and deletes the webhook. With --json, each event is a line of JSON.",
   positionals: [],

@@ -17,7 +17,7 @@ export const contractFlag = {
   flag: "contract",
   type: "text",
   placeholder: "ID",
-  description: "The contract: 12 or T-12; left out: the newest, and one is made where there is none",
+  description: "Contract: 12 or T-12 (default: the newest, or a new one)",
 } as const satisfies FlagSpec;
 
 /** What is to differ in the payload of an activity. Whatever does not fit it is an error, and nobody is told. */
@@ -27,35 +27,35 @@ export const payloadFlags = [
     type: "text",
     placeholder: "PATH=VALUE",
     repeatable: true,
-    description: "Another value for a field of the payload: counterparties.0.poc_email=x@y.example",
+    description: "Set a field of the payload: counterparties.0.poc_email=x@y.example",
   },
   {
     flag: "add",
     type: "text",
     placeholder: "PATH=VALUE",
     repeatable: true,
-    description: "A field that the payload does not have, or the next item of a list",
+    description: "Add a field to the payload, or an item to a list",
   },
   {
     flag: "remove",
     type: "text",
     placeholder: "PATH",
     repeatable: true,
-    description: "Leave a field of the payload out",
+    description: "Remove a field from the payload",
   },
   {
     flag: "data",
     type: "text",
     placeholder: "FILE|-",
-    description: "Further keys of activity_data, as a JSON document",
+    description: "JSON document with further keys of activity_data",
   },
   {
     flag: "raw",
     type: "text",
     placeholder: "FILE|-",
-    description: "Send this JSON document instead of the usual payload",
+    description: "Send this JSON document as the payload",
   },
-  { flag: "edit", type: "switch", description: "Open the payload in $VISUAL or $EDITOR, and send what is saved" },
+  { flag: "edit", type: "switch", description: "Edit the payload in $VISUAL or $EDITOR before it is sent" },
 ] as const satisfies readonly FlagSpec[];
 
 /** The changes that the flags ask for, as the control plane takes them. */

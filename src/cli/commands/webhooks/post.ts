@@ -38,8 +38,8 @@ export async function openPoster({ globals, host, signal, atEnd }: Context): Pro
   atEnd(() => transport.close());
   return {
     async post(url, { body, headers }) {
-      const startedAt = host.wall.now();
-      const took = () => Math.round(host.wall.now() - startedAt);
+      const startedAt = host.wall.monotonicNow();
+      const took = () => Math.round(host.wall.monotonicNow() - startedAt);
       try {
         const request = { method: "POST", url, headers: headersToSend(headers), body } as const;
         const response = await transport.send(request, { timeoutMs: globals.timeoutMs ?? defaults.timeoutMs, signal });

@@ -17,15 +17,15 @@ interface Replayed extends SavedDelivery {
 }
 
 const flags = [
-  { flag: "last", type: "integer", least: 1, description: "The last N deliveries, oldest first" },
-  { flag: "from", type: "text", placeholder: "DIR", description: "Of this folder instead of the emulator's log" },
+  { flag: "last", type: "integer", least: 1, description: "Number of deliveries to send, the newest ones" },
+  { flag: "from", type: "text", placeholder: "DIR", description: "Read saved deliveries from this folder" },
   {
     flag: "to",
     type: "text",
     placeholder: "URL",
-    description: "The receiver; a port stands for http://localhost:PORT",
+    description: "URL of the receiver, or a port of localhost",
   },
-  { flag: "sign", type: "switch", description: "Sign the bodies anew, for those that were edited" },
+  { flag: "sign", type: "switch", description: "Sign the bodies again, if they were edited" },
   {
     flag: "header",
     type: "text",
@@ -34,7 +34,7 @@ const flags = [
     description: "Add a header",
   },
   keyFlag,
-  { flag: "dry-run", short: "n", type: "switch", description: "Say what would be sent, and send nothing" },
+  { flag: "dry-run", short: "n", type: "switch", description: "Show what would be sent, without sending it" },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
@@ -48,7 +48,7 @@ export const webhooksReplay = command({
   words: ["webhooks", "replay"],
   summary: "Send deliveries to a receiver again, byte for byte",
   description:
-    "Takes files that svc webhooks listen --save wrote (or any raw body, signed anew), or the last deliveries of such a folder or of the running emulator. Nothing is counted or logged by the service. Exits 1 when an answer is not 2xx.",
+    "Sends files that svc webhooks listen --save wrote, any raw body (signed again), or the last deliveries of such a folder or of the running emulator. The service does not count or log them. Exits 1 if a response is not 2xx.",
   positionals,
   flags,
   examples: [

@@ -11,20 +11,19 @@ type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
 export const webhooksSchedule = command({
   words: ["webhooks", "schedule"],
-  summary: "Show when webhooks are sent again, and why then",
+  summary: "Show when webhooks are retried, and why then",
   description:
-    "Lists the attempts that the running emulator plans, with the reason of each. With --rule the instants of one delivery to a receiver that never answers 2xx, without any emulator: the rule itself.",
+    "Lists the attempts that the running emulator plans, with the reason of each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx, without an emulator.",
   positionals: [],
   flags: [
-    { flag: "rule", type: "switch", description: "The rule, for a delivery that begins at --from" },
+    { flag: "rule", type: "switch", description: "Print the retry rule for a delivery at --from" },
     {
       flag: "from",
       type: "text",
       placeholder: "TIME",
-      description:
-        "ISO time of the first attempt; left out: now by the clock of this machine, whatever an emulator has",
+      description: "ISO time of the first attempt (default: now, wall clock)",
     },
-    { flag: "worker-tick", type: "switch", description: "Rounded up to whole minutes, as the real worker does" },
+    { flag: "worker-tick", type: "switch", description: "Round attempts up to whole minutes, as the real worker" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [

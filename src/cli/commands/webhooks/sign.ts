@@ -8,10 +8,7 @@ export const webhooksSign = command({
   summary: "Sign a raw body as the service signs its webhooks",
   description: `Prints the value of ${contentHashHeader}: 128 hexadecimal digits of HMAC-SHA512 over the bytes as they are.`,
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
-  flags: [
-    { flag: "as-header", type: "switch", description: "Print the whole header line, as curl -H takes it" },
-    keyFlag,
-  ],
+  flags: [{ flag: "as-header", type: "switch", description: "Print the whole header line, for curl -H" }, keyFlag],
   examples: [
     { title: "A body of your own", argv: ["webhooks", "sign", "body.json", "--key-file", "hmac.key"] },
     { title: "For curl", argv: ["webhooks", "sign", "body.json", "--as-header"] },

@@ -12,17 +12,19 @@ type WholeDelivery = ResultOf<typeof showDelivery>;
 
 export const webhooksTrigger = command({
   words: ["webhooks", "trigger"],
-  summary: "Let the emulator tell its subscriptions of an activity, and report their answers",
-  description: `The contract itself stays as it is. Without an activity all ${activities.length} are listed. Exits 1 when a receiver does not answer 2xx, or when nobody is subscribed.`,
-  positionals: [{ name: "activity", description: "CONTRACT_SIGNED, …", optional: true, offered: activities }],
+  summary: "Send a test webhook to all subscribers of an activity",
+  description: `The contract does not change. Without an activity, all ${activities.length} activities are listed. Exits 1 if a response is not 2xx, or if there is no subscriber.`,
+  positionals: [
+    { name: "activity", description: "Activity, such as CONTRACT_SIGNED", optional: true, offered: activities },
+  ],
   flags: [
     contractFlag,
     ...payloadFlags,
-    { flag: "dry-run", short: "n", type: "switch", description: "Print the request and send nothing" },
+    { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
-    { title: "Which are there?", argv: ["webhooks", "trigger"] },
+    { title: "List all activities", argv: ["webhooks", "trigger"] },
     { title: "A signature", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"] },
     {
       title: "With another status in the payload",

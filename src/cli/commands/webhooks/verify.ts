@@ -32,11 +32,11 @@ const flags = [
     placeholder: "HEX",
     description: `Value of the header ${contentHashHeader}`,
   },
-  { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, a line each" },
+  { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, one per line" },
   {
     flag: "standard-webhooks",
     type: "switch",
-    description: "Verify webhook-id, webhook-timestamp and webhook-signature instead",
+    description: "Verify the Standard Webhooks headers instead",
   },
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
@@ -45,7 +45,7 @@ export const webhooksVerify = command({
   words: ["webhooks", "verify"],
   summary: "Verify the signature of a webhook from its raw body",
   description:
-    "Computes HMAC-SHA512 over the bytes as they are, with the base64-decoded key. The key comes from a file, from SVC_WEBHOOK_HMAC_KEY, or from the emulator that runs in this folder; the signature from --signature, --headers, or the headers that svc webhooks listen --save wrote beside the body. Bodies of any size are streamed.",
+    "Computes HMAC-SHA512 over the raw bytes with the base64-decoded key. The key comes from a file, from SVC_WEBHOOK_HMAC_KEY, or from the emulator of this folder. The signature comes from --signature, --headers, or the headers that svc webhooks listen --save wrote next to the body. Bodies are streamed.",
   positionals: [bodyFile],
   flags,
   examples: [

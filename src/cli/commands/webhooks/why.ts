@@ -25,11 +25,11 @@ export const webhooksWhy = command({
     {
       name: "webhook",
       optional: true,
-      description: "Its ID, URL or title, or the ID or name of a workspace",
+      description: "ID, URL or title of a webhook, or ID or name of a workspace",
     },
   ],
   flags: [
-    { flag: "all", type: "switch", description: "Show every webhook that fails, every attempt and every delivery" },
+    { flag: "all", type: "switch", description: "Show every failing webhook, attempt and delivery" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [

@@ -125,7 +125,7 @@ describe("--rate-limit", () => {
 
   it("counts over the last second of the wall clock, each workspace for itself, refusals not", () => {
     let now = 0;
-    const limit = rateLimit(2, { now: () => now, sleep: async () => {} });
+    const limit = rateLimit(2, { now: () => now, monotonicNow: () => now, sleep: async () => {} });
     const ask = (at: number, workspace = 1) => {
       now = at;
       try {

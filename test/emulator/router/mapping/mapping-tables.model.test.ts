@@ -61,7 +61,7 @@ function apply(model: Model, one: Step): number | undefined {
   const keys = [...new Set(one.list)].map((id) => `${one.table} ${id}`);
   const moved = keys.filter((key) => model.has(key) && model.get(key) !== one.cluster).length;
   for (const key of keys) model.set(key, one.cluster);
-  return moved || undefined;
+  return moved;
 }
 
 async function send(world: Routed, one: Exclude<Step, { does: "restart" }>): Promise<number | undefined> {

@@ -32,7 +32,7 @@ describe("mapping tables", () => {
       };
 
       assert.deepEqual(await owner("a"), ["eu", "us"], "nobody owns it yet, so all are asked");
-      assert.deepEqual(await send("POST", "us-1", ["a", "b", "b"]), { status: 200, body: true, moved: null });
+      assert.deepEqual(await send("POST", "us-1", ["a", "b", "b"]), { status: 200, body: true, moved: "0" });
       assert.deepEqual([await owner("a"), await owner("b")], [["us"], ["us"]]);
 
       assert.deepEqual(await send("POST", "eu-1", ["a", "c"]), { status: 200, body: true, moved: "1" });
@@ -40,7 +40,7 @@ describe("mapping tables", () => {
 
       assert.deepEqual(await send("DELETE", "us-1", ["a", "b", "unknown"]), { status: 200, body: true, moved: null });
       assert.deepEqual([await owner("a"), await owner("b")], [["eu"], ["eu", "us"]]);
-      assert.deepEqual(await send("POST", "us-1", []), { status: 200, body: true, moved: null });
+      assert.deepEqual(await send("POST", "us-1", []), { status: 200, body: true, moved: "0" });
       assert.deepEqual(await send("DELETE", "us-1", []), { status: 200, body: true, moved: null });
     });
 
@@ -78,7 +78,17 @@ describe("mapping tables", () => {
     }
   }
 
-  it("takes the key of a chat_a operation as a bearer token, and ignores any other authorization", async (t) => {
+  it("refuses an unknown bearer token of a chat_a operation like an unknown key, and ignores other schemes", async (t) => {
+    const { router } = await routed(t);
+    const body = bulkBody("teams", "eu-1", ["T1"]);
+    const map = async (authorization: string) =>
+      plain(await router("POST", bulk.teams.path, { body, headers: { authorization } }));
+    const unknownKey = await router("POST", bulk.teams.path, { body, headers: { "x-cluster-key": "something-else" } });
+    assert.deepEqual(await map("Bearer something-else"), plain(unknownKey));
+    assert.deepEqual([unknownKey.status, (await map("Basic eDp5")).status], [401, 200]);
+  });
+
+  it("takes the key of a chat_a operation as a bearer token", async (t) => {
     const { router } = await routed(t, { strict: ["keys"] });
     const map = async (headers: Record<string, string>) =>
       (await router("POST", bulk.teams.path, { body: bulkBody("teams", "eu-1", ["T1"]), headers })).status;

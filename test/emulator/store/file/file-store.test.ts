@@ -59,6 +59,24 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), await contentOf(store));
   });
 
+  it("keeps its journal at a close that would take long, and gives up the base that is being written", async (t) => {
+    const folder = await temporaryFolder(t);
+    const store = await open(folder, { compactAfterBytes: 20_000_000 });
+    const name = "x".repeat(1_000_000);
+    // The last one begins a base.
+    for (let id = 1; id <= 21; id += 1) await store.transaction("put", (tx) => tx.put(people, person(id, { name })));
+    const content = await contentOf(store);
+    await store.close();
+    const names = (await readdir(folder)).sort();
+    assert.deepEqual(names.slice(0, 2), ["emulator.json", "emulator.json.journal.1"]);
+    // A second journal, where the base was begun.
+    assert.deepEqual(
+      names.slice(2).filter((one) => !one.includes(".journal.")),
+      [],
+    );
+    assert.deepEqual(await reopened(t, folder), content);
+  });
+
   it("is one readable document after a close: a row a line, and no other file beside it", async (t) => {
     const { folder, path, store } = await seeded(t);
     await store.close();

@@ -15,6 +15,7 @@ export function handWall(): Wall & { move(ms: number): void } {
   let sleepers: { until: number; wake: () => void }[] = [];
   return {
     now: () => now,
+    monotonicNow: () => now,
     sleep: (ms) => new Promise((wake) => sleepers.push({ until: now + ms, wake })),
     move(ms) {
       now += ms;

@@ -133,7 +133,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     const at = `The store postgres://visitor@/postgres?host=FOLDER (schema ${schema}) cannot be used`;
     assert.equal(
       await refused(server().url({ user: "visitor" }), schema),
-      `StateUnusable: ${at}: what it is kept in is hidden from this user (relation "svc_store" does not exist). Nothing was written. Give it rights on the schema and its tables (GRANT USAGE ON SCHEMA …), or name another one with --schema. forbidden`,
+      `StateUnusable: ${at}: what it is kept in is hidden from this user (relation "svc_store" does not exist). Nothing was written. Give it rights on the schema and its tables (GRANT USAGE ON SCHEMA …), or name another one in SVC_STORE_SCHEMA. forbidden`,
     );
   });
 

@@ -27,7 +27,7 @@ export const followingStarted = ({ routerUrl, leader }: FollowedLeader) => ({
   ready: { event: "following", router_url: routerUrl, leader },
   banner: [
     `Another process leads this store, at ${leader}.`,
-    `What comes to ${routerUrl} is passed on to it; this one takes over when it ends.`,
+    `What comes to ${routerUrl} is forwarded to it; this process takes over when it ends.`,
   ],
   secrets: [],
 });

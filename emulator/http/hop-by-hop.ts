@@ -1,0 +1,42 @@
+/** Fields that belong to one connection alone (RFC 9110, 7.6.1): no proxy forwards them, either way. */
+export const hopByHop: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** What a `Connection` field adds to these. */
+export const namedBy = (connection: string): readonly string[] =>
+  connection
+    .split(",")
+    .map((option) => option.trim().toLowerCase())
+    .filter((name) => name !== "" && !hopByHop.has(name));
+
+/** The service signs webhooks with it; every other `x-svc-` field is for the emulator and its clients alone. */
+const ofService = "x-svc-webhook-content-hash";
+
+/** Whether a field steers the emulator: no other server may set it, and none is told it. `name`: in lower case. */
+export const isOfEmulator = (name: string): boolean => name.startsWith("x-svc-") && name !== ofService;
+
+/** Names and values by turns, without some. */
+export const withoutNames = (rawHeaders: readonly string[], names: readonly string[]): string[] =>
+  rawHeaders.filter((_, i) => !names.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
+
+/** The fields of another server's answer that are for the caller. */
+export function endToEnd(rawHeaders: readonly string[]): string[] {
+  const out: string[] = [];
+  let connection = "";
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!.toLowerCase();
+    if (name === "connection") connection += `${rawHeaders[i + 1]},`;
+    if (!hopByHop.has(name) && !isOfEmulator(name)) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
+  }
+  const ofConnection = connection === "" ? [] : namedBy(connection);
+  return ofConnection.length === 0 ? out : withoutNames(out, ofConnection);
+}

@@ -1,0 +1,27 @@
+import Agent from "undici/lib/dispatcher/agent.js";
+import type { Wall } from "../../../src/base/clock.ts";
+import { fieldsOf, parsedJson } from "../../../src/base/object.ts";
+import { late, within } from "../../../src/base/within.ts";
+import { type Ended, PostExchange } from "./post-exchange.ts";
+
+const patienceMs = 2_000;
+
+/** The instance id of what answers `ready` at that URL; undefined when nothing of ours does. Rejects on silence. */
+export async function instanceAt(url: string, wall: Wall): Promise<string | undefined> {
+  if (!URL.canParse(url)) return undefined;
+  // Not by fetch: tests replace it, and environments with the globals of a browser have none, or one that minds origins.
+  const agent = new Agent({ connections: 1, headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 0 } });
+  try {
+    const asked = new Promise<Ended>((resolve) => {
+      const { origin } = new URL(url);
+      agent.dispatch({ origin, path: "/_emulator/ready", method: "GET" }, new PostExchange(resolve));
+    });
+    const answered = await within(wall, patienceMs, asked);
+    if (answered === late) throw new Error(`Nothing came of a request to ${url} in ${patienceMs} ms`);
+    if ("cause" in answered) return undefined;
+    const { instance_id } = fieldsOf(parsedJson(answered.body.toString()));
+    return typeof instance_id === "string" ? instance_id : undefined;
+  } finally {
+    await agent.destroy();
+  }
+}

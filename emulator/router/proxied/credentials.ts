@@ -1,0 +1,47 @@
+import { sameSecret } from "../../../src/base/hmac.ts";
+import { type Forwardable, withoutHeaders } from "../../http/outgoing/forward.ts";
+import type { Cluster } from "../../world/clusters.ts";
+import { mappingTables } from "../mapping/tables.ts";
+import type { RouterCall } from "../world.ts";
+
+type Sender = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTokens" | "finding">;
+
+/**
+ * The request as one cluster may see it, or as several may: without keys of other clusters, without the API key of a
+ * workspace of another cluster, and without tokens of the control plane. Of several none is known to own a credential
+ * (DECISIONS.md, R14).
+ */
+export async function withOwnCredentials(call: Sender, to: Cluster | "several"): Promise<Forwardable> {
+  const { request } = call;
+  const { authorization, "client-id": clientId, "client-secret": clientSecret } = request.headers;
+  const key = request.headers["x-cluster-key"];
+  const omitted: string[] = [];
+  if (key !== undefined && !isKeyOf(key, to)) omitted.push("x-cluster-key");
+  if ((clientId ?? clientSecret) !== undefined && !(await mayHaveClient(call, clientId, to)))
+    omitted.push("client-id", "client-secret");
+  if (authorization !== undefined && !mayHaveAuthorization(call, authorization, to)) omitted.push("authorization");
+  if (omitted.length === 0) return request;
+  const given = omitted.filter((name) => request.headers[name] !== undefined);
+  call.finding("credentials-omitted", `${given.join(", ")}: not for ${to === "several" ? "several clusters" : to.id}`);
+  return withoutHeaders(request, omitted);
+}
+
+const isKeyOf = (key: string, to: Cluster | "several"): boolean => to !== "several" && sameSecret(key, to.key);
+
+/** A client that is mapped to no cluster may be of the one that the request names otherwise. */
+async function mayHaveClient({ store }: Sender, clientId = "", to: Cluster | "several"): Promise<boolean> {
+  if (to === "several") return false;
+  const owner = await store.read((view) => view.lookup(mappingTables.cluster_clients, clientId));
+  return owner === undefined || owner === to.id;
+}
+
+/** Team operations of chat_a take the key of a cluster as a bearer token, so it may come so elsewhere. */
+function mayHaveAuthorization(
+  { clusters, hideControlTokens }: Sender,
+  authorization: string,
+  to: Cluster | "several",
+): boolean {
+  if (hideControlTokens(authorization) !== authorization) return false;
+  const [, token = ""] = /^bearer\s+(\S+)\s*$/i.exec(authorization) ?? [];
+  return isKeyOf(token, to) || !clusters.some(({ key }) => sameSecret(token, key));
+}

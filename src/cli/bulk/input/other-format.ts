@@ -1,0 +1,69 @@
+import { UsageError } from "../../failure.ts";
+
+interface Reading {
+  /** Flags with which the input can be read. */
+  readonly flags: readonly string[];
+  /** Where a column has to be chosen: the cells of the first row, and of the one after it. */
+  readonly columns?: { readonly first: readonly string[]; readonly second: readonly string[] } | undefined;
+  readonly hint?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** An input is written in another way than it is read: nothing of it may be sent. */
+export class OtherFormatError extends UsageError {
+  readonly reading: Reading;
+
+  constructor(message: string, reading: Reading) {
+    super(message, { hint: reading.hint, cause: reading.cause });
+    this.reading = reading;
+  }
+}
+
+const separators: ReadonlyMap<string, string> = new Map([
+  [";", ";"],
+  ["\t", "tab"],
+  [",", ","],
+]);
+
+/** The separator of which a line has most, and what --delimiter calls it; undefined where it has none. */
+export function separatorIn(line: string): { readonly character: string; readonly name: string } | undefined {
+  const counts = [...separators].map(([character, name]) => ({
+    character,
+    name,
+    count: line.split(character).length - 1,
+  }));
+  const [most] = counts.sort((a, b) => b.count - a.count);
+  return most!.count > 0 ? most : undefined;
+}
+
+/** The cells of a line, for a hint alone. */
+export const cellsOf = (line: string, separator: string): string[] =>
+  line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
+
+/** Refuses lines that are rows of a table, where nobody has said that they are lines. */
+export function refuseTable(lines: readonly string[], columns: readonly string[]): void {
+  const at = lines.findIndex((line) => line !== "");
+  const line = lines[at] ?? "";
+  const separator = separatorIn(line);
+  if (!separator) return;
+  const { character, name } = separator;
+  const flags =
+    name === "tab"
+      ? ["--input-format", "tsv"]
+      : ["--input-format", "csv", ...(name === "," ? [] : ["--delimiter", name])];
+  const [first, second] = [cellsOf(line, character), cellsOf(lines[at + 1] ?? "", character)];
+  if (columns.length > 0) {
+    // Rows of a kind and an identifier, which may hold separators.
+    if (!first.includes("kind") && !first.includes("table")) return;
+    throw new OtherFormatError("The input is a table, and would be read as lines.", { flags });
+  }
+  const shown = name === "tab" ? "a tab" : `"${character}"`;
+  throw new OtherFormatError(
+    `The input looks like a table with ${shown} between its cells, and would be read as lines.`,
+    {
+      flags,
+      columns: { first, second },
+      hint: "Where each line is one identifier all the same, say so: --input-format lines.",
+    },
+  );
+}

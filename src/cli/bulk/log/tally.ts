@@ -1,0 +1,58 @@
+import { fileBytes } from "../input/bytes.ts";
+import { csvRecords } from "../input/csv.ts";
+import { resultColumns } from "./results.ts";
+
+/** Rows of the results that have the same reason. */
+export interface Reason {
+  readonly status: string;
+  readonly reason: string;
+  readonly rows: number;
+  readonly first_row: number;
+}
+
+/** What the results of a job come to. */
+export interface Tally {
+  /** Of invalid and failed rows, the most frequent first. */
+  readonly reasons: readonly Reason[];
+  /** How many identifiers were moved, by the cluster that had them. */
+  readonly moves: ReadonlyMap<string, number>;
+}
+
+/** Reasons that are told apart: services may word each refusal differently. */
+const maxReasons = 100;
+const place = (name: (typeof resultColumns)[number]): number => resultColumns.indexOf(name);
+
+export async function tallyResults(path: string): Promise<Tally> {
+  const reasons = new Map<string, { status: string; reason: string; rows: number; first_row: number }>();
+  const moves = new Map<string, number>();
+  let isHeader = true;
+  for await (const records of csvRecords(fileBytes(path))) {
+    for (const { record } of records.slice(isHeader ? 1 : 0)) {
+      const status = record[place("status")] ?? "";
+      const from = record[place("moved_from")] ?? "";
+      if (from !== "") moves.set(from, (moves.get(from) ?? 0) + 1);
+      if (status === "ok") continue;
+      const message = record[place("message")] ?? "";
+      const reason = reasons.size < maxReasons || reasons.has(`${status} ${message}`) ? message : "other reasons";
+      const found = reasons.get(`${status} ${reason}`) ?? {
+        status,
+        reason,
+        rows: 0,
+        first_row: Number(record[place("row")]),
+      };
+      reasons.set(`${status} ${reason}`, { ...found, rows: found.rows + 1 });
+    }
+    isHeader = false;
+  }
+  return { reasons: [...reasons.values()].sort((a, b) => b.rows - a.rows), moves };
+}
+
+/** The identifiers of rows that a job moved, as they stand in its results, with the cluster that had them. */
+export async function* movedRows(path: string): AsyncGenerator<{ readonly text: string; readonly from: string }> {
+  for await (const records of csvRecords(fileBytes(path))) {
+    for (const { record } of records) {
+      const from = record[place("moved_from")] ?? "";
+      if (from !== "" && record[place("status")] === "ok") yield { text: record[place("input")] ?? "", from };
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { describe, it } from "node:test";
+import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const digest = "ab".repeat(32);
+
+describe("an e-mail address in a row", () => {
+  for (const [row, problem] of [
+    ["ada@example.com;Ada", 'it contains ";"'],
+    ["<ada@example.com>", 'it contains "<"'],
+    ["mailto:ada@example.com", 'it contains ":"'],
+    ["ada@example.com,", 'it contains ","'],
+    ["a\u200bda@example.com", "it contains the invisible character U+200B"],
+    ["\u202aada@example.com", "it contains the invisible character U+202A"],
+    ["ada@example.com\u2060", "it contains the invisible character U+2060"],
+    ['"ada"@example.com', 'it contains """'],
+    ["ada@y..example", "its domain is not valid"],
+    ["ada@-y.example", "its domain is not valid"],
+    ["ada@example.com.", "its domain is not valid"],
+    ["ada@10.0.0.1", "its domain is not valid"],
+    ["ada@xn--zzzzzzzz.example", "its domain is not valid"],
+    ["ada@\uff45xample.com", "its domain is not valid"],
+    [`ada@${"a".repeat(64)}.example`, "its domain is not valid"],
+    ["ada@localhost", "its domain has no dot"],
+    ["ada", "it has no @"],
+    ["ada@example@example.com", "it has more than one @"],
+    ["@example.com", "nothing stands before the @"],
+    ["ada@", "nothing stands behind the @"],
+    ["ada..l@example.com", "the part before the @ begins or ends with a dot, or has two in a row"],
+    [".ada@example.com", "the part before the @ begins or ends with a dot, or has two in a row"],
+    ["ada lovelace@example.com", "it contains a space"],
+  ] as const) {
+    it(`is none, and never hashed: ${JSON.stringify(row)}`, async (t) => {
+      const { svc, service } = await bulkStage(t, ["bob@example.com", row]);
+      const expected = `neither an e-mail address nor a SHA-256 digest: ${problem}`;
+      const file = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
+      assert.deepEqual([file.exit, service.calls], [2, []]);
+      assert.ok(file.err.includes(`) is ${expected}. Nothing was sent.`), file.err);
+      const few = await svc(["router", "map-emails", "--email-hash-list", row, "--cluster", "eu-1"]);
+      assert.deepEqual([few.exit, service.calls], [2, []]);
+      assert.ok(few.err.includes(` is ${expected}`), few.err);
+    });
+  }
+
+  for (const [row, hashed] of [
+    ["Ada+Tag@Example.COM", "ada+tag@example.com"],
+    ["o'neil/x=1@example.co.uk", "o'neil/x=1@example.co.uk"],
+    ["ada@BÜCHER.example", "ada@bücher.example"],
+    ["ada@xn--bcher-kva.example", "ada@xn--bcher-kva.example"],
+    ["ada@пример.рф", "ada@пример.рф"],
+    ["Zoë@example.com".normalize("NFD"), "zoë@example.com".normalize("NFC")],
+    ["  ada@example.com\t", "ada@example.com"],
+    [digest.toUpperCase(), undefined],
+  ] as const) {
+    it(`is hashed in one form: ${row}`, async (t) => {
+      const { svc, service } = await bulkStage(t, [row]);
+      const expected = hashed === undefined ? digest : sha256(hashed);
+      assert.equal((await svc("router map-emails rows.txt --cluster eu-1")).exit, 0);
+      await svc(["router", "unmap-emails", "--email-hash-list", row, "--cluster", "eu-1", "--yes"]);
+      await svc(["router", "offboard", "eu-1", "--email-hash-list", row, "--confirm", "eu-1"]);
+      await svc("router offboard eu-1 --from - --confirm eu-1", { stdin: `email ${row}\n` });
+      assert.deepEqual(
+        service.calls.map(({ body }) => body.email_hash_list),
+        [[expected], [expected], [expected], [expected]],
+      );
+    });
+  }
+
+  it("is found again by every look-up, also by its digest in upper case", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    await svc("router map-emails - --cluster us-1", { stdin: "Zoë@bücher.example".normalize("NFD") });
+    const key = sha256("zoë@bücher.example");
+    const asReal = { env: { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined } };
+    for (const given of ["zoë@bücher.example", key, key.toUpperCase()]) {
+      const owner = [{ table: "cluster_emails", key, cluster_id: "us-1" }];
+      assert.deepEqual(await json(["router", "show-email", given]), { email_hash: key, cluster_id: "us-1" });
+      assert.deepEqual(await json(["router", "resolve", given]), owner, given);
+      assert.deepEqual(await json(["router", "resolve", given], asReal), owner, given);
+    }
+  });
+
+  it("is sent as it is with --hash none, and is looked up so", async (t) => {
+    const { svc, json } = await cliEmulator(t);
+    const stdin = "salted-1\nsalted-2\n";
+    assert.equal((await svc("router map-emails - --cluster us-1 --hash none", { stdin })).exit, 0);
+    await svc("router map-emails --email-hash-list salted-3 --cluster us-1 --hash none");
+    for (const id of ["salted-1", "salted-2", "salted-3"]) {
+      assert.equal((await json(`router show-email ${id} --hash none`)).cluster_id, "us-1");
+    }
+    await svc("router offboard us-1 --email-hash-list salted-1 --hash none --confirm us-1");
+    await svc("router offboard us-1 --from - --hash none --confirm us-1", { stdin: "email salted-2\n" });
+    assert.equal((await svc("router show-email salted-1 --hash none")).exit, 5);
+    assert.equal((await svc("router show-email salted-2 --hash none")).exit, 5);
+    const spaces = await svc("router map-emails - --cluster us-1 --hash none", { stdin: "a b\n" });
+    assert.match(spaces.err, /^error: Row 1 \(a b\) is no e-mail: it contains spaces\./m);
+  });
+});
+
+describe("what svc router resolve prints", () => {
+  it("is what svc router offboard takes, in every format", async (t) => {
+    for (const [flags, offboard] of [
+      [[], []],
+      [
+        ["--format", "tsv"],
+        ["--input-format", "tsv"],
+      ],
+      [
+        ["--format", "csv"],
+        ["--input-format", "csv"],
+      ],
+      [
+        ["--format", "ndjson"],
+        ["--input-format", "ndjson"],
+      ],
+    ] as const) {
+      const { svc } = await cliEmulator(t);
+      const { out } = await svc(["router", "resolve", "tenant-fabrikam", ...flags]);
+      assert.match(out, /external_integrations.*CHAT_B:tenant-fabrikam.*us-1/);
+      const line = ["router", "offboard", "us-1", "--from", "-", ...offboard, "--confirm", "us-1"];
+      const { exit, err } = await svc(line, { stdin: out });
+      assert.equal(exit, 0, err);
+      assert.equal((await svc("router resolve tenant-fabrikam")).exit, 5, flags.join(" "));
+    }
+  });
+
+  it("is refused where it belongs to another cluster", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const { out } = await svc("router resolve T-FABRIKAM");
+    const { exit, err } = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin: out });
+    assert.equal(exit, 2);
+    assert.match(err, /^error: Row 1 \(chat_a_teams\\tT-FABRIKAM\) is of another cluster: us-1\.$/m);
+    assert.equal((await svc("router resolve T-FABRIKAM")).exit, 0);
+  });
+
+  it("names external ids with their type, on the command line too", async (t) => {
+    const { svc, service } = await bulkStage(t, ["external-integration CHAT_B:tenX"]);
+    await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
+    await svc("router map-external-integrations - --cluster eu-1 --integration-type CHAT_B", {
+      stdin: "CHAT_B:tenX\n",
+    });
+    assert.deepEqual(
+      service.calls.map(({ body }) => body),
+      [
+        { external_integrations: [{ external_id_list: ["tenX"], integration_type: "CHAT_B" }] },
+        { external_id_list: ["tenX"], cluster_id: "eu-1", integration_type: "CHAT_B" },
+      ],
+    );
+  });
+});
+
+describe("an answer of false", () => {
+  for (const line of [
+    "router map-emails rows.txt --cluster eu-1",
+    "router unmap-emails rows.txt --cluster eu-1 --yes",
+    "router map-emails --email-hash-list ada@example.com --cluster eu-1",
+    "router unmap-emails --email-hash-list ada@example.com --cluster eu-1 --yes",
+    "router offboard eu-1 --email-hash-list ada@example.com --confirm eu-1",
+    "router offboard eu-1 --from offboard.txt --confirm eu-1",
+  ]) {
+    it(`is a failure: ${line}`, async (t) => {
+      const { svc, write } = await bulkStage(t, ["ada@example.com"], () => ({ status: 200, body: false }));
+      await write("offboard.txt", ["email ada@example.com"]);
+      const { exit, out, err } = await svc(line);
+      assert.deepEqual([exit, out], [1, ""], err);
+      assert.match(
+        err,
+        /^error: The service answered false, not true, when asked to (map 1 e-mail to|remove 1 (e-mail|identifier) from) eu-1\.$/m,
+      );
+    });
+  }
+});

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { enter, person } from "../../support/cli/person.ts";
+
+/** The environment of somebody who knows the router, and not that it is an emulator. */
+const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
+
+/** An emulator where ada and bob are at us-1. */
+async function moving(t: Parameters<typeof cliEmulator>[0]): Promise<CliEmulator & { where(): Promise<unknown[]> }> {
+  const cli = await cliEmulator(t);
+  await cli.svc("router map-emails - --cluster us-1", { stdin: "ada@x.example\nbob@x.example\n" });
+  const clusterOf = async (name: string) => {
+    const { exit, out } = await cli.svc(`router show-email ${name}@x.example --json`);
+    return exit === 0 ? JSON.parse(out).cluster_id : null;
+  };
+  return { ...cli, where: () => Promise.all(["ada", "bob", "cleo"].map(clusterOf)) };
+}
+
+const stdin = "ada@x.example\nbob@x.example\ncleo@x.example\n";
+
+describe("what a job moves from other clusters", () => {
+  it("is recorded with --results all, counted in the report, and mapped back by undo", async (t) => {
+    const { svc, where, cwd } = await moving(t);
+    const line = "router map-emails - --cluster eu-1 --results all --report report.csv";
+    for (const env of [asReal, {}]) {
+      await svc("router map-emails - --cluster us-1", { stdin: "ada@x.example\nbob@x.example\n" });
+      const mapped = await svc(line, { stdin, env });
+      const [id = ""] = /job_\w+/.exec(mapped.err) ?? [];
+      assert.equal(mapped.exit, 0, mapped.err);
+      assert.deepEqual(await where(), ["eu-1", "eu-1", "eu-1"]);
+      const { out } = await svc(`router jobs results ${id} --json=input,moved_from`);
+      assert.deepEqual(JSON.parse(out), [
+        { input: "ada@x.example", moved_from: "us-1" },
+        { input: "bob@x.example", moved_from: "us-1" },
+        { input: "cleo@x.example", moved_from: "" },
+      ]);
+      const report = await readFile(join(cwd, "report.csv"), "utf8");
+      assert.match(report, /\r\nRows,moved from another cluster,2\r\n/);
+      assert.match(report, /\r\n"Moved, by the cluster before",us-1,2\r\n$/);
+
+      assert.match((await svc(`router jobs undo ${id}`, { env })).err, /--yes required/);
+      const undone = await svc(`router jobs undo ${id} --yes`, { env });
+      assert.deepEqual([undone.exit, undone.out], [0, "Mapped 2 e-mails to us-1\n"], undone.err);
+      assert.deepEqual(await where(), ["us-1", "us-1", "eu-1"]);
+    }
+  });
+
+  it("is left where it has been mapped since, and nothing is undone twice", async (t) => {
+    const { svc, where } = await moving(t);
+    const { err } = await svc("router map-emails - --cluster eu-1 --results all", { stdin });
+    const [id = ""] = /job_\w+/.exec(err) ?? [];
+    await svc("router map-emails --email-hash-list ada@x.example --cluster us-1");
+    const undone = await svc(`router jobs undo ${id} --yes`);
+    assert.equal(undone.err.split("\n")[0], "1 e-mail not at eu-1 any more: left as they are");
+    assert.deepEqual([undone.exit, await where()], [0, ["us-1", "us-1", "eu-1"]]);
+    const again = await svc(`router jobs undo ${id} --yes`);
+    assert.deepEqual([again.exit, again.out], [0, ""]);
+    assert.match(again.err, /has moved nothing that is still at eu-1\n$/);
+  });
+
+  it("cannot be undone where it was not recorded", async (t) => {
+    const { svc } = await moving(t);
+    await svc("router map-emails - --cluster eu-1", { stdin });
+    const { exit, err } = await svc("router jobs undo --last --yes");
+    assert.equal(exit, 1);
+    assert.match(err, /^error: job_\w+ has not recorded what it moved\.$/m);
+  });
+
+  it("is asked about at a terminal, where the service is none of ours", async (t) => {
+    const hashes = { [emailHash("ada@x.example")]: "us-1", [emailHash("bob@x.example")]: "eu-1" };
+    const { svc, service } = await bulkStage(
+      t,
+      ["ada@x.example", "bob@x.example", "cleo@x.example"],
+      undefined,
+      hashes,
+    );
+    const question = "Move 1 e-mail to eu-1 (1 of us-1)?";
+    for (const line of [
+      "router map-emails rows.txt --cluster eu-1",
+      "router map-emails --email-hash-list ada@x.example --cluster eu-1",
+    ]) {
+      const before = service.calls.length;
+      const unsure = person([question, `n${enter}`]);
+      const declined = await svc(line, unsure);
+      assert.deepEqual([declined.exit, unsure.waiting(), service.calls.length], [1, [], before], declined.err);
+      const sure = person([question, `y${enter}`]);
+      assert.deepEqual([(await svc(line, sure)).exit, sure.waiting(), service.calls.length], [0, [], before + 1]);
+      assert.deepEqual([(await svc(`${line} --yes`, { tty: true })).exit, service.calls.length], [0, before + 2]);
+      assert.deepEqual([(await svc(line)).exit, service.calls.length], [0, before + 3]);
+    }
+    const stays = await svc("router map-emails --email-hash-list bob@x.example --cluster eu-1", { tty: true });
+    assert.equal(stays.exit, 0, stays.err);
+  });
+});
+
+describe("--verify", () => {
+  it("reads back what was mapped and removed", async (t) => {
+    const { svc } = await cliEmulator(t);
+    for (const env of [asReal, {}]) {
+      const mapped = await svc("router map-emails - --cluster eu-1 --verify", { stdin, env });
+      assert.deepEqual([mapped.exit, mapped.err.split("\n")[1]], [0, "Looked up: 3 rows are mapped to eu-1"]);
+      const removed = await svc("router unmap-emails - --cluster eu-1 --confirm eu-1 --verify", { stdin, env });
+      assert.deepEqual([removed.exit, removed.err.split("\n")[1]], [0, "Looked up: 3 rows are not mapped to eu-1"]);
+    }
+  });
+
+  it("counts as failed what the service has confirmed and not done", async (t) => {
+    const { svc } = await bulkStage(t, ["c-1", "c-2", "c-3"], undefined, { "c-1": "eu-1", "c-2": "us-1" });
+    const { exit, out } = await svc("router map-clients rows.txt --cluster eu-1 --verify --json");
+    const { rows, failed, verified, unverified } = JSON.parse(out);
+    assert.deepEqual(
+      { exit, rows, failed, verified, unverified },
+      { exit: 3, rows: 1, failed: 2, verified: 1, unverified: 0 },
+    );
+    const results = JSON.parse((await svc("router jobs results --last --json=input,status,code,message")).out);
+    const failure = (input: string, where: string) => ({
+      input,
+      status: "failed",
+      code: "not_verified",
+      message: `a look-up afterwards says that it is ${where}`,
+    });
+    assert.deepEqual(results, [failure("c-2", "mapped to us-1"), failure("c-3", "not mapped")]);
+  });
+
+  it("asks an emulator about every table, and is refused where a service has no look-up", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const line = "router map-creator-tokens - --cluster eu-1 --verify";
+    const { exit, err } = await svc(line, { stdin: "tok-1\n" });
+    assert.deepEqual([exit, err.split("\n")[1]], [0, "Looked up: 1 row is mapped to eu-1"]);
+    const refused = await svc(line, { stdin: "tok-2\n", env: asReal });
+    assert.equal(refused.exit, 2);
+    assert.match(
+      refused.err,
+      /^error: --verify cannot be used with map-creator-tokens: the service has no look-up of creator invite tokens$/m,
+    );
+    const rows = "client c-1\ncreator-token tok-1\nexternal-integration CHAT_B:x\n";
+    const offboard = "router offboard eu-1 --from - --confirm eu-1 --verify";
+    const known = await svc(offboard, { stdin: rows });
+    assert.deepEqual([known.exit, known.err.split("\n")[1]], [0, "Looked up: 3 rows are not mapped to eu-1"]);
+    const part = await svc(offboard, { stdin: rows, env: asReal });
+    assert.deepEqual(
+      [part.exit, part.err.split("\n").slice(1, 3)],
+      [0, ["Looked up: 1 row is not mapped to eu-1", "2 rows cannot be looked up"]],
+    );
+  });
+});

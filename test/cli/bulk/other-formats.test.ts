@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { bulkStage } from "../../support/cli/bulk-stage.ts";
+
+const bom = "\ufeff";
+const ada = [[createHash("sha256").update("ada@example.com").digest("hex")]];
+
+describe("a file that is written in another way than it is read", () => {
+  for (const [what, name, command, content, message, flags] of [
+    [
+      "a table with ; taken for lines",
+      "people.txt",
+      "map-clients",
+      "id;name\nc-1;Ada\n",
+      'The input looks like a table with ";" between its cells, and would be read as lines.',
+      "--column id --input-format csv --delimiter ';'",
+    ],
+    [
+      "a table with ; and no heading taken for lines",
+      "people.txt",
+      "map-emails",
+      "ada@example.com;Ada\n",
+      'The input looks like a table with ";" between its cells, and would be read as lines.',
+      "--column 1 --input-format csv --delimiter ';'",
+    ],
+    [
+      "a table with tabs taken for lines",
+      "people.txt",
+      "map-emails",
+      "Name\tMail\nAda\tada@example.com\n",
+      "The input looks like a table with a tab between its cells, and would be read as lines.",
+      "--column Mail --input-format tsv",
+    ],
+    [
+      "a table with commas taken for lines",
+      "people.txt",
+      "map-emails",
+      "Name,Mail\nAda,ada@example.com\n",
+      'The input looks like a table with "," between its cells, and would be read as lines.',
+      "--column Mail --input-format csv",
+    ],
+    [
+      "a German export of Excel",
+      "people.csv",
+      "map-emails",
+      `${bom}Name;E-Mail\r\nAda;ada@example.com\r\n`,
+      'The input has ";" between its cells, not a comma.',
+      "--column E-Mail --delimiter ';'",
+    ],
+    [
+      "the same, in quotes",
+      "people.csv",
+      "map-emails",
+      `${bom}"Name";"E-Mail"\r\n"Ada";"ada@example.com"\r\n`,
+      "The CSV cannot be read: more stands behind the closing quote of a cell; the row begins in line 1",
+      "--delimiter ';'",
+    ],
+    [
+      "the same, with its column named",
+      "people.csv",
+      "map-emails --column E-Mail",
+      "Name;E-Mail\nAda;ada@example.com\n",
+      'There is no column "E-Mail"',
+      "--column E-Mail --delimiter ';'",
+    ],
+    [
+      "a table with bars, with its column named",
+      "people.csv",
+      "map-clients --column id",
+      "id|name\nc-1|Ada\n",
+      'There is no column "id"',
+      "--column id --delimiter '|'",
+    ],
+    [
+      "several columns, and none is named",
+      "people.csv",
+      "map-emails",
+      "name,e-mail,team\nAda,ada@example.com,T1\n",
+      "The input has 3 columns: name, e-mail, team.",
+      "--column e-mail",
+    ],
+    [
+      "several columns and no heading, and none is named",
+      "people.csv",
+      "map-emails",
+      "Ada,ada@example.com\n",
+      "The input has 2 columns: Ada, ada@example.com.",
+      "--column 2",
+    ],
+    [
+      "several columns of ids, and none is named",
+      "people.csv",
+      "map-chat-a-teams",
+      "user_id,team_id\nU1,T1\n",
+      "The input has 2 columns: user_id, team_id.",
+      "--column team_id",
+    ],
+    [
+      "several fields of NDJSON, and none is named",
+      "people.ndjson",
+      "map-emails",
+      '{"name":"Ada","mail":"ada@example.com"}\n',
+      "The objects of the input have several fields: name, mail.",
+      "--column mail",
+    ],
+    [
+      "two columns of one name",
+      "people.csv",
+      "map-emails --column email",
+      "email,name,email\nada@example.com,Ada,\n",
+      'Two columns are called "email": 1 and 3.',
+      "--column email --column 1",
+    ],
+  ] as const) {
+    it(`stops before anything is sent, with the command that reads it: ${what}`, async (t) => {
+      const { svc, service, cwd } = await bulkStage(t, []);
+      await writeFile(join(cwd, name), content);
+      const { exit, out, err } = await svc(`router ${command} ${name} --cluster eu-1 --quiet`);
+      assert.deepEqual([exit, out, service.calls], [2, "", []]);
+      const [words] = command.split(" ");
+      const [first, ...rest] = err.split("\n");
+      assert.equal(first, `error: <file>: ${message}`);
+      const line = flags.replace("--column email --column 1", "--column 1");
+      assert.equal(rest.at(-2), `  try: svc router ${words} ${name} ${line} --cluster eu-1`, err);
+      assert.equal((await svc("router jobs list --json")).out, "[]\n");
+    });
+  }
+
+  it("is read by the command that is named", async (t) => {
+    for (const [name, content] of [
+      ["people.csv", `${bom}Name;E-Mail\r\nAda;ada@example.com\r\n`],
+      ["people.txt", "Name\tMail\nAda\tada@example.com\n"],
+      ["people.txt", "ada@example.com,Ada\n"],
+      ["people.csv", "sep=;\nname;mail\nAda;ada@example.com\n"],
+      ["people.ndjson", '{"name":"Ada","mail":"ada@example.com"}\n'],
+    ] as const) {
+      const { svc, service, cwd } = await bulkStage(t, []);
+      await writeFile(join(cwd, name), content);
+      const refused = await svc(`router map-emails ${name} --cluster eu-1`);
+      const line = /^ {2}try: svc (.*)$/m.exec(refused.err)?.[1] ?? refused.err;
+      const { exit, err } = await svc(line.replaceAll("'", ""));
+      assert.deepEqual([exit, service.calls.map(({ body }) => body.email_hash_list)], [0, ada], err);
+    }
+  });
+
+  for (const [what, bytes] of [
+    ["an Excel workbook (.xlsx) or another ZIP archive", Buffer.from("PK\x03\x04\x14\x00\x06\x00rest", "latin1")],
+    ["an Excel workbook (.xls) or another Office document", Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1])],
+  ] as const) {
+    it(`stops likewise, and says what it is: ${what}`, async (t) => {
+      const { svc, service, cwd } = await bulkStage(t, []);
+      await writeFile(join(cwd, "people.xlsx"), bytes);
+      for (const stdin of [undefined, bytes]) {
+        const { exit, err } = await svc(`router map-emails ${stdin ? "-" : "people.xlsx"} --cluster eu-1 --quiet`, {
+          ...(stdin ? { stdin } : {}),
+        });
+        assert.deepEqual([exit, service.calls], [2, []]);
+        assert.ok(
+          err.startsWith(
+            `error: <file>: The input is ${what}, not text.\n  Save it as “CSV UTF-8” first, and name that file.\n`,
+          ),
+          err,
+        );
+      }
+    });
+  }
+
+  it("is read all the same where it is said to be so", async (t) => {
+    for (const [line, stdin, sent] of [
+      ["map-clients - --input-format lines", "a;b\nc;d\n", ["a;b", "c;d"]],
+      ["map-clients - --input-format lines", "client_id\nc-1\n", ["client_id", "c-1"]],
+      ["map-clients - --input-format csv --delimiter ,", "a;b\nc;d\n", ["a;b", "c;d"]],
+      ["map-clients - --input-format csv --column 1", "a,b\nc,d\n", ["a", "c"]],
+      ["map-clients -", "auth0|1\nauth0|2\n", ["auth0|1", "auth0|2"]],
+      ["map-clients - --input-format csv", "a,\nb,\n", ["a", "b"]],
+    ] as const) {
+      const { svc, sent: got } = await bulkStage(t, []);
+      const { exit, err } = await svc(`router ${line} --cluster eu-1 --quiet`, { stdin });
+      assert.deepEqual([exit, got()], [0, [sent]], err);
+    }
+  });
+
+  it("does so when it comes by a pipe, and for an offboarding", async (t) => {
+    const { svc, service } = await bulkStage(t, []);
+    const piped = await svc("router map-emails - --cluster eu-1", { stdin: "Mail;Name\nada@example.com;Ada\n" });
+    const line = "svc router map-emails - --column Mail --input-format csv --delimiter ';' --cluster eu-1";
+    assert.match(piped.err, new RegExp(`^  try: ${line}$`, "m"));
+    const stdin = "kind,identifier\nclient,c-1\n";
+    const offboard = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin });
+    assert.match(offboard.err, /^ {2}try: svc router offboard eu-1 --from - --input-format csv$/m);
+    assert.deepEqual([piped.exit, offboard.exit, service.calls], [2, 2, []]);
+  });
+});

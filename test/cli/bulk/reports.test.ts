@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { systemWall } from "../../../src/base/clock.ts";
+import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+
+const rows = [
+  "ada@example.com",
+  "ADA@example.com",
+  "bob@example.com;Bob",
+  "cy@x",
+  "cleo@example.com;",
+  "dan@example.com",
+];
+
+describe("the report of a bulk job", () => {
+  it("counts rows, repetitions, reasons and how long it took, as CSV", async (t) => {
+    let now = Date.parse("2031-01-02T03:04:05Z");
+    const wall = { ...systemWall, now: () => now };
+    const { svc, cwd, service } = await bulkStage(t, rows, () => {
+      now += 80_000;
+      return undefined;
+    });
+    const line = "router map-emails rows.txt --input-format lines --cluster eu-1 --skip-invalid --report report.csv";
+    const { exit } = await svc(line, { wall });
+    assert.equal(exit, 3);
+    const [header, id, ...report] = (await readFile(join(cwd, "report.csv"), "utf8")).split("\r\n");
+    assert.deepEqual(header, "section,item,value");
+    assert.match(id!, /^Job,id,job_20310102T030405Z_\w+$/);
+    const reason = "neither an e-mail address nor a SHA-256 digest:";
+    assert.deepEqual(report, [
+      "Job,command,svc router map-emails",
+      "Job,cluster,eu-1",
+      `Job,service,${service.url}`,
+      `Job,input,${join(cwd, "rows.txt")}`,
+      "Job,status,finished",
+      "Job,begun,2031-01-02T03:04:05Z",
+      "Job,written,2031-01-02T03:05:25Z",
+      "Job,duration,1m20s",
+      "Rows,in the input,6",
+      '"Rows","sent, and confirmed by the service",3'.replaceAll('"Rows"', "Rows"),
+      "Rows,different identifiers in the input,2",
+      'Rows,"invalid, not sent",3',
+      "Rows,refused by the service,0",
+      "Rows,moved from another cluster,not known",
+      `Invalid rows by reason,"${reason} it contains "";"" (first in row 3)",2`,
+      `Invalid rows by reason,${reason} its domain has no dot (first in row 4),1`,
+      "",
+    ]);
+  });
+
+  it("is one page of HTML, in which nothing of the input is markup", async (t) => {
+    const { svc, cwd } = await bulkStage(t, ["ada@example.com", "<b>@example.com"]);
+    await svc("router map-emails rows.txt --cluster eu-1 --skip-invalid --report report.html --quiet");
+    const page = await readFile(join(cwd, "report.html"), "utf8");
+    assert.match(page, /^<!doctype html>\n<html lang="en">/);
+    assert.match(page, /<tr><td>[^<]*it contains &quot;&lt;&quot; \(first in row 2\)<\/td><td>1<\/td><\/tr>/);
+    assert.ok(!page.includes("<b>"));
+  });
+
+  it("is written when a job stops, and again when it is resumed", async (t) => {
+    const { svc, cwd } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? { status: 503 } : undefined));
+    await svc("router map-clients rows.txt --batch-size 2 --concurrency 1 --retries 0 --cluster eu-1 --report r.csv");
+    const report = () => readFile(join(cwd, "r.csv"), "utf8");
+    assert.match(await report(), /Job,status,"?stopped: .*\r\n[\s\S]*Rows,"sent, and confirmed by the service",2\r\n/);
+    assert.equal((await svc("router jobs resume --last")).exit, 0);
+    assert.match(await report(), /Job,status,finished\r\n[\s\S]*Rows,"sent, and confirmed by the service",4\r\n/);
+  });
+
+  it("replaces only a report, and has one of two forms", async (t) => {
+    const { svc, cwd, sent } = await bulkStage(t, numbered(1));
+    await writeFile(join(cwd, "mine.csv"), "mine\n");
+    const mine = await svc("router map-clients rows.txt --cluster eu-1 --report mine.csv");
+    assert.match(mine.err, /^error: --report: mine\.csv holds something else, which would be lost$/m);
+    const other = await svc("router map-clients rows.txt --cluster eu-1 --report report.pdf");
+    assert.match(other.err, /^error: --report must be a file \.html or \.csv, got "report\.pdf"$/m);
+    assert.deepEqual([mine.exit, other.exit, sent()], [2, 2, []]);
+  });
+});
+
+describe("what is said of a bulk job", () => {
+  it("are different identifiers, and repeated rows apart from them", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const stdin = "ada@example.com\nAda@Example.com\nbob@example.com\n";
+    const mapped = await svc("router map-emails - --cluster eu-1", { stdin });
+    assert.equal(mapped.out, "Mapped 2 e-mails to eu-1 (3 rows, 1 of them repeated)\n");
+    const dry = await svc("router map-emails - --cluster eu-1 --dry-run", { stdin });
+    assert.match(dry.err, /^1 row of them repeated: 2 e-mails in all$/m);
+  });
+
+  it("is never that something was removed: the service does not say so", async (t) => {
+    const { svc } = await cliEmulator(t);
+    await svc("router map-emails - --cluster us-1", { stdin: "ada@example.com\n" });
+    const sentences = [
+      "Sent 1 e-mail to remove from eu-1; the service confirmed it\n",
+      "It does not say how many of them were mapped to eu-1: it ignores all others\n",
+    ];
+    for (const stdin of ["ada@example.com\n", "ada@example.com\n"]) {
+      const { exit, out, err } = await svc("router unmap-emails - --cluster eu-1 --confirm eu-1", { stdin });
+      assert.deepEqual([exit, out, err.split("\n").slice(1).join("\n")], [0, ...sentences]);
+    }
+  });
+
+  it("are calls that are made: rows that are left out make none", async (t) => {
+    const { svc, cwd } = await bulkStage(t, []);
+    await writeFile(join(cwd, "rows.txt"), "a b\nc d\ne\nf g\n");
+    const line = "router map-clients rows.txt --cluster eu-1 --batch-size 2 --skip-invalid --dry-run --json";
+    const { rows: valid, calls, invalid } = JSON.parse((await svc(line)).out);
+    assert.deepEqual({ valid, calls, invalid }, { valid: 1, calls: 1, invalid: 3 });
+  });
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it } from "node:test";
+import { astray, printedBy } from "../../support/cli/astray.ts";
+import { linesThatSend, runPrepared } from "../../support/cli/prepared-lines.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+describe("options of layout", () => {
+  it("--fields is honored or refused by every command that talks to a service", async (t) => {
+    const server = createServer((request, response) => {
+      const isStream = request.headers.accept === "text/event-stream";
+      const type = isStream ? "text/event-stream" : "application/json";
+      request
+        .resume()
+        .on("end", () => response.writeHead(200, { "content-type": type }).end(isStream ? "data: {}\n\n" : "{}"));
+    });
+    await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+    t.after(() => server.close());
+    const service = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    const lines = (await linesThatSend()).filter(({ shown }) => !/--(json|fields|format)/.test(shown));
+    const wrong = await astray(
+      lines,
+      ({ shown }) => shown,
+      async (one) => {
+        const flags = ["--json", "--fields", "xyzzy", "--timeout", "4s", "--quiet"];
+        const { result } = await runPrepared(t, one, service, flags);
+        const isHonored = result.out.includes('"xyzzy"') || result.out === "[]\n";
+        return isHonored || result.exit !== 0 ? undefined : printedBy(result);
+      },
+    );
+    assert.deepEqual(wrong, {});
+  });
+
+  for (const line of [
+    "api GET /x --fields a",
+    "api GET /x --json=a",
+    "api GET /x --format csv",
+    "files download f-1 --fields a",
+    "contracts download T-1 --format tsv",
+    "emulator state export --fields a",
+    "emulator seed-schema --fields a",
+    "completion bash --fields a",
+    "openapi contracts --format csv",
+    "config set router_url http://svc.example --fields a",
+  ]) {
+    it(`refuses svc ${line} before anything is done`, async () => {
+      const { exit, out, err } = await runCli(`${line} --base-url http://127.0.0.1:1`);
+      assert.deepEqual([exit, out], [2, ""]);
+      assert.match(err, /--(fields|format) cannot be used with svc /);
+    });
+  }
+
+  for (const flags of [["--json="], ["--fields", ""], ["--fields", " , "]]) {
+    it(`refuses ${JSON.stringify(flags)}, which names no field`, async () => {
+      const { exit, out, err } = await runCli(["router", "health", "--base-url", "http://127.0.0.1:1", ...flags]);
+      assert.deepEqual([exit, out], [2, ""]);
+      assert.match(err, /^(error: |.*"message":")--fields must name at least one field, got /);
+    });
+  }
+
+  for (const [url, what] of [
+    ["http://svc.example/#x", "a fragment"],
+    ["http://svc.example/?a=b", "a query"],
+    ["http://svc.example/a b", "blanks"],
+    ["http://svc.example ", "blanks"],
+  ] as const) {
+    it(`refuses the base URL "${url}", wherever it is given`, async () => {
+      const given: [readonly string[], Record<string, string>][] = [
+        [["--base-url", url], {}],
+        [[], { SVC_BASE_URL: url }],
+        [[], { SVC_ROUTER_URL: url }],
+      ];
+      for (const [flags, env] of given) {
+        const { exit, out, err } = await runCli(["router", "health", ...flags], { env });
+        assert.deepEqual([exit, out], [2, ""]);
+        assert.ok(err.includes(` must be a URL without ${what}, got "${url}"`), err);
+      }
+    });
+  }
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { operationAt } from "../../../src/api/operation-at.ts";
+import { registry } from "../../../src/api/registry.ts";
+import type { CommandSpec } from "../../../src/derive/command-spec.ts";
+import { astray, printedBy } from "../../support/cli/astray.ts";
+import { wordsOf } from "../../support/cli/command-lines.ts";
+import { nda } from "../../support/cli/nda.ts";
+import { linesThatSend, runPrepared } from "../../support/cli/prepared-lines.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+/** A service that answers everything with this status and body. */
+async function serviceAnswering(t: TestContext, status: number, body: string) {
+  const answered: string[] = [];
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      const { pathname } = new URL(request.url ?? "", "http://any");
+      const operation = operationAt(registry, request.method ?? "", pathname);
+      if (operation !== undefined) answered.push(operation.id);
+      response.writeHead(status, body === "" ? {} : { "content-type": "application/json" }).end(body);
+    });
+  });
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  t.after(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answered };
+}
+
+const lines = await linesThatSend();
+const derived = lines.filter(({ line }) => "operation" in line.command);
+
+describe("every 2xx is a success of every command of an operation", () => {
+  for (const status of [200, 201, 202, 204]) {
+    for (const body of status === 204 ? [""] : ['{"id":"C-1"}', ""]) {
+      it(`${status} ${body === "" ? "without a body" : "with a body"}`, async (t) => {
+        const service = await serviceAnswering(t, status, body);
+        const wrong = await astray(
+          derived,
+          ({ shown }) => shown,
+          async (one) => {
+            const spec = one.line.command as CommandSpec;
+            const { result } = await runPrepared(t, one, service, ["--json"]);
+            const isAsDeclared = spec.answers[status] !== undefined || isPassing(spec);
+            const isTold = result.err.includes(`${spec.operation} differs from its declaration: status ${status} `);
+            const isPrinted = body === "" || result.out.includes("C-1") || /^Wrote /m.test(result.err);
+            const isRight = result.exit === 0 && isPrinted && (isTold || isAsDeclared);
+            return isRight ? undefined : printedBy(result);
+          },
+        );
+        assert.deepEqual(wrong, {});
+      });
+    }
+  }
+
+  it("of the commands written by hand none says that the service refused", async (t) => {
+    const wrong: Record<string, string> = {};
+    for (const status of [200, 201, 202, 204]) {
+      const service = await serviceAnswering(t, status, status === 204 ? "" : '{"id":"C-1"}');
+      const found = await astray(
+        lines.filter((one) => !derived.includes(one)),
+        ({ shown }) => `${status} ${shown}`,
+        async (one) => {
+          // Asks for documents whose statuses are those of OAuth.
+          if (wordsOf(one.line.command).startsWith("auth ")) return undefined;
+          const { result } = await runPrepared(t, one, service, ["--json", "--timeout", "4s"]);
+          return /refused/.test(result.err) ? printedBy(result) : undefined;
+        },
+      );
+      Object.assign(wrong, found);
+    }
+    assert.deepEqual(wrong, {});
+  });
+
+  it("prints the contract that a service has created with 200, and says in one line what differs", async (t) => {
+    const { url } = await serviceAnswering(t, 200, '{"id":"C-1","new":true,"newer":1,"newest":2}');
+    const run = (...flags: string[]) =>
+      runCli(["contracts", "create", "--data", "-", "--json", ...flags], {
+        env: { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" },
+        stdin: nda,
+      });
+    const plain = await run();
+    assert.deepEqual(
+      { exit: plain.exit, out: JSON.parse(plain.out) },
+      {
+        exit: 0,
+        out: { id: "C-1", new: true, newer: 1, newest: 2 },
+      },
+    );
+    assert.match(
+      plain.err,
+      /^contracts\.create differs from its declaration: status 200 instead of 201; [^\n]+\nCreated C-1/,
+    );
+    assert.equal((await run("--quiet")).err, "");
+  });
+});
+
+const isPassing = ({ answers }: CommandSpec): boolean =>
+  Object.values(answers).some(({ kind }) => kind === "passthrough");

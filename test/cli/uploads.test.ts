@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { appendFileSync, utimesSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { runCli } from "../support/cli/run-cli.ts";
+import { type Received, receiver } from "../support/receiver.ts";
+
+interface Named {
+  readonly filename: string;
+}
+
+/** A service whose storage answers each PUT with `onPut`, and which initializes uploads as `onInitialize` says. */
+async function storage(
+  t: TestContext,
+  onPut: (request: Received, count: number) => { status: number; body?: string },
+  onInitialize: (files: readonly (Named & { readonly file_id: string })[]) => readonly Named[] = (files) => files,
+) {
+  const service = await receiver(t);
+  let ids = 0;
+  let puts = 0;
+  service.answer((request, response) => {
+    if (request.method === "PUT") {
+      puts += 1;
+      const { status, body = "" } = onPut(request, puts);
+      response.writeHead(status).end(body);
+      return;
+    }
+    const asked = JSON.parse(request.body.toString()).files as Named[];
+    const files = asked.map(({ filename }) => {
+      ids += 1;
+      const upload_url = `${service.url}/bucket/f-${ids}`;
+      return { file_id: `f-${ids}`, filename, upload_url, expires_at: "2031-01-02T03:19:05Z" };
+    });
+    response.end(JSON.stringify({ files: onInitialize(files) }));
+  });
+  const cwd = await testFolder(t);
+  const env = { SVC_BASE_URL: service.url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret" };
+  const upload = (files: readonly string[], ...flags: string[]) =>
+    runCli(["files", "upload", ...files, ...flags, "--retries", "0"], { cwd, env });
+  const stored = () =>
+    Object.fromEntries(
+      service.received.filter(({ method }) => method === "PUT").map(({ url, body }) => [url, body.toString()]),
+    );
+  return { cwd, upload, stored, requests: () => service.received.map(({ method }) => method) };
+}
+
+const refused = (message: string) => ({
+  status: 403,
+  body: `<Error><Code>AccessDenied</Code><Message>${message}</Message></Error>`,
+});
+
+describe("svc files upload", () => {
+  it("asks once for another URL where the first has expired", async (t) => {
+    const { cwd, upload, stored, requests } = await storage(t, (_, count) =>
+      count === 1 ? refused("Request has expired") : { status: 201 },
+    );
+    await writeFile(join(cwd, "a.txt"), "hello");
+    const { exit, out } = await upload(["a.txt"], "--json=file_id");
+    assert.deepEqual([exit, JSON.parse(out)], [0, [{ file_id: "f-2" }]]);
+    assert.deepEqual(requests(), ["POST", "PUT", "POST", "PUT"]);
+    assert.equal(stored()["/bucket/f-2"], "hello");
+  });
+
+  it("says of a refusal by the storage nothing of API credentials, and asks for no third URL", async (t) => {
+    const { cwd, upload, requests } = await storage(t, () => refused("Request has expired"));
+    await writeFile(join(cwd, "a.txt"), "hello");
+    const { exit, err } = await upload(["a.txt"]);
+    assert.deepEqual([exit, requests()], [1, ["POST", "PUT", "POST", "PUT"]]);
+    assert.equal(
+      err,
+      "error: The service refused (403): Request has expired\n  The signed URL was refused: it has expired, or was changed on the way. Run it again for a new one.\n",
+    );
+  });
+
+  it("finds the URL of each file by its name, and those of equal names in their order", async (t) => {
+    const { cwd, upload, stored } = await storage(
+      t,
+      () => ({ status: 204 }),
+      (files) => [...files].sort((a, b) => b.filename.localeCompare(a.filename)),
+    );
+    for (const [path, content] of [
+      ["a.txt", "first a"],
+      ["b.txt", "b"],
+    ] as const)
+      await writeFile(join(cwd, path), content);
+    const { exit, out } = await upload(["a.txt", "b.txt", "./a.txt"], "--json=file_id,path");
+    assert.equal(exit, 0);
+    assert.deepEqual(JSON.parse(out), [
+      { file_id: "f-1", path: "a.txt" },
+      { file_id: "f-2", path: "b.txt" },
+      { file_id: "f-3", path: "./a.txt" },
+    ]);
+    assert.deepEqual(stored(), { "/bucket/f-1": "first a", "/bucket/f-2": "b", "/bucket/f-3": "first a" });
+  });
+
+  it("says which file got no URL, and uploads none", async (t) => {
+    const { cwd, upload, requests } = await storage(
+      t,
+      () => ({ status: 200 }),
+      (files) => files.slice(1),
+    );
+    for (const path of ["a.txt", "b.txt"]) await writeFile(join(cwd, path), path);
+    const { exit, err } = await upload(["a.txt", "b.txt"]);
+    assert.deepEqual([exit, requests()], [1, ["POST"]]);
+    assert.match(err, /^error: The service answered 1 URL for 2 files: none for a\.txt\.\n/);
+  });
+
+  it("uploads an empty file, and what is piped in", async (t) => {
+    const { svc, json, cwd } = await cliEmulator(t);
+    await writeFile(join(cwd, "empty.txt"), "");
+    const [empty] = await json<{ file_id: string; bytes: number }[]>(["files", "upload", "empty.txt"]);
+    assert.deepEqual([empty!.bytes, (await svc(["files", "download", empty!.file_id])).out], [0, ""]);
+    const [piped] = await json<{ file_id: string; filename: string; content_type: string }[]>(
+      ["files", "upload", "-", "--filename", "notes.txt"],
+      { stdin: "from a pipe" },
+    );
+    assert.deepEqual([piped!.filename, piped!.content_type], ["notes.txt", "text/plain"]);
+    assert.equal((await svc(["files", "download", piped!.file_id])).out, "from a pipe");
+  });
+
+  for (const [how, change] of [
+    ["grows", (path: string) => appendFileSync(path, "more")],
+    ["is written to", (path: string) => utimesSync(path, 1, 1)],
+  ] as const) {
+    it(`names a file that ${how} while it is uploaded`, async (t) => {
+      let path = "";
+      const { cwd, upload } = await storage(
+        t,
+        () => {
+          if (how === "is written to") change(path);
+          return { status: 200 };
+        },
+        (files) => {
+          if (how === "grows") change(path);
+          return files;
+        },
+      );
+      path = join(cwd, "a.txt");
+      await writeFile(path, "hello");
+      const { exit, err } = await upload(["a.txt"]);
+      assert.deepEqual(
+        [exit, err],
+        [1, "error: a.txt changed while it was uploaded.\n  Upload it again once nothing writes to it.\n"],
+      );
+    });
+  }
+});

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, mock, type TestContext } from "node:test";
+import { createClient } from "../../../src/client/index.ts";
+import { emulator } from "../../support/emulator.ts";
+
+/** Answers nothing to the first request, and 204 to all others. */
+async function receiver(t: TestContext) {
+  let requests = 0;
+  const server = createServer((_, response) => {
+    requests += 1;
+    if (requests === 1) server.emit("first");
+    else response.writeHead(204).end(() => server.emit("second"));
+  });
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, first: once(server, "first"), second: once(server, "second") };
+}
+
+/** A program's globals while `replace` is in force: an emulator tries again what a hanging receiver did not take. */
+async function survives(t: TestContext, replace: () => () => void): Promise<void> {
+  const { url, second } = await receiver(t);
+  const hanging = await receiver(t);
+  // Loaded with a true clock, as programs do; 5 minutes until the second attempt are 30 ms.
+  const restore = replace();
+  t.after(restore);
+  const started = await emulator(t, { clock: { mode: "real", speed: 10_000 }, webhookResponseTimeoutMs: 100 });
+  assert.equal((await started.api("POST", "/api/v2.1/public/webhooks/", { body: subscription(url) })).status, 201);
+  assert.equal((await started.ask("POST", "activities", { body: { activity: "CONTRACT_CREATED" } })).status, 200);
+  await second;
+  const client = createClient({ baseUrls: { contracts: hanging.url }, credentials, retries: 0, timeoutMs: 100 });
+  await assert.rejects(client.call("contracts.status", { params: { composite_id: "T-1" } }), { name: "NetworkError" });
+  await client.close();
+  await started.restore(await started.snapshot());
+  await started.close();
+}
+
+const credentials = { clientId: "id", clientSecret: "secret" };
+const subscription = (url: string) => ({ title: "app", url, only_for_activities: ["CONTRACT_CREATED"] });
+
+describe("an emulator in the process of a test", () => {
+  it("runs under fake timers and a fake Date", { timeout: 20_000 }, (t) =>
+    survives(t, () => {
+      mock.timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate", "Date"], now: 0 });
+      return () => mock.timers.reset();
+    }),
+  );
+
+  it("runs where Date stands still or was set back, and fetch is a stub", { timeout: 20_000 }, (t) =>
+    survives(t, () => {
+      const hourAgo = Date.now() - 3_600_000;
+      const mocks = [
+        mock.method(Date, "now", () => hourAgo),
+        mock.method(globalThis, "fetch", () => Promise.reject(new Error("no request expected"))),
+      ];
+      return () => {
+        for (const one of mocks) one.mock.restore();
+      };
+    }),
+  );
+});

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { type Emulator, type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
+import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { receiver } from "../../support/receiver.ts";
+import { bulk, bulkBody } from "../../support/routed.ts";
+
+interface Logged {
+  readonly operation: string | null;
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Requests in the leader's log, without those of the control plane. */
+async function loggedBy(leader: TestEmulator): Promise<readonly Logged[]> {
+  const { items } = (await leader.ask("GET", "requests")).body as { items: Logged[] };
+  return items.filter(({ target }) => !target.startsWith("/_emulator/"));
+}
+
+/** One header of the last request that the leader logged; undefined: it had none of that name. */
+async function headerSeen(leader: TestEmulator, wanted: string): Promise<string | undefined> {
+  const headers = Object.entries((await loggedBy(leader)).at(-1)?.headers ?? {});
+  return headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
+}
+
+describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  /** A leader and the URL of its standby, each with options of its own. */
+  async function pair(t: TestContext, ofLeader: EmulatorOptions = {}, ofStandby: EmulatorOptions = ofLeader) {
+    const place = { store: server().url(), schema: server().freshSchema() };
+    const leader = await emulator(t, { ...place, ephemeral: false, ...ofLeader });
+    const ended = new AbortController();
+    let leads: Promise<Emulator> | undefined;
+    const { routerUrl } = await new Promise<{ routerUrl: string }>((following, reject) => {
+      leads = startEmulator({ port: 0, ...place, ...ofStandby, following, signal: ended.signal });
+      leads.catch(reject);
+    });
+    t.after(async () => {
+      ended.abort();
+      await leads?.then((late) => late.close()).catch(() => {});
+    });
+    return { leader, url: routerUrl, standby: sender(routerUrl) };
+  }
+
+  it("refuses foreign hosts itself, at every path, and forwards nothing of them", async (t) => {
+    const { leader, standby } = await pair(t);
+    const headers = { host: "evil.example" };
+    const body = bulkBody("emails", "eu-1", ["e1"]);
+    const statuses = await Promise.all(
+      [
+        standby("GET", "/", { headers }),
+        standby("GET", "/_emulator/ready", { headers }),
+        standby("GET", "/_emulator/live", { headers }),
+        standby("GET", "/_emulator/requests", { headers }),
+        standby("POST", bulk.emails.path, { headers, body }),
+      ].map(async (answer) => (await answer).status),
+    );
+    assert.deepEqual([statuses, await loggedBy(leader)], [[403, 403, 403, 403, 403], []]);
+  });
+
+  it("says of the service what the leader says", async (t) => {
+    const { leader, standby } = await pair(t);
+    const [own, forwarded] = [await leader.router("GET", "/"), await standby("GET", "/")];
+    assert.deepEqual([forwarded.status, forwarded.body], [own.status, own.body]);
+    assert.equal((await loggedBy(leader)).length, 2);
+  });
+
+  it("checks hosts and X-Forwarded-* by its own settings, and the leader goes by that", async (t) => {
+    const trusting = { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] };
+    const other = { trustedProxies: ["192.0.2.1"] };
+    const told = { "x-forwarded-for": "198.51.100.7", "x-forwarded-host": "sandbox.example" };
+    const seen = async (ofLeader: EmulatorOptions, ofStandby: EmulatorOptions, headers: Record<string, string>) => {
+      const { leader, standby } = await pair(t, ofLeader, ofStandby);
+      const { status } = await standby("GET", "/router/v1/clusters/", { headers });
+      return [status, await headerSeen(leader, "x-forwarded-for"), await headerSeen(leader, "host")];
+    };
+    const host = { host: "sandbox.example:4010" };
+    assert.deepEqual(await seen(other, trusting, { ...told, ...host }), [200, "198.51.100.7", host.host]);
+    const [status, forwardedFor] = await seen(trusting, other, told);
+    assert.deepEqual([status, forwardedFor], [200, undefined]);
+  });
+
+  it("does not forward headers of one connection, nor takes a client's for its own", async (t) => {
+    const { leader, url } = await pair(t);
+    const { request } = await import("node:http");
+    const sent = {
+      ...{ connection: "x-mine, close", "x-mine": "1", te: "trailers", "x-other": "2" },
+      ...{ "x-svc-forwarded": "1", "x-svc-not-leading": "1", "content-type": "application/json" },
+    };
+    const status = await new Promise((resolve, reject) => {
+      const posting = request(`${url}${bulk.emails.path}`, { method: "POST", headers: sent }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
+      posting.once("error", reject);
+      posting.end(JSON.stringify(bulkBody("emails", "eu-1", ["e1"])));
+    });
+    const names = ["x-mine", "te", "x-other", "x-svc-forwarded", "x-svc-not-leading"];
+    const seen = await Promise.all(names.map((name) => headerSeen(leader, name)));
+    assert.deepEqual([status, seen], [200, [undefined, undefined, "[redacted]", undefined, undefined]]);
+  });
+
+  it("sends a request once that a back end answers as a process would that does not lead", async (t) => {
+    const backEnd = await receiver(t);
+    backEnd.answer((_, response) => response.writeHead(503, { "x-svc-not-leading": "1" }).end("busy"));
+    const clusters = [{ id: "eu-1", label: "eu", key: "key-of-eu-1", external_url: backEnd.url }];
+    const { standby } = await pair(t, { seed: { clusters } });
+    const answer = await standby("POST", "/api/v1/anything", { body: { once: true } });
+    assert.deepEqual(
+      [answer.status, answer.body, answer.headers.get("x-svc-not-leading"), backEnd.received.length],
+      [503, "busy", null, 1],
+    );
+  });
+});

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
+import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { bulk, bulkBody } from "../../support/routed.ts";
+import { stateOf } from "../travel/travel.ts";
+
+const map = ({ router }: Pick<TestEmulator, "router">, id: string) =>
+  router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
+
+/** Which of the e-mails that the test maps are there. */
+async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
+  const { mappings } = (await stateOf(on)) as { mappings: { cluster_emails: object } };
+  return Object.keys(mappings.cluster_emails)
+    .filter((id) => /^e\d$/.test(id))
+    .sort();
+}
+
+/** A process that is started on a copy, and the leaders that it took for its own before it led. */
+async function startedOn(t: TestContext, options: EmulatorOptions) {
+  const leaders: string[] = [];
+  const started = await startEmulator({
+    ...{ port: 0, leaseMs: 600, ...options },
+    following: ({ leader }) => leaders.push(leader),
+  });
+  t.after(() => started.close());
+  const { routerUrl, token } = started;
+  const ask = sender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` });
+  return { router: sender(routerUrl), ask, leaders };
+}
+
+describe("a copy of a database whose leader goes on", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  for (const what of ["a dump in another database", "all data on another server"]) {
+    it(`${what} has a leader of its own: nothing goes to the other one`, async (t) => {
+      const schema = server().freshSchema();
+      const original = await emulator(t, { store: server().url(), schema, ephemeral: false, leaseMs: 600 });
+      await map(original, "e1");
+      let store = server().url({ database: "copied" });
+      if (what.startsWith("a dump")) {
+        const dump = server().dump(schema);
+        await server().sql((sql) => sql`create database copied`);
+        server().restore(dump, "copied");
+      } else {
+        const copied = await server().copy();
+        t.after(() => copied.remove());
+        store = copied.url();
+      }
+      const copy = await startedOn(t, { store, schema });
+      assert.deepEqual([(await map(copy, "e2")).status, (await map(original, "e3")).status], [200, 200]);
+      assert.deepEqual([copy.leaders, await mapped(copy), await mapped(original)], [[], ["e1", "e2"], ["e1", "e3"]]);
+    });
+  }
+});
+
+describe("a database that lost what was acknowledged, under a running leader", { skip: noPostgres }, () => {
+  const server = postgresServer();
+
+  const losses: readonly [what: string, lose: (schema: string, dump: string) => Promise<unknown>][] = [
+    [
+      "was restored from an older dump",
+      async (schema, dump) => {
+        await server().sql((sql) => sql.unsafe(`drop schema ${schema} cascade`));
+        server().restore(dump);
+      },
+    ],
+    [
+      "lost its newest lines",
+      (schema) =>
+        server().sql((sql) =>
+          sql.unsafe(`delete from ${schema}.journal where last = (select max(last) from ${schema}.journal)`),
+        ),
+    ],
+    [
+      "was restored while it was away",
+      async (schema, dump) => {
+        await server().stop("SIGQUIT");
+        await server().start();
+        await server().sql((sql) => sql.unsafe(`drop schema ${schema} cascade`));
+        server().restore(dump);
+      },
+    ],
+  ];
+  for (const [what, lose] of losses) {
+    it(`that ${what} is not written on, and a restart goes on with what is there`, async (t) => {
+      const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 600 };
+      const log: string[] = [];
+      const leader = await emulator(t, { ...options, ephemeral: false, log: (line) => log.push(line) });
+      await map(leader, "e1");
+      const dump = server().dump(options.schema);
+      await map(leader, "e2");
+      await lose(options.schema, dump);
+      let answer = await map(leader, "e3");
+      const isTold = () => log.some((line) => line.includes("lacks lines that were acknowledged"));
+      while (!isTold()) answer = await map(leader, "e3");
+      assert.deepEqual(
+        [answer.status, answer.body, await mapped(leader)],
+        [503, { detail: "The service cannot write its state" }, ["e1", "e2"]],
+      );
+      const refused = await leader.ask("POST", "workspaces", { body: { name: "Acme" } });
+      const { error } = refused.body as { error: { message: string } };
+      assert.deepEqual(
+        [refused.status, error.message],
+        [
+          503,
+          `The store ${server().url()} (schema ${options.schema}) lacks lines that were acknowledged: it lost them, or was restored from an older dump. Nothing is written to it. Restart every process to go on with what it holds; what this one has in memory can be saved before that (svc emulator state export).`,
+        ],
+      );
+      await leader.close();
+      const next = await emulator(t, { ...options, ephemeral: false });
+      assert.deepEqual([(await map(next, "e4")).status, await mapped(next)], [200, ["e1", "e4"]]);
+    });
+  }
+});

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { type Emulator, type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
+import { Readiness } from "../../../src/api/emulator/lifecycle.ts";
+import { emulator, sender } from "../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { bulk, bulkBody } from "../../support/routed.ts";
+
+interface Standby {
+  /** The router, by this process. */
+  readonly router: ReturnType<typeof sender>;
+  readonly url: string;
+  readonly leader: string;
+  /** Once it leads. */
+  readonly leads: Promise<Emulator>;
+}
+
+/** Another process of the same store, as far as a test can tell: it has its own listeners. */
+async function standby(t: TestContext, options: EmulatorOptions): Promise<Standby> {
+  const ended = new AbortController();
+  let leads: Promise<Emulator> | undefined;
+  const at = await new Promise<{ routerUrl: string; leader: string }>((resolve, reject) => {
+    leads = startEmulator({ port: 0, ...options, following: resolve, signal: ended.signal });
+    leads.catch(reject);
+  });
+  t.after(async () => {
+    ended.abort();
+    await leads?.then((emulator) => emulator.close()).catch(() => {});
+  });
+  return { router: sender(at.routerUrl), url: at.routerUrl, leader: at.leader, leads: leads! };
+}
+
+const map = (router: ReturnType<typeof sender>, id: string) =>
+  router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
+
+describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () => {
+  const server = postgresServer();
+  const place = () => ({ store: server().url(), schema: server().freshSchema() });
+
+  it("pass on what comes to the one that leads: requests, streams and uploads", async (t) => {
+    const options = place();
+    const leader = await emulator(t, { ...options, ephemeral: false });
+    const second = await standby(t, options);
+    assert.equal(second.leader, leader.routerUrl);
+    assert.deepEqual((await map(second.router, "e1")).status, 200);
+    const control = sender(`${second.url}/_emulator`, { authorization: `Bearer ${leader.token}` });
+    const { body } = await control("GET", "state");
+    assert.ok("e1" in (body as { mappings: { cluster_emails: object } }).mappings.cluster_emails);
+    const long = "x".repeat(3 << 20);
+    const large = await second.router("POST", "/_emulator/webhooks", { body: { long } });
+    const straight = await leader.router("POST", "/_emulator/webhooks", { body: { long } });
+    assert.deepEqual([large.status, large.body], [straight.status, straight.body]);
+    const stream = await fetch(`${second.url}/_emulator/events`, {
+      headers: { authorization: `Bearer ${leader.token}` },
+    });
+    const reader = stream.body!.getReader();
+    assert.match(Buffer.from((await reader.read()).value!).toString(), /begin/);
+    await reader.cancel();
+  });
+
+  it("say what they are and who leads, in one form; without a store nobody does", async (t) => {
+    const options = place();
+    const leader = await emulator(t, { ...options, ephemeral: false });
+    const second = await standby(t, options);
+    const asked = async (router: ReturnType<typeof sender>) => {
+      // As over the balancer before them: what its own machine alone is told is left out.
+      const headers = { "x-forwarded-for": "192.0.2.7" };
+      const answers = await Promise.all(
+        ["ready", "live"].map((path) => router("GET", `/_emulator/${path}`, { headers })),
+      );
+      return answers.map(({ status, body }) => ({ status, body: Readiness.parse(body) }));
+    };
+    const all = await asked(second.router);
+    const id = all[0]!.body.instance_id;
+    const leads = { status: 200, body: { instance_id: leader.instanceId, role: "leader", leader: leader.routerUrl } };
+    const standsBy = { status: 200, body: { instance_id: id, role: "standby", leader: leader.routerUrl } };
+    assert.notEqual(id, leader.instanceId);
+    assert.deepEqual(
+      [await asked(leader.router), all],
+      [
+        [leads, leads],
+        [standsBy, standsBy],
+      ],
+    );
+    const roles = async (on: ReturnType<typeof sender>) => {
+      const { body } = await on("GET", "/_emulator/metrics", { headers: { authorization: `Bearer ${leader.token}` } });
+      return String(body).match(/^svc_role.*$/gm);
+    };
+    const scraped = [`svc_role{instance_id="${leader.instanceId}",role="leader",leader="${leader.routerUrl}"} 1`];
+    assert.deepEqual([await roles(leader.router), await roles(second.router)], [scraped, scraped]);
+    const alone = await emulator(t);
+    assert.deepEqual(
+      (await asked(alone.router)).map(({ body }) => body),
+      [{ instance_id: alone.instanceId }, { instance_id: alone.instanceId }],
+    );
+  });
+
+  it("end one by one: who is asked to stop, stops", async (t) => {
+    const options = place();
+    const leader = await emulator(t, { ...options, ephemeral: false });
+    const second = await standby(t, options);
+    const stop = (token: string) =>
+      sender(`${second.url}/_emulator`, { authorization: `Bearer ${token}` })("POST", "stop");
+    assert.equal((await stop("wrong")).status, 401);
+    assert.equal((await stop(leader.token)).status, 202);
+    await assert.rejects(second.leads, { name: "NoLongerWanted" });
+    assert.equal((await leader.router("GET", "/_emulator/ready")).status, 200);
+  });
+
+  it("hand over without a failed request when the one that leads ends", async (t) => {
+    const options = place();
+    const leader = await emulator(t, { ...options, ephemeral: false });
+    const second = await standby(t, options);
+    let isOver = false;
+    const statuses: number[] = [];
+    const ids: string[] = [];
+    const sending = Promise.all(
+      Array.from({ length: 8 }, async (_, sender) => {
+        for (let i = 0; !isOver; i += 1) {
+          const id = `e${sender}-${i}`;
+          const { status } = await map(second.router, id);
+          statuses.push(status);
+          ids.push(id);
+        }
+      }),
+    );
+    while (statuses.length < 50) await new Promise((turn) => setImmediate(turn));
+    await leader.close();
+    const now = await second.leads;
+    const before = statuses.length;
+    while (statuses.length < before + 50) await new Promise((turn) => setImmediate(turn));
+    isOver = true;
+    await sending;
+    assert.deepEqual([...new Set(statuses)], [200]);
+    const { body } = await sender(now.controlUrl, { authorization: `Bearer ${leader.token}` })("GET", "state");
+    const { cluster_emails } = (body as { mappings: { cluster_emails: object } }).mappings;
+    assert.deepEqual(
+      ids.filter((id) => !(id in cluster_emails)),
+      [],
+    );
+  });
+});

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator } from "../../support/emulator.ts";
+import { routed } from "../../support/routed.ts";
+import { read, talk } from "../http/serving.ts";
+
+/** One request with a token, over a connection of its own, with its target as it is. */
+async function sendTo(url: string, target: string, token: string) {
+  const { host } = new URL(url);
+  const head = `POST ${target} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\nconnection: close\r\n\r\n`;
+  const { status, body } = read(await talk(url, [head]));
+  return { status, body: JSON.parse(body) };
+}
+
+const spellings = [
+  "//_emulator/clock/advance",
+  "/_emulator",
+  "/_EMULATOR/clock/advance",
+  "/%255femulator/clock/advance",
+  "/%2f_emulator/clock/advance",
+  "/_emulator%00/clock/advance",
+  "/_emulator;x=1/clock/advance",
+  "/\\_emulator\\clock",
+  "/x/../_EMULATOR/clock/advance",
+];
+
+describe("A path that looks like one of the control plane", () => {
+  for (const spelling of spellings) {
+    it(`is 404, and no cluster gets the token: ${spelling}`, async (t) => {
+      const world = await routed(t);
+      const { status, body } = await sendTo(world.routerUrl, spelling, world.token);
+      assert.deepEqual(
+        [status, body.error.code, body.error.message],
+        [404, "not_found", "The control plane has no such path."],
+      );
+      assert.deepEqual(world.reached(), []);
+    });
+
+    it(`is 404 at a cluster, too, and is not in its inbox: ${spelling}`, async (t) => {
+      const world = await emulator(t);
+      const { id, url } = world.clusters[0]!;
+      assert.equal((await sendTo(url, spelling, world.token)).status, 404);
+      assert.deepEqual((await world.ask("GET", `clusters/${id}/inbox`)).body, { items: [], total: 0 });
+    });
+  }
+
+  for (const [target, expected] of [
+    ["/x/../_emulator/live", 200],
+    ["/%5Femulator/live", 200],
+    ["/_emulator%2flive", 200],
+    ["/x%2f..%2f_emulator/live", 400],
+    ["/x%5c..%5c_emulator/live", 400],
+  ] as const) {
+    it(`is answered ${expected} where it is that path, or climbs: ${target}`, async (t) => {
+      const world = await routed(t);
+      const { host } = new URL(world.routerUrl);
+      const head = `GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
+      assert.equal(read(await talk(world.routerUrl, [head])).status, expected);
+      assert.deepEqual(world.reached(), []);
+    });
+  }
+
+  for (const path of ["/emulator/x", "/_emulators/x", "/x/_emulator/y", "/_emulator-x"]) {
+    it(`is none of these, and is forwarded: ${path}`, async (t) => {
+      const world = await routed(t);
+      await world.router("GET", path);
+      assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
+    });
+  }
+});
+
+describe("A token of the control plane", () => {
+  it("is not forwarded with a path of the services, to one cluster or to several, and that is a finding", async (t) => {
+    const world = await routed(t);
+    const { body } = await world.ask("POST", "tokens/reader", { body: { role: "read" } });
+    const { code } = (await world.ask("POST", "sessions/codes")).body as { code: string };
+    const session = (await world.router("POST", "/_emulator/sessions", { body: { code } })).body;
+    for (const token of [world.token, (body as { token: string }).token, (session as { token: string }).token]) {
+      const headers = { authorization: `Bearer ${token}` };
+      await world.router("GET", "/x?cluster_id=eu-1", { headers });
+      await world.router("GET", "/x", { headers });
+    }
+    const all = [...world.eu.received, ...world.us.received];
+    assert.deepEqual(
+      all.map(({ headers }) => headers.authorization),
+      Array(9).fill(undefined),
+    );
+    const requests = (await world.ask("GET", "requests?operation=catch-all")).body as {
+      items: readonly { findings: readonly object[] }[];
+    };
+    const omitted = (where: string) => ({ code: "credentials-omitted", detail: `authorization: not for ${where}` });
+    const dropped = { code: "answer-dropped", detail: "us-1 answered 200, not the first" };
+    const several = { code: "asked-several", detail: "eu-1, us-1" };
+    assert.deepEqual(
+      requests.items.map(({ findings }) => findings),
+      Array(3)
+        .fill([[omitted("eu-1")], [several, omitted("several clusters"), dropped]])
+        .flat(),
+    );
+  });
+
+  it("is not shown by an inbox, wherever a request has it", async (t) => {
+    const world = await emulator(t);
+    const { body } = await world.ask("POST", "tokens/reader", { body: { role: "read" } });
+    const { id, url } = world.clusters[0]!;
+    const tokens = [world.token, (body as { token: string }).token];
+    for (const token of tokens) {
+      await fetch(`${url}/x?t=${token}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "x-own": `a ${token}`, "content-type": "text/plain" },
+        body: `{"a":"${token}"}`,
+      });
+    }
+    const { items } = (await world.ask("GET", `clusters/${id}/inbox`)).body as {
+      items: readonly { target: string; headers: readonly [string, string][]; body: string }[];
+    };
+    const shown = items.map(({ target, headers, body: bytes }) => ({
+      target,
+      headers: headers.filter(([name]) => name === "authorization" || name === "x-own"),
+      body: Buffer.from(bytes, "base64").toString(),
+    }));
+    const one = {
+      target: "/x?t=[redacted]",
+      headers: [
+        ["authorization", "Bearer [redacted]"],
+        ["x-own", "a [redacted]"],
+      ],
+      body: '{"a":"[redacted]"}',
+    };
+    assert.deepEqual(shown, [one, one]);
+  });
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Routed, routed } from "../../../support/routed.ts";
+
+/** A world in which the client `app` is mapped to eu-1. */
+async function withClient(t: Parameters<typeof routed>[0]): Promise<Routed> {
+  const world = await routed(t);
+  await world.map("clients", "eu-1", ["app"]);
+  return world;
+}
+
+describe("credentials of a forwarded request", () => {
+  const all = {
+    "x-cluster-key": "key-of-eu-1",
+    "client-id": "app",
+    "client-secret": "s3cret",
+    authorization: "Bearer key-of-eu-1",
+    cookie: "a=1",
+  };
+  /** Those that arrived, by cluster, for each request. */
+  const arrived = ({ eu, us }: Routed) =>
+    [eu, us].map(({ received }) =>
+      received.map(({ headers }) => Object.keys(all).filter((name) => headers[name] !== undefined)),
+    );
+  const findings = async (world: Routed) => {
+    const { body } = await world.ask("GET", "requests?operation=catch-all");
+    return (body as { items: { findings: { code: string; detail: string }[] }[] }).items
+      .flatMap((item) => item.findings)
+      .filter(({ code }) => code === "credentials-omitted")
+      .map(({ detail }) => detail);
+  };
+
+  it("reach the cluster that they belong to", async (t) => {
+    const world = await withClient(t);
+    await world.router("GET", "/x", { headers: all });
+    assert.deepEqual(arrived(world), [[Object.keys(all)], []]);
+    assert.deepEqual(await findings(world), []);
+  });
+
+  it("do not reach another one that the request names, and that is a finding", async (t) => {
+    const world = await withClient(t);
+    await world.router("GET", "/x?cluster_id=us-1", { headers: all });
+    assert.deepEqual(arrived(world), [[], [["cookie"]]]);
+    assert.deepEqual(await findings(world), ["x-cluster-key, client-id, client-secret, authorization: not for us-1"]);
+  });
+
+  it("of a client that is mapped nowhere reach the one cluster that the request names, and no several", async (t) => {
+    const world = await routed(t);
+    const headers = { "client-id": "app", "client-secret": "s3cret", authorization: "Bearer of-somebody" };
+    await world.router("GET", "/x?cluster_id=us-1", { headers });
+    await world.router("GET", "/x", { headers });
+    assert.deepEqual(arrived(world), [
+      [["authorization"]],
+      [["client-id", "client-secret", "authorization"], ["authorization"]],
+    ]);
+    assert.deepEqual(await findings(world), ["client-id, client-secret: not for several clusters"]);
+  });
+
+  it("reach no cluster that is asked for keys or for the configuration", async (t) => {
+    const world = await routed(t);
+    const headers = { "x-cluster-key": "key-of-eu-1", "client-id": "app", "client-secret": "s" };
+    for (const path of ["jwks.json", "openid-configuration"]) {
+      await world.router("GET", `/.well-known/${path}`, { headers });
+    }
+    assert.deepEqual(arrived(world), [
+      [[], []],
+      [[], []],
+    ]);
+  });
+});

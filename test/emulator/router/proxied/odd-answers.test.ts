@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { emulator } from "../../../support/emulator.ts";
+import { rawServer } from "../../../support/raw-server.ts";
+import { read, talk } from "../../http/serving.ts";
+
+const long = "x".repeat(40_000);
+const crlf = "\r\n";
+const head = (...lines: readonly string[]) => lines.map((line) => line + crlf).join("") + crlf;
+
+type Got = readonly [status: number, headers: object, body: string];
+
+/** What a cluster answers, in pieces, and what the caller gets: status, some headers and body. */
+const answers: Readonly<Record<string, readonly [pieces: readonly string[], ...got: Got]>> = {
+  "a 304 with the length of what is not sent": [
+    [head("HTTP/1.1 304 Not Modified", "ETag: a", "Content-Length: 1234")],
+    304,
+    { etag: "a" },
+    "",
+  ],
+  "a 204 with a length, and nothing": [[head("HTTP/1.1 204 No Content", "Content-Length: 5")], 204, {}, ""],
+  "a 204 with a length, and bytes": [[`${head("HTTP/1.1 204 No Content", "Content-Length: 5")}hello`], 204, {}, ""],
+  "an answer that announces a trailer": [
+    [`${head("HTTP/1.1 200 OK", "Trailer: X-Sum", "Content-Length: 2")}ok`],
+    200,
+    {},
+    "ok",
+  ],
+  "an answer with a trailer": [
+    [head("HTTP/1.1 200 OK", "Trailer: X-Sum", "Transfer-Encoding: chunked"), "2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n"],
+    200,
+    {},
+    "ok",
+  ],
+  "a head of 40,000 bytes": [
+    [`${head("HTTP/1.1 200 OK", `X-A: ${long}`, "Content-Length: 2")}ok`],
+    200,
+    { "x-a": long },
+    "ok",
+  ],
+  "a 100 that nobody asked for": [
+    [head("HTTP/1.1 100 Continue"), `${head("HTTP/1.1 200 OK", "Content-Length: 2")}ok`],
+    200,
+    {},
+    "ok",
+  ],
+  "two of these, in one piece with the answer": [
+    [`${head("HTTP/1.1 100 Continue", "X-A: b").repeat(2) + head("HTTP/1.1 200 OK", "Content-Length: 2")}ok`],
+    200,
+    {},
+    "ok",
+  ],
+  "one of these, byte by byte": [
+    [...`${head("HTTP/1.1 100 Continue") + head("HTTP/1.1 404 Not Found", "Content-Length: 2")}no`],
+    404,
+    {},
+    "no",
+  ],
+  "early hints": [
+    [head("HTTP/1.1 103 Early Hints", "Link: </a>"), `${head("HTTP/1.1 200 OK", "Content-Length: 2")}ok`],
+    200,
+    {},
+    "ok",
+  ],
+};
+
+describe("An answer of a cluster that is as HTTP allows, or nearly", () => {
+  for (const [name, [pieces, status, headers, body]] of Object.entries(answers)) {
+    it(`is handed on: ${name}`, async (t) => {
+      const cluster = await rawServer(t, ...pieces);
+      const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }] };
+      const world = await emulator(t, { seed });
+      const { host } = new URL(world.routerUrl);
+      // Twice: the connection to the cluster is fit for another request, or another one is opened.
+      for (const path of ["/a", "/b"]) {
+        const got = await talk(world.routerUrl, [`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`]);
+        const answer = read(got);
+        const own = ["x-svc-matched", "content-security-policy"];
+        const others = Object.entries(answer.headers).filter(([header]) => !own.includes(header));
+        assert.deepEqual([answer.status, Object.fromEntries(others), answer.body], [status, headers, body]);
+        if (status === 204) assert.doesNotMatch(got.toString("latin1"), /content-length/i);
+      }
+      assert.equal(cluster.received.length, 2);
+    });
+  }
+});

@@ -1,0 +1,50 @@
+import net from "node:net";
+import type { TestContext } from "node:test";
+
+export interface RawServer {
+  readonly url: string;
+  /** The requests that came, as they came. */
+  readonly received: readonly string[];
+  /** How many connections were opened. */
+  connections(): number;
+  /** What it answers from now on: these bytes, in so many writes as there are texts. */
+  answer(...texts: readonly string[]): void;
+}
+
+/** A server that answers each request on a connection with just these bytes, whatever HTTP says of them. */
+export async function rawServer(t: Pick<TestContext, "after">, ...texts: readonly string[]): Promise<RawServer> {
+  const received: string[] = [];
+  let answer = texts;
+  let count = 0;
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer({ noDelay: true }, (socket) => {
+    count += 1;
+    sockets.add(socket);
+    let text = "";
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("data", async (chunk) => {
+      text += chunk.toString("latin1");
+      const end = text.indexOf("\r\n\r\n");
+      if (end < 0 || text.length < end + 4 + Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0)) return;
+      received.push(text);
+      text = "";
+      for (const part of answer) {
+        await new Promise<void>((resolve) => socket.write(Buffer.from(part, "latin1"), () => setImmediate(resolve)));
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
+    received,
+    connections: () => count,
+    answer: (...next) => {
+      answer = next;
+    },
+  };
+}
