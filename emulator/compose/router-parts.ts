@@ -1,5 +1,6 @@
 import { registry } from "../../src/api/registry.ts";
 import { controlAuthenticators } from "../control/access/credentials.ts";
+import { guarded } from "../control/access/guarded.ts";
 import { controlHandlers } from "../control/handlers.ts";
 import type { ControlWorld } from "../control/world.ts";
 import { type Part, part } from "../http/parts.ts";
@@ -9,6 +10,8 @@ import { routerHandlers } from "../router/handlers.ts";
 import type { RouterWorld } from "../router/world.ts";
 
 const of = (service: "router" | "emulator") => registry.filter((operation) => operation.service.name === service);
+
+const control = guarded(controlHandlers);
 
 /** The routing service. */
 export const routerPart = (world: RouterWorld): Part =>
@@ -22,7 +25,7 @@ export const routerParts = (
   routerPart(worlds.router),
   part({
     operations: of("emulator"),
-    handlers: controlHandlers,
+    handlers: control,
     authenticate: controlAuthenticators({ token, tokens: worlds.control.tokens, sessions: worlds.control.sessions }),
     world: worlds.control,
   }),

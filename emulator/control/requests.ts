@@ -8,6 +8,8 @@ import { redactHeaders } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import { shownTarget } from "../http/request-log/shown-target.ts";
 import { Backlog, follow, Resync } from "../http/sending/event-stream.ts";
+import { workspaces } from "../world/workspaces.ts";
+import type { ControlCaller } from "./access/credentials.ts";
 import { whileAllowed } from "./access/while-allowed.ts";
 import type { ControlHandlers, ControlWorld } from "./world.ts";
 
@@ -21,8 +23,13 @@ interface Filters {
 }
 
 export const requestHandlers = {
-  "requests.list": ({ query }, { requestLog }) => {
-    const matching = requestLog.list().filter(filterOf({ ...query, reads: true }));
+  "requests.list": async ({ query }, world) => {
+    const { requestLog } = world;
+    const isOwn = await ownOf(world);
+    const matching = requestLog
+      .list()
+      .filter(isOwn)
+      .filter(filterOf({ ...query, reads: true }));
     const listed = query.reads ? matching : matching.filter((entry) => !isOwnRead(entry));
     return {
       items: listed.slice(-query.limit).map(requestRecord),
@@ -31,8 +38,10 @@ export const requestHandlers = {
     };
   },
 
-  "requests.watch": ({ query }, world) =>
-    whileAllowed(world, (signal) => watched(world.requestLog, filterOf(query), signal)),
+  "requests.watch": async ({ query }, world) => {
+    const [isOwn, isWanted] = [await ownOf(world), filterOf(query)];
+    return whileAllowed(world, (signal) => watched(world.requestLog, (one) => isOwn(one) && isWanted(one), signal));
+  },
 
   "requests.clear": (_, { requestLog }) => {
     requestLog.clear();
@@ -41,6 +50,16 @@ export const requestHandlers = {
 } satisfies ControlHandlers<
   Pick<ControlWorld, "requestLog" | "tokens" | "sessions" | "store" | "clock" | "wall" | "ids">
 >;
+
+/** Which requests a caller sees: one of a workspace those with its API key, and those that it made itself. */
+async function ownOf({ caller: { token }, store }: Pick<ControlWorld, "store"> & { readonly caller: ControlCaller }) {
+  const id = token.workspace?.id;
+  if (id === undefined) return () => true;
+  const key = (await store.read((view) => view.get(workspaces, id)))?.client_id;
+  return ({ caller, rawHeaders }: LoggedRequest): boolean =>
+    caller === token.name ||
+    rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
+}
 
 /** Only reads the control plane: nothing goes on by it, and whoever follows what goes on reads again at each event. */
 export const isOwnRead = ({ service, method }: LoggedRequest): boolean => service === "emulator" && method === "GET";

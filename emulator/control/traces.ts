@@ -10,12 +10,15 @@ import { type Ref, readRef } from "../trace/ref.ts";
 import { traceOf } from "../trace/tree.ts";
 import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
 import { dropExpired } from "../webhooks/log.ts";
+import type { ControlCaller } from "./access/credentials.ts";
 import { whileAllowed } from "./access/while-allowed.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const traceHandlers = {
-  "traces.show": async ({ params }, { store, clock, runner, fail }) => {
+  "traces.show": async ({ params }, world) => {
+    const { store, clock, runner, fail } = world;
     const ref = named(params.ref, fail);
+    requireOwn(ref, params.ref, world);
     await dropExpired(store, clock.now());
     const found = (await look(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
     return {
@@ -29,6 +32,7 @@ export const traceHandlers = {
   "traces.watch": async ({ params }, world) => {
     const { store, runner, fail } = world;
     const ref = named(params.ref, fail);
+    requireOwn(ref, params.ref, world);
     if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
     // After a reset nothing is kept of it any more.
     const shownNow = async () => (await look(store, runner, ref))?.nodes.map(shown) ?? [];
@@ -37,6 +41,16 @@ export const traceHandlers = {
 } satisfies ControlHandlers;
 
 const named = (ref: string, fail: Fail<"malformed-ref">): Ref => readRef(ref) ?? fail("malformed-ref", { ref });
+
+/** What belongs to a workspace is not found by others. Requests, timers and moves of time belong to none. */
+function requireOwn(
+  { by }: Ref,
+  ref: string,
+  { caller: { token }, fail }: { readonly caller: ControlCaller; readonly fail: Fail<"no-such-trace"> },
+): void {
+  const isOfWorkspace = by === "contract" || by === "delivery" || by === "event" || by === "webhook";
+  if (token.workspace !== undefined && !isOfWorkspace) fail("no-such-trace", { ref });
+}
 
 async function look(store: Store, runner: Runner, ref: Ref) {
   const rows = await store.read((view) => gather(view, ref));

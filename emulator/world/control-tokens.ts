@@ -5,6 +5,7 @@ import { hash } from "../../src/base/hmac.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { rows, type Store, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
+import { type Workspace, workspaces } from "./workspaces.ts";
 
 /** A token of the control plane. What it is, only its owner knows. */
 export const ControlToken = z.strictObject({
@@ -18,6 +19,9 @@ export const ControlToken = z.strictObject({
   /** Wall milliseconds: who may come in is a matter of this world. */
   created_at: storedTime(z.int()),
   last_used_at: storedTime(z.int()).nullable(),
+  /** The workspace that it is bound to, with its name: after a reset the id may be another one's. Left out: none. */
+  workspace_id: z.int().optional(),
+  workspace: z.string().optional(),
 });
 export type ControlToken = z.infer<typeof ControlToken>;
 
@@ -55,15 +59,20 @@ export class ControlTokens {
   async use(given: string): Promise<ControlToken | undefined> {
     // An index finds it: by its hash, of which a caller can choose no part, time tells nothing.
     const equals = hashOf(given);
-    const [found] = await this.#store.read((view) => view.list(controlTokens, { by: "hash", equals, limit: 1 }));
+    const found = await this.#store.read(async (view) => {
+      const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
+      return row && (await isOfWorkspace(view, row)) ? row : undefined;
+    });
     if (found) this.#note(found);
     return found;
   }
 
   /** Whether a token is still what it was. */
   async isThere({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
-    const row = await this.#store.read((view) => view.get(controlTokens, name));
-    return row?.hash === hash;
+    return this.#store.read(async (view) => {
+      const row = await view.get(controlTokens, name);
+      return row?.hash === hash && (await isOfWorkspace(view, row));
+    });
   }
 
   /** In the order in which they were made. */
@@ -73,14 +82,20 @@ export class ControlTokens {
   }
 
   /** A new token, for the only time; undefined where the name is taken. `store`: of the call that asks. */
-  create(store: Store, name: string, role: ControlRole): Promise<string | undefined> {
+  create(
+    store: Store,
+    name: string,
+    role: ControlRole,
+    workspace?: Pick<Workspace, "id" | "name">,
+  ): Promise<string | undefined> {
     return this.#inTurn(async () => {
       // Never of the ids of --deterministic, which anybody can work out.
       const token = `svc_${randomIds().token(32)}`;
       const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
+      const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
       const made = await store.transaction("tokens.create", async (tx) => {
         if (name === localToken || (await tx.get(controlTokens, name))) return false;
-        tx.put(controlTokens, row);
+        tx.put(controlTokens, { ...row, ...bound });
         return true;
       });
       return made ? token : undefined;
@@ -131,6 +146,11 @@ export class ControlTokens {
     this.#changing = done.catch(() => {});
     return done;
   }
+}
+
+/** Whether the workspace of a token is there, for one that is bound to any. */
+async function isOfWorkspace(view: View, { workspace_id, workspace }: ControlToken): Promise<boolean> {
+  return workspace_id === undefined || (await view.get(workspaces, workspace_id))?.name === workspace;
 }
 
 interface Droppable extends Pick<View, "list"> {

@@ -76,6 +76,7 @@ export const emulator = {
     "no-control-token",
     "unknown-control-token",
     "role-needed",
+    "whole-sandbox",
     "invalid-control-input",
     "control-store-failed",
   ],

@@ -156,6 +156,12 @@ export async function emulatorOfProfile({ globals, host }: Surroundings): Promis
   return url && { url: withoutPath(url), token: given?.("emulator_token") ?? controlTokenSetting(host) };
 }
 
+/** Public half of the API key of a profile that names an emulator: which of its workspaces is meant. */
+export async function keyOfProfile(surroundings: Surroundings): Promise<string | undefined> {
+  const chosen = await chosenProfile(surroundings);
+  return chosen?.profile.emulator_url === undefined ? undefined : chosen.profile.client_id;
+}
+
 /**
  * The emulator that is meant for those who name no state: what --profile names outranks the environment, and what
  * SVC_PROFILE names outranks the emulator of this folder, as everywhere. The current profile comes after that.

@@ -167,13 +167,16 @@ describe("svc emulator exec", () => {
 
   it("warns where others can reach it, and only there", async (t) => {
     const cwd = await testFolder(t);
-    const on = (host: string) =>
-      runCli(["emulator", "exec", "--host", host, "--", process.execPath, "-e", ""], { cwd });
+    const on = (host: string, ...more: string[]) =>
+      runCli(["emulator", "exec", "--host", host, ...more, "--", process.execPath, "-e", ""], { cwd });
+    const open = "warning: listening on 0.0.0.0: others can reach this emulator, ";
     assert.deepEqual(await on("0.0.0.0"), {
       exit: 0,
       out: "",
-      err: "warning: listening on 0.0.0.0: others can reach this emulator\n",
+      err: `${open}but requests to any name or address other than localhost are answered 403: name it with --allowed-host NAME\n`,
     });
+    const named = ["--allowed-host", "box.example", "--public-url", "https://sandbox.example"];
+    assert.equal((await on("0.0.0.0", ...named)).err, `${open}under box.example, sandbox.example\n`);
     for (const host of ["127.0.0.1", "localhost"]) assert.deepEqual(await on(host), { exit: 0, out: "", err: "" });
   });
 

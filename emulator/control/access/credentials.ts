@@ -50,7 +50,10 @@ async function callerOf(
   const opener = sessions.openerOf(given, cookieNamed(cookieOf(given), cookies));
   if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: given } : undefined;
   const found = await tokens.use(given);
-  return found && { token: found, session: undefined };
+  if (found === undefined) return undefined;
+  const { name, role, hash, workspace_id: id, workspace } = found;
+  const bound = id === undefined ? {} : { workspace: { id, name: workspace ?? "" } };
+  return { token: { name, role, hash, ...bound }, session: undefined };
 }
 
 /** As `tokens.create` makes them, and as those are that the emulator makes for itself. */

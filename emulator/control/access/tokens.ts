@@ -1,17 +1,29 @@
+import type { Fail } from "../../../src/api/failures.ts";
 import { isoMillis } from "../../../src/base/clock.ts";
 import { reply } from "../../http/reply.ts";
+import type { Store } from "../../store/port.ts";
+import { type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ControlHandlers, ControlWorld } from "../world.ts";
 
+/** By its id, or by its name in letters of whatever case, which is unique. */
+async function workspaceNamed(store: Store, wanted: string, fail: Fail<"no-workspace-named">): Promise<Workspace> {
+  const all = await store.read((view) => view.list(workspaces));
+  const found = all.find(({ id, name }) => String(id) === wanted || name.toLowerCase() === wanted.toLowerCase());
+  return found ?? fail("no-workspace-named", { name: wanted, known: all.map(({ name }) => name) });
+}
+
 export const tokenHandlers = {
-  "tokens.create": async ({ params: { name }, body: { role } }, { tokens, store, fail }) => {
-    const token = (await tokens.create(store, name, role)) ?? fail("token-name-taken", { name });
-    return reply(201, { name, role, token }, { "cache-control": "no-store" });
+  "tokens.create": async ({ params: { name }, body: { role, workspace: wanted } }, { tokens, store, fail }) => {
+    const bound = wanted === undefined ? undefined : await workspaceNamed(store, wanted, fail);
+    const token = (await tokens.create(store, name, role, bound)) ?? fail("token-name-taken", { name });
+    return reply(201, { name, role, token, ...(bound && { workspace: bound.name }) }, { "cache-control": "no-store" });
   },
 
   "tokens.list": async (_, { tokens }) =>
-    (await tokens.list()).map(({ name, role, created_at, last_used_at }) => ({
+    (await tokens.list()).map(({ name, role, workspace, created_at, last_used_at }) => ({
       name,
       role,
+      ...(workspace !== undefined && { workspace }),
       created_at: isoMillis(created_at),
       last_used_at: last_used_at === null ? null : isoMillis(last_used_at),
     })),

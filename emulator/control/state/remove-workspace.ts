@@ -18,6 +18,7 @@ import type { AnyRows, Rows, Store, Transaction } from "../../store/port.ts";
 import { attemptKeys, attempts, deliveries, webhookEvents } from "../../webhooks/deliveries.ts";
 import { endSchedule } from "../../webhooks/record.ts";
 import { subscriptions } from "../../webhooks/subscriptions.ts";
+import { controlTokens } from "../../world/control-tokens.ts";
 import { emails } from "../../world/emails.ts";
 import * as world from "../../world/workspaces.ts";
 
@@ -41,6 +42,7 @@ export const rowsOfWorkspace = {
     counterparties,
     subscriptions,
     emails,
+    controlTokens,
   ],
   contract_id: [comments, contractAccess, keyPointers],
   user_id: [sessions, authorizationCodes, refreshTokens, deviceApprovals],

@@ -9,16 +9,23 @@ const ours = assumed("The control plane is the emulator's own (DECISIONS.md, E16
 
 const role = z
   .enum(controlRoles)
-  .describe("Role: read; operate (time, signatures, faults); admin (reset, restore, tokens)");
+  .describe("Role: read (no secrets); operate (time, signatures, faults); admin (reset, restore, tokens)");
 
 const name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "a name is of letters, digits, dots, dashes and underscores, 63 at most")
   .describe("Name of its owner, shown in the request log");
 
+const workspace = z
+  .string()
+  .min(1)
+  .optional()
+  .describe("Workspace (name or ID) that it is bound to: it sees and moves nothing else, nor the clock");
+
 const TokenInfo = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
+  workspace: z.string().optional().describe("That it is bound to; left out: none"),
   created_at: timestamp.describe("On the wall"),
   last_used_at: timestamp.nullable().describe("On the wall, to the minute after a restart; null: never"),
 });
@@ -33,20 +40,24 @@ export const createToken = operation({
   path: "/_emulator/tokens/{name}",
   auth: "control-token",
   role: "admin",
-  request: { params: z.object({ name }), body: json(z.object({ role })) },
+  request: { params: z.object({ name }), body: json(z.object({ role, workspace })) },
   responses: {
     201: json(
       z.strictObject({
         name: z.string(),
         role: z.enum(controlRoles),
+        workspace: z.string().optional(),
         token: z.string().describe("For the header authorization, after `Bearer `"),
       }),
     ),
   },
-  failures: ["token-name-taken"],
+  failures: ["token-name-taken", "no-workspace-named"],
   cli: { command: "emulator tokens create" },
   basis: ours,
-  examples: [{ title: "For a pipeline", params: { name: "ci" }, body: { role: "operate" } }],
+  examples: [
+    { title: "For a pipeline", params: { name: "ci" }, body: { role: "operate" } },
+    { title: "For a team", params: { name: "team-a" }, body: { role: "operate", workspace: "Globex Corporation" } },
+  ],
 });
 
 export const listTokens = operation({
@@ -61,7 +72,7 @@ export const listTokens = operation({
   request: {},
   responses: { 200: json(z.array(TokenInfo)) },
   failures: [],
-  cli: { command: "emulator tokens list", columns: ["name", "role", "created_at", "last_used_at"] },
+  cli: { command: "emulator tokens list", columns: ["name", "role", "workspace", "created_at", "last_used_at"] },
   basis: ours,
   examples: [{ title: "Which were used lately?" }],
 });

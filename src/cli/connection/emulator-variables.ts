@@ -1,3 +1,4 @@
+import { isHidden } from "../../api/control-roles.ts";
 import type { EmulatorAccess } from "./emulator-access.ts";
 
 /**
@@ -13,7 +14,7 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
     SVC_CONTRACTS_URL: first?.url,
     SVC_CLIENT_ID: first?.clientId,
     SVC_CLIENT_SECRET: first?.clientSecret,
-    SVC_CLUSTER_KEY: first?.clusterKey,
+    SVC_CLUSTER_KEY: shown(first?.clusterKey),
     SVC_WEBHOOK_HMAC_KEY: first?.hmacKey,
     SVC_EMULATOR_URL: controlUrl,
     SVC_EMULATOR_TOKEN: token,
@@ -23,7 +24,7 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
         url,
         client_id: clientId,
         client_secret: clientSecret,
-        cluster_key: clusterKey,
+        cluster_key: shown(clusterKey),
       })),
     ),
     SVC_TOKEN: undefined,
@@ -31,6 +32,9 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
     SVC_BASIC_AUTH: undefined,
   };
 }
+
+/** Undefined for a key that the token is not shown: that of a cluster is not for who has one of its workspaces. */
+const shown = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
 
 /** The cluster whose workspace is meant where nobody names one: the first that has any. */
 export const mainCluster = ({

@@ -5,7 +5,7 @@ import { hasExpired } from "../auth/tokens.ts";
 import type { Context } from "../command.ts";
 import { readRunFile, runFileOf, stateFile } from "../connection/run-file.ts";
 import { explain } from "../exit.ts";
-import { tokenSetting } from "../settings.ts";
+import { emulatorSetting, type SettingValue, tokenSetting } from "../settings.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
 import { webhookFindings } from "./webhooks.ts";
 
@@ -35,9 +35,19 @@ async function signIns(context: Context): Promise<CheckResult> {
   }
 }
 
+/** One that a profile names: whether it answers, as one. */
+async function emulatorNamed({ value: url, origin }: SettingValue): Promise<CheckResult> {
+  const { listeningAt } = await import("../connection/listening.ts");
+  const found = await listeningAt(url);
+  const where = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
+  return found ? ok("emulator", where) : failed("emulator", `No emulator answers at ${where}`, "temporary");
+}
+
 async function emulator({ globals, host }: Context): Promise<CheckResult> {
   const file = stateFile(host, undefined);
   const running = await readRunFile(await runFileOf(file));
+  const named = await emulatorSetting({ globals, host }, async () => running !== undefined).catch(() => undefined);
+  if (named?.url.origin.startsWith("profile ") && !globals.emulator) return emulatorNamed(named.url);
   if (!running) return skipped("emulator", "None runs in this folder");
   const here = `${running.routerUrl} (pid ${running.pid})`;
   const { SVC_EMULATOR_URL: other } = host.env;

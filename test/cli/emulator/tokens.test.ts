@@ -91,4 +91,42 @@ describe("a profile that names a shared emulator", () => {
     assert.equal((await svc("emulator clock --profile default", ofOther)).exit, 0);
     assert.equal((await svc("emulator clock advance --by PT1S --profile default", ofOther)).exit, 4);
   });
+
+  it("is the one that webhooks, env and doctor are about, as the workspace of its token or of its key", async (t) => {
+    const { emulator, cwd, json } = await cliEmulator(t);
+    const { client_id } = await json<{ client_id: string }>(["emulator", "workspaces", "create", "--name", "Team A"]);
+    const bind = ["emulator", "tokens", "create", "team-a", "--role", "operate", "--workspace", "Team A"];
+    const { token } = await json<{ token: string }>(bind);
+    const profile = { router_url: emulator.routerUrl, emulator_url: emulator.controlUrl };
+    const profiles = {
+      team: { ...profile, emulator_token: token },
+      key: { ...profile, emulator_token: emulator.token, client_id, client_secret: "s3cret" },
+    };
+    await writeFile(join(cwd, "profiles.json"), JSON.stringify({ current: "team", profiles }), { mode: 0o600 });
+    const svc = (line: string) => runCli(line, { cwd, env: { SVC_CONFIG_DIR: cwd } });
+    for (const named of ["", " --profile key"]) {
+      const { exit, out, err } = await svc(`emulator env --json${named}`);
+      const env = JSON.parse(out);
+      assert.deepEqual([exit, err, env.SVC_CLIENT_ID], [0, "", client_id]);
+      assert.equal("SVC_CLUSTER_KEY" in env, named !== "", "the key of a cluster is that of all its workspaces");
+      assert.ok(!out.includes("[hidden"));
+      assert.deepEqual(await svc(`webhooks deliveries --quiet${named}`), { exit: 0, out: "", err: "" });
+      assert.equal((await svc(`webhooks list --quiet${named}`)).exit, 0);
+      assert.match((await svc(`webhooks why${named}`)).err, /There are no webhooks\./);
+      const checks = JSON.parse((await svc(`doctor --json${named}`)).out) as { check: string; detail: string }[];
+      const found = checks.find(({ check }) => check === "emulator");
+      assert.equal(found?.detail, `${emulator.routerUrl} (profile ${named === "" ? "team" : "key"})`);
+    }
+  });
+
+  it("gives its variables to no token that is not shown the secrets among them", async (t) => {
+    const { emulator, svc } = await shared(t);
+    await svc(`config set emulator_url ${emulator.controlUrl}`);
+    await svc("config set emulator_token --secret-file token.txt");
+    assert.deepEqual(await svc("emulator env"), {
+      exit: 4,
+      out: "",
+      err: "error: The token of the emulator is not shown its API keys.\n  It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.\n",
+    });
+  });
 });

@@ -14,6 +14,24 @@ export const tokenFailures = {
       `This needs the role ${needs}; the token ${token} has the role ${role}.`,
     hint: "Ask whoever runs the emulator for another: svc emulator tokens create NAME --role ROLE.",
   }),
+  "whole-sandbox": control({
+    status: 403,
+    when: "the token is bound to a workspace, and the operation is about all of them",
+    basis: ours,
+    code: "whole_sandbox",
+    says: ({ token, workspace }: { token: string; workspace: string }) =>
+      `This is about the whole sandbox; the token ${token} is bound to the workspace ${workspace}.`,
+    hint: "Ask whoever runs the emulator for it, or for a token without a workspace.",
+  }),
+  "no-workspace-named": control({
+    status: 404,
+    when: "no workspace has that name or id",
+    basis: ours,
+    code: "no_workspace_named",
+    says: ({ name, known }: { name: string; known: readonly string[] }) =>
+      `No workspace is called ${name}; there are: ${known.join(", ")}.`,
+    hint: "List them with `svc emulator workspaces`.",
+  }),
   "token-name-taken": control({
     status: 409,
     when: "a token of that name is there, or the name means the token of the run file",

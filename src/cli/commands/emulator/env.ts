@@ -1,12 +1,14 @@
 import { basename } from "node:path";
+import { isHidden } from "../../../api/control-roles.ts";
 import { NoCredentials } from "../../../client/errors.ts";
 import { type Context, command } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
-import { emulatorVariables, secretsOf } from "../../connection/emulator-variables.ts";
-import { UsageError } from "../../failure.ts";
+import { emulatorVariables, mainCluster, secretsOf } from "../../connection/emulator-variables.ts";
+import { CommandFailed, UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
 import { type VariableFormat, variableFormats, variablesText } from "../../output/shell-variables.ts";
+import { keyOfProfile, namedProfile } from "../../settings.ts";
 
 export const emulatorEnv = command({
   words: ["emulator", "env"],
@@ -38,7 +40,12 @@ export const emulatorEnv = command({
   async run({ flags }, context) {
     const { host, globals, output } = context;
     if (globals.emulator) throw new UsageError("--emulator cannot go with it: that emulator ends with this command");
-    const emulator = await seenBy(flags.workspace, await running(flags.file, context));
+    const emulator = await seenBy(flags.workspace, await running(flags.file, context), context);
+    if (isHidden(mainCluster(emulator)?.clientSecret)) {
+      throw new CommandFailed("forbidden", "secrets_hidden", "The token of the emulator is not shown its API keys.", {
+        hint: "It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.",
+      });
+    }
     await maskSecrets(host, secretsOf(emulator));
     const variables = emulatorVariables(emulator);
     if (output.format !== "table") {
@@ -54,8 +61,9 @@ export const emulatorEnv = command({
 /** That of this folder comes before the one that the environment names: its variables may be those of an earlier one. */
 async function running(file: string | undefined, context: Context): Promise<EmulatorAccess> {
   const { accessFromOutside, emulatorHere } = await import("../../connection/emulator-access.ts");
-  const here =
-    file === undefined && context.globals.baseUrl === undefined ? await emulatorHere(context.host) : undefined;
+  const { globals, host } = context;
+  const isNamed = globals.baseUrl !== undefined || namedProfile({ globals, host }) !== undefined;
+  const here = file === undefined && !isNamed ? await emulatorHere(host) : undefined;
   if (here) return accessFromOutside(here);
   const { baseUrls, credentials } = await context.target("emulator", file);
   const token = credentials.controlToken;
@@ -63,10 +71,20 @@ async function running(file: string | undefined, context: Context): Promise<Emul
   return accessFromOutside({ routerUrl: String(baseUrls.emulator), token });
 }
 
-async function seenBy(wanted: string | undefined, emulator: EmulatorAccess): Promise<EmulatorAccess> {
-  if (wanted === undefined) return emulator;
+/** As the workspace that is named, else as that of the profile's API key, where the emulator has it. */
+async function seenBy(
+  wanted: string | undefined,
+  emulator: EmulatorAccess,
+  { globals, host }: Context,
+): Promise<EmulatorAccess> {
+  const key = wanted === undefined ? await keyOfProfile({ globals, host }) : undefined;
+  if (wanted === undefined && key === undefined) return emulator;
   const { asWorkspace, workspacesOf } = await import("../../connection/emulator-access.ts");
   const known = await workspacesOf(emulator);
+  if (wanted === undefined) {
+    const own = known.find(({ client_id }) => client_id === key);
+    return own ? asWorkspace(emulator, own) : emulator;
+  }
   const found = known.find(({ id, name }) => String(id) === wanted || name === wanted);
   if (found) return asWorkspace(emulator, found);
   const names = known.map(({ id, name }) => `${id} (${name})`).join(", ");

@@ -28,7 +28,12 @@ export async function openEmulator(
 ): Promise<Emulator> {
   const { output, host } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
-    const open = `listening on ${options.host}: others can reach this emulator`;
+    const names = [...(options.allowedHosts ?? []), ...publicNames(options)];
+    const answered =
+      names.length > 0
+        ? `under ${names.join(", ")}`
+        : "but requests to any name or address other than localhost are answered 403: name it with --allowed-host NAME";
+    const open = `listening on ${options.host}: others can reach this emulator, ${answered}`;
     if (log) log(`warning: ${open}`);
     else await output.warn(`warning: ${open}`);
   }
@@ -78,6 +83,11 @@ async function startBeside(
     }
   }
 }
+
+/** The hosts of the addresses at which clients find it, which are allowed. */
+const publicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly string[] => [
+  ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
+];
 
 /** Of a store several processes may run, each with a file of its own that tells of it: that one is meant there. */
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>

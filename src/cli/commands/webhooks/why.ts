@@ -5,7 +5,7 @@ import { CommandFailed } from "../../failure.ts";
 import { nextLine } from "../../next.ts";
 import { checkFields, fieldsIn } from "../../output/output.ts";
 import type { Line } from "../../output/styled.ts";
-import { emulatorOfEnvironment, serviceSettings } from "../../settings.ts";
+import { emulatorOfEnvironment, emulatorOfProfile, serviceSettings } from "../../settings.ts";
 import type { Read } from "../../trace/failing-webhook.ts";
 import { type Asking, missing, namedWebhooks } from "./named-webhooks.ts";
 
@@ -164,6 +164,9 @@ async function realService(file: string | undefined, { globals, host }: Context)
   if (!isNamed && globals.baseUrl === undefined && emulatorOfEnvironment(host)) return undefined;
   const { chosenBy, isEmulatorHere, controlToken } = await serviceSettings({ globals, host });
   const isReal = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
+  // A profile may name the emulator that stands for its services.
+  const isOfProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;
+  if (isReal && isOfProfile && (await emulatorOfProfile({ globals, host }))) return undefined;
   return isReal ? chosenBy : undefined;
 }
 

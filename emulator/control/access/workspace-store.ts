@@ -1,0 +1,98 @@
+import { contracts } from "../../cluster/contracts/rows.ts";
+import type { Cause } from "../../store/cause.ts";
+import { CausedStore } from "../../store/caused-store.ts";
+import type { AnyRows, RowKey, Rows, Slice, Store, Transaction, View } from "../../store/port.ts";
+import { users, workspaces } from "../../world/workspaces.ts";
+import { longRowsOfWorkspace, rowsOfWorkspace } from "../state/remove-workspace.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+type Belongs = (row: Row, view: View) => boolean | Promise<boolean>;
+
+/**
+ * A store in which there is one workspace: rows of others are not found, whoever looks for them. What is of no workspace is
+ * there as always.
+ */
+export class WorkspaceStore extends CausedStore {
+  readonly #belongs: ReadonlyMap<string, Belongs>;
+
+  constructor(store: Store, cause: Cause, workspace: number) {
+    super(store, cause);
+    this.#belongs = belonging(workspace);
+  }
+
+  override read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
+    return super.read((view) => work(scoped(view, this.#belongs)));
+  }
+
+  override transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T> {
+    return super.transaction(name, (tx) => work(scopedTransaction(tx, this.#belongs)), cause);
+  }
+}
+
+/** What says of a collection's rows whether they are the workspace's. */
+function belonging(workspace: number): ReadonlyMap<string, Belongs> {
+  const owned = ({ workspace_id }: Row) => workspace_id === workspace;
+  const byContract: Belongs = async ({ contract_id }, view) =>
+    (await view.get(contracts, contract_id as number))?.workspace_id === workspace;
+  const byUser: Belongs = async ({ user_id }, view) =>
+    (await view.get(users, user_id as number))?.workspace_id === workspace;
+  const entries = (all: readonly AnyRows[], belongs: Belongs) =>
+    all.map(({ name }): [string, Belongs] => [name, belongs]);
+  return new Map([
+    ...entries(rowsOfWorkspace.workspace_id, owned),
+    ...entries(longRowsOfWorkspace, owned),
+    ...entries(rowsOfWorkspace.contract_id, byContract),
+    ...entries(rowsOfWorkspace.user_id, byUser),
+    [workspaces.name, ({ id }) => id === workspace],
+  ]);
+}
+
+function scoped(view: View, rules: ReadonlyMap<string, Belongs>): View {
+  const isOwn = (from: AnyRows, row: object) => rules.get(from.name)?.(row as Row, view) ?? true;
+  const own = async <R extends object>(from: AnyRows, rows: readonly R[]): Promise<readonly R[]> => {
+    const kept = await Promise.all(rows.map((row) => isOwn(from, row)));
+    return rows.filter((_, i) => kept[i]);
+  };
+  const list = async <R extends object, Index extends string>(from: Rows<R, Index>, slice: Slice<Index> = {}) => {
+    if (!rules.has(from.name)) return view.list(from, slice);
+    const { offset = 0, limit, ...rest } = slice;
+    const rows = await own(from, await view.list(from, rest as Slice<Index>));
+    return rows.slice(offset, limit === undefined ? undefined : offset + limit);
+  };
+  return {
+    list,
+    async get<R extends object, Key extends RowKey>(from: Rows<R, string, Key>, key: NoInfer<Key>) {
+      const row = await view.get(from, key);
+      return row && (await isOwn(from, row)) ? row : undefined;
+    },
+    async getAll(from, things, keyOf) {
+      const rows = await view.getAll(from, things, keyOf);
+      return Promise.all(rows.map(async (row) => (row && (await isOwn(from, row)) ? row : undefined)));
+    },
+    async count(from, { offset: _, limit: __, ...slice } = {}) {
+      return rules.has(from.name) ? (await list(from, slice as object)).length : view.count(from, slice as object);
+    },
+    lookup: (from, identifier) => view.lookup(from, identifier),
+    size: (from) => view.size(from),
+  };
+}
+
+function scopedTransaction(tx: Transaction, rules: ReadonlyMap<string, Belongs>): Transaction {
+  return {
+    ...scoped(tx, rules),
+    getSync(from, key) {
+      const row = tx.getSync(from, key);
+      // Of a collection whose rows name their workspace this is known at once; others are reached through those alone.
+      return row && (rules.get(from.name)?.(row as Row, tx) ?? true) ? row : undefined;
+    },
+    put: (into, row) => tx.put(into, row),
+    delete: (from, key) => tx.delete(from, key),
+    map: (into, cluster, identifiers) => tx.map(into, cluster, identifiers),
+    unmap: (into, cluster, identifiers) => tx.unmap(into, cluster, identifiers),
+    next: (sequence) => tx.next(sequence),
+    get cause() {
+      return tx.cause;
+    },
+    because: (cause, work) => tx.because(cause, work),
+  };
+}

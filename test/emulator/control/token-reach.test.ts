@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { draft, sent } from "../../support/contracts.ts";
+import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+interface Workspace {
+  readonly id: number;
+  readonly name: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly hmac_key: string;
+  readonly creator_tokens: readonly string[];
+  readonly counterparty_tokens: readonly string[];
+}
+
+const workspacesOf = async ({ ask }: Pick<TestEmulator, "ask">) =>
+  (await ask("GET", "workspaces")).body as readonly Workspace[];
+
+/** Calls with a new token. */
+async function bearer(world: TestEmulator, body: { readonly role: string; readonly workspace?: string }) {
+  const made = await world.ask("POST", `tokens/${body.role}-${body.workspace ? "bound" : "free"}`, { body });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  return sender(world.controlUrl, { authorization: `Bearer ${(made.body as { token: string }).token}` });
+}
+
+/** An emulator in whose first two workspaces a contract was sent, and a webhook was told of it. */
+async function shared(t: TestContext) {
+  const world = await emulator(t);
+  const hooks = await receiver(t);
+  const [first, second] = (await workspacesOf(world)) as [Workspace, Workspace];
+  const apiOf = ({ client_id, client_secret }: Workspace) =>
+    sender(world.routerUrl, { "client-id": client_id, "client-secret": client_secret });
+  const [one, two] = [apiOf(first), apiOf(second)];
+  for (const [api, template] of [
+    [one, 101],
+    [two, 103],
+  ] as const) {
+    const body = { title: "Hooks", url: hooks.url, only_for_activities: ["CONTRACT_CREATED"] };
+    await api("POST", "/api/v2.1/public/webhooks/", { body });
+    await sent(api, { contract_template_id: template });
+  }
+  await world.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+  return { world, first, second, one, two };
+}
+
+const masked = "[hidden: needs the role operate]";
+
+describe("a token of the role read", () => {
+  it("is shown no key, no token and no link that signs, by whatever it reads; one that operates is", async (t) => {
+    const { world, first } = await shared(t);
+    await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
+    await world.ask("PUT", "snapshots/now");
+    const reads = await bearer(world, { role: "read" });
+    const operates = await bearer(world, { role: "operate" });
+    const paths = [
+      "clusters",
+      "workspaces",
+      "emails",
+      "invitations",
+      "contracts",
+      "contracts/T-1",
+      "device-grants",
+      "requests?limit=500&reads=true",
+      "deliveries",
+      "deliveries/1",
+      "installations",
+      "clusters/eu-1/inbox",
+      "blackhole",
+      "snapshots/now/diff",
+      "traces/T-1",
+      "webhooks",
+      "user-tasks",
+      "trials",
+    ];
+    const textOf = async (ask: typeof reads) => {
+      const answers = await Promise.all(paths.map((path) => ask("GET", path)));
+      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+      return JSON.stringify(answers.map(({ body }) => body));
+    };
+    const emails = (await world.ask("GET", "emails")).body as { items: { link: string | null }[] };
+    const links = emails.items.flatMap(({ link }) => link ?? []);
+    const grants = (await world.ask("GET", "device-grants")).body as { user_code: string }[];
+    const secrets = [
+      first.client_secret,
+      first.hmac_key,
+      ...world.clusters.map(({ clusterKey }) => clusterKey),
+      ...links,
+      ...grants.map(({ user_code }) => user_code),
+    ];
+    assert.ok(links.length > 0 && grants.length > 0);
+    const [shown, whole] = [await textOf(reads), await textOf(operates)];
+    assert.deepEqual(
+      secrets.map((secret) => [shown.includes(secret), whole.includes(secret)]),
+      secrets.map(() => [false, true]),
+    );
+    const [workspace] = await workspacesOf({ ask: reads });
+    assert.deepEqual([workspace!.client_id, workspace!.client_secret], [first.client_id, masked]);
+  });
+
+  it("is shown none in streams either", async (t) => {
+    const { world } = await shared(t);
+    const made = await world.ask("POST", "tokens/viewer", { body: { role: "read" } });
+    const headers = { authorization: `Bearer ${(made.body as { token: string }).token}` };
+    const { body } = await fetch(`${world.controlUrl}/events`, { headers });
+    const reader = body!.getReader();
+    await reader.read();
+    await sent(world.api);
+    let text = "";
+    while (!text.includes('"event":"email"')) text += Buffer.from((await reader.read()).value!).toString();
+    await reader.cancel();
+    const told = text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []));
+    const links = told.flatMap(({ event, email }) => (event === "email" ? [email.link] : []));
+    assert.deepEqual([...new Set(links)], [masked]);
+  });
+});
+
+describe("a token that is bound to a workspace", () => {
+  it("sees what belongs to it, and nothing of others", async (t) => {
+    const { world, first, second } = await shared(t);
+    const ask = await bearer(world, { role: "operate", workspace: second.name.toUpperCase() });
+    const idsOf = async (path: string, field: string) => {
+      const { body } = await ask("GET", path);
+      const items = (Array.isArray(body) ? body : (body as { items: object[] }).items) as Record<string, unknown>[];
+      return [...new Set(items.map((item) => item[field]))];
+    };
+    assert.deepEqual(await idsOf("workspaces", "id"), [second.id]);
+    assert.deepEqual(await idsOf("contracts", "composite_id"), ["T-2"]);
+    assert.deepEqual(await idsOf("webhooks", "workspace"), [second.name]);
+    assert.deepEqual(await idsOf("deliveries", "contract_id"), [2]);
+    assert.deepEqual(await idsOf("emails", "contract_id"), [2]);
+    assert.deepEqual(await idsOf("invitations", "contract_id"), [2]);
+    const made = async ({ ask }: Pick<TestEmulator, "ask">) => {
+      const { items } = (await ask("GET", "requests")).body as { items: { operation: string | null }[] };
+      return items.filter(({ operation }) => operation === "contracts.create").length;
+    };
+    assert.deepEqual([await made({ ask }), await made(world)], [1, 2]);
+
+    const statusOf = async (path: string) => (await ask("GET", path)).status;
+    const pairs = ["contracts/T-", "deliveries/", "traces/T-", "traces/delivery:", "traces/webhook:"];
+    const found = await Promise.all(
+      pairs.map(async (path) => [await statusOf(`${path}1`), await statusOf(`${path}2`)]),
+    );
+    assert.deepEqual(
+      found,
+      pairs.map(() => [404, 200]),
+    );
+    assert.equal(await statusOf("traces/request:1"), 404);
+    const clusters = (await ask("GET", "clusters")).body as Record<string, unknown>[];
+    const own = clusters.find(({ client_id }) => client_id === second.client_id)!;
+    assert.deepEqual(
+      [own.client_secret, own.cluster_key, JSON.stringify(clusters).includes(first.client_secret)],
+      [second.client_secret, "[hidden: needs a token without a workspace]", false],
+    );
+  });
+
+  it("moves what belongs to it, and nothing of others", async (t) => {
+    const { world, second } = await shared(t);
+    const ask = await bearer(world, { role: "operate", workspace: String(second.id) });
+    const statusOf = async (method: string, path: string, body?: object) =>
+      (await ask(method, path, body && { body })).status;
+    for (const [method, path, body] of [
+      ["POST", "contracts/T-%/hold", {}],
+      ["POST", "contracts/T-%/resume", {}],
+      ["POST", "contracts/T-%/sign", {}],
+      ["POST", "webhooks/%/disable", undefined],
+      ["POST", "webhooks/%/enable", undefined],
+      ["POST", "webhooks/%/resend", undefined],
+      ["POST", "deliveries/%/resend", undefined],
+    ] as const) {
+      const both = await Promise.all(["1", "2"].map((id) => statusOf(method, path.replace("%", id), body)));
+      assert.deepEqual([both[0], both[1]! < 300], [404, true], `${path}: ${both}`);
+    }
+    const states = (await world.ask("GET", "contracts")).body as { items: { composite_id: string }[] };
+    assert.equal(states.items.length, 2);
+  });
+
+  it("is refused what is about the whole sandbox, whatever its role", async (t) => {
+    const { world, second } = await shared(t);
+    const refused = (token: string) => ({
+      status: 403,
+      body: {
+        error: {
+          code: "whole_sandbox",
+          message: `This is about the whole sandbox; the token ${token} is bound to the workspace ${second.name}.`,
+          hint: "Ask whoever runs the emulator for it, or for a token without a workspace.",
+        },
+      },
+    });
+    const asks = {
+      operate: await bearer(world, { role: "operate", workspace: second.name }),
+      admin: await bearer(world, { role: "admin", workspace: second.name }),
+    };
+    for (const [role, ask] of Object.entries(asks)) {
+      for (const [method, path, body] of [
+        ["POST", "clock/advance", { by: "PT1S" }],
+        ["PUT", "clock", { mode: "auto" }],
+        ["POST", "faults", { direction: "incoming", status: 500 }],
+        ["GET", "snapshots", undefined],
+        ["PUT", "snapshots/mine", undefined],
+        ["POST", "sessions/codes", undefined],
+        ["GET", "clusters/eu-1/inbox", undefined],
+        ["GET", "metrics", undefined],
+      ] as const) {
+        assert.deepEqual(plain(await ask(method, path, body && { body })), refused(`${role}-bound`), path);
+      }
+      assert.equal((await ask("GET", "clock")).status, 200);
+    }
+    assert.deepEqual(plain(await asks.admin("POST", "reset")), refused("admin-bound"));
+    assert.deepEqual(plain(await asks.admin("GET", "tokens")), refused("admin-bound"));
+  });
+
+  it("is of no use once its workspace is gone, or another one has its number", async (t) => {
+    const world = await emulator(t);
+    const team = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
+    const ask = await bearer(world, { role: "read", workspace: "Team A" });
+    assert.equal((await ask("GET", "contracts")).status, 200);
+    await world.ask("POST", "reset");
+    const other = (await world.ask("POST", "workspaces", { body: { name: "Team B" } })).body as Workspace;
+    assert.deepEqual([other.id, (await ask("GET", "contracts")).status], [team.id, 401]);
+    assert.deepEqual(
+      plain(await world.ask("POST", "tokens/x", { body: { role: "read", workspace: "Team A" } })).status,
+      404,
+    );
+  });
+
+  it("goes with its workspace", async (t) => {
+    const world = await emulator(t);
+    const team = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
+    await bearer(world, { role: "read", workspace: "Team A" });
+    await draft(world.api);
+    assert.equal((await world.ask("DELETE", `workspaces/${team.id}`)).status, 200);
+    assert.deepEqual((await world.ask("GET", "tokens")).body, []);
+  });
+});
