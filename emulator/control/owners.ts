@@ -1,5 +1,6 @@
 import { emailHash, isEmailHash } from "../../src/schemes/email-hash.ts";
 import { userCodeKey } from "../router/device/user-codes.ts";
+import { signatories, signatoryKey } from "../router/mapping/signatory-rows.ts";
 import { ownersByTable } from "../router/resolve/resolve.ts";
 import type { ControlHandlers } from "./world.ts";
 
@@ -8,6 +9,18 @@ export const ownerHandlers = {
     const found = await ownersByTable(world, candidates(identifier));
     return found.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
   },
+
+  "owners.remove-signatories": ({ body: { signatory_hashes: hashes, cluster_id } }, { store }) =>
+    store.transaction("owners.remove-signatories", async (tx) => {
+      let removed = 0;
+      for (const hash of new Set(hashes)) {
+        const key = signatoryKey(cluster_id, hash);
+        if (!(await tx.get(signatories, key))) continue;
+        tx.delete(signatories, key);
+        removed += 1;
+      }
+      return { removed };
+    }),
 } satisfies ControlHandlers;
 
 /** What an identifier of unknown kind may be, in the order in which the router would look (DECISIONS.md, R14). */

@@ -32,11 +32,12 @@ async function compose(group: string): Promise<readonly Listed[]> {
 function declared({ run: _, readsDerived: __, ...command }: Command, spec: CommandSpec | undefined): Declared {
   if (!spec || !command.extendsDerived) return { ...command, spec };
   const flags = new Set(command.flags.map(({ flag }) => flag));
+  const positionals = new Set(command.positionals.map(({ name }) => name));
   return {
     ...command,
     spec,
     ...(command.description === undefined && spec.description !== undefined ? { description: spec.description } : {}),
-    positionals: [...command.positionals, ...spec.positionals],
+    positionals: [...command.positionals, ...spec.positionals.filter(({ name }) => !positionals.has(name))],
     flags: [...command.flags, ...spec.flags.filter(({ flag }) => !flags.has(flag))],
     examples: [...command.examples, ...spec.examples],
   };

@@ -44,13 +44,14 @@ interface RoutedOptions extends EmulatorOptions {
   readonly oauth_clients?: readonly object[];
   /** Identifiers by table and cluster, for tables that have no bulk operation. */
   readonly mappings?: object;
+  readonly signatories?: object;
   /** The clusters of an emulator that ran before, for a restart on its file. */
   readonly behind?: Pick<Routed, "eu" | "us">;
 }
 
 export async function routed(
   t: Pick<TestContext, "after">,
-  { apps, oauth_clients, mappings, behind, ...options }: RoutedOptions = {},
+  { apps, oauth_clients, mappings, signatories, behind, ...options }: RoutedOptions = {},
 ): Promise<Routed> {
   const { eu, us } = behind ?? { eu: await receiver(t), us: await receiver(t) };
   const seed = {
@@ -61,6 +62,7 @@ export async function routed(
     ...(apps && { apps }),
     ...(oauth_clients && { oauth_clients }),
     ...(mappings && { mappings }),
+    ...(signatories && { signatories }),
   };
   const started = await emulator(t, { seed, ...options });
   const seen = { eu: eu.received.length, us: us.received.length };

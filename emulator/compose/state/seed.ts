@@ -5,6 +5,7 @@ import { dictionary } from "../../../src/api/dictionary.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";
+import { SignatoryMapping, signatories } from "../../router/mapping/signatory-rows.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { Transaction } from "../../store/port.ts";
 import { Apps, appRows } from "../../world/apps.ts";
@@ -55,6 +56,10 @@ export const Seed = z.strictObject({
     .partialRecord(z.enum(tableNames as [string, ...string[]]), dictionary(z.array(z.string())))
     .default({})
     .describe("Identifiers by table and cluster id, beside those that workspaces and users bring"),
+  signatories: z
+    .array(SignatoryMapping.omit({ id: true }).partial({ uuid: true }))
+    .default([])
+    .describe("Hashes of signatories, and the cluster that a contract of each lives on"),
   oauth_clients: z.array(OAuthClient).default([]),
   signing_keys: z
     .array(SigningKey)
@@ -135,6 +140,10 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
     for (const [cluster, identifiers] of Object.entries(byCluster ?? {})) {
       tx.map(mappingTables[table as keyof typeof mappingTables], cluster, identifiers);
     }
+  }
+
+  for (const [i, { uuid, ...row }] of seed.signatories.entries()) {
+    tx.put(signatories, { id: i + 1, uuid: uuid ?? null, ...row });
   }
 
   const { apps } = seed;

@@ -1,4 +1,3 @@
-import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { endContractEntries, schedule } from "../../clock/schedule.ts";
 import { contractAccess } from "../../cluster/contracts/access.ts";
 import { comments } from "../../cluster/contracts/comments.ts";
@@ -13,6 +12,7 @@ import { storedObjects } from "../../cluster/storage/objects.ts";
 import { keyPointers } from "../../cluster/templates/key-pointers.ts";
 import { outsiders } from "../../cluster/workspace/person-ids.ts";
 import { trialWorkspaces } from "../../cluster/workspace/trial-workspace.ts";
+import { signatories, signatoryKey } from "../../router/mapping/signatory-rows.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { AnyRows, Rows, Store, Transaction } from "../../store/port.ts";
 import { attemptKeys, attempts, deliveries, webhookEvents } from "../../webhooks/deliveries.ts";
@@ -21,6 +21,7 @@ import { subscriptions } from "../../webhooks/subscriptions.ts";
 import { controlTokens } from "../../world/control-tokens.ts";
 import { emails } from "../../world/emails.ts";
 import * as world from "../../world/workspaces.ts";
+import { routingOf } from "./workspace-routing.ts";
 
 /** What goes with a workspace: rows that name it, one of its contracts or one of its people. A test knows all fields. */
 export const rowsOfWorkspace = {
@@ -97,34 +98,14 @@ async function drop(tx: Transaction, from: AnyRows, field: string, values: Reado
   }
 }
 
-/** The routing data of its key, its people and those it has invited; an address that another one has, too, stays. */
-async function unmap(tx: Transaction, { id, cluster_id, ...workspace }: world.Workspace): Promise<void> {
-  const invited = await tx.list(invitations, { by: "workspace", equals: id });
-  const tokensOf = (wanted: string) => invited.flatMap(({ kind, token }) => (kind === wanted ? token : []));
-  const people = await tx.list(world.users, { by: "workspace", equals: id });
-  const clusterOf = new Map((await tx.list(world.workspaces)).map((row) => [row.id, row.cluster_id]));
-  const others = (await tx.list(world.users)).filter(
-    (user) => user.workspace_id !== id && clusterOf.get(user.workspace_id) === cluster_id,
-  );
-  const stays = new Set(others.map(({ email }) => emailHash(email)));
-  const hashes = people.map(({ email }) => emailHash(email)).filter((hash) => !stays.has(hash));
-  tx.unmap(mappingTables.cluster_clients, cluster_id, [workspace.client_id]);
-  tx.unmap(mappingTables.cluster_emails, cluster_id, hashes);
-  tx.unmap(mappingTables.chat_a_teams, cluster_id, await teamsOf(tx, id, cluster_id));
-  tx.unmap(mappingTables.creator_tokens, cluster_id, [...workspace.creator_tokens, ...tokensOf("creator")]);
-  tx.unmap(mappingTables.counterparty_tokens, cluster_id, [
-    ...workspace.counterparty_tokens,
-    ...tokensOf("counterparty"),
-  ]);
-}
-
-/** The teams of chat_a that are installed in a workspace, and in no other one of its cluster. */
-async function teamsOf(tx: Transaction, workspaceId: number, clusterId: string): Promise<string[]> {
-  const installed = (await tx.list(installations)).flatMap(({ app, cluster_id, workspace_id, account }) =>
-    app === "chat_a" && cluster_id === clusterId && account ? [{ workspace_id, team: account.id }] : [],
-  );
-  const others = new Set(installed.flatMap((row) => (row.workspace_id === workspaceId ? [] : row.team)));
-  return installed.flatMap((row) => (row.workspace_id === workspaceId && !others.has(row.team) ? row.team : []));
+/** Its routing data; what leads to another workspace, too, stays. */
+async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void> {
+  const { cluster_id } = workspace;
+  const { signatories: hashes, ...routing } = await routingOf(tx, workspace);
+  for (const [table, keys] of Object.entries(routing)) {
+    tx.unmap(mappingTables[table as keyof typeof mappingTables], cluster_id, keys);
+  }
+  for (const hash of hashes) tx.delete(signatories, signatoryKey(cluster_id, hash));
 }
 
 /** Drops events and deliveries with their attempts, and what of them waits in the queue. Says how many deliveries. */

@@ -7,6 +7,7 @@ import type { View } from "../../store/port.ts";
 import { type Workspace, workflows, workspaces } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../world.ts";
 import { removeWorkspace } from "./remove-workspace.ts";
+import { routingOf } from "./workspace-routing.ts";
 
 export const workspaceHandlers = {
   "emulator.workspaces": (_, { store }) =>
@@ -39,6 +40,13 @@ export const workspaceHandlers = {
     });
     return reply(201, await store.read((view) => workspaceRecord(view, made)));
   },
+
+  "emulator.workspace-routing": async ({ params }, { store, fail }) =>
+    store.read(async (view) => {
+      const id = params.workspace_id;
+      const workspace = (await view.get(workspaces, id)) ?? fail("no-such-workspace", { id });
+      return { id, cluster_id: workspace.cluster_id, name: workspace.name, ...(await routingOf(view, workspace)) };
+    }),
 
   "emulator.remove-workspace": async ({ params }, { store, fail }) => {
     const id = params.workspace_id;

@@ -11,7 +11,7 @@ export const signatoryHandlers = {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
     return store.transaction("signatories.add", async (tx) => {
-      // No row is ever removed, so the newest one has the highest id.
+      // The newest one has the highest id; that of a newest one that was removed is given again.
       const [newest] = await tx.list(signatories, { reverse: true, limit: 1 });
       let last = newest?.id ?? 0;
       const stored: SignatoryMapping[] = [];

@@ -21,6 +21,29 @@ const Owner = z.strictObject({
   cluster_id: z.string(),
 });
 
+export const removeSignatories = operation({
+  id: "owners.remove-signatories",
+  service: emulator,
+  summary: "Remove signatory hashes of a cluster from the routing data",
+  description: "The routing service itself has no call for it. Unknown hashes are ignored.",
+  method: "DELETE",
+  path: "/_emulator/signatories",
+  auth: "control-token",
+  request: {
+    body: json(
+      z.object({
+        signatory_hashes: z.array(z.string()).describe("Hashes of the signatories' e-mails"),
+        cluster_id: z.string().describe("Cluster that the contracts live on"),
+      }),
+    ),
+  },
+  responses: { 200: json(z.strictObject({ removed: z.int().describe("How many there were") })) },
+  failures: [],
+  cli: { command: "emulator remove-signatories" },
+  basis: assumed("The control plane is the emulator's own."),
+  examples: [{ title: "Forget one", body: { signatory_hashes: ["5d41402a"], cluster_id: "eu-1" } }],
+});
+
 export const listOwners = operation({
   id: "owners.list",
   service: emulator,

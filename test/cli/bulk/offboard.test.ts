@@ -4,6 +4,7 @@ import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { bulkStage } from "../../support/cli/bulk-stage.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
+import { device } from "../../support/identity/devices.ts";
 
 const everyKind = [
   "email Ada@Example.com",
@@ -107,5 +108,63 @@ describe("the name of a cluster, on a terminal", () => {
     assert.deepEqual([declined.exit, unsure.waiting(), service.calls.length], [1, [], 0]);
     const sure = person([question, `eu-1${enter}`]);
     assert.deepEqual([(await svc(argv, sure)).exit, sure.waiting(), service.calls.length], [0, [], 1]);
+  });
+});
+
+describe("offboarding a workspace of an emulator", () => {
+  it("collects what leads to it of all seven kinds, shows it, removes it, and reads back", async (t) => {
+    const { svc, json, emulator } = await cliEmulator(t);
+    const { user_code } = await device(emulator);
+    await emulator.ask("POST", `device-grants/${user_code}`, {
+      body: { status: "AUTHORIZED", email: "ada@northwind.example" },
+    });
+    const routing = await json<Record<string, string[]>>("emulator workspaces routing 1");
+    const kinds = [
+      ...routing.cluster_emails!.map((identifier) => ({ kind: "email", identifier })),
+      ...routing.cluster_clients!.map((identifier) => ({ kind: "client", identifier })),
+      { kind: "creator-token", identifier: "[hidden]" },
+      { kind: "counterparty-token", identifier: "[hidden]" },
+      { kind: "chat-a-team", identifier: "T-NORTHWIND" },
+      { kind: "external-integration", identifier: "CHAT_B:tenant-northwind" },
+      { kind: "user-code", identifier: "[hidden]" },
+    ];
+    assert.ok(routing.cluster_emails!.includes(emailHash("ada@northwind.example")));
+    assert.deepEqual(JSON.parse((await svc("router offboard --workspace 1 --dry-run --json")).out), kinds);
+    const unsure = await svc("router offboard --workspace 1");
+    assert.deepEqual([unsure.exit, unsure.out.split("\n").length], [2, kinds.length + 1]);
+    assert.match(unsure.err, /--confirm eu-1 required/);
+    assert.equal((await svc("router offboard us-1 --workspace 1 --confirm us-1")).exit, 2);
+    assert.equal((await svc("router offboard --workspace 1 --from rows.txt --confirm eu-1")).exit, 2);
+
+    const removed = await json("router offboard --workspace 1 --confirm eu-1 --verify");
+    assert.deepEqual(removed, {
+      workspace_id: 1,
+      cluster_id: "eu-1",
+      identifiers: kinds,
+      verified: kinds.length,
+      signatories: 0,
+    });
+    for (const gone of ["ada@northwind.example", "creator-northwind", "T-NORTHWIND", "tenant-northwind"]) {
+      assert.equal((await svc(["router", "resolve", gone])).exit, 5, gone);
+    }
+    assert.equal((await svc("router resolve T-FABRIKAM")).exit, 0);
+    const again = await svc("router offboard --workspace 1 --confirm eu-1");
+    assert.deepEqual([again.exit, again.out, again.err], [0, "", "Nothing is mapped to workspace 1\n"]);
+  });
+
+  it("is refused where the service is none of ours", async (t) => {
+    const { svc, service } = await bulkStage(t, []);
+    const { exit, err } = await svc("router offboard --workspace 1 --confirm eu-1");
+    assert.deepEqual([exit, service.calls], [2, []]);
+    assert.match(
+      err,
+      /^error: --workspace requires an emulator: a service does not list the identifiers of a workspace$/m,
+    );
+  });
+
+  it("still wants a cluster where no workspace is named", async (t) => {
+    const { svc } = await bulkStage(t, []);
+    const { exit, err } = await svc("router offboard --client-ids a");
+    assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <cluster_id> required"]);
   });
 });

@@ -60,3 +60,25 @@ describe("the owners of an identifier", () => {
     );
   });
 });
+
+describe("hashes of signatories", () => {
+  it("can be seeded, and removed again, those of one cluster alone", async (t) => {
+    const rows = [
+      { signatory_hash: "sig-1", cluster: "eu-1" },
+      { signatory_hash: "sig-1", cluster: "us-1", uuid: "u-1" },
+    ];
+    const world = await routed(t, { signatories: rows });
+    const owners = async () => (await world.ask("GET", "owners?identifier=sig-1")).body;
+    const owner = (cluster_id: string) => ({ table: "signatories", key: "sig-1", cluster_id });
+    assert.deepEqual(await owners(), [owner("eu-1"), owner("us-1")]);
+    const body = { signatory_hashes: ["sig-1", "sig-1", "unknown"], cluster_id: "eu-1" };
+    assert.deepEqual((await world.ask("DELETE", "signatories", { body })).body, { removed: 1 });
+    assert.deepEqual(await owners(), [owner("us-1")]);
+    assert.deepEqual((await world.ask("DELETE", "signatories", { body })).body, { removed: 0 });
+    const added = await world.router("POST", "/router/v1/contract_signatories/", { body: rows });
+    assert.deepEqual(added.body, [
+      { id: 3, uuid: null, cluster: "eu-1", signatory_hash: "sig-1" },
+      { id: 2, uuid: "u-1", cluster: "us-1", signatory_hash: "sig-1" },
+    ]);
+  });
+});

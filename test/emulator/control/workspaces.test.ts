@@ -240,3 +240,36 @@ describe("a team whose receivers hang", () => {
     assert.deepEqual([silent.received.length, inbox.received.length], [64, 1]);
   });
 });
+
+describe("GET /_emulator/workspaces/{id}/routing", () => {
+  it("shows what leads to a workspace alone, and refuses one that is not there", async (t) => {
+    const world = await emulator(t);
+    const { status, body } = await world.ask("GET", "workspaces/1/routing");
+    const { cluster_emails, cluster_clients, ...routing } = body as Record<string, string[]>;
+    assert.equal(status, 200);
+    assert.deepEqual(cluster_clients, [world.clusters[0]!.clientId]);
+    assert.ok(cluster_emails!.length > 0);
+    assert.deepEqual(routing, {
+      id: 1,
+      cluster_id: "eu-1",
+      name: "Northwind Legal",
+      creator_tokens: ["creator-northwind"],
+      counterparty_tokens: ["counterparty-northwind"],
+      chat_a_teams: ["T-NORTHWIND"],
+      external_integrations: ["CHAT_B:tenant-northwind"],
+      user_codes: [],
+      signatories: [],
+    });
+    const unknown = await world.ask("GET", "workspaces/99/routing");
+    assert.deepEqual(plain(unknown), {
+      status: 404,
+      body: {
+        error: {
+          code: "no_such_workspace",
+          message: "No workspace has the id 99.",
+          hint: "List them with `svc emulator workspaces`.",
+        },
+      },
+    });
+  });
+});

@@ -89,6 +89,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   "emulator webhooks": subscribed,
   intake: ["intake create --title Help --workflow-id 201"],
   "router jobs": [job],
+  "router jobs undo": [`${job} --results all`],
   "router show-client": [job],
   "trial complete": ["trial signup --email ada@example.com --captcha pass"],
   "webhooks delete": subscribed,

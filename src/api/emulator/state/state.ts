@@ -79,6 +79,39 @@ export const createWorkspace = operation({
   examples: [{ title: "For a team", body: { name: "Team A" } }],
 });
 
+const routedKeys = (what: string) => z.array(z.string()).describe(what);
+
+const WorkspaceRouting = z.strictObject({
+  id: z.int(),
+  cluster_id: z.string(),
+  name: z.string(),
+  cluster_emails: routedKeys("Hashes of the addresses of its people"),
+  cluster_clients: routedKeys("The client id of its API key"),
+  creator_tokens: routedKeys("Invite tokens of creators"),
+  counterparty_tokens: routedKeys("Invite tokens of counterparties"),
+  chat_a_teams: routedKeys("Team ids of chat_a"),
+  external_integrations: routedKeys("External ids with their type"),
+  user_codes: routedKeys("User codes of devices that its people have approved"),
+  signatories: routedKeys("Hashes of the addresses of who signs its contracts"),
+});
+
+export const showWorkspaceRouting = operation({
+  id: "emulator.workspace-routing",
+  service: emulator,
+  summary: "Show the routing data that leads to a workspace",
+  description:
+    "What is mapped to its cluster, by table; what leads to another workspace of that cluster, too, is left out. svc router offboard --workspace removes it.",
+  method: "GET",
+  path: "/_emulator/workspaces/{workspace_id}/routing",
+  auth: "control-token",
+  request: { params: z.object({ workspace_id: z.int().describe("As svc emulator workspaces lists it") }) },
+  responses: { 200: json(WorkspaceRouting) },
+  failures: ["no-such-workspace"],
+  cli: { command: "emulator workspaces routing" },
+  basis: ours,
+  examples: [{ title: "What would an offboarding remove?", params: { workspace_id: 1 } }],
+});
+
 export const removeWorkspace = operation({
   id: "emulator.remove-workspace",
   service: emulator,

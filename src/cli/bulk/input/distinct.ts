@@ -2,28 +2,35 @@ import type { IdentifierKind } from "./identifiers.ts";
 
 /** Counts different identifiers. */
 export class IdentifierCounter {
-  readonly #kind: Pick<IdentifierKind, "key" | "form">;
+  readonly #kind: IdentifierKind;
   readonly #keys = new DistinctCounter();
-  readonly #forms = new Set<"address" | "digest" | undefined>();
+  #hasAddress = false;
+  #hasDigest = false;
 
-  constructor(kind: Pick<IdentifierKind, "key" | "form">) {
+  constructor(kind: IdentifierKind) {
     this.#kind = kind;
   }
 
   add(text: string): void {
-    this.#keys.add(this.#kind.key(text));
-    if (this.#kind.form) this.#forms.add(this.#kind.form(text));
+    const { form, key } = this.#kind;
+    if (form === undefined) {
+      this.#keys.add(key(text), false);
+      return;
+    }
+    if (form(text) === "digest") this.#hasDigest = true;
+    else this.#hasAddress = true;
+    // To make the key of each address would take as long as to hash it.
+    if (!this.#keys.add(text, true)) this.#keys.add(key(text), false);
   }
 
   /** Null where there were too many, and where an address and its digest may be the same one. */
   get count(): number | null {
-    const isMixed = this.#forms.has("address") && this.#forms.has("digest");
-    return isMixed ? null : (this.#keys.count ?? null);
+    return this.#hasAddress && this.#hasDigest ? null : (this.#keys.count ?? null);
   }
 }
 
 /** Counts different strings, by 64 bits of each: a set of millions of strings would take more memory than all else. */
-export class DistinctCounter {
+class DistinctCounter {
   #slots = new Uint32Array(2 * 1_024);
   #count = 0;
 
@@ -32,23 +39,34 @@ export class DistinctCounter {
     return this.#slots.length === 0 ? undefined : this.#count;
   }
 
-  add(text: string): void {
-    if (this.#slots.length === 0) return;
+  /** `foldsCase`: capital letters are small ones; false, and nothing counted, where there are others than those of ASCII. */
+  add(text: string, foldsCase: boolean): boolean {
+    if (this.#slots.length === 0) return true;
+    const { length } = text;
     let high = 0x9e3779b9;
-    let low = 0x85ebca6b ^ text.length;
-    for (let i = 0; i < text.length; i += 1) {
-      const code = text.charCodeAt(i);
-      high = Math.imul(high ^ code, 0x9e3779b1);
+    let low = 0x85ebca6b ^ length;
+    for (let i = 0; i < length; i += 2) {
+      let first = text.charCodeAt(i);
+      let second = i + 1 < length ? text.charCodeAt(i + 1) : 0;
+      if (foldsCase) {
+        if ((first | second) > 0x7f) return false;
+        if (first >= 65 && first <= 90) first += 32;
+        if (second >= 65 && second <= 90) second += 32;
+      }
+      const pair = first | (second << 16);
+      high = Math.imul(high ^ pair, 0x9e3779b1);
       high = (high << 13) | (high >>> 19);
-      low = Math.imul(low ^ code, 0x5f356495);
+      low = Math.imul(low ^ pair, 0x5f356495);
       low = (low << 15) | (low >>> 17);
     }
     high = mixed(high ^ low);
     low = mixed(low ^ Math.imul(high, 0xc2b2ae35));
     // Two zeros are an empty slot.
-    if (!this.#put(this.#slots, high >>> 0, (low | 1) >>> 0)) return;
-    this.#count += 1;
-    if (this.#count * 4 > this.#slots.length * 1.5) this.#grow();
+    if (this.#put(this.#slots, high >>> 0, (low | 1) >>> 0)) {
+      this.#count += 1;
+      if (this.#count * 4 > this.#slots.length * 1.5) this.#grow();
+    }
+    return true;
   }
 
   /** Whether it is a new one. */

@@ -8,6 +8,7 @@ import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
 import { outcomeOf, requireTrue } from "../../bulk/outcome.ts";
 import { command } from "../../command.ts";
 import { runDerived } from "../../derived.ts";
+import { InputRequired, UsageError } from "../../failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 
 /** A workspace fits in one call, and so in one transaction, unless it is huge. */
@@ -20,10 +21,18 @@ const flags = [
     placeholder: "FILE|-",
     description: "File with the identifiers of the workspace and their kinds",
   },
+  {
+    flag: "workspace",
+    type: "integer",
+    placeholder: "ID",
+    description: "Remove everything that an emulator knows of this workspace",
+  },
   { flag: "confirm", type: "text", placeholder: "NAME", description: "Confirm the cluster ID" },
   hashFlag,
   ...bulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];
+
+const besideWorkspace: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
 
 /** `router offboard`: all that is left of a workspace, from a file as a job or from the derived flags as one call. */
 export const offboard = command({
@@ -36,19 +45,33 @@ export const offboard = command({
     `Each call is one transaction; up to ${batchSize} rows are one call.`,
   ].join(" "),
   extendsDerived: true,
-  readsDerived: { flags: [{ flag: "dry-run", type: "switch" }], positionals: [{ name: "cluster_id" }] },
-  bodyFrom: ["from", "apply"],
-  positionals: [],
+  readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
+  bodyFrom: ["from", "apply", "workspace"],
+  positionals: [
+    { name: "cluster_id", description: "Cluster that the workspace lives on; --workspace knows it", optional: true },
+  ],
   flags,
   examples: [
     {
       title: "Everything that a file names",
       argv: ["router", "offboard", "eu-1", "--from", "workspace.csv", "--confirm", "eu-1"],
     },
+    {
+      title: "Everything that an emulator knows of a workspace",
+      argv: ["router", "offboard", "--workspace", "1", "--confirm", "eu-1", "--verify"],
+    },
   ],
   async run(input, context, spec) {
     const cluster = input.positionals.cluster_id;
-    const { confirm: given, from, apply } = input.flags;
+    const { confirm: given, from, apply, workspace } = input.flags;
+    if (workspace !== undefined) {
+      const other = flags.find(({ flag }) => !besideWorkspace.has(flag) && input.flags[flag] !== undefined);
+      if (other) throw new UsageError(`--workspace cannot be used with --${other.flag}`);
+      const { offboardWorkspace } = await import("../../bulk/offboard-workspace.ts");
+      const { verify = false, "dry-run": dryRun = false } = input.flags;
+      return offboardWorkspace({ workspaceId: workspace, cluster, confirm: given, verify, dryRun }, context);
+    }
+    if (cluster === undefined) throw new InputRequired("cluster_id", "<cluster_id> required");
     if (from === undefined && apply === undefined) {
       const counts = ({ args }: CheckedCall) => ({ ...offboardWork, cluster, ...countsOf(fieldsOf(args.body)) });
       return runDerived(spec!, input, context, {

@@ -1,0 +1,75 @@
+import { showWorkspaceRouting } from "../../api/emulator/state/state.ts";
+import { deleteWorkspaceData } from "../../api/router/clusters.ts";
+import { counted } from "../../base/counted.ts";
+import type { Context } from "../command.ts";
+import { isEmulator } from "../connection/is-emulator.ts";
+import { CommandFailed, type FailureKind, UsageError } from "../failure.ts";
+import { confirmName } from "../prompt/confirm.ts";
+import { requireLookup } from "./lookup.ts";
+import { offboardKinds, offboardWork } from "./offboard-work.ts";
+import { outcomeOf, requireTrue } from "./outcome.ts";
+
+interface Options {
+  readonly workspaceId: number;
+  /** Where somebody has named it. */
+  readonly cluster: string | undefined;
+  readonly confirm: string | undefined;
+  readonly dryRun: boolean;
+  readonly verify: boolean;
+}
+
+/** Removes the routing data that an emulator knows of a workspace: shows it first, and asks. */
+export async function offboardWorkspace(options: Options, context: Context): Promise<FailureKind | undefined> {
+  const { workspaceId, dryRun, verify } = options;
+  const { output } = context;
+  if (!(await isEmulator(context))) {
+    throw new UsageError("--workspace requires an emulator: a service does not list the identifiers of a workspace", {
+      hint: "Name them in a file instead: --from FILE.",
+    });
+  }
+  const control = await context.client("emulator");
+  const routing = await control.call(showWorkspaceRouting, { params: { workspace_id: workspaceId } });
+  const cluster = routing.cluster_id;
+  if (options.cluster !== undefined && options.cluster !== cluster) {
+    throw new UsageError(`Workspace ${workspaceId} is of ${cluster}, not of ${options.cluster}`);
+  }
+  const reading = { hash: "none", scope: { cluster_id: cluster } } as const;
+  const kind = offboardWork.kind(reading);
+  const rows = Object.entries(offboardKinds).flatMap(([name, { table }]) =>
+    routing[table as "cluster_emails"].map((key) => `${name} ${key}`),
+  );
+  const shown = rows.map((row) => {
+    const [name = "", identifier = ""] = kind.shown(row).split(" ");
+    return { kind: name, identifier };
+  });
+  const fields = ["kind", "identifier"];
+  const none = `Nothing is mapped to workspace ${workspaceId}`;
+  if (dryRun || rows.length === 0 || output.format === "table")
+    await output.show(shown, { fields, columns: fields, none });
+  if (dryRun) await output.note("Dry run: nothing was sent");
+  if (dryRun || rows.length === 0) return undefined;
+  const lookup = verify ? await requireLookup(offboardWork, context) : undefined;
+  const what = counted(rows.length, "identifier");
+  await confirmName(`Delete ${what} of ${routing.name} from ${cluster}`, cluster, options.confirm, context);
+  const values = rows.map(kind.value);
+  const router = await context.client("router");
+  const { params, body } = offboardWork.call(values, reading.scope);
+  const answer: unknown = await router.call(deleteWorkspaceData, { params, body } as never, { signal: context.signal });
+  const outcome = { ...offboardWork, cluster, rows: rows.length };
+  requireTrue(answer, outcome);
+  const clusters = await lookup?.clustersOf(values);
+  const left = values.filter((value) => clusters?.get(value) === cluster).length;
+  if (output.format === "table") await output.print(outcomeOf(outcome));
+  else {
+    const verified = clusters ? values.length - left : null;
+    const signatories = routing.signatories.length;
+    await output.show({ workspace_id: workspaceId, cluster_id: cluster, identifiers: shown, verified, signatories });
+  }
+  if (clusters) await output.note(`Looked up: ${values.length - left} of ${what} not mapped to ${cluster}`);
+  if (routing.signatories.length > 0) {
+    const hashes = counted(routing.signatories.length, "signatory hash", "signatory hashes");
+    await output.note(`${hashes} not reached by this call: svc emulator remove-signatories removes them`);
+  }
+  if (left === 0) return undefined;
+  throw new CommandFailed("partial", "not_verified", `${counted(left, "identifier")} still mapped to ${cluster}.`);
+}
