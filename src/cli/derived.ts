@@ -1,6 +1,7 @@
 import type { Callable, Operation } from "../api/operation.ts";
 import { resources } from "../api/resources.ts";
 import { counted } from "../base/counted.ts";
+import { plainNumbers } from "../base/exact-json.ts";
 import { isObject } from "../base/object.ts";
 import { type CallArguments, CheckedCall } from "../client/checked-call.ts";
 import type { Client } from "../client/client.ts";
@@ -77,7 +78,8 @@ export async function call<Value = unknown>(
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
   const declared = operation.request.body;
   if (declared && "schema" in declared && (input.flags.set ?? input.flags.data) !== undefined) {
-    for (const line of misspeltFields(declared.schema, given.body)) await context.output.warn(`warning: ${line}`);
+    for (const line of misspeltFields(declared.schema, plainNumbers(given.body)))
+      await context.output.warn(`warning: ${line}`);
   }
   const asked = checked(spec, operation, { ...given, query: { ...query, ...given.query } });
   const whole = spec.paged
@@ -117,7 +119,8 @@ export async function call<Value = unknown>(
       const silenceMs = spec.output === "events" ? 0 : undefined;
       const onMissed = (count: number | undefined) => void context.output.note(leftOut(count));
       const declaration = isCompared ? () => loadOperation(spec) : undefined;
-      const send = (one: CheckedCall) => client.send(one, { signal, contentType, silenceMs, onMissed, declaration });
+      const send = (one: CheckedCall) =>
+        client.send(one, { signal, contentType, silenceMs, onMissed, declaration, exactNumbers: !reads });
       const answer = await withSpinner(context, spec.summary, () =>
         input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
       );

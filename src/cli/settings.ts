@@ -7,7 +7,7 @@ import { mainCluster } from "./connection/emulator-variables.ts";
 import { nearestState } from "./connection/state-folder.ts";
 import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
-import { checkedUrl, type Globals } from "./parse/globals.ts";
+import { checkedBaseUrl, type Globals } from "./parse/globals.ts";
 
 /** A value with the place where it was found: a flag, a variable, a profile with its file. */
 export interface SettingValue<T = string> {
@@ -221,7 +221,7 @@ async function chosenProfile(surroundings: Surroundings): Promise<ChosenProfile 
 }
 
 const checked = (found: SettingValue | undefined): SettingValue | undefined =>
-  found && { ...found, value: checkedUrl(found.value, found.origin) };
+  found && { ...found, value: checkedBaseUrl(found.value, found.origin) };
 
 const sourceOf = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
   `profile ${name.value} in ${profilesPath(env)}`;

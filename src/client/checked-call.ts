@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { Callable } from "../api/operation.ts";
+import { plainNumbers } from "../base/exact-json.ts";
 import { type ArgumentProblem, InvalidArguments } from "./errors.ts";
 
 /** What a caller passes to an operation, before its types are known. */
@@ -47,7 +48,7 @@ function problemsIn(operation: Callable, args: CallArguments): ArgumentProblem[]
     ...partProblems("params", params, args.params ?? {}),
     ...partProblems("query", query, args.query ?? {}),
     ...partProblems("headers", headers, args.headers ?? {}),
-    ...partProblems("body", body?.schema, args.body),
+    ...partProblems("body", body?.schema, plainNumbers(args.body)),
   ];
 }
 

@@ -49,6 +49,8 @@ export interface CallOptions extends RequestOptions {
 export interface SendOptions extends CallOptions {
   /** Loads the declaration that a success is compared with, where the call was made without its schemas. */
   readonly declaration?: (() => Promise<Callable>) | undefined;
+  /** Keep numbers that a double would change as ExactNumber: for what is only printed. */
+  readonly exactNumbers?: boolean | undefined;
 }
 
 type Parameters<O extends Operation> =
@@ -125,10 +127,7 @@ export function createClient(options: ClientOptions): Client {
     const response = await exchange(request, { ...how, timeoutMs }, reading);
     const repeatable = isRepeatable(request.method, how);
     const declaration = response.status < 400 ? await how.declaration?.() : undefined;
-    const answer = await readResponse(declaration ?? operation, request, response, {
-      onMissed: how.onMissed,
-      repeatable,
-    });
+    const answer = await readResponse(declaration ?? operation, request, response, { ...how, repeatable });
     if (answer.drift.length > 0) observer.onDrift?.(operation.id, answer.drift);
     return answer;
   }

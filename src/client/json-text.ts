@@ -1,3 +1,5 @@
+import { endOfString } from "../base/exact-json.ts";
+
 /** No answer that means something nests so deeply; what walks through values would run out of stack. */
 const maxDepth = 1_000;
 
@@ -19,16 +21,10 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-const [quote, backslash, openList, closeList, openObject, closeObject] = [...'"\\[]{}'].map((one) =>
-  one.charCodeAt(0),
-) as [number, number, number, number, number, number];
-
-/** The place of the quote that ends the string; the end of the text where none does. */
-function endOfString(text: string, start: number): number {
-  for (let i = start + 1; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    if (code === quote) return i;
-    if (code === backslash) i += 1;
-  }
-  return text.length;
-}
+const [quote, openList, closeList, openObject, closeObject] = [...'"[]{}'].map((one) => one.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+];

@@ -1,4 +1,5 @@
 import type { Callable, Method } from "../api/operation.ts";
+import { exactJson } from "../base/exact-json.ts";
 import { fieldsOf } from "../base/object.ts";
 import { withoutTrailing } from "../base/trailing.ts";
 import { fillTemplate } from "../base/url-template.ts";
@@ -111,7 +112,7 @@ function encode(
   switch (declared.kind) {
     case "json":
     case "jsonOrForm":
-      return { content: JSON.stringify(body), contentType: "application/json" };
+      return { content: exactJson(body), contentType: "application/json" };
     case "form":
       return {
         content: new URLSearchParams(body as Record<string, string>).toString(),

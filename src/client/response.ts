@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import type * as z from "zod";
 import type { Callable } from "../api/operation.ts";
 import { redactUrl } from "../api/secrets.ts";
+import { withExactNumbers } from "../base/exact-json.ts";
 import { leavesOutcomeUnknown, MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
 import { eventsOf, type OnMissed } from "./events.ts";
 import { parseJson } from "./json-text.ts";
@@ -51,6 +52,8 @@ export interface ReadOptions {
   readonly onMissed?: OnMissed | undefined;
   /** Whether sending the request again would change nothing more. Default: by its method. */
   readonly repeatable?: boolean | undefined;
+  /** Numbers that a double would change are kept as ExactNumber: for what is only printed. */
+  readonly exactNumbers?: boolean | undefined;
 }
 
 /**
@@ -61,7 +64,7 @@ export async function readResponse(
   operation: Callable,
   request: HttpRequest,
   response: HttpResponse,
-  { onMissed, repeatable = isIdempotent(request.method) }: ReadOptions = {},
+  { repeatable = isIdempotent(request.method), ...how }: ReadOptions = {},
 ): Promise<Answer> {
   const { status, headers } = response;
   if (headers["x-svc-matched"] === "catch-all" && routed.has(operation.service.name) && !isCatchAll(operation)) {
@@ -87,7 +90,7 @@ export async function readResponse(
       outcomeUnknown: !repeatable && leavesOutcomeUnknown(status),
     });
   }
-  const { drift, ...result } = await read(declared, response, onMissed);
+  const { drift, ...result } = await read(declared, response, how);
   const ofStatus =
     operation.responses[status] || declared.kind === "passthrough"
       ? []
@@ -126,7 +129,12 @@ const successesOf = ({ responses }: Callable): string[] => Object.keys(responses
 type Body = Callable["responses"][number];
 type Result = Pick<Answer, "value" | "drift" | "shapeProblem">;
 
-async function read(declared: Body, response: HttpResponse, onMissed: OnMissed | undefined): Promise<Result> {
+async function read(declared: Body, response: HttpResponse, { onMissed, exactNumbers }: ReadOptions): Promise<Result> {
+  const exact = (text: string, value: unknown) => (exactNumbers ? withExactNumbers(text, value) : value);
+  const parsedText = (text: string) => {
+    const value = parsed(text);
+    return value === text ? text : exact(text, value);
+  };
   const plain = (value: unknown): Result => ({ value, drift: [], shapeProblem: undefined });
   switch (declared.kind) {
     case "json": {
@@ -134,14 +142,15 @@ async function read(declared: Body, response: HttpResponse, onMissed: OnMissed |
       if (text.trim() === "") return otherThan("JSON", undefined, "an empty body");
       const value = jsonOf(response, text);
       if (value === undefined) return otherThan("JSON", text, "text");
-      return declared.schema ? { value, ...compared(declared.schema, value) } : plain(value);
+      const printed = exact(text, value);
+      return declared.schema ? { value: printed, ...compared(declared.schema, value) } : plain(printed);
     }
     case "empty": {
       const text = await textOf(response.body);
       if (text.trim() === "") return plain(undefined);
       // A page is what proxies and sign-ins answer in place of the service.
       if (isMarkup(text)) throw unexpected("nothing", response, "HTML");
-      return { ...plain(parsed(text)), drift: ["a body instead of none"] };
+      return { ...plain(parsedText(text)), drift: ["a body instead of none"] };
     }
     case "html":
       return plain(await textOf(response.body));
@@ -156,7 +165,7 @@ async function read(declared: Body, response: HttpResponse, onMissed: OnMissed |
     }
     case "redirect": {
       const text = await textOf(response.body);
-      return plain(response.headers.location ?? (text === "" ? undefined : parsed(text)));
+      return plain(response.headers.location ?? (text === "" ? undefined : parsedText(text)));
     }
     case "events": {
       if (isPage(response)) throw unexpected("a stream of events", response);
@@ -168,7 +177,7 @@ async function read(declared: Body, response: HttpResponse, onMissed: OnMissed |
     }
     case "passthrough": {
       const text = await textOf(response.body);
-      return plain(response.headers.location ?? (text === "" ? undefined : parsed(text)));
+      return plain(response.headers.location ?? (text === "" ? undefined : parsedText(text)));
     }
   }
 }

@@ -2,7 +2,7 @@ import { withoutTrailing } from "../../base/trailing.ts";
 import type { Client } from "../../client/client.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
-import { checkedUrl } from "../parse/globals.ts";
+import { checkedBaseUrl } from "../parse/globals.ts";
 import { type OAuthAnswer, oauthGet, refusal, textOf } from "./oauth-call.ts";
 
 /** Where a device gets its codes and its tokens. */
@@ -19,7 +19,7 @@ export interface AuthServer {
 
 /** The address that names an account: --issuer, or the routing service that is meant. */
 export async function accountAddress(issuer: string | undefined, context: Context): Promise<string> {
-  if (issuer !== undefined) return checkedUrl(issuer, "--issuer");
+  if (issuer !== undefined) return checkedBaseUrl(issuer, "--issuer");
   const { baseUrls } = await context.target("router");
   if (baseUrls.router !== undefined) return baseUrls.router;
   throw new CommandFailed("usage", "usage", "The address of the routing service is not known.", {

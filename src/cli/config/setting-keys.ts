@@ -1,6 +1,6 @@
 import { didYouMean } from "../../base/suggest.ts";
 import { UsageError } from "../failure.ts";
-import { checkedUrl } from "../parse/globals.ts";
+import { checkedBaseUrl } from "../parse/globals.ts";
 import type { Profile } from "./profile.ts";
 
 /** A field of a profile that people set. */
@@ -21,13 +21,13 @@ const setting = (key: string, what: string, checked: Setting["checked"] = asGive
 });
 
 export const settings: readonly Setting[] = [
-  setting("router_url", "Address of the routing service", (text) => checkedUrl(text, "router_url")),
-  setting("contracts_url", "Address of the contract API", (text) => checkedUrl(text, "contracts_url")),
+  setting("router_url", "Address of the routing service", (text) => checkedBaseUrl(text, "router_url")),
+  setting("contracts_url", "Address of the contract API", (text) => checkedBaseUrl(text, "contracts_url")),
   setting("client_id", "Client ID of the workspace's API key"),
   setting("client_secret", "Secret of the workspace's API key", asGiven, true),
   setting("token", "Bearer token of requests that take one, instead of a sign-in", asGiven, true),
   setting("oauth_client_id", "OAuth client of svc auth device-login"),
-  setting("emulator_url", "Address of an emulator that others share", (text) => checkedUrl(text, "emulator_url")),
+  setting("emulator_url", "Address of an emulator that others share", (text) => checkedBaseUrl(text, "emulator_url")),
   setting("emulator_token", "Token of its control plane", asGiven, true),
 ];
 

@@ -1,3 +1,4 @@
+import { exactJson } from "../../base/exact-json.ts";
 import { withoutSent } from "../connection/sent-secrets.ts";
 import type { Host } from "../host.ts";
 import { windowOf } from "../terminal/wide.ts";
@@ -90,7 +91,7 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
       await put(host[name], lines.map((line) => printed(name, line, paint, window)).join(""));
     },
     json(name, value, indent) {
-      const document = JSON.stringify(value ?? null, null, indent);
+      const document = exactJson(value ?? null, indent);
       const json = visibleJson(name === "stderr" ? withoutSent(host, document) : document);
       return put(host[name], `${isRunner ? jsonWithoutCommands(json) : json}\n`);
     },

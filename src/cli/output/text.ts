@@ -1,3 +1,4 @@
+import { exactJson } from "../../base/exact-json.ts";
 import { dim, type Line } from "./styled.ts";
 import { visible } from "./visible.ts";
 import { widthOf } from "./width.ts";
@@ -5,7 +6,7 @@ import { widthOf } from "./width.ts";
 /** A value in one cell: text as it is, nothing for null, compact JSON for what is nested. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined) return "";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : exactJson(value);
 }
 
 const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - widthOf(text)));

@@ -3,6 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
 import { counted } from "../../base/counted.ts";
+import { plainNumbers, withExactNumbers } from "../../base/exact-json.ts";
 import { lookupTable } from "../../base/lookup-table.ts";
 import { isRefusal, reasonOf } from "../../files/refusals.ts";
 import { UsageError } from "../failure.ts";
@@ -53,7 +54,7 @@ export async function readDocument(host: Host, path: string, flag: string): Prom
   const name = path === "-" ? "standard input" : basename(path);
   if (text.trim() === "") throw new UsageError(`${flag}: ${name} is empty; a JSON document is needed`);
   try {
-    return JSON.parse(text);
+    return withExactNumbers(text, JSON.parse(text));
   } catch (cause) {
     throw new UsageError(`${flag}: ${name} is not JSON (${(cause as Error).message})`, { cause });
   }
@@ -99,7 +100,7 @@ export function assigned(
   assignments: readonly Assignment[],
   asText: ReadonlySet<Assignment> = new Set(),
 ): unknown {
-  let root: unknown = structuredClone(document);
+  let root: unknown = document;
   for (const one of assignments) {
     root = put(root, one.path, asText.has(one) ? one.text : looked(one.text));
   }
@@ -116,7 +117,7 @@ export function assignedBy(
   assignments: readonly Assignment[],
 ): unknown {
   const first = assigned(document, assignments);
-  const parsed = assignments.length > 0 ? schema?.safeParse(first) : undefined;
+  const parsed = assignments.length > 0 ? schema?.safeParse(plainNumbers(first)) : undefined;
   if (!parsed || parsed.success) return first;
   const wrong = new Set(
     parsed.error.issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join(".")),
@@ -127,7 +128,7 @@ export function assignedBy(
 
 function looked(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return withExactNumbers(text, JSON.parse(text));
   } catch (cause) {
     if (!beginsAsJson.test(text)) return text;
     throw new UsageError(`--set: ${text} looks like JSON and cannot be read (${(cause as Error).message})`, {

@@ -129,7 +129,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
   }
   if (on("csv-safe") && text("format") !== "csv") throw new UsageError("--csv-safe goes with --format csv");
   return {
-    baseUrl: text("base-url") === undefined ? undefined : checkedUrl(text("base-url")!, "--base-url"),
+    baseUrl: text("base-url") === undefined ? undefined : checkedBaseUrl(text("base-url")!, "--base-url"),
     emulator: on("emulator"),
     profile: text("profile"),
     json: on("json") || text("format") === "json",
@@ -184,11 +184,16 @@ export function checkedUrl(text: string, name: string): string {
     throw new UsageError(`${name} takes a URL such as https://api.example.com, not "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
-  // Paths are appended to it: they would become part of a query or a fragment.
+  return withoutTrailing(text, "/");
+}
+
+/** The same of a URL to which paths are appended: they would become part of a query or a fragment. */
+export function checkedBaseUrl(text: string, name: string): string {
+  const url = checkedUrl(text, name);
   const stray = /[?#\s]/.exec(text)?.[0];
   if (stray !== undefined) {
     const what = stray === "?" ? "a query" : stray === "#" ? "a fragment" : "blanks";
     throw new UsageError(`${name} must be a URL without ${what}, got "${text}"`);
   }
-  return withoutTrailing(text, "/");
+  return url;
 }

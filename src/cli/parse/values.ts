@@ -25,6 +25,8 @@ export function convert(
       return within(Number(text), bounds);
     case "number":
       if (text.trim() === "" || !Number.isFinite(Number(text))) throw new InvalidValue("A number is needed.");
+      if (/^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text)))
+        throw new InvalidValue("It has too many digits.");
       return within(Number(text), bounds);
     case "boolean":
       if (text !== "true" && text !== "false") throw new InvalidValue("true or false is needed.");

@@ -3,7 +3,7 @@ import { type Command, command } from "../../command.ts";
 import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { UsageError } from "../../failure.ts";
-import { checkedUrl } from "../../parse/globals.ts";
+import { checkedBaseUrl } from "../../parse/globals.ts";
 
 const clientSecret = appSecrets.crmA;
 const versions = ["v1", "v2", "v3"] as const;
@@ -55,7 +55,7 @@ export function signedCommand(verb: string, summary: string, example: readonly s
           const base =
             publicUrl === undefined
               ? (await context.target("router")).baseUrls
-              : { router: checkedUrl(publicUrl, "--public-url") };
+              : { router: checkedBaseUrl(publicUrl, "--public-url") };
           const timestamp = version === "v3" ? String(context.host.wall.now()) : "";
           const { method, url } = buildRequest(given, base, undefined);
           const signature = signCrmA({ version, clientSecret: secret, method, url, body: "", timestamp });

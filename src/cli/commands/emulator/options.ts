@@ -10,7 +10,7 @@ import { keptStateFile } from "../../connection/snapshot-names.ts";
 import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { readDocument } from "../../parse/body.ts";
-import { checkedDuration, checkedSize, checkedUrl } from "../../parse/globals.ts";
+import { checkedBaseUrl, checkedDuration, checkedSize } from "../../parse/globals.ts";
 import { controlTokenSetting } from "../../settings.ts";
 
 /** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
@@ -204,9 +204,9 @@ function publicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl"
   const named = given.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
   const ofRouter = named.filter(([, cluster]) => cluster === undefined);
   if (ofRouter.length > 1) throw new UsageError("--public-url: the router has one address; name the cluster of others");
-  const [url] = ofRouter.map(([, , text = ""]) => checkedUrl(text, "--public-url"));
+  const [url] = ofRouter.map(([, , text = ""]) => checkedBaseUrl(text, "--public-url"));
   const ofClusters = named.flatMap(([, cluster, text = ""]) =>
-    cluster === undefined ? [] : [[cluster, checkedUrl(text, `--public-url ${cluster}`)] as const],
+    cluster === undefined ? [] : [[cluster, checkedBaseUrl(text, `--public-url ${cluster}`)] as const],
   );
   return {
     ...(url !== undefined && { publicUrl: url }),
