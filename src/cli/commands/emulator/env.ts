@@ -37,7 +37,7 @@ export const emulatorEnv = command({
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;
-    if (globals.emulator) throw new UsageError("--emulator cannot go with it: that emulator ends with this command");
+    if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
     const emulator = await seenBy(flags.workspace, await running(flags.file, context));
     await maskSecrets(host, secretsOf(emulator));
     const variables = emulatorVariables(emulator);
