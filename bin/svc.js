@@ -9,7 +9,10 @@ if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]
   // Comes once nothing is left to do, and not after an exception, which Node prints.
   process.once("beforeExit", () => {
     if (process.exitCode === undefined) {
-      writeSync(2, "error: svc ended before its work was done. This is a bug: run it again with --debug and report it.\n");
+      writeSync(
+        2,
+        "error: svc ended before its work was done. This is a bug: run it again with --debug and report it.\n",
+      );
     }
     // At once: to take the heap apart, which is thrown away as a whole, takes milliseconds.
     process.exit(process.exitCode ?? 1);

@@ -5,5 +5,5 @@ import { durationPattern, parseDuration } from "../base/duration.ts";
 export const duration = (like: string) =>
   z
     .string()
-    .refine((text) => (parseDuration(text) ?? 0) > 0, `must be a duration such as ${like}`)
+    .refine((text) => (parseDuration(text) ?? 0) > 0, `must be a duration (${like.replace(" or ", ", ")})`)
     .meta({ pattern: durationPattern });

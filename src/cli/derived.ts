@@ -81,7 +81,7 @@ export async function call<Value = unknown>(
     for (const line of misspeltFields(declared.schema, plainNumbers(given.body)))
       await context.output.warn(`warning: ${line}`);
   }
-  const asked = checked(spec, operation, { ...given, query: { ...query, ...given.query } });
+  const asked = checked(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
   const whole = spec.paged
     ? asked.with({ query: firstPart(spec.paged, asked.args.query ?? {}, input.flags.all === true) })
     : asked;
@@ -167,11 +167,11 @@ function partOf({ status, value }: Answer): Record<string, unknown> {
 }
 
 /** Throws UsageError, which names flags. */
-function checked(spec: CommandSpec, operation: Callable, args: CallArguments): CheckedCall {
+function checked(spec: CommandSpec, operation: Callable, args: CallArguments, input: Input): CheckedCall {
   try {
     return CheckedCall.of(operation, args);
   } catch (error) {
-    throw error instanceof InvalidArguments ? usageOfProblems(spec, error.problems) : error;
+    throw error instanceof InvalidArguments ? usageOfProblems(spec, error.problems, input) : error;
   }
 }
 

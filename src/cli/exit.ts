@@ -87,7 +87,10 @@ export function explain(error: unknown): Explanation {
     // The same command line would do again what is done.
     return { ...cause, ...merged, retryable: false, exitCode: exitCodeOf.failed };
   }
-  if (error instanceof UsageError) return say("usage", "usage", error.message, { hint: error.hint, next: error.next });
+  if (error instanceof UsageError) {
+    const { details, hint, next } = error;
+    return say("usage", "usage", error.message, { details, hint, next });
+  }
   if (error instanceof CommandFailed) {
     return say(error.kind, error.code, error.message, { hint: error.hint, next: error.next });
   }

@@ -1,23 +1,39 @@
+interface UsageOptions {
+  readonly hint?: string | undefined;
+  readonly next?: readonly string[];
+  readonly details?: readonly string[];
+  readonly cause?: unknown;
+}
+
 /** The command line was wrong; nothing was sent. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
+  /** One thing a line, below the message. */
+  readonly details: readonly string[];
 
-  constructor(message: string, options: { hint?: string | undefined; next?: readonly string[]; cause?: unknown } = {}) {
+  constructor(message: string, options: UsageOptions = {}) {
     super(message, { cause: options.cause });
     this.hint = options.hint;
     this.next = options.next;
+    this.details = options.details ?? [];
   }
 
   /** The same, with where to read on; one that says already what to do stays as it is. */
   withHint(hint: string): UsageError {
     if (this.hint !== undefined || this.next !== undefined) return this;
-    const same = new UsageError(this.message, { hint, cause: this.cause });
+    const same = new UsageError(this.message, { hint, details: this.details, cause: this.cause });
     same.stack = this.stack ?? "";
     return same;
   }
 }
+
+/** The error of one missing flag, argument or field of the body, or of several. */
+export const missingFields = (fields: readonly string[], options: UsageOptions): UsageError =>
+  fields.length === 1
+    ? new UsageError(`${fields[0]!.replace(/^(\S+)/, "$1 is required")}`, options)
+    : new UsageError("Missing required fields:", { ...options, details: fields });
 
 /**
  * A flag or positional is missing that only this command line makes necessary. Thrown before anything is done: a person

@@ -11,7 +11,7 @@ type Part = Readonly<Record<string, unknown>>;
  */
 export function firstPart<Q extends Query>({ by, most }: Paged, query: Q, isAll: boolean): Q & { limit?: number } {
   if (!isAll) return query;
-  if (by !== undefined && query[by] !== undefined) throw new UsageError(`--all and --${by} cannot both be given`);
+  if (by !== undefined && query[by] !== undefined) throw new UsageError(`--all cannot be used with --${by}`);
   return { limit: most, ...query };
 }
 

@@ -82,10 +82,10 @@ describe("svc config set", () => {
     ["an empty secret", "config set client_secret --secret-file empty", /there is no secret in it/],
     ["a secret of several lines", "config set client_secret --secret-file lines", /a secret is one line/],
     ["a file for what is no secret", "config set client_id --secret-file lines", /--secret-file is for secrets/],
-    ["an address that is none", "config set router_url router", /router_url takes a URL/],
+    ["an address that is none", "config set router_url router", /router_url must be a URL/],
     ["an address with a password", "config set router_url https://a:b@c.example", /must not contain credentials/],
     ["an unknown setting", "config set router_ulr x", /no setting "router_ulr"\.\n {2}Did you mean router_url\?/],
-    ["a missing value", "config set client_id", /<value> required/],
+    ["a missing value", "config set client_id", /<value> is required/],
     ["a name that is none", "config set client_id x --profile ../x", /cannot name a profile/],
   ];
   for (const [what, argv, message] of refused) {

@@ -60,7 +60,7 @@ describe("confirmation", () => {
       const sent = service.received.length;
       const words = [...unconfirmed(argv), "--base-url", service.url, "--retries", "0"];
       const { err } = await runCli(words, { env, stdin: '{"svc_state":1}' });
-      const level = /--yes required/.test(err) ? "yes" : /--confirm \S+ required/.test(err) ? "name" : undefined;
+      const level = /--yes required/.test(err) ? "yes" : /--confirm \S+ is required/.test(err) ? "name" : undefined;
       if (level === undefined) continue;
       asked[name] = level;
       assert.equal(service.received.length, sent, `${name} asked, and sent`);
@@ -88,7 +88,7 @@ describe("confirmation", () => {
   it("by name is not given by --yes alone", async (t) => {
     const { svc } = await cliEmulator(t);
     const offboard = "router offboard eu-1 --client-ids a";
-    assert.match((await svc(`${offboard} --yes`)).err, /--confirm eu-1 required/);
+    assert.match((await svc(`${offboard} --yes`)).err, /--confirm eu-1 is required/);
     assert.match((await svc(`${offboard} --confirm us-1`)).err, /--confirm must repeat eu-1/);
     assert.deepEqual((await svc(`${offboard} --confirm eu-1`)).exit, 0);
   });
@@ -129,7 +129,7 @@ describe("confirmation", () => {
       [refused.exit, refused.err],
       [
         2,
-        "error: --confirm T-1 required: this cannot be undone\n" +
+        "error: --confirm T-1 is required: this cannot be undone\n" +
           "  What it would do: Void a contract (composite id T-1).\n",
       ],
     );

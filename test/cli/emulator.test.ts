@@ -79,9 +79,9 @@ describe("svc emulator start", () => {
   for (const [argv, message] of [
     ["--strict=bodeis", /--strict: unknown "bodeis". Did you mean bodies\?/],
     ["--seed none.json", /--seed: cannot read none.json/],
-    ["--clock fast", /'fast' is invalid/],
-    ["--clock-start soon", /--clock-start takes an ISO time/],
-    ["--auto-sign often", /--auto-sign takes a duration/],
+    ["--clock fast", /--clock must be auto, manual or real, got "fast"/],
+    ["--clock-start soon", /--clock-start must be a time/],
+    ["--auto-sign often", /--auto-sign must be a duration/],
   ] as const) {
     it(`exits 2 over ${argv}`, async (t) => {
       const { exit, err } = await runCli(`emulator start --ephemeral --port 0 ${argv}`, { cwd: await testFolder(t) });

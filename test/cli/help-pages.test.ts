@@ -104,7 +104,7 @@ describe("the first pages", () => {
     assert.match(page, /svc help emulator --all/);
     for (const argv of ["help emulator --all", "emulator --help --all"]) {
       const { out } = await runCli(argv);
-      assert.match(out, /\n {2}watch-trace <ref> +Follow a trace/, argv);
+      assert.match(out, /\n {2}watch-trace <ref> +Follow the nodes of a trace/, argv);
       assert.match(out, /\n {2}console page +Show the page of the console/, argv);
     }
     const { out: all } = await runCli("help --all", { tty: true, columns: 100 });

@@ -6,7 +6,7 @@ import { operationById } from "../../src/api/registry.ts";
 import { outlineOf } from "../../src/cli/derived.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { argumentsOf } from "../../src/cli/parse/arguments.ts";
-import { convert, InvalidValue } from "../../src/cli/parse/values.ts";
+import { convert, InvalidValueError } from "../../src/cli/parse/values.ts";
 import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
 import { type ArgumentProblem, InvalidArguments } from "../../src/client/errors.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../src/derive/command-spec.ts";
@@ -38,7 +38,7 @@ function isAccepted(text: string, { type = "text", choices }: FlagSpec | Positio
     convert(text, type as Exclude<FlagSpec["type"], "switch">, choices);
     return true;
   } catch (error) {
-    if (error instanceof InvalidValue) return false;
+    if (error instanceof InvalidValueError) return false;
     throw error;
   }
 }

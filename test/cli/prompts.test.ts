@@ -105,7 +105,7 @@ describe("a person at a terminal", () => {
     const ada = person(
       ["Template id", enter],
       ["An answer is needed", `one${enter}`],
-      ["A whole number", `\u007f\u007f\u007f101${enter}`],
+      ["must be a whole number", `\u007f\u007f\u007f101${enter}`],
     );
     // Nobody listens there: the templates cannot be listed.
     const { exit, err } = await svc("contracts templates show --base-url http://127.0.0.1:1 --retries 0", ada);
@@ -285,6 +285,6 @@ describe("without a terminal", () => {
 
   it("nothing is asked with --no-input", async () => {
     const { exit, err } = await runCli("contracts status --no-input", { tty: true });
-    assert.deepEqual([exit, err], [2, "error: <composite-id> required\n  See svc contracts status --help.\n"]);
+    assert.deepEqual([exit, err], [2, "error: <composite-id> is required\n  See svc contracts status --help.\n"]);
   });
 });

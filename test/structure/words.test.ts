@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { groups } from "../../src/cli/groups.ts";
+import { allCommands } from "../support/cli/all-commands.ts";
 import { documents, filesIn, sources, tests } from "./repository.ts";
-import { retired, strayMarks, vendorWords } from "./words.ts";
+import { badSummaries, retired, strayMarks, unclearHelp, vendorWords } from "./words.ts";
 
 // Spelt backwards, so that the rule does not find its own example.
 const vendor = [..."kcals"].reverse().join("");
@@ -75,6 +77,27 @@ describe("the words of the project", () => {
       ),
       [],
     ));
+
+  it("of a summary are at most 60 characters, and begin with a verb", async () => {
+    const summaries = (...texts: string[]) =>
+      badSummaries(texts.map((summary) => ({ words: ["x"], summary, positionals: [], flags: [], examples: [] })));
+    assert.deepEqual(summaries("List, or follow", `List ${"x".repeat(56)}`, "Profiles: where", "Lists it"), [
+      `svc x 61 characters: List ${"x".repeat(56)}`,
+      "svc x begins with Profiles:: Profiles: where",
+      "svc x is more than one phrase: Profiles: where",
+      "svc x begins with Lists: Lists it",
+    ]);
+    assert.deepEqual(badSummaries(await allCommands()), []);
+    const ofGroups = Object.entries(groups).map(([name, { summary }]) => ({ words: [name], summary }));
+    assert.deepEqual(badSummaries(ofGroups.map((one) => ({ ...one, positionals: [], flags: [], examples: [] }))), []);
+  });
+
+  it("of help have a subject, and none of the idioms that the glossary replaces", async () => {
+    const help = { words: ["x"], summary: "List it", positionals: [], examples: [] };
+    const flag = { flag: "y", type: "text", description: "Left out: whoever asks" } as const;
+    assert.deepEqual(unclearHelp([{ ...help, flags: [flag] }]), ["svc x says Left out: Left out: whoever asks"]);
+    assert.deepEqual(unclearHelp(await allCommands()), []);
+  });
 
   it("hold nothing of one machine or one afternoon", () => {
     const text = ["cd /home/ann/project", "https://registry.npmjs.org/x", `// TO${"DO"}: later`].join("\n");

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
 import type { SourceFile } from "./repository.ts";
 
 /**
@@ -116,6 +117,38 @@ export const retired = (files: readonly SourceFile[]): string[] =>
       ...[...new Set(byWord)].map((word) => `${path} says ${word} for ${retiredWords[word]}`),
       ...astray.map((word) => `${path} says ${word}, which means ${homes[word]!.means}`),
     ];
+  });
+
+/** Clauses that stand for a subject, and idioms that the glossary of CONTRIBUTING.md replaces, in texts that people read. */
+const unclear =
+  /\b(?:whoever|nobody|somebody|heed|mend|anew|amid|so many|so long|left out|of before|passed over|put off|for ever|in the place of|cannot both be given|cannot go with|goes with|means nothing)\b/i;
+
+/** Help that holds such a word: the summary, the description, arguments, options and titles of a command. */
+export const unclearHelp = (commands: readonly CommandDeclaration[]): string[] =>
+  commands.flatMap((command) => {
+    const { words, summary, description = "", positionals, flags, examples } = command;
+    const texts = [summary, description, ...[...positionals, ...flags].map((one) => one.description)];
+    return [...texts, ...examples.map(({ title }) => title)].flatMap((text) => {
+      const [found] = unclear.exec(text) ?? [];
+      return found === undefined ? [] : [`svc ${words.join(" ")} says ${found.trim()}: ${text}`];
+    });
+  });
+
+const maxSummary = 60;
+
+/** Verbs that other words look like, or that end in s. */
+const isImperative = (word: string): boolean =>
+  /^[A-Z][a-z]+$/.test(word) && (!/(?:s|ed|ing|tion)$/.test(word) || ["Process", "Pass"].includes(word));
+
+/** Summaries that are too long, end in a full stop, or begin with anything but a verb, as far as its form shows. */
+export const badSummaries = (commands: readonly CommandDeclaration[]): string[] =>
+  commands.flatMap(({ words, summary }) => {
+    const [first = ""] = summary.split(/[\s,]/);
+    return [
+      ...(summary.length > maxSummary ? [`${summary.length} characters`] : []),
+      ...(isImperative(first) ? [] : [`begins with ${first}`]),
+      ...(/[.:;]$|: |; /.test(summary) ? ["is more than one phrase"] : []),
+    ].map((what) => `svc ${words.join(" ")} ${what}: ${summary}`);
   });
 
 const machine = [

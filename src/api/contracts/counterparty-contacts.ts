@@ -128,5 +128,5 @@ export const deleteContact = operation({
   failures: ["not-found"],
   cli: { command: "contracts contacts delete", confirm: "yes" },
   basis: "public",
-  examples: [{ title: "Somebody left", params: { counter_party_id: 1, contact_id: 1 } }],
+  examples: [{ title: "A contact has left", params: { counter_party_id: 1, contact_id: 1 } }],
 });

@@ -158,7 +158,7 @@ export const uploadVersion = operation({
       z.object({
         document_name: z.string().min(1).describe("Name of the document, ending in .pdf or .docx"),
         document_base_64: base64(z.string().min(1), "Document in base64"),
-        collect_approvals: z.boolean().default(true).describe(`Ask for approvals anew; ${withoutEffect}`),
+        collect_approvals: z.boolean().default(true).describe(`Request the approvals again; ${withoutEffect}`),
         is_executed_version: z.boolean().default(false).describe("The version is signed by all parties"),
       }),
     ),

@@ -21,7 +21,7 @@ export const markForExecution = operation({
     params,
     body: json(
       z
-        .object({ affix_stamp_documents: z.boolean().optional().describe(`Put stamps on it; ${withoutEffect}`) })
+        .object({ affix_stamp_documents: z.boolean().optional().describe(`Affix stamps; ${withoutEffect}`) })
         .default({}),
     ),
   },
@@ -106,5 +106,5 @@ export const resendEmail = operation({
   emits: ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", ...deliveredLater.signing],
   cli: { command: "contracts resend-email" },
   basis: "public",
-  examples: [{ title: "Remind somebody", params: { composite_id: "T-1" }, body: { email_id: "jo@acme.example" } }],
+  examples: [{ title: "Remind a signatory", params: { composite_id: "T-1" }, body: { email_id: "jo@acme.example" } }],
 });

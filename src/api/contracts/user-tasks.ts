@@ -38,7 +38,7 @@ export const createUserTask = operation({
   ),
   examples: [
     {
-      title: "Somebody asks back about an intake",
+      title: "A question about an intake",
       body: {
         title: "Ask for the budget",
         assignees: [{ entity_id: "12", entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" }],

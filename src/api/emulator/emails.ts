@@ -91,5 +91,5 @@ export const listBlackhole = operation({
   failures: [],
   cli: { command: "emulator blackhole", rows: "items", columns: ["id", "received_at", "content_type"] },
   basis: ours,
-  examples: [{ title: "What was sent to nobody?" }],
+  examples: [{ title: "Which e-mails were dropped?" }],
 });

@@ -86,7 +86,7 @@ function contradictions(given: FaultFields): string[] {
   const foreign = given.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...withStatus];
   const out = foreign
     .filter((name) => given[name] !== undefined)
-    .map((name) => `${name} means nothing for direction ${given.direction}`);
+    .map((name) => `${name} cannot be used with direction ${given.direction}`);
   if (given.direction === "incoming" && effectsOfIncoming.every((name) => given[name] === undefined)) {
     out.push("one of latency_ms, reset, status and truncated must be given");
   }

@@ -122,5 +122,5 @@ export const clearRequests = operation({
   failures: [],
   cli: { command: "emulator clear-requests" },
   basis: ours,
-  examples: [{ title: "Begin anew" }],
+  examples: [{ title: "Start with an empty log" }],
 });

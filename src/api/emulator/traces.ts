@@ -79,7 +79,7 @@ export const showTrace = operation({
 export const watchTrace = operation({
   id: "traces.watch",
   service: emulator,
-  summary: "Follow a trace: its nodes, then each new or changed one",
+  summary: "Follow the nodes of a trace, and each change",
   method: "GET",
   path: "/_emulator/traces/{ref}/events",
   auth: "control-token",

@@ -56,7 +56,7 @@ export const signUpForTrial = operation({
 export const completeTrialSignup = operation({
   id: "trial.complete",
   service: router,
-  summary: "Complete a trial signup: create the workspace",
+  summary: "Complete a trial signup, and create the workspace",
   method: "POST",
   path: "/router/v1/trial/signup/complete",
   auth: "none",

@@ -129,12 +129,12 @@ function notationOf(
   // A pipe has no extension that could tell.
   const format = named === undefined && byName === "lines" && hasCells ? "csv" : byName;
   if (column !== undefined && format === "lines") {
-    throw new UsageError("--column goes with csv, tsv and ndjson: plain lines have no columns");
+    throw new UsageError("--column requires csv, tsv or ndjson: plain lines have no columns");
   }
   const format_guessed = named === undefined;
   if (given === undefined) return { format, format_guessed, delimiter: null };
   if (format !== "csv") {
-    throw new UsageError("--delimiter goes with csv", { hint: "Where the rows are that, say so: --input-format csv." });
+    throw new UsageError("--delimiter requires csv", { hint: "If the rows are CSV, add --input-format csv." });
   }
   return { format, format_guessed, delimiter: delimiterOf(given) };
 }

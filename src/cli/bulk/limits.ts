@@ -14,7 +14,7 @@ const meaningfulRows = 1_000;
 export function parseLimit(text: string, total?: number): ErrorLimit {
   const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
   if (number === undefined || (percent === "" && number.includes("."))) {
-    throw new UsageError(`--max-errors takes a number or a percentage such as 2%, not "${text}"`);
+    throw new UsageError(`--max-errors must be a number or a percentage (10, 2%), got "${text}"`);
   }
   const bound = Number(number);
   if (percent === "") return { text, exceeded: (errors) => errors > bound };

@@ -38,7 +38,7 @@ export async function secretFrom(
   const path = input.flags[flag];
   if (typeof path !== "string") return variable(host, env)?.value;
   if (path === "-" && input.flags.file === "-") {
-    throw new UsageError(`--${flag} and --file cannot both be read from standard input`);
+    throw new UsageError(`--${flag} - cannot be used with --file -: there is one standard input`);
   }
   const secret = (await readInput(host, path, `--${flag}`)).toString("utf8").replace(/\r?\n$/, "");
   if (secret === "") throw new UsageError(`--${flag}: the file is empty; it should hold ${what}`);

@@ -13,7 +13,7 @@ import { remedyOf } from "../remedies.ts";
 /** Refuses, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
 export function refuseBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
   if (output !== undefined || stdout.isTTY !== true) return;
-  throw new UsageError("--output required: the answer is bytes, not text for a terminal", {
+  throw new UsageError("--output is required: the response is binary", {
     hint: "--output FILE keeps them; --output - writes them here all the same.",
   });
 }

@@ -5,7 +5,7 @@ import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
 import type { Input } from "../command.ts";
-import { UsageError } from "../failure.ts";
+import { missingFields, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { assignedBy, assignment, existingFile, openInput, readDocument, readInput } from "./body.ts";
 
@@ -98,26 +98,36 @@ function contentTypeOf(bytes: Buffer): string {
 }
 
 /** The problems that the client found, in the words of the command line: they name flags and positionals. */
-export function usageOfProblems(spec: CommandSpec, problems: readonly ArgumentProblem[]): UsageError {
+export function usageOfProblems(
+  spec: CommandSpec,
+  problems: readonly ArgumentProblem[],
+  { flags }: Pick<Input, "flags">,
+) {
+  const hint = `See svc ${spec.words.join(" ")} --help.`;
   const lines = problems.map(({ in: place, path, message: given, missing }) => {
-    const message = given === "Invalid ISO datetime" ? "An ISO time such as 2031-01-02T03:04:05Z is needed" : given;
+    const message = given === "Invalid ISO datetime" ? "must be a time (2031-01-02T03:04:05Z)" : given;
     const flag = spec.flags.find(({ target }) => target?.in === place && target.name === path[0]);
     const isWhole = path.length === 1 && flag !== undefined;
-    if (place === "params") return `<${String(path[0]).replaceAll("_", "-")}>: ${message}`;
-    if (isWhole && missing) return `--${flag.flag} is required${place === "body" ? " (or in --data)" : ""}`;
-    if (isWhole) return `--${flag.flag}: ${message}`;
+    if (place === "params") return joined(`<${String(path[0]).replaceAll("_", "-")}>`, message);
+    if (isWhole && missing) return `--${flag.flag}${place === "body" ? " (or in --data)" : ""}`;
+    if (isWhole) return joined(`--${flag.flag}`, message, flags[flag.flag]);
     if (path.length === 0) return asFlags(spec, message) ?? `the body: ${message}`;
-    return missing
-      ? `${path.join(".")} is required (--set ${path.join(".")}=…, or in --data)`
-      : `${path.join(".")}: ${message}`;
+    return missing ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)` : joined(path.join("."), message);
   });
-  const [first, ...others] = lines;
-  return new UsageError(others.length === 0 ? first! : `${first}; ${others.join("; ")}`, {
-    hint: `See svc ${spec.words.join(" ")} --help.`,
-  });
+  const isMissing = ({ in: place, missing, path }: ArgumentProblem) => missing && place !== "params" && path.length > 0;
+  if (problems.every(isMissing)) return missingFields(lines, { hint });
+  const whole = lines.map((line, i) => (isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line));
+  if (whole.length === 1) return new UsageError(whole[0]!, { hint });
+  return new UsageError("Several values are invalid:", { hint, details: whole });
 }
 
-const joining = [" must be given", " means nothing for ", " needs "];
+/** `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other messages of the schema follow a colon. */
+function joined(name: string, message: string, value?: unknown): string {
+  if (!message.startsWith("must be ")) return `${name}: ${message}`;
+  return `${name} ${message}${typeof value === "string" || typeof value === "number" ? `, got "${value}"` : ""}`;
+}
+
+const joining = [" must be given", " cannot be used with ", " needs "];
 
 /** Of what says how fields go together, the same with their flags; undefined of anything else. */
 function asFlags({ flags }: CommandSpec, message: string): string | undefined {
@@ -127,6 +137,6 @@ function asFlags({ flags }: CommandSpec, message: string): string | undefined {
     const found = flags.find(({ target }) => target?.name === name);
     return found === undefined ? name : `--${found.flag}`;
   };
-  const others = message.slice(end).replace(/ (for|needs) (\w+)/, (_, word, name) => ` ${word} ${flagOf(name)}`);
+  const others = message.slice(end).replace(/ (with|needs) (\w+)/, (_, word, name) => ` ${word} ${flagOf(name)}`);
   return message.slice(0, end).replace(/\w+/g, flagOf) + others;
 }

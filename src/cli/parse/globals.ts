@@ -115,19 +115,19 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
   const text = (name: string) => values[name] as string | undefined;
   const on = (name: string) => values[name] === true;
   if (on("emulator") && text("base-url") !== undefined) {
-    throw new UsageError("--emulator and --base-url cannot both be given: each says where the services are");
+    throw new UsageError("--emulator cannot be used with --base-url");
   }
   const format = text("format");
   if (on("json") && format !== undefined && format !== "json") {
     const hint =
       text("fields") === undefined
         ? "See svc help formats."
-        : `Fields go with every format: --fields ${text("fields")}`;
-    throw new UsageError(`--json and --format ${format} cannot both be given: each says how answers are printed`, {
+        : `Choose fields in any format with --fields ${text("fields")}.`;
+    throw new UsageError(`--json cannot be used with --format ${format}`, {
       hint,
     });
   }
-  if (on("csv-safe") && text("format") !== "csv") throw new UsageError("--csv-safe goes with --format csv");
+  if (on("csv-safe") && text("format") !== "csv") throw new UsageError("--csv-safe requires --format csv");
   return {
     baseUrl: text("base-url") === undefined ? undefined : checkedBaseUrl(text("base-url")!, "--base-url"),
     emulator: on("emulator"),
@@ -162,7 +162,7 @@ function fieldNames(text: string): readonly string[] {
 /** Milliseconds of `30s`, `2h35m` or `PT2H35M`; a usage error otherwise. */
 export function checkedDuration(text: string, flag: string): number {
   const ms = parseDuration(text);
-  if (ms === undefined) throw new UsageError(`${flag} takes a duration such as 30s or PT2H35M, not "${text}"`);
+  if (ms === undefined) throw new UsageError(`${flag} must be a duration (30s, PT2H35M), got "${text}"`);
   return ms;
 }
 
@@ -171,7 +171,7 @@ const isLocal = (address: string): boolean => /^(localhost|127\.)/.test(address)
 /** Bytes of `500MB` or `2GiB`; a usage error otherwise. */
 export function checkedSize(text: string, flag: string): number {
   const bytes = parseSize(text);
-  if (bytes === undefined) throw new UsageError(`${flag} takes a size such as 500MB or 2GiB, not "${text}"`);
+  if (bytes === undefined) throw new UsageError(`${flag} must be a size (500MB, 2GiB), got "${text}"`);
   return bytes;
 }
 
@@ -181,7 +181,7 @@ export function checkedUrl(text: string, name: string): string {
   if (!url || !/^https?:$/.test(url.protocol)) {
     const isBare = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
     const hint = isBare ? `Did you mean http${isLocal(text) ? "" : "s"}://${text}?` : undefined;
-    throw new UsageError(`${name} takes a URL such as https://api.example.com, not "${text}"`, { hint });
+    throw new UsageError(`${name} must be a URL (https://api.example.com), got "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
   return withoutTrailing(text, "/");

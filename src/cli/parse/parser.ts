@@ -1,4 +1,4 @@
-import { Command as Commander, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command as Commander, CommanderError, Option } from "commander";
 import type { CommandDeclaration, FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import type { Input } from "../command.ts";
 import { UsageError } from "../failure.ts";
@@ -9,7 +9,7 @@ import { operatorFlags } from "./operators.ts";
 import { partlyNamed } from "./partial-name.ts";
 import { passesOn } from "./passed-on.ts";
 import { superfluous } from "./superfluous.ts";
-import { convert, InvalidValue, numberIn } from "./values.ts";
+import { convert, InvalidValueError, numberIn } from "./values.ts";
 
 /** What a command line means: which command, and its input with the global flags. */
 export interface Invocation<D extends CommandDeclaration> {
@@ -75,6 +75,7 @@ export class Parser<D extends CommandDeclaration> {
     try {
       this.#root.parse(argv as string[], { from: "user" });
     } catch (error) {
+      if (error instanceof UsageError) return error;
       if (!(error instanceof CommanderError)) throw error;
       if (error.exitCode !== 0 && error.code !== "commander.help") return usageError(error);
     }
@@ -170,12 +171,13 @@ function optionsOf(spec: FlagSpec): Option[] {
   return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
 }
 
-/** commander catches its own kind of error alone, and names the flag. */
+/** The parser passes on what it throws: its own kind of error has another wording. */
 function checked(text: string, spec: FlagSpec): unknown {
   try {
     return convert(numberIn(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
   } catch (error) {
-    throw error instanceof InvalidValue ? new InvalidArgumentError(error.message) : error;
+    if (!(error instanceof InvalidValueError)) throw error;
+    throw new UsageError(`--${spec.flag} ${error.message}`, { hint: error.hint, cause: error });
   }
 }
 
@@ -209,7 +211,9 @@ const camel = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter:
 
 /** commander's words without its prefix; its suggestion becomes the hint. */
 function usageError({ message }: CommanderError): UsageError {
-  const text = message.replace(/^error: /, "");
+  const text = message
+    .replace(/^error: /, "")
+    .replace(/^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/, "$1 requires a value: $2");
   const at = text.endsWith(")") ? text.lastIndexOf("(Did you mean ") : -1;
   return at < 0
     ? new UsageError(text)

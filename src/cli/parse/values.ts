@@ -1,15 +1,21 @@
-import { didYouMean } from "../../base/suggest.ts";
+import { didYouMean, nearest } from "../../base/suggest.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../failure.ts";
 
-/** A word that does not fit where it stands. Who asked for the value names the place. */
-export class InvalidValue extends Error {
-  override readonly name = "InvalidValue";
+/** A value that does not fit: `must be …, got …`, after the name of what it was given for. */
+export class InvalidValueError extends Error {
+  override readonly name = "InvalidValueError";
+  readonly hint: string | undefined;
+
+  constructor(rule: string, value: string, hint?: string) {
+    super(`must be ${rule}, got "${value}"`);
+    this.hint = hint;
+  }
 }
 
 type Bounds = Pick<FlagSpec, "least" | "most">;
 
-/** The value of one word; one of those to choose from may be written in any case. Throws InvalidValue. */
+/** The value of one word; one of those to choose from may be written in any case. Throws InvalidValueError. */
 export function convert(
   word: string,
   type: ValueType,
@@ -20,16 +26,16 @@ export function convert(
   switch (type) {
     case "integer":
       if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
-        throw new InvalidValue("A whole number is needed.");
+        throw new InvalidValueError("a whole number", text);
       }
       return within(Number(text), bounds);
     case "number":
-      if (text.trim() === "" || !Number.isFinite(Number(text))) throw new InvalidValue("A number is needed.");
+      if (text.trim() === "" || !Number.isFinite(Number(text))) throw new InvalidValueError("a number", text);
       if (/^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text)))
-        throw new InvalidValue("It has too many digits.");
+        throw new InvalidValueError("a number of at most 15 digits", text);
       return within(Number(text), bounds);
     case "boolean":
-      if (text !== "true" && text !== "false") throw new InvalidValue("true or false is needed.");
+      if (text !== "true" && text !== "false") throw new InvalidValueError("true or false", text);
       return text === "true";
     case "scalar":
       return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
@@ -41,23 +47,29 @@ export function convert(
 function choiceOf(word: string, choices: readonly string[]): string {
   if (choices.includes(word)) return word;
   const alike = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
-  if (alike === undefined) throw new InvalidValue(notAmong(word, choices));
+  if (alike === undefined) {
+    const rule = choices.length > few ? `one of ${choices.length} values` : listed([...choices].sort());
+    // The nearest need not be the one that is meant, so that few are all named.
+    const near = choices.length > few ? didYouMean(word, choices) : suggestion(nearest(word, choices));
+    throw new InvalidValueError(rule, word, near);
+  }
   return alike;
 }
 
-/** As many as are read at a glance are all named: the nearest need not be the one that is meant. */
+/** As many as are read at a glance. */
 const few = 6;
 
-function notAmong(text: string, choices: readonly string[]): string {
-  const advice = didYouMean(text, choices);
-  const isListed = choices.length > few || advice.startsWith("Known");
-  return isListed ? advice : `${advice} Known: ${[...choices].sort().join(", ")}.`;
-}
+const suggestion = (near: string | undefined): string | undefined =>
+  near === undefined ? undefined : `Did you mean ${near}?`;
+
+/** `csv, json or table` */
+const listed = (words: readonly string[]): string =>
+  words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words.join();
 
 function within(number: number, { least, most }: Bounds): number {
   if ((least ?? number) <= number && number <= (most ?? number)) return number;
   const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
-  throw new InvalidValue(`A number ${range} is needed.`);
+  throw new InvalidValueError(`a number ${range}`, String(number));
 }
 
 /** Where a contract's number is wanted, its composite id names it as well: T-12 is 12. */
@@ -74,10 +86,10 @@ export function positionalValue(
   try {
     return convert(numberIn(name, text, type), type, choices);
   } catch (error) {
-    if (!(error instanceof InvalidValue)) throw error;
+    if (!(error instanceof InvalidValueError)) throw error;
     const [, number] = (name === "intake_id" && /^I-(\d+)$/.exec(text)) || [];
-    throw new UsageError(`<${name.replaceAll("_", "-")}>: "${text}" is invalid. ${error.message}`, {
-      hint: number && `Intakes are named by their numbers here: did you mean ${Number(number)}?`,
+    throw new UsageError(`<${name.replaceAll("_", "-")}> ${error.message}`, {
+      hint: number ? `Did you mean ${Number(number)}?` : error.hint,
     });
   }
 }

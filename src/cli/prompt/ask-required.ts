@@ -63,6 +63,6 @@ const checkOf =
       convert(text, type, choices);
       return (field === "url" && addressProblem(text)) || true;
     } catch (error) {
-      return (error as Error).message;
+      return `This ${(error as Error).message}.`;
     }
   };

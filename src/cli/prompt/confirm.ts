@@ -23,7 +23,9 @@ export async function confirmName(
   if (given === name) return;
   if (given !== undefined) throw new UsageError(`--confirm must repeat ${name}, not "${given}"`);
   if (!mayAsk(host, globals)) {
-    throw new UsageError(`--confirm ${name} required: this cannot be undone`, { hint: `What it would do: ${action}.` });
+    throw new UsageError(`--confirm ${name} is required: this cannot be undone`, {
+      hint: `What it would do: ${action}.`,
+    });
   }
   const { askText } = await import("../terminal/ask.ts");
   const typed = await askText(`${action}: this cannot be undone. Type ${name} to go on:`, host, signal);

@@ -18,16 +18,16 @@ type ContractInput = InputOf<
 >;
 
 const date: Check = (text) =>
-  (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "A day such as 2031-05-07 is needed.";
-const whole: Check = (text) => /^-?\d+$/.test(text) || "A whole number is needed.";
-const number: Check = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "A number is needed.";
-const address: Check = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "An e-mail address is needed.";
+  (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "This must be a date (2031-05-07).";
+const whole: Check = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
+const number: Check = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
+const address: Check = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
 const some: Check = (text) => text.trim() !== "" || "An answer is needed; Ctrl-C leaves.";
 const list: Check = (text) => {
   try {
-    return Array.isArray(JSON.parse(text)) || "A JSON list is needed.";
+    return Array.isArray(JSON.parse(text)) || "This must be a JSON list.";
   } catch {
-    return 'A JSON list is needed, such as [{"item": "Desk"}].';
+    return 'This must be a JSON list ([{"item": "Desk"}]).';
   }
 };
 

@@ -2,7 +2,7 @@ import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { Context, Input } from "../command.ts";
 import { mayAsk } from "../context.ts";
 import type { Declared } from "../declared.ts";
-import { type InputRequired, UsageError } from "../failure.ts";
+import { type InputRequired, missingFields } from "../failure.ts";
 import { missingFrom } from "./missing.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function completed(declaration: Declared, input: Input, context: Co
     return askFor(missing, input, context, declaration.words.join(" "));
   }
   if (refused.length === 0) return input;
-  throw new UsageError(`${refused.join(", ")} required`, { hint: `See svc ${declaration.words.join(" ")} --help.` });
+  throw missingFields(refused, { hint: `See svc ${declaration.words.join(" ")} --help.` });
 }
 
 /** Nobody answers questions for a service of which it is not known where it is. */

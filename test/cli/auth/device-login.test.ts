@@ -136,7 +136,7 @@ describe("svc auth device-login at the emulator", () => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("auth device-login");
     assert.equal(exit, 2);
-    assert.match(err, /--client-id required/);
+    assert.match(err, /--client-id is required/);
   });
 
   it("says that SVC_TOKEN outranks a sign-in, and stops", async (t) => {

@@ -33,7 +33,7 @@ describe("--column", () => {
     const { svc, sent } = await bulkStage(t, ["c-1"]);
     const { exit, err } = await svc("router map-clients rows.txt --column id --cluster eu-1 --input-format lines");
     assert.deepEqual([exit, sent()], [2, []]);
-    assert.match(err, /^error: --column goes with csv, tsv and ndjson: plain lines have no columns\n/);
+    assert.match(err, /^error: --column requires csv, tsv or ndjson: plain lines have no columns\n/);
   });
 });
 

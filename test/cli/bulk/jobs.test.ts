@@ -108,7 +108,7 @@ describe("jobs", () => {
     assert.deepEqual([other.exit, sent().flat()], [2, before]);
     assert.match(other.err, /other\.txt has changed since/);
     const both = await svc("router jobs resume job_x --last");
-    assert.deepEqual([both.exit, both.err.split("\n")[0]], [2, "error: <job> and --last cannot both be given"]);
+    assert.deepEqual([both.exit, both.err.split("\n")[0]], [2, "error: <job> cannot be used with --last"]);
     const { exit, out, err } = await svc("router jobs resume --last moved.txt");
     assert.deepEqual([exit, out], [0, "Mapped 6 client ids to eu-1\n"], err);
   });
@@ -199,7 +199,7 @@ describe("jobs", () => {
       ["router jobs show job_nope", 5, /There is no job job_nope\./],
       ["router jobs show ../../etc", 5, /There is no job/],
       ["router jobs resume --last", 5, /There are no jobs\./],
-      ["router jobs show", 2, /<job> or --last required/],
+      ["router jobs show", 2, /<job> or --last is required/],
     ] as const) {
       const result = await svc(argv);
       assert.match(result.err, message);

@@ -135,7 +135,7 @@ describe("mapping from a file", () => {
     const stdin = "x@d.example\ny@d.example\nz@d.example\n";
     const refused = await cli.svc("router unmap-emails - --cluster eu-1 --yes", { stdin });
     assert.deepEqual([refused.exit, refused.out], [2, ""]);
-    assert.match(refused.err, /--confirm eu-1 required/);
+    assert.match(refused.err, /--confirm eu-1 is required/);
     const wrong = await cli.svc("router unmap-emails - --cluster eu-1 --confirm us-1", { stdin });
     assert.match(wrong.err, /--confirm must repeat eu-1, not "us-1"/);
     assert.equal((await cli.svc("router unmap-emails - --cluster eu-1 --confirm eu-1", { stdin })).exit, 0);
@@ -177,12 +177,12 @@ describe("mapping from a file", () => {
   });
 
   for (const [what, argv, stdin, message] of [
-    ["nothing to read", "router map-emails", "", /<file> required/],
+    ["nothing to read", "router map-emails", "", /<file> is required/],
     [
       "a pipe that nothing names",
       "router map-emails --cluster eu-1",
       "a@b.c",
-      /^error: <file> required: a file with one identifier a row, or - for what is piped in; or --email-hash-list$/m,
+      /^error: <file> is required: a file with one identifier per row, or - for standard input; or --email-hash-list$/m,
     ],
     [
       "an address in place of a file",
@@ -190,7 +190,7 @@ describe("mapping from a file", () => {
       "",
       /cannot read ada@example\.com: there is no such file\n {2}To name a few e-mails themselves, use --email-hash-list\.\n/,
     ],
-    ["no cluster", "router map-emails -", "a@b.c", /--cluster required/],
+    ["no cluster", "router map-emails -", "a@b.c", /--cluster is required/],
     ["an empty input", "router map-emails - --cluster eu-1", "\n\n", /<file>: standard input holds no rows/],
     [
       "a column that is not there",

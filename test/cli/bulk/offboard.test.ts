@@ -59,7 +59,7 @@ describe("offboarding a workspace", () => {
       "router offboard eu-1 --client-ids a --yes",
     ]) {
       const { exit, out, err } = await svc(argv);
-      assert.match(err, /--confirm (eu-1 required: this cannot be undone|must repeat eu-1, not "us-1")/);
+      assert.match(err, /--confirm (eu-1 is required: this cannot be undone|must repeat eu-1, not "us-1")/);
       assert.deepEqual([exit, out], [2, ""]);
     }
     assert.deepEqual(service.calls, []);

@@ -127,7 +127,7 @@ describe("shares of one input", () => {
     it(`are not written ${shard}`, async (t) => {
       const { svc, sent } = await bulkStage(t, ["a"]);
       const { exit, err } = await svc(`router map-clients rows.txt --cluster eu-1 --shard ${shard}`);
-      const message = `error: --shard takes a share such as 3/16, not "${shard}"\n  See svc router map-clients --help.\n`;
+      const message = `error: --shard must be a share (3/16), got "${shard}"\n  See svc router map-clients --help.\n`;
       assert.deepEqual([exit, err], [2, message]);
       assert.deepEqual(sent(), []);
     });

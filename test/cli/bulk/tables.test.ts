@@ -67,8 +67,8 @@ describe("tables with other delimiters", () => {
   }
 
   for (const [argv, message] of [
-    ["rows.tsv --delimiter ;", "--delimiter goes with csv"],
-    ["rows.txt --input-format lines --delimiter ;", "--delimiter goes with csv"],
+    ["rows.tsv --delimiter ;", "--delimiter requires csv"],
+    ["rows.txt --input-format lines --delimiter ;", "--delimiter requires csv"],
     ["rows.csv --delimiter ;;", '--delimiter takes one character or tab, and no quote or line break: not ";;"'],
     ['rows.csv --delimiter "', '--delimiter takes one character or tab, and no quote or line break: not """'],
   ] as const) {

@@ -70,7 +70,7 @@ describe("rows that are no identifiers", () => {
     const { svc } = await bulkStage(t, mixed);
     const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors few`);
     assert.equal(exit, 2);
-    assert.match(err, /^error: --max-errors takes a number or a percentage such as 2%, not "few"\n {2}See svc .*\n$/);
+    assert.match(err, /^error: --max-errors must be a number or a percentage \(10, 2%\), got "few"\n {2}See svc .*\n$/);
   });
 });
 

@@ -85,7 +85,7 @@ describe("svc contracts reconcile", () => {
   });
 
   for (const [argv, message] of [
-    ["", "error: --since required"],
+    ["", "error: --since is required"],
     ["--since soon", 'error: --since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "soon"'],
     ["--since 2h --activities CONTRACT_DELETED", "error: The state of a contract does not show CONTRACT_DELETED."],
     ["--since 2h --received nosuch", "error: --received: cannot read nosuch: there is no such file"],

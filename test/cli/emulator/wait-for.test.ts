@@ -128,13 +128,13 @@ describe("svc emulator wait-for", () => {
   });
 
   for (const [argv, message] of [
-    ["", "--activity, --outcome or --status required"],
-    ["--status EXECUTED", "--contract required with --status"],
-    ["--status DONE --contract T-1", "--status takes one of DRAFT, REDLINING, SIGN, EXECUTED, ON_HOLD, VOIDED"],
-    ["--status SIGN --contract T-1 --activity CONTRACT_SIGNED", "--status cannot be waited for together"],
-    ["--activity CONTRACT_SIGNED --webhook 1", "--outcome required with --webhook"],
+    ["", "--activity, --outcome or --status is required"],
+    ["--status EXECUTED", "--contract is required with --status"],
+    ["--status DONE --contract T-1", "--status must be one of DRAFT, REDLINING, SIGN, EXECUTED, ON_HOLD, VOIDED"],
+    ["--status SIGN --contract T-1 --activity CONTRACT_SIGNED", "--status cannot be used with --activity or --outcome"],
+    ["--activity CONTRACT_SIGNED --webhook 1", "--outcome is required with --webhook"],
     ["--activity CONTRACT_SINGED", "Did you mean CONTRACT_SIGNED?"],
-    ["--activity CONTRACT_SIGNED --within soon", "--within takes a duration"],
+    ["--activity CONTRACT_SIGNED --within soon", "--within must be a duration"],
   ] as const) {
     it(`exits 2 on wait-for ${argv}`, async () => {
       const { exit, out, err } = await runCli(`emulator wait-for ${argv}`);

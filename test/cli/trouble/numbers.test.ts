@@ -9,7 +9,7 @@ import { safeService } from "../../support/cli/safe-service.ts";
 
 describe("numbers that cannot be", () => {
   const cases: Readonly<Record<string, RegExp>> = {
-    "emulator start --port 70000": /^error: option '--port <N>' argument '70000' is invalid\. A number from 0 to 65535/,
+    "emulator start --port 70000": /^error: --port must be a number from 0 to 65535, got "70000"/,
     "emulator start --port -1": /A number from 0 to 65535 is needed/,
     "emulator start --port 65535": /^error: There is no port 65536, which the cluster eu-1 would listen on\n/,
     "emulator exec --port 70000 -- true": /A number from 0 to 65535 is needed/,
@@ -18,13 +18,13 @@ describe("numbers that cannot be", () => {
     "emulator start --rate-limit -1": /A number at least 0 is needed/,
     "webhooks listen --port 70000": /A number from 0 to 65535 is needed/,
     "webhooks listen --count 0": /A number at least 1 is needed/,
-    "webhooks listen --forward-to 70000": /^error: --forward-to takes a URL/,
-    "webhooks listen --forward-to localhost:70000": /^error: --forward-to takes a URL/,
+    "webhooks listen --forward-to 70000": /^error: --forward-to must be a URL/,
+    "webhooks listen --forward-to localhost:70000": /^error: --forward-to must be a URL/,
     "webhooks replay --last 0": /A number at least 1 is needed/,
     "router map-emails x.csv --cluster eu-1 --batch-size 0": /A number at least 1 is needed/,
     "router map-emails x.csv --cluster eu-1 --concurrency 0": /A number at least 1 is needed/,
     "contracts list --retries -1 --emulator": /A number at least 0 is needed/,
-    "contracts list --base-url http://localhost:70000": /^error: --base-url takes a URL/,
+    "contracts list --base-url http://localhost:70000": /^error: --base-url must be a URL/,
   };
   for (const [line, message] of Object.entries(cases)) {
     it(`are refused with what would do: svc ${line}`, async (t) => {

@@ -290,10 +290,10 @@ describe("svc webhooks listen", () => {
 
   for (const [argv, message] of [
     ["--activities CONTRACT_SINGED", 'There is no activity "CONTRACT_SINGED".\n  Did you mean CONTRACT_SIGNED?'],
-    ["--forward-to ftp://x", "--forward-to takes a URL"],
+    ["--forward-to ftp://x", "--forward-to must be a URL"],
     ["--header nonsense", '--header takes "Name: value"'],
     ["--header x-note:漢", '--header takes "Name: value"'],
-    ["--count 0", "A number at least 1 is needed"],
+    ["--count 0", "must be a number at least 1, got"],
   ] as const) {
     it(`exits 2 on ${argv}`, async () => {
       const { exit, out, err } = await runCli(`webhooks listen ${argv}`);

@@ -31,11 +31,11 @@ describe("svc webhooks sign", () => {
   });
 
   for (const [argv, more, message] of [
-    ["webhooks sign -", {}, "--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY"],
+    ["webhooks sign -", {}, "--key-file is required, or the key in SVC_WEBHOOK_HMAC_KEY"],
     ["webhooks sign -", { SVC_WEBHOOK_HMAC_KEY: "not base64!" }, "The key is not base64"],
     ["webhooks sign nowhere", env, "cannot read nowhere: there is no such file"],
     ["webhooks sign . --key-file .", env, "is a folder, not a file"],
-    ["webhooks sign", env, "<body> required"],
+    ["webhooks sign", env, "<body> is required"],
   ] as const) {
     it(`exits 2 on ${argv} with ${Object.values(more)[0]?.length ?? 0} letters of key: ${message}`, async (t) => {
       const { exit, out, err } = await runCli(argv, { cwd: await testFolder(t), env: more, stdin: body });
@@ -85,7 +85,7 @@ describe("svc webhooks verify", () => {
 
   it("asks for a signature before anything else, with exit 2", async () => {
     const { exit, err } = await runCli("webhooks verify -", { env, stdin: body });
-    assert.deepEqual([exit, err.includes("--signature required")], [2, true]);
+    assert.deepEqual([exit, err.includes("--signature is required")], [2, true]);
   });
 
   it("verifies Standard Webhooks, and knows an old one", async (t) => {

@@ -71,7 +71,7 @@ describe("svc webhooks trigger", () => {
       [["--remove", "tags"], 1, "The payload has no tags."],
       [["--add", "contract_title=x"], 1, "The payload has contract_title already"],
       [["--add", "tags"], 2, "--add takes PATH=VALUE"],
-      [["--raw", "-", "--data", "x.json"], 2, "--data cannot go with --raw"],
+      [["--raw", "-", "--data", "x.json"], 2, "--data cannot be used with --raw"],
       [["--edit"], 2, "--edit needs a terminal"],
     ] as const) {
       const refused = await svc([...trigger, ...flags], { stdin: "{}" });
@@ -189,16 +189,16 @@ describe("svc webhooks replay", () => {
     const verify = ["webhooks", "verify", "-", "--signature", signature];
     assert.equal((await runCli(verify, { stdin: '{"a":1}', env: { SVC_WEBHOOK_HMAC_KEY: key } })).out, "valid\n");
     const without = await runCli(argv, { stdin: "{}" });
-    assert.deepEqual([without.exit, without.err.includes("--key-file required")], [2, true]);
+    assert.deepEqual([without.exit, without.err.includes("--key-file is required")], [2, true]);
   });
 
   for (const [argv, message] of [
-    ["webhooks replay", "<files> or --last N required"],
-    ["webhooks replay a --last 1", "<files> and --last cannot both be given"],
+    ["webhooks replay", "<files> or --last is required"],
+    ["webhooks replay a --last 1", "<files> cannot be used with --last"],
     ["webhooks replay nowhere.json --to 3000", "there is no such file"],
-    ["webhooks replay nowhere.json", "--to required"],
+    ["webhooks replay nowhere.json", "--to is required"],
     ["webhooks replay --last 1 --from nowhere --to 3000", "--from: cannot read"],
-    ["webhooks replay --last 0", "A number at least 1 is needed"],
+    ["webhooks replay --last 0", "must be a number at least 1, got"],
   ] as const) {
     it(`exits 2 on svc ${argv}`, async () => {
       const { exit, out, err } = await runCli(argv);
@@ -280,7 +280,7 @@ describe("svc webhooks deliveries", () => {
     );
     const { exit, err } = await svc("webhooks deliveries --follow --outcome waiting");
     assert.equal(exit, 2);
-    assert.match(err, /^error: --outcome waiting cannot go with --follow/);
+    assert.match(err, /^error: --outcome waiting cannot be used with --follow/);
   });
 
   it("ends by itself when the emulator does", async (t) => {

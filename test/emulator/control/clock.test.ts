@@ -177,8 +177,8 @@ describe("the clock, over the control plane", () => {
     for (const [body, message] of [
       [{}, "exactly one of by, to, next and until_idle must be given"],
       [{ by: "PT1M", next: true }, "exactly one of by, to, next and until_idle must be given"],
-      [{ by: "soon" }, "must be a duration such as PT2H35M or 2h35m"],
-      [{ by: "PT0S" }, "must be a duration such as PT2H35M or 2h35m"],
+      [{ by: "soon" }, "must be a duration (PT2H35M, 2h35m)"],
+      [{ by: "PT0S" }, "must be a duration (PT2H35M, 2h35m)"],
     ] as const) {
       const { status, body: answer } = await ask("POST", "clock/advance", { body });
       const { error } = answer as { error: { code: string; message: string } };

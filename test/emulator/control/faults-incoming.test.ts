@@ -166,8 +166,8 @@ describe("a fault for requests that come in", () => {
   const mistakes = [
     [{ direction: "incoming" }, "one of latency_ms, reset, status and truncated must be given"],
     [{ direction: "outgoing" }, "effect must be given"],
-    [{ direction: "incoming", status: 503, effect: "drop" }, "effect means nothing for direction incoming"],
-    [{ direction: "outgoing", effect: "drop", status: 503 }, "status means nothing for direction outgoing"],
+    [{ direction: "incoming", status: 503, effect: "drop" }, "effect cannot be used with direction incoming"],
+    [{ direction: "outgoing", effect: "drop", status: 503 }, "status cannot be used with direction outgoing"],
     [{ direction: "incoming", reset: true, answer_body: 1 }, "answer_body needs status"],
     [{ direction: "outgoing", effect: "drop", delay: "PT5M" }, "delay needs the effect delay or reorder"],
     [withHeader("x-note", "a\r\nset-cookie: b"), "answer_headers.x-note: a header value has no control characters"],

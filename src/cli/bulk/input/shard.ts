@@ -11,7 +11,7 @@ export interface Shard {
 /** `3/16`; a usage error otherwise. */
 export function parseShard(text: string): Shard {
   const [index, of] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? [];
-  if (!index || !of || index > of) throw new UsageError(`--shard takes a share such as 3/16, not "${text}"`);
+  if (!index || !of || index > of) throw new UsageError(`--shard must be a share (3/16), got "${text}"`);
   return { index, of };
 }
 

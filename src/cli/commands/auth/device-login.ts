@@ -79,7 +79,7 @@ export const authDeviceLogin = command({
 async function clientIdOf(given: string | undefined, context: Context): Promise<string> {
   const clientId = given ?? (await oauthClientSetting(context))?.value;
   if (clientId) return clientId;
-  throw new InputRequired("client-id", "--client-id required: it says which OAuth client signs in", {
+  throw new InputRequired("client-id", "--client-id is required: the OAuth client that signs in", {
     hint: "Or set SVC_OAUTH_CLIENT_ID, or: svc config set oauth_client_id ID. svc auth create-client makes one.",
   });
 }

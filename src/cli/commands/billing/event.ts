@@ -44,6 +44,6 @@ async function basicOf(
   }
   const secret = await secretFrom(password, input, context);
   if (secret === undefined)
-    throw new InputRequired(password.flag, `--${password.flag} required, or the password in ${password.env}`);
+    throw new InputRequired(password.flag, `--${password.flag} is required, or the password in ${password.env}`);
   return { username, password: secret };
 }

@@ -30,7 +30,7 @@ export const chatBMessaging = command({
   async run(input, context, spec) {
     const mints = input.flags.mint === true;
     if (mints && input.flags["token-file"] !== undefined) {
-      throw new UsageError("--mint and --token-file cannot both be given");
+      throw new UsageError("--mint cannot be used with --token-file");
     }
     const ofApp = mints ? undefined : await secretFrom(token, input, context);
     const prepared = await call(spec!, input, context, {

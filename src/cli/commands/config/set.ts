@@ -55,7 +55,7 @@ async function valueFor(
   const { host, globals, signal } = context;
   if (!isSecret) {
     if (file !== undefined) throw new UsageError(`--secret-file is for secrets; ${key} is none`);
-    if (given === undefined) throw new UsageError("<value> required", { hint: "See svc config set --help." });
+    if (given === undefined) throw new UsageError("<value> is required", { hint: "See svc config set --help." });
     return given;
   }
   if (given !== undefined) {

@@ -82,7 +82,7 @@ export const contractsReconcile = command({
     const wanted = checkedActivities(given.activities);
     const { since: from, received: path } = given;
     const received = path === undefined ? undefined : await receivedIn(context, path);
-    if (from === undefined) throw new InputRequired("since", "--since required");
+    if (from === undefined) throw new InputRequired("since", "--since is required");
     checkedSince(from);
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {

@@ -47,14 +47,14 @@ async function requestOf(
   const { envelope } = input.flags;
   if (input.flags["signed-request"] !== undefined) {
     if (envelope === undefined) return undefined;
-    throw new UsageError("--envelope and --signed-request cannot both be given");
+    throw new UsageError("--envelope cannot be used with --signed-request");
   }
   const secret = await secretFrom(consumerSecret, input, context);
   if (secret === undefined) {
     if (envelope === undefined) return undefined;
     throw new InputRequired(
       consumerSecret.flag,
-      `--${consumerSecret.flag} required, or the secret in ${consumerSecret.env}`,
+      `--${consumerSecret.flag} is required, or the secret in ${consumerSecret.env}`,
     );
   }
   const { signCrmB } = await import("../../../schemes/crm-b.ts");

@@ -39,10 +39,10 @@ export const emulatorEnv = command({
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;
-    if (globals.emulator) throw new UsageError("--emulator cannot go with it: that emulator ends with this command");
+    if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
     const emulator = await seenBy(flags.workspace, await running(flags.file, context), context);
     if (isHidden(mainCluster(emulator)?.clientSecret)) {
-      throw new CommandFailed("forbidden", "secrets_hidden", "The token of the emulator is not shown its API keys.", {
+      throw new CommandFailed("forbidden", "secrets_hidden", "The emulator does not show its API keys to this token.", {
         hint: "It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.",
       });
     }

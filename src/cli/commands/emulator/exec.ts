@@ -45,7 +45,7 @@ export const emulatorExec = command({
   ],
   async run(input, context) {
     const [program, ...args] = input.positionals.command;
-    if (program === undefined) throw new UsageError("A command is needed after --");
+    if (program === undefined) throw new UsageError("<command> is required after --");
     const options = await emulatorOptions(input, context.host);
     const ephemeral = options.file === undefined;
     const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { toldAt: options.file });

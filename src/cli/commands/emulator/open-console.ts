@@ -19,7 +19,7 @@ export const emulatorOpen = command({
   ],
   async run({ flags }, context) {
     const { host, globals, output, signal } = context;
-    if (globals.emulator) throw new UsageError("--emulator cannot go with it: that emulator ends with this command");
+    if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
     const { makeSessionCode } = await import("../../../api/emulator/console/sessions.ts");
     const client = await context.client("emulator", { file: flags.file });
     const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal }).catch(explain);

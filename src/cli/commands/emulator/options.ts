@@ -203,7 +203,8 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
 function publicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
   const named = given.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
   const ofRouter = named.filter(([, cluster]) => cluster === undefined);
-  if (ofRouter.length > 1) throw new UsageError("--public-url: the router has one address; name the cluster of others");
+  if (ofRouter.length > 1)
+    throw new UsageError("--public-url must name the cluster of each further address (CLUSTER=URL)");
   const [url] = ofRouter.map(([, , text = ""]) => checkedBaseUrl(text, "--public-url"));
   const ofClusters = named.flatMap(([, cluster, text = ""]) =>
     cluster === undefined ? [] : [[cluster, checkedBaseUrl(text, `--public-url ${cluster}`)] as const],
@@ -247,18 +248,18 @@ function allowedReceivers(hosts: readonly string[] | undefined): readonly string
   if (wrong === undefined) return hosts;
   const likely = hostMeant(wrong);
   const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
-  throw new UsageError(`--webhook-allow takes ${hostForms}, not "${wrong}"`, hint);
+  throw new UsageError(`--webhook-allow must be ${hostForms}, got "${wrong}"`, hint);
 }
 
 function speedOf(given: number | undefined): number | undefined {
   if (given === undefined || given > 0) return given;
-  throw new UsageError(`--clock-speed: ${given} is not above 0`, {
-    hint: "60 lets an hour pass in a minute; --clock manual has time stand still.",
+  throw new UsageError(`--clock-speed must be a number above 0, got "${given}"`, {
+    hint: "60 runs an hour in a minute. To stop the clock, use --clock manual.",
   });
 }
 
 function clockStart(text: string | undefined): string | undefined {
   if (text !== undefined && Number.isNaN(Date.parse(text)))
-    throw new UsageError(`--clock-start takes an ISO time, not "${text}"`);
+    throw new UsageError(`--clock-start must be a time (2031-01-02T03:04:05Z), got "${text}"`);
   return text;
 }

@@ -32,7 +32,7 @@ export const emulatorTrace = command({
   ],
   async run({ positionals, flags }, context) {
     const ref = positionals.ref;
-    if (ref === undefined) throw new UsageError("<ref> required: request:12, T-1, delivery:3, or a W3C trace id");
+    if (ref === undefined) throw new UsageError("<ref> is required: request:12, T-1, delivery:3, or a W3C trace id");
     return flags.follow ? follow(ref, flags.file, context) : show(ref, flags.file, context);
   },
 });
@@ -66,7 +66,8 @@ async function show(ref: string, file: string | undefined, context: Context) {
 
 async function follow(ref: string, file: string | undefined, context: Context) {
   const format = formatOf(context);
-  if (format === "otlp" || format === "mermaid") throw new UsageError(`--format ${format} cannot go with --follow`);
+  if (format === "otlp" || format === "mermaid")
+    throw new UsageError(`--format ${format} cannot be used with --follow`);
   const [{ watchTrace }, { follow: followEvents }, { nodeLine }] = await Promise.all([
     import("../../../api/emulator/traces.ts"),
     import("../../connection/follow.ts"),

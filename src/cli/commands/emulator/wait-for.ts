@@ -160,18 +160,18 @@ function queryOf({ flags: given }: InputOf<typeof flags>): Query {
   const { activity, outcome, contract, webhook, count } = given;
   const status = given.status?.toUpperCase().replaceAll("-", "_");
   if (status !== undefined && !isOneOf(contractStatuses, status)) {
-    throw new UsageError(`--status takes one of ${contractStatuses.join(", ")}, not "${given.status}"`);
+    throw new UsageError(`--status must be one of ${contractStatuses.join(", ")}, got "${given.status}"`);
   }
   if (activity === undefined && outcome === undefined && status === undefined) {
-    throw new InputRequired("activity", "--activity, --outcome or --status required");
+    throw new InputRequired("activity", "--activity, --outcome or --status is required");
   }
   if (status !== undefined && (activity ?? outcome) !== undefined) {
-    throw new UsageError("--status cannot be waited for together with --activity or --outcome");
+    throw new UsageError("--status cannot be used with --activity or --outcome");
   }
   if (status !== undefined && contract === undefined)
-    throw new InputRequired("contract", "--contract required with --status");
+    throw new InputRequired("contract", "--contract is required with --status");
   if (webhook !== undefined && outcome === undefined)
-    throw new InputRequired("outcome", "--outcome required with --webhook");
+    throw new InputRequired("outcome", "--outcome is required with --webhook");
   const query = { activity, outcome, contract_status: status, contract, webhook, count };
   return picked(query, ["activity", "outcome", "contract_status", "contract", "webhook", "count"]);
 }

@@ -28,8 +28,8 @@ async function jobOf(
   ]);
   const name = positionals.job;
   const isLast = flags.last === true;
-  if (name === undefined && !isLast) throw new InputRequired("job", "<job> or --last required");
-  if (name !== undefined && isLast) throw new UsageError("<job> and --last cannot both be given");
+  if (name === undefined && !isLast) throw new InputRequired("job", "<job> or --last is required");
+  if (name !== undefined && isLast) throw new UsageError("<job> cannot be used with --last");
   const isName = name !== undefined && isJobId(name);
   const all = isLast ? await listJobs(host) : [];
   const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;

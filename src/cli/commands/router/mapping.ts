@@ -123,7 +123,7 @@ async function runFew(
   const given: ReadonlySet<string> = new Set(Object.keys(input.flags));
   const flag = listFlag(spec, listField);
   if (![flag, "data", "set"].some((name) => given.has(name))) {
-    const file = "<file> required: a file with one identifier a row, or - for what is piped in";
+    const file = "<file> is required: a file with one identifier per row, or - for standard input";
     throw new InputRequired("file", `${file}; or --${flag}`);
   }
   const mappedIn = ({ args }: CheckedCall) => {
@@ -166,9 +166,9 @@ async function runMapping(
     return beginJob(await applied(work, file, { ...input.flags, apply }, context), context);
   }
   const { cluster } = input.flags;
-  if (cluster === undefined) throw new InputRequired("cluster", "--cluster required");
+  if (cluster === undefined) throw new InputRequired("cluster", "--cluster is required");
   if (name.endsWith("external-integrations") && integrationType === undefined) {
-    throw new InputRequired("integration-type", "--integration-type required");
+    throw new InputRequired("integration-type", "--integration-type is required");
   }
   return beginJob(
     {

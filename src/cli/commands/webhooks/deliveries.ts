@@ -101,12 +101,10 @@ type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset
 /** Each attempt as it is made, until the run is interrupted or the emulator ends. */
 export async function followDeliveries({ flags }: InputOf<FollowedFlags>, context: Context): Promise<undefined> {
   for (const name of ["limit", "offset", "all"] as const) {
-    if (flags[name] !== undefined) throw new UsageError(`--${name} cannot go with --follow`);
+    if (flags[name] !== undefined) throw new UsageError(`--${name} cannot be used with --follow`);
   }
   if (flags.outcome === "waiting") {
-    throw new UsageError(
-      "--outcome waiting cannot go with --follow, which tells of attempts and of what is passed over",
-    );
+    throw new UsageError("--outcome waiting cannot be used with --follow");
   }
   const { watchDeliveries } = await import("../../../api/emulator/deliveries.ts");
   const query = picked(flags, ["webhook", "activity", "contract", "outcome"]);

@@ -29,7 +29,7 @@ export const webhooksExplain = command({
   async run(input, context) {
     const signature = await signatureOf(context, input);
     if (signature === undefined)
-      throw new InputRequired("signature", `--signature required: the headers hold no ${contentHashHeader}`);
+      throw new InputRequired("signature", `--signature is required: the headers hold no ${contentHashHeader}`);
     const key = await neededKey(context, input);
     const body = await readInput(context.host, input.positionals.body, "<body>");
     const own = diagnose({ key, body, signature });

@@ -59,7 +59,7 @@ function checkedKey(key: string, origin: string): string {
 export async function neededKey(context: Context, input: Keyed): Promise<string> {
   const key = await keyOf(context, input);
   if (key !== undefined) return key;
-  throw new InputRequired("key-file", "--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY", {
+  throw new InputRequired("key-file", "--key-file is required, or the key in SVC_WEBHOOK_HMAC_KEY", {
     hint: "svc webhooks hmac-key prints the key of a workspace; in the folder of a running emulator its key is used.",
   });
 }

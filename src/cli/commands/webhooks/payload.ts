@@ -67,7 +67,7 @@ export async function payloadChanges(
     throw new UsageError("--edit needs a terminal", { hint: "Change fields with --set, --add and --remove instead." });
   }
   if (flags.data !== undefined && flags.raw !== undefined) {
-    throw new UsageError("--data cannot go with --raw, which brings its own activity_data");
+    throw new UsageError("--data cannot be used with --raw");
   }
   const [data, payload] = [await objectOf(host, flags.data, "--data"), await objectOf(host, flags.raw, "--raw")];
   const changes = {
@@ -93,7 +93,7 @@ async function objectOf(host: Context["host"], file: string | undefined, flag: s
   if (file === undefined) return undefined;
   const document = await readDocument(host, file, flag);
   if (isObject(document)) return document;
-  throw new UsageError(`${flag} takes a JSON object`);
+  throw new UsageError(`${flag} must be a JSON object`);
 }
 
 /** The same call with the payload as a person left it in an editor. */

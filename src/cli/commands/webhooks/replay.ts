@@ -109,10 +109,10 @@ async function deliveriesOf(
 ): Promise<readonly Replayed[]> {
   const files = input.positionals.files ?? [];
   const { last, from } = input.flags;
-  if (files.length === 0 && last === undefined) throw new InputRequired("files", "<files> or --last N required");
-  if (files.length > 0 && last !== undefined) throw new UsageError("<files> and --last cannot both be given");
+  if (files.length === 0 && last === undefined) throw new InputRequired("files", "<files> or --last is required");
+  if (files.length > 0 && last !== undefined) throw new UsageError("<files> cannot be used with --last");
   if (last !== undefined && from === undefined) return logged(last, to, input, context);
-  if (to === undefined) throw new InputRequired("to", "--to required: the receiver");
+  if (to === undefined) throw new InputRequired("to", "--to is required: the receiver");
   const paths = last === undefined ? files : (await savedIn(resolve(context.host.cwd, from!))).slice(-last);
   if (paths.length === 0) throw new UsageError(`--from: ${from} holds no deliveries`);
   const deliveries: Replayed[] = [];
@@ -138,7 +138,7 @@ async function signed(
   if (key === undefined) {
     throw new InputRequired(
       "key-file",
-      "--key-file required, or the key in SVC_WEBHOOK_HMAC_KEY: the body must be signed",
+      "--key-file is required, or the key in SVC_WEBHOOK_HMAC_KEY: the body must be signed",
     );
   }
   const headers = { "content-type": "application/json", ...delivery.headers };
@@ -168,7 +168,7 @@ async function logged(
     const { request_body: text, attempts } = await client.call(showDelivery, { params: { id } }, { signal });
     const url = to ?? attempts.at(-1)?.url ?? receivers.get(webhook_id);
     if (url === undefined)
-      throw new InputRequired("to", `--to required: the subscription of delivery ${id} is deleted`);
+      throw new InputRequired("to", `--to is required: the subscription of delivery ${id} is deleted`);
     const body = Buffer.from(text);
     const key = given ?? keys.get(workspace_id) ?? "";
     const headers = { "content-type": "application/json", [contentHashHeader.toLowerCase()]: hashOf(key, body) };

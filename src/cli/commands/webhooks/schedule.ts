@@ -43,7 +43,7 @@ export const webhooksSchedule = command({
       return undefined;
     }
     if (flags.from !== undefined || flags["worker-tick"])
-      throw new UsageError("--from and --worker-tick go with --rule");
+      throw new UsageError("--from and --worker-tick require --rule");
     await context.output.show(await plannedRows(flags.file, context), {
       columns: [
         "at",
@@ -63,7 +63,7 @@ export const webhooksSchedule = command({
 function startOf(text: string | undefined, { host }: Context): number {
   if (text === undefined) return host.wall.now();
   const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new UsageError(`--from takes an ISO time such as 2031-01-02T03:04:05Z, not "${text}"`);
+  if (Number.isNaN(ms)) throw new UsageError(`--from must be a time (2031-01-02T03:04:05Z), got "${text}"`);
   return ms;
 }
 

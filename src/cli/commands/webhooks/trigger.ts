@@ -40,7 +40,7 @@ export const webhooksTrigger = command({
     const named = input.positionals.activity;
     if (named === undefined) {
       const [flag] = Object.keys(input.flags);
-      if (flag !== undefined) throw new InputRequired("activity", `<activity> required with --${flag}`);
+      if (flag !== undefined) throw new InputRequired("activity", `<activity> is required with --${flag}`);
       return listActivities(context);
     }
     const activity = checkedActivity(named);

@@ -121,7 +121,7 @@ export async function signatureOf(context: Context, input: HeadedInput): Promise
   if (given !== undefined) return given;
   const headers = await headersOf(context, input);
   if (headers === undefined) {
-    throw new InputRequired("signature", `--signature required: the value of ${contentHashHeader}`, {
+    throw new InputRequired("signature", `--signature is required: the value of ${contentHashHeader}`, {
       hint: "Or --headers FILE with the headers of the delivery, a line NAME: VALUE each, as svc webhooks listen --save writes them beside the body.",
     });
   }
