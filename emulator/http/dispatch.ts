@@ -14,7 +14,7 @@ import { forbiddenHost, hostGuard, isCrossSite, useAuthority } from "./guard.ts"
 import type { RequestLinks } from "./outgoing/links.ts";
 import type { Told, TrustedProxies } from "./proxies.ts";
 import { Received } from "./received.ts";
-import { climbingTarget, forbidden, notReady } from "./refusals.ts";
+import { ambiguousTarget, forbidden, notReady } from "./refusals.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { isProbe, OperationTable } from "./routing/operation-table.ts";
 import { hasDotSegments, isControlPath, type Target, targetOf, withoutDotSegments } from "./routing/path.ts";
@@ -126,7 +126,8 @@ export class Dispatch {
     if (match?.documented) exchange.finding("other-slash", `the service redirects to ${match.documented}`);
     this.#underWay += 1;
     try {
-      const refused = this.#refuse(raw, match?.bound, told) ?? refuseClimbing(match?.bound, target);
+      const refused =
+        this.#refuse(raw, match?.bound, told) ?? (isControlled ? undefined : refuseAmbiguous(match?.bound, target));
       if (refused) return await exchange.finish(refused);
       const { origin } = raw.headers;
       const asked = origin === undefined ? undefined : this.#setup.allowsOrigin?.(target.path, origin);
@@ -176,8 +177,8 @@ export class Dispatch {
 }
 
 /** What is forwarded, or might be, must mean the same to whoever gets it. */
-const refuseClimbing = (bound: Bound | undefined, { path }: Target): Answer | undefined =>
-  (bound === undefined || bound.steps.isCatchAll) && hasDotSegments(path) ? climbingTarget : undefined;
+const refuseAmbiguous = (bound: Bound | undefined, { path }: Target): Answer | undefined =>
+  (bound === undefined || bound.steps.isCatchAll) && hasDotSegments(path) ? ambiguousTarget : undefined;
 
 const isControl = ({ operation }: Bound): boolean => operation.service.name === "emulator";
 
