@@ -13,7 +13,7 @@ import { forbiddenHost, hostGuard, isCrossSite, useAuthority } from "./guard.ts"
 import type { RequestLinks } from "./outgoing/links.ts";
 import type { Told, TrustedProxies } from "./proxies.ts";
 import { Received } from "./received.ts";
-import { climbingTarget, forbidden, notReady } from "./refusals.ts";
+import { ambiguousTarget, forbidden, notReady } from "./refusals.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { isProbe, OperationTable } from "./routing/operation-table.ts";
 import { hasDotSegments, isControlPath, type Target, targetOf, withoutDotSegments } from "./routing/path.ts";
@@ -129,7 +129,8 @@ export class Dispatch {
     this.#underWay += 1;
     try {
       const refused =
-        this.#refuse(raw, match?.bound, told, forwarded !== undefined) ?? refuseClimbing(match?.bound, target);
+        this.#refuse(raw, match?.bound, told, forwarded !== undefined) ??
+        (isControlled ? undefined : refuseAmbiguous(match?.bound, target));
       if (refused) return await exchange.finish(refused);
       if (this.#setup.forward && !match) return await this.#setup.forward(raw, response, told);
       const { origin } = raw.headers;
@@ -183,8 +184,8 @@ export class Dispatch {
 }
 
 /** What is forwarded, or might be, must mean the same to whoever gets it. */
-const refuseClimbing = (bound: Bound | undefined, { path }: Target): Answer | undefined =>
-  (bound === undefined || bound.steps.isCatchAll) && hasDotSegments(path) ? climbingTarget : undefined;
+const refuseAmbiguous = (bound: Bound | undefined, { path }: Target): Answer | undefined =>
+  (bound === undefined || bound.steps.isCatchAll) && hasDotSegments(path) ? ambiguousTarget : undefined;
 
 const isControl = ({ operation }: Bound): boolean => operation.service.name === "emulator";
 

@@ -19,7 +19,7 @@ export const tooLate = (isControl: boolean): Answer =>
 export const noTarget: Answer = jsonAnswer(400, { detail: "The target of a request is a path, or an http URL." });
 
 /** `/a/..%2f..%2fb`: a path to some servers, and another one to others. */
-export const climbingTarget: Answer = jsonAnswer(400, {
+export const ambiguousTarget: Answer = jsonAnswer(400, {
   detail: "The path has a dot segment beside an encoded slash or a backslash. Send the path that it stands for.",
 });
 

@@ -40,7 +40,7 @@ export function withoutDotSegments(target: string): string {
   return `${before}/${segments.join("/")}${query}`;
 }
 
-/** Whether a decoded path climbs, for a server that reads `..%2f` as `../` or `..\\` so. */
+/** Whether a decoded path has dot segments, for a server that reads `..%2f` as `../` or `..\\` so. */
 export const hasDotSegments = (path: string): boolean => /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/.test(path);
 
 const mayBeControl = /emulator|[^\x21-\x24\x26-\x7e]/i;

@@ -59,6 +59,25 @@ describe("X-Forwarded-* of a request", () => {
     });
   });
 
+  it("is taken off under every name that proxies have for it", async (t) => {
+    const others = {
+      forwarded: "for=10.0.0.1",
+      "x-forwarded-prefix": "/a",
+      "x-forwarded-user": "b",
+      "x-real-ip": "10.0.0.1",
+    };
+    const arrived = async (trustedProxies: readonly string[]) => {
+      const world = await emulator(t, { trustedProxies });
+      await world.router("GET", "/somewhere?cluster_id=eu-1", { headers: others });
+      const { items } = (await world.ask("GET", "clusters/eu-1/inbox")).body as {
+        items: { headers: [string, string][] }[];
+      };
+      return items[0]!.headers.map(([name]) => name).filter((name) => Object.hasOwn(others, name));
+    };
+    assert.deepEqual(await arrived(["198.51.100.7"]), []);
+    assert.deepEqual(await arrived(["127.0.0.1"]), Object.keys(others));
+  });
+
   it("lets pages of the name that a proxy tells use the control plane, and of no other", async (t) => {
     const world = await emulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
     const { host } = new URL(world.routerUrl);

@@ -54,6 +54,15 @@ describe("chat_a", () => {
     );
   });
 
+  it("knows a team by the specification's own name, too, in events and in forms", async (t) => {
+    const world = await routed(t);
+    await world.map("teams", "us-1", ["T1"]);
+    await world.router("POST", event, { body: { type: "event_callback", chat_a_team_id: "T1" } });
+    await world.router("POST", interaction, payload({ chat_a_team_id: "T1" }));
+    await world.router("POST", options, { body: "chat_a_team_id=T1", headers: formHeaders });
+    assert.deepEqual(world.reached(), [`us POST ${event}`, `us POST ${interaction}`, `us POST ${options}`]);
+  });
+
   it("answers url_verification by itself", async (t) => {
     const world = await routed(t);
     const body = { type: "url_verification", token: "t", challenge: "3eZbrw1a" };

@@ -246,6 +246,31 @@ describe("a cluster in trouble", () => {
     await Promise.all(gone);
   });
 
+  it("learns that the caller went away for whom the router asks it itself", { timeout: 20_000 }, async (t) => {
+    const world = await routed(t, { upstreamTimeoutMs: 600_000 });
+    const begun = { email: "zoe@newco.example", captcha: "yes" };
+    const { token } = (await world.router("POST", "/router/v1/trial/signup", { body: begun })).body as {
+      token: string;
+    };
+    const caller = new AbortController();
+    const gone = new Promise<void>((resolve) =>
+      world.eu.answer((_, response) => {
+        response.on("close", resolve);
+        caller.abort();
+      }),
+    );
+    const form = { token, first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "x", use_case: "y" };
+    await assert.rejects(
+      fetch(`${world.routerUrl}/router/v1/trial/signup/complete`, {
+        method: "POST",
+        body: JSON.stringify(form),
+        headers: { "content-type": "application/json" },
+        signal: caller.signal,
+      }),
+    );
+    await gone;
+  });
+
   it("is refused with 508 when its URL leads back to the router", async (t) => {
     const world = await toEu(t);
     world.eu.answer(async ({ url, headers }, response) => {
