@@ -99,9 +99,19 @@ export const topics = lookupTable<Topic>({
         },
         { title: "Go on after Ctrl-C, a crash or a restart", argv: ["router", "jobs", "resume", "--last"] },
         { title: "Which rows went wrong", argv: ["router", "jobs", "results", "--last"] },
+        {
+          title: "Look up each address afterwards, and write a page of what came of it",
+          argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--verify", "--report", "report.html"],
+        },
+        {
+          title: "Record which cluster had each address before, so that svc router jobs undo can map it back",
+          argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--results", "all"],
+        },
       ],
       notes: [
         "Exit 3 means that some rows were left out or refused; the rest is done.",
+        "An e-mail address is hashed as the SHA-256 of its normalized form (NFC) in lower case. Plus tags and domains in other scripts are hashed as they are written: ada+a@ and ada@ are two addresses, and so are a domain and its xn-- form. --hash none sends e-mail identifiers as they are.",
+        "A file that looks like another format stops before anything is sent, with the command that reads it.",
         "Rows of a pipe, with a name or without, are sent as they come, and piped again to go on.",
       ],
     }),
