@@ -117,9 +117,19 @@ export const topics = lookupTable<Topic>({
         },
         { title: "Resume after Ctrl-C, a crash or a restart", argv: ["router", "jobs", "resume", "--last"] },
         { title: "Print the failed rows", argv: ["router", "jobs", "results", "--last"] },
+        {
+          title: "Look up each address afterwards, and write a report",
+          argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--verify", "--report", "report.html"],
+        },
+        {
+          title: "Record previous clusters, for svc router jobs undo",
+          argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--results", "all"],
+        },
       ],
       notes: [
         "Exit code 3: some rows were skipped or rejected; the others are done.",
+        "An e-mail address is hashed as the SHA-256 of its normalized form (NFC) in lower case. Plus tags and domains in other scripts are hashed as they are written: ada+a@ and ada@ are two addresses, and so are a domain and its xn-- form. --hash none sends e-mail identifiers unchanged.",
+        "A file in another format stops the job before anything is sent, and the error shows the command that reads it.",
         "Rows of a pipe are sent as they arrive, and must be piped again to resume.",
       ],
     }),

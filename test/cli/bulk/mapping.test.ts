@@ -89,6 +89,8 @@ describe("mapping from a file", () => {
       cluster_id: "eu-1",
       rows: 2_500,
       distinct: 2_500,
+      verified: null,
+      unverified: 0,
       batches: 3,
       moved: 0,
       invalid: 0,
