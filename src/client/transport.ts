@@ -1,5 +1,5 @@
-import type { Dispatcher } from "undici";
-import Agent from "undici/lib/dispatcher/agent.js";
+import type { Duplex } from "node:stream";
+import { Agent, buildConnector, type Dispatcher } from "undici";
 import { systemWall, type Wall } from "../base/clock.ts";
 import { Exchange } from "./exchange.ts";
 import type { ReadMode } from "./limits.ts";
@@ -52,7 +52,14 @@ const longestConnectMs = 10_000;
 export function createTransport(options: TransportOptions = {}): Transport {
   const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWall } = options;
   const connectTimeoutMs = Math.min(longestConnectMs, options.connectTimeoutMs ?? longestConnectMs);
-  const straight = new Agent({ connections, connect: { timeout: connectTimeoutMs } });
+  const connect = buildConnector({ timeout: connectTimeoutMs });
+  const straight = new Agent({
+    connections,
+    connect: (options, done) =>
+      connect(options, (...[error, socket]) =>
+        error === null ? done(null, passingContinue(socket)) : done(error, null),
+      ),
+  });
   const tunnels = new Map<string, Promise<Dispatcher>>();
 
   async function routeOf(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
@@ -127,6 +134,34 @@ function watchedBody(given: HttpRequest["body"]): { readonly content: unknown; r
     }
   })();
   return watched;
+}
+
+const continueHead = /^HTTP\/1\.[01] 100\b[\s\S]*?\r\n\r\n/;
+
+/**
+ * Any response may begin with an unasked 100 Continue (RFC 9110, 15.2.1), at which undici cuts the connection: it never
+ * gets to see one. After a request was written the next bytes are the beginning of its response.
+ */
+function passingContinue<S extends Duplex>(socket: S): S {
+  let isAwaiting = false;
+  const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
+  const read = socket.read.bind(socket);
+  const begins = (chunk: Buffer | null): Buffer | null => {
+    if (!isAwaiting || chunk === null) return chunk;
+    const [head] = continueHead.exec(chunk.subarray(0, 1_024).toString("latin1")) ?? [];
+    if (head === undefined) {
+      isAwaiting = false;
+      return chunk;
+    }
+    return chunk.length > head.length ? begins(chunk.subarray(head.length)) : begins(read());
+  };
+  return Object.assign(socket, {
+    write: (...args: unknown[]) => {
+      isAwaiting = true;
+      return write(...args);
+    },
+    read: (size?: number) => begins(read(size)),
+  });
 }
 
 async function* chunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {
