@@ -1,5 +1,6 @@
 import type { Client } from "../client/client.ts";
 import type { Captured, Context, InnerRun, Target } from "./command.ts";
+import { isSwitchedOn } from "./config/environment.ts";
 import { openClient } from "./connection/http.ts";
 import { controlTarget, serviceTarget } from "./connection/target.ts";
 import { UsageError } from "./failure.ts";
@@ -83,4 +84,4 @@ export function createContext(
 
 /** Whether a question may be asked: a terminal on both ends, and nobody said no (DECISIONS.md, L6). */
 export const mayAsk = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>
-  stdin.isTTY === true && stderr.isTTY === true && !env.CI && !env.SVC_NO_INPUT && !noInput;
+  stdin.isTTY === true && stderr.isTTY === true && !isSwitchedOn(env.CI) && !isSwitchedOn(env.SVC_NO_INPUT) && !noInput;

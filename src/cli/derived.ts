@@ -75,6 +75,9 @@ export async function call<Value = unknown>(
   // What a signature adds, no parser has seen.
   const isChecked = !sign && !reads && !mustValidate(spec, input);
   const operation = isChecked ? outlineOf(spec) : await loadOperation(spec);
+  for (const { flag } of spec.flags.filter((one) => one.isSecret && input.flags[one.flag] !== undefined)) {
+    await context.output.warn(`warning: others can read --${flag} on a command line; use --${flag}-file FILE|-`);
+  }
   const { args: given, contentType } = await argumentsOf(spec, operation, input, context.host);
   const declared = operation.request.body;
   if (declared && "schema" in declared && (input.flags.set ?? input.flags.data) !== undefined) {

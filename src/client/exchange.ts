@@ -106,14 +106,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#reading = reading(status);
     this.#allowed = bytesAllowed(this.#reading, maxBytes);
     const headers = joined(rawHeaders);
-    if (Number(headers["content-length"]) > this.#allowed) {
+    if (status !== 204 && Number(headers["content-length"]) > this.#allowed) {
       this.#fail(tooManyBytes(this.#allowed));
       return true;
     }
-    this.#body = this.#reading === "whole" ? new HeldBody((cause) => this.#end(cause)) : this.#stream();
+    const isEmpty = hasNoBody(status);
+    this.#body = isEmpty || this.#reading === "whole" ? new HeldBody((cause) => this.#end(cause)) : this.#stream();
     this.#begin({ status, headers, body: this.#body });
-    // undici takes a length that no body follows for a broken answer.
-    if (hasNoBody(status)) this.onComplete();
+    // Whatever length it names, and whatever bytes follow: it has no body (RFC 9110, 15.3.5).
+    if (isEmpty) this.onComplete();
     return true;
   }
 
@@ -136,6 +137,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onData(chunk: Buffer): boolean {
+    if (this.#isOver) return true;
     this.#read += chunk.length;
     this.#readInWindow += chunk.length;
     if (this.#read > this.#allowed) {

@@ -1,6 +1,4 @@
-import type { buildConnector, Dispatcher } from "undici";
-import createConnector from "undici/lib/core/connect.js";
-import Agent from "undici/lib/dispatcher/agent.js";
+import { Agent, buildConnector, type Dispatcher } from "undici";
 import { systemWall, type Wall } from "../base/clock.ts";
 import { skipContinue } from "../base/odd-answers.ts";
 import { Exchange } from "./exchange.ts";
@@ -117,7 +115,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
 
 /** Connects as undici does, to servers that may answer 100 before they answer. */
 function connectorOf(timeout: number): buildConnector.connector {
-  const connect = createConnector({ timeout });
+  const connect = buildConnector({ timeout });
   return (target, callback) =>
     connect(target, (...[error, socket]: buildConnector.CallbackArgs) => {
       if (error) return callback(error, null);

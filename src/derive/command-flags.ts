@@ -56,6 +56,7 @@ export function flagsOf(operation: Operation): FlagSpec[] {
       ...(repeatable ? { repeatable } : {}),
       ...(placeholder ? { placeholder } : {}),
       ...(isBase64 ? { isBase64, placeholder: "BASE64|@FILE" } : {}),
+      ...(where === "body" && body?.kind === "jsonOrForm" && oauthSecrets.has(flag) ? { isSecret: true } : {}),
       ...(required ? { required } : {}),
       ...(choices ? { choices } : {}),
       ...("operators" in operation.cli && name.startsWith("filter__") ? { takesOperator: true } : {}),
@@ -67,10 +68,26 @@ export function flagsOf(operation: Operation): FlagSpec[] {
     ...(query ? scalarFields(inputSchema(query)).map((field) => place("query", field)) : []),
     ...(headers ? scalarFields(inputSchema(headers)).map((field) => place("headers", field)) : []),
     ...(body && "schema" in body ? scalarFields(inputSchema(body.schema)).map((field) => place("body", field)) : []),
+    ...(body?.kind === "jsonOrForm" ? secretFileFlags(taken) : []),
     ...wholeBodyFlags(operation),
     ...(paged ? [allFlag(paged)] : []),
   ];
 }
+
+/** What OAuth gives for tokens (RFC 6749, 4.1.3 and 6; RFC 8628, 3.4). */
+const oauthSecrets: ReadonlySet<string> = new Set(["client-secret", "refresh-token", "code", "device-code"]);
+
+/** A flag for each of these secrets that a command takes, for the file that holds it. */
+const secretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
+  [...oauthSecrets]
+    .filter((flag) => taken.has(flag))
+    .map((flag) => ({
+      flag: `${flag}-file`,
+      type: "text",
+      placeholder: "FILE|-",
+      description: `File with the value of --${flag}`,
+      holds: flag,
+    }));
 
 /** Fields that commands call by a word of their own: one thing, one word, whatever the services say. */
 const flagWords = lookupTable<string>({ cluster_id: "cluster" });

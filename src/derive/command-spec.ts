@@ -32,6 +32,10 @@ export interface FlagSpec {
   /** May stand without a value: `--strict` beside `--strict=keys`. */
   readonly optionalValue?: boolean;
   readonly repeatable?: boolean;
+  /** Its value is a secret: another user of the machine can read a command line. */
+  readonly isSecret?: boolean;
+  /** Names a file that holds the value of that flag. */
+  readonly holds?: string;
   /** The text is base64; `@FILE` stands for the content of a file. */
   readonly isBase64?: boolean;
   readonly required?: boolean;

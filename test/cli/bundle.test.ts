@@ -132,7 +132,7 @@ describe("the bundle", () => {
       Object.entries(outputs)
         .filter(([path]) => files.includes(basename(path)))
         .flatMap(([, { inputs }]) =>
-          Object.keys(inputs).filter((path) => /proxy-agent|tunnels|cli\/connection\/proxies/.test(path)),
+          Object.keys(inputs).filter((path) => /tunnels|cli\/connection\/proxies/.test(path)),
         );
     assert.deepEqual(tunnels((await loadedBy(argv, {})).files), []);
     const set = await loadedBy(argv, { HTTPS_PROXY: "http://127.0.0.1:1" });

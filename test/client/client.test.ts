@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { after, describe, it } from "node:test";
 import { advanceClock } from "../../src/api/emulator/clock.ts";
 import { resendDelivery } from "../../src/api/emulator/deliveries.ts";
@@ -163,6 +163,33 @@ describe("the client over HTTP", () => {
     await ended;
     assert.equal(requests(), 1);
   });
+
+  for (const [what, bytes, value] of [
+    [
+      "an unasked 100 Continue before a 200",
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 17\r\n\r\n{"database":true}',
+      { database: true },
+    ],
+    ["a 204 with a length and bytes", "HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello", undefined],
+  ] as const) {
+    it(`takes ${what} for what it is`, async (t) => {
+      const server = createTcpServer((socket) => {
+        socket.on("error", () => {});
+        socket.once("data", () => socket.write(bytes));
+      });
+      await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+      const client = createClient({
+        baseUrls: { router: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+        transport: createTransport(),
+        retries: 0,
+      });
+      t.after(async () => {
+        await client.close();
+        server.close();
+      });
+      assert.deepEqual(await client.call(checkHealth), value);
+    });
+  }
 
   it("does not follow redirects", async () => {
     const { client, requests } = await serviceThat((_, response) =>

@@ -4,7 +4,7 @@ import { parsedJson } from "../../base/object.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../connection/run-file.ts";
 import { UsageError } from "../failure.ts";
-import { readInput } from "../parse/body.ts";
+import { readText } from "../parse/body.ts";
 import { inputFormats } from "./input/format.ts";
 import { emailHashings } from "./input/identifiers.ts";
 
@@ -69,7 +69,7 @@ export async function writePlan(path: string, plan: JobPlan, { host }: Context):
 export const isPlan = (beginning: string): boolean => /^\{\s*"version":\s*\d+,\s*"command":/.test(beginning);
 
 export async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
-  const text = (await readInput(host, path, "--apply")).toString("utf8");
+  const text = await readText(host, path, "--apply");
   const { success, data, error } = FilePlan.safeParse(parsedJson(text));
   if (success) return data;
   const field = error.issues[0]?.path.join(".");

@@ -1,5 +1,6 @@
 import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
+import { isSwitchedOn } from "../config/environment.ts";
 import { hasWidth } from "../output/print.ts";
 
 const everyMs = { terminal: 200, plain: 10_000 };
@@ -28,7 +29,7 @@ export interface ProgressOptions {
  */
 export function progressOf({ host, globals, output }: Context, { verb, total, before }: ProgressOptions): Progress {
   const { stderr, wall, env } = host;
-  const animates = hasWidth(stderr) && !env.CI && output.format !== "ndjson";
+  const animates = hasWidth(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
   const startedAt = wall.monotonicNow();
   let rows = 0;
   let retries = 0;

@@ -1,3 +1,7 @@
+/** Whether a variable says yes: one that is set, and not to a word for no. */
+export const isSwitchedOn = (value: string | undefined): boolean =>
+  value !== undefined && !/^(?:|0|false|no|off)$/i.test(value.trim());
+
 /** The environment variables that the command line reads: names, and what they do. */
 export const environment: readonly (readonly [names: string, does: string])[] = [
   ["SVC_BASE_URL", "Address of the routing service, which also forwards contract API requests"],

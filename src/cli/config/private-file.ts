@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { CommandFailed } from "../failure.ts";
+import { withoutByteOrderMark } from "../parse/body.ts";
 
 /** The content of a JSON file; undefined when there is none. Exit 2 when it cannot be read. */
 export async function readPrivate<T>(path: string): Promise<T | undefined> {
@@ -9,7 +10,7 @@ export async function readPrivate<T>(path: string): Promise<T | undefined> {
   });
   if (text === undefined) return undefined;
   try {
-    const content = JSON.parse(text) as T;
+    const content = JSON.parse(withoutByteOrderMark(text)) as T;
     if (typeof content === "object" && content !== null && !Array.isArray(content)) return content;
   } catch {
     // The parser's message quotes the text, and the text holds secrets.

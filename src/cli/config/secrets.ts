@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import type { Context, Input } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { readInput } from "../parse/body.ts";
+import { readText } from "../parse/body.ts";
 import { variable } from "../settings.ts";
 
 /** A secret of a connected app: it comes from a file or from the environment, never from the command line itself. */
@@ -40,8 +40,13 @@ export async function secretFrom(
   if (path === "-" && input.flags.file === "-") {
     throw new UsageError(`--${flag} - cannot be used with --file -: there is one standard input`);
   }
-  const secret = (await readInput(host, path, `--${flag}`)).toString("utf8").replace(/\r?\n$/, "");
-  if (secret === "") throw new UsageError(`--${flag}: the file is empty; it should hold ${what}`);
-  if (/[\r\n]/.test(secret)) throw new UsageError(`--${flag}: a secret is one line, this has several`);
+  return readSecret(host, path, `--${flag}`, what);
+}
+
+/** The one line of a file or of standard input, without the line break at its end. */
+export async function readSecret(host: Context["host"], path: string, flag: string, what: string): Promise<string> {
+  const secret = (await readText(host, path, flag)).replace(/\r?\n$/, "");
+  if (secret === "") throw new UsageError(`${flag}: the file is empty; it should hold ${what}`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`${flag}: a secret is one line, this has several`);
   return secret;
 }

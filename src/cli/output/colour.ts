@@ -1,3 +1,4 @@
+import { isSwitchedOn } from "../config/environment.ts";
 import type { Host, OutputStream } from "../host.ts";
 
 type Style = (text: string) => string;
@@ -16,13 +17,12 @@ const same: Style = (text) => text;
 /** No colours. */
 export const plain: Paint = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
 
-const set = (value: string | undefined): boolean => value !== undefined && value !== "";
-const forced = (value: string | undefined): boolean => set(value) && value !== "0";
-
 /** Whether a stream gets colours: decided once per stream, by us alone (DECISIONS.md, L4). */
 export function hasColour(stream: OutputStream, flag: boolean | undefined, env: Host["env"]): boolean {
   if (flag !== undefined) return flag;
-  if (set(env.SVC_NO_COLOR) || set(env.NO_COLOR)) return false;
-  if (forced(env.FORCE_COLOR) || forced(env.CLICOLOR_FORCE)) return true;
+  // Any value of NO_COLOR forbids them, as it is defined.
+  if (isSwitchedOn(env.SVC_NO_COLOR) || env.NO_COLOR) return false;
+  if (isSwitchedOn(env.FORCE_COLOR) || isSwitchedOn(env.CLICOLOR_FORCE)) return true;
+  if (env.FORCE_COLOR) return false;
   return env.TERM !== "dumb" && stream.isTTY === true;
 }

@@ -67,7 +67,11 @@ async function bodyOf(spec: CommandSpec, operation: Callable, input: Input, host
   const data = input.flags.data as string | undefined;
   const document = data === undefined ? undefined : await readDocument(host, data, "--data");
   const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => assignment(text));
-  const flags = { ...targeted(spec.flags, input, "body"), ...(await encodedFiles(spec.flags, input, host)) };
+  const flags = {
+    ...targeted(spec.flags, input, "body"),
+    ...(await encodedFiles(spec.flags, input, host)),
+    ...(await secretsInFiles(spec.flags, input, host)),
+  };
   if (document !== undefined && !isObject(document)) {
     if (assignments.length > 0 || Object.keys(flags).length > 0) {
       throw new UsageError("--data holds no JSON object, so no field of it can be set by other flags");
@@ -88,6 +92,20 @@ async function encodedFiles(flags: readonly FlagSpec[], input: Input, host: Host
   });
   const bytes = await Promise.all(named.map(({ path, flag }) => readInput(host, path, flag)));
   return Object.fromEntries(named.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
+}
+
+/** The fields whose flags name files with secrets. */
+async function secretsInFiles(flags: readonly FlagSpec[], input: Input, host: Host): Promise<Record<string, string>> {
+  const found: [name: string, secret: string][] = [];
+  for (const { flag, holds } of flags) {
+    const path = input.flags[flag];
+    if (holds === undefined || typeof path !== "string") continue;
+    if (input.flags[holds] !== undefined) throw new UsageError(`--${flag} cannot be used with --${holds}`);
+    const { target } = flags.find((one) => one.flag === holds)!;
+    const { readSecret } = await import("../config/secrets.ts");
+    found.push([target!.name, await readSecret(host, path, `--${flag}`, `the value of --${holds}`)]);
+  }
+  return Object.fromEntries(found);
 }
 
 /** A guess from the bytes: the requests of the connected apps are JSON or a form. */

@@ -19,6 +19,12 @@ export async function readInput(host: Host, path: string, flag: string): Promise
   return Buffer.concat(chunks);
 }
 
+/** The same as text, without the byte order mark that some editors begin it with. */
+export const readText = async (host: Host, path: string, flag: string): Promise<string> =>
+  withoutByteOrderMark((await readInput(host, path, flag)).toString("utf8"));
+
+export const withoutByteOrderMark = (text: string): string => text.replace(/^\ufeff/, "");
+
 /** The same, piece by piece. */
 export async function openInput(host: Host, path: string, flag: string): Promise<AsyncIterable<Uint8Array>> {
   if (path === "-") return pipedInput(host, flag);
@@ -50,7 +56,7 @@ export async function readDocument(host: Host, path: string, flag: string): Prom
       `${flag} takes the name of a file, and ${flag} - reads a pipe; --set PATH=VALUE takes values.`,
     );
   });
-  const text = bytes.toString("utf8").replace(/^\ufeff/, "");
+  const text = withoutByteOrderMark(bytes.toString("utf8"));
   const name = path === "-" ? "standard input" : basename(path);
   if (text.trim() === "") throw new UsageError(`${flag}: ${name} is empty; a JSON document is needed`);
   try {

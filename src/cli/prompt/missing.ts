@@ -10,7 +10,9 @@ export interface Missing {
 }
 
 export function missingFrom({ positionals, flags, bodyFrom = [] }: CommandDeclaration, input: Input): Missing {
-  const isMissing = ({ flag, required }: FlagSpec) => required === true && input.flags[flag] === undefined;
+  const isInFile = (name: string) => flags.some(({ flag, holds }) => holds === name && input.flags[flag] !== undefined);
+  const isMissing = ({ flag, required }: FlagSpec) =>
+    required === true && input.flags[flag] === undefined && !isInFile(flag);
   const isGiven = (name: string) => input.positionals[name] !== undefined || input.flags[name] !== undefined;
   const hasBody = ["data", "set", ...bodyFrom].some(isGiven);
   return {

@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import { late, within } from "../../base/within.ts";
+import { isSwitchedOn } from "../config/environment.ts";
 import type { Host } from "../host.ts";
 
 /** The program that opens an address, where that makes sense: a screen, and nobody far away (DECISIONS.md, L14). */
 export function browserCommand({ env }: Pick<Host, "env">, platform: string = process.platform): string[] | undefined {
   const isFarAway = Boolean(env.SSH_CONNECTION || env.SSH_CLIENT || env.SSH_TTY);
-  if (isFarAway || env.CI) return undefined;
+  if (isFarAway || isSwitchedOn(env.CI)) return undefined;
   if (env.BROWSER) return env.BROWSER === "none" ? undefined : [env.BROWSER];
   if (platform === "darwin") return ["open"];
   if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];

@@ -1,4 +1,5 @@
 import type { Context } from "../command.ts";
+import { isSwitchedOn } from "../config/environment.ts";
 import { hasWidth } from "../output/print.ts";
 
 /** Shorter waits are not worth a line that moves. */
@@ -6,7 +7,12 @@ const patienceMs = 300;
 
 /** Whether anything may move on standard error: a terminal with a width, no CI, no wish for quiet (DECISIONS.md, L5). */
 export const mayAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
-  hasWidth(stderr) && "cursorTo" in stderr && !env.CI && env.TERM !== "dumb" && !globals.quiet && !globals.verbose;
+  hasWidth(stderr) &&
+  "cursorTo" in stderr &&
+  !isSwitchedOn(env.CI) &&
+  env.TERM !== "dumb" &&
+  !globals.quiet &&
+  !globals.verbose;
 
 /**
  * Does the work; after 300 ms something turns on standard error until it is done. The line is cleared again.

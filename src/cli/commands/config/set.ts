@@ -3,7 +3,7 @@ import type { Profile } from "../../config/profile.ts";
 import type { Setting } from "../../config/setting-keys.ts";
 import { mayAsk } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
-import { readInput } from "../../parse/body.ts";
+import { readText } from "../../parse/body.ts";
 
 export const configSet = command({
   words: ["config", "set"],
@@ -71,7 +71,7 @@ async function valueFor(
   const text =
     file === undefined
       ? await (await import("../../terminal/ask.ts")).askSecret(`${what} (${key}):`, host, signal)
-      : (await readInput(host, file, "--secret-file")).toString("utf8");
+      : await readText(host, file, "--secret-file");
   const secret = text.replace(/\r?\n$/, "");
   const place = file === undefined ? key : `--secret-file: ${file}`;
   if (secret.trim() === "") throw new UsageError(`${place}: there is no secret in it`);

@@ -4,7 +4,7 @@ import { type Context, command, type InputOf } from "../../command.ts";
 import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
 import { call } from "../../derived.ts";
 import { InputRequired, UsageError } from "../../failure.ts";
-import { readInput } from "../../parse/body.ts";
+import { readText } from "../../parse/body.ts";
 
 const consumerSecret = appSecrets.crmB;
 
@@ -61,7 +61,7 @@ async function requestOf(
   const text =
     envelope === undefined
       ? '{"algorithm":"HMACSHA256","context":{}}'
-      : (await readInput(context.host, envelope, "--envelope")).toString("utf8");
+      : await readText(context.host, envelope, "--envelope");
   if (text === "") throw new UsageError(`--envelope: ${envelope} is empty; it should hold a JSON document`);
   return signCrmB(secret, text);
 }

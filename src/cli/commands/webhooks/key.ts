@@ -3,7 +3,7 @@ import { fieldsOf } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context, InputOf } from "../../command.ts";
 import { InputRequired, UsageError } from "../../failure.ts";
-import { readInput } from "../../parse/body.ts";
+import { readText } from "../../parse/body.ts";
 import { serviceSettings, webhookKeySetting } from "../../settings.ts";
 
 export const keyFlag = {
@@ -28,7 +28,7 @@ export async function keyOf({ globals, host, output }: Context, { flags }: Keyed
     if (found) await output.note(`Using the key of ${found.origin}`);
     return found?.value;
   }
-  const text = (await readInput(host, file, "--key-file")).toString("utf8").trim();
+  const text = (await readText(host, file, "--key-file")).trim();
   if (text === "") throw new UsageError(`--key-file: ${file} is empty`);
   return checkedKey(keyIn(text), `--key-file: ${file}`);
 }

@@ -7,7 +7,7 @@ import { createWhole } from "../../../files/whole-file.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import { readInput } from "../../parse/body.ts";
+import { readInput, readText } from "../../parse/body.ts";
 
 /** One delivery as it came: its raw body, and its headers by lower-case names. */
 export interface SavedDelivery {
@@ -88,7 +88,7 @@ export async function receivedIn({ host }: Context, path: string): Promise<reado
   if (path !== "-" && (await stat(absolute).catch(() => undefined))?.isDirectory()) {
     return Promise.all((await savedIn(absolute)).map((file) => readFile(file)));
   }
-  const lines = (await readInput(host, path, "--received")).toString("utf8").split("\n");
+  const lines = (await readText(host, path, "--received")).split("\n");
   return lines.filter((line) => line.trim() !== "").map((line) => Buffer.from(line));
 }
 

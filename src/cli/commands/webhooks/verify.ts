@@ -2,7 +2,7 @@ import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import { CommandFailed, InputRequired } from "../../failure.ts";
-import { existingFile, openInput, readInput } from "../../parse/body.ts";
+import { existingFile, openInput, readInput, readText } from "../../parse/body.ts";
 import { keyFlag, keyProblem, neededKey } from "./key.ts";
 import { parseHeaders, savedHeaders } from "./saved.ts";
 
@@ -134,7 +134,7 @@ async function bodyIsThere({ host }: Context, { positionals: { body } }: HeadedI
 }
 
 async function headersOf({ host }: Context, { flags: { headers: file }, positionals }: HeadedInput) {
-  if (file !== undefined) return parseHeaders((await readInput(host, file, "--headers")).toString("utf8"));
+  if (file !== undefined) return parseHeaders(await readText(host, file, "--headers"));
   const path = positionals.body;
   const saved = path === "-" ? {} : await savedHeaders(host, path);
   return Object.keys(saved).length > 0 ? saved : undefined;

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { mayAsk } from "../../src/cli/context.ts";
+import type { Host } from "../../src/cli/host.ts";
+import { hasColour } from "../../src/cli/output/colour.ts";
+import type { Globals } from "../../src/cli/parse/globals.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
+import { receiver } from "../support/receiver.ts";
+
+const mark = "\ufeff";
+
+describe("secrets of OAuth", () => {
+  const cases: [string, string, Record<string, string>][] = [
+    ["oidc token --grant-type refresh_token", "refresh-token", { grant_type: "refresh_token" }],
+    ["oidc token --grant-type authorization_code", "code", { grant_type: "authorization_code" }],
+    ["oidc token --grant-type refresh_token", "client-secret", { grant_type: "refresh_token" }],
+    [
+      "auth device-token --client-id c --grant-type urn:ietf:params:oauth:grant-type:device_code",
+      "device-code",
+      { client_id: "c", grant_type: "urn:ietf:params:oauth:grant-type:device_code" },
+    ],
+  ];
+  for (const [line, flag, fields] of cases) {
+    it(`are read from a file or a pipe by svc ${line.split(" ", 2).join(" ")} --${flag}-file`, async (t) => {
+      const service = await receiver(t);
+      service.answer((_, response) => response.end("{}"));
+      const cwd = await testFolder(t);
+      await writeFile(join(cwd, "secret.txt"), `${mark}s3cret\n`);
+      const run = (flags: readonly string[], options: RunOptions = {}) =>
+        runCli([...line.split(" "), ...flags, "--base-url", service.url, "--quiet"], { cwd, ...options });
+      const file = await run([`--${flag}-file`, "secret.txt"]);
+      const pipe = await run([`--${flag}-file`, "-"], { stdin: "s3cret\n" });
+      const word = await run([`--${flag}`, "s3cret"]);
+      assert.deepEqual([file.exit, file.err, pipe.exit, pipe.err], [0, "", 0, ""]);
+      assert.equal(word.err, `warning: others can read --${flag} on a command line; use --${flag}-file FILE|-\n`);
+      const sent = { ...fields, [flag.replace("-", "_")]: "s3cret" };
+      assert.deepEqual(
+        service.received.map(({ body }) => JSON.parse(body.toString())),
+        [sent, sent, sent],
+      );
+      const both = await run([`--${flag}-file`, "secret.txt", `--${flag}`, "x"]);
+      assert.deepEqual([both.exit, both.err.includes(`--${flag}-file cannot be used with --${flag}`)], [2, true]);
+    });
+  }
+});
+
+describe("a byte order mark", () => {
+  it("is no part of a secret, a profile or a JSON file", async (t) => {
+    const service = await receiver(t);
+    service.answer((_, response) => response.end("{}"));
+    const cwd = await testFolder(t);
+    await mkdir(join(cwd, "config"));
+    const profile = { router_url: service.url, contracts_url: service.url, client_id: "id", client_secret: "secret" };
+    const profiles = { current: "p", profiles: { p: profile } };
+    await writeFile(join(cwd, "config/profiles.json"), mark + JSON.stringify(profiles), { mode: 0o600 });
+    await writeFile(join(cwd, "secret.txt"), `${mark}other\n`);
+    await writeFile(join(cwd, "body.json"), `${mark}{"comment":"hi"}`);
+    const svc = (line: string) => runCli(line, { cwd, env: { SVC_CONFIG_DIR: join(cwd, "config") } });
+    assert.equal((await svc("config set client_secret --secret-file secret.txt")).exit, 0);
+    assert.equal((await svc("contracts comments create 1 --data body.json")).exit, 0);
+    const [{ headers, body } = assert.fail()] = service.received;
+    assert.deepEqual([headers["client-secret"], body.toString()], ["other", '{"comment":"hi"}']);
+  });
+});
+
+describe("variables that switch", () => {
+  it("CI and SVC_NO_INPUT of false or 0 forbid no question", () => {
+    const terminal = { isTTY: true };
+    const asks = (env: Host["env"]) =>
+      mayAsk({ stdin: terminal, stderr: terminal, env } as unknown as Host, { noInput: false } as Globals);
+    assert.deepEqual(
+      [{ CI: "false", SVC_NO_INPUT: "0" }, { CI: "" }, { CI: "true" }, { CI: "woodpecker" }, { SVC_NO_INPUT: "1" }].map(
+        asks,
+      ),
+      [true, true, false, false, false],
+    );
+  });
+
+  it("FORCE_COLOR=0 forbids colours, CLICOLOR_FORCE=0 and SVC_NO_COLOR=0 change nothing", () => {
+    const terminal = { isTTY: true } as Parameters<typeof hasColour>[0];
+    const pipe = { isTTY: false } as Parameters<typeof hasColour>[0];
+    const seen = [
+      { FORCE_COLOR: "0" },
+      { FORCE_COLOR: "false" },
+      { FORCE_COLOR: "1" },
+      { CLICOLOR_FORCE: "0" },
+      { SVC_NO_COLOR: "0" },
+      { SVC_NO_COLOR: "1" },
+      { NO_COLOR: "0" },
+    ].map((env) => [hasColour(terminal, undefined, env), hasColour(pipe, undefined, env)]);
+    assert.deepEqual(seen, [
+      [false, false],
+      [false, false],
+      [true, true],
+      [true, false],
+      [true, false],
+      [false, false],
+      [false, false],
+    ]);
+  });
+});
