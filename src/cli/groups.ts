@@ -119,11 +119,11 @@ export const groups = lookupTable<Group>({
     shown: ["map-emails", "resolve", "jobs resume"],
   },
   auth: {
-    summary: "Sign in on this device; manage OAuth clients and logins",
+    summary: "Sign in on this device, and manage OAuth clients",
     heading: "Operate",
   },
   config: {
-    summary: "Manage profiles: addresses and credentials of services",
+    summary: "Manage profiles with addresses and credentials",
     heading: "Operate",
     shown: ["set", "list"],
   },
@@ -136,7 +136,7 @@ export const groups = lookupTable<Group>({
   mailer: { summary: "Send events of the mail provider", heading: "Connected apps" },
   tour: { summary: "Run a 15-step tour on an in-process emulator", heading: "More" },
   oidc: {
-    summary: "Show OpenID configuration, keys and users; get tokens",
+    summary: "Show OpenID configuration, keys and users, and get tokens",
     heading: "More",
     shown: ["discovery", "userinfo"],
   },

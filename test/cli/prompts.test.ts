@@ -154,7 +154,7 @@ describe("a person at a terminal", () => {
     const ada = person(
       ["Contract template id", `${down}${enter}`],
       ["Start date", `soon${enter}`],
-      ["A day such as", `${"\u007f".repeat(4)}2031-05-07${enter}`],
+      ["This must be a date", `${"\u007f".repeat(4)}2031-05-07${enter}`],
       ["Seats", `12${enter}`],
       ["Fill in what is optional, too (Plan)?", `y${enter}`],
       ["Plan?", `y${enter}`],
