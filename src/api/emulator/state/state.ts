@@ -100,7 +100,7 @@ export const showWorkspaceRouting = operation({
   service: emulator,
   summary: "Show the routing data that leads to a workspace",
   description:
-    "What is mapped to its cluster, by table; what leads to another workspace of that cluster, too, is left out. svc router offboard --workspace removes it.",
+    "Lists the identifiers that route to this workspace alone, by table. svc router offboard --workspace removes them.",
   method: "GET",
   path: "/_emulator/workspaces/{workspace_id}/routing",
   auth: "control-token",
