@@ -46,13 +46,9 @@ async function performed(
   }
 }
 
-/** A command that only stands in for a derived one (`files upload` for `storage.put`) prints rows unless it says otherwise. */
-const printedBy = ({ prints, extendsDerived, spec }: Exclude<Declared, { operation: unknown }>) =>
-  prints ?? (extendsDerived ? spec?.output : undefined);
-
 /** What is handed on as it came has no fields and no other format, and what prints nothing has neither. */
 function refuseLayout(declaration: Declared, { fields, format }: Globals): void {
-  const output = "operation" in declaration ? declaration.output : printedBy(declaration);
+  const output = outputOf(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
   const flag = fields !== undefined ? "--fields" : format !== undefined && format !== "json" ? "--format" : undefined;
   const isRefused = flag === "--fields" ? isContent || output === "empty" || output === "text" : isContent;
@@ -60,6 +56,11 @@ function refuseLayout(declaration: Declared, { fields, format }: Globals): void 
   throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {
     hint: isContent ? "It prints what the service sends, as it comes." : "It prints no fields.",
   });
+}
+
+function outputOf(declaration: Declared): string | undefined {
+  if ("operation" in declaration) return declaration.output;
+  return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
 }
 
 /** The same, told to a collector: what the command calls and starts belongs to its trace. */
