@@ -154,7 +154,7 @@ async function settledBefore(
   };
   void dispatcher.idle().then(() => enough.abort());
   try {
-    while (!either.aborted && wall.now() < deadline) {
+    while (!either.aborted && wall.monotonicNow() < deadline) {
       hasEnded = false;
       await wall.sleep(patienceMs, either);
       if (!hasEnded && !either.aborted) throw new DeliveryUnderWayError();

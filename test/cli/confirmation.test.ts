@@ -25,8 +25,13 @@ const askedFirst = {
   "router unmap-external-integrations": "yes",
   "webhooks delete": "yes",
 };
-/** They take away what the emulator made for tests, and nothing else. */
-const harmless = ["emulator clear-requests", "emulator console sign-out", "emulator fault remove"];
+/** They remove what the emulator made for tests, or what offboarding confirms as a whole. */
+const harmless = [
+  "emulator clear-requests",
+  "emulator console sign-out",
+  "emulator fault remove",
+  "emulator remove-signatories",
+];
 
 const env = {
   SVC_CLIENT_ID: "id",

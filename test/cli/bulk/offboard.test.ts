@@ -132,7 +132,7 @@ describe("offboarding a workspace of an emulator", () => {
     assert.deepEqual(JSON.parse((await svc("router offboard --workspace 1 --dry-run --json")).out), kinds);
     const unsure = await svc("router offboard --workspace 1");
     assert.deepEqual([unsure.exit, unsure.out.split("\n").length], [2, kinds.length + 1]);
-    assert.match(unsure.err, /--confirm eu-1 required/);
+    assert.match(unsure.err, /--confirm eu-1 is required/);
     assert.equal((await svc("router offboard us-1 --workspace 1 --confirm us-1")).exit, 2);
     assert.equal((await svc("router offboard --workspace 1 --from rows.txt --confirm eu-1")).exit, 2);
 
