@@ -1,7 +1,7 @@
 import { dirname } from "node:path/posix";
 
 /** Neighbours share a process, which is warm after the first; few enough that no processor waits at the end. */
-const filesPerProcess = 20;
+const filesPerProcess = 10;
 
 /** Of what is slow: tests in a browser share its process, and wait more than they work. */
 const slowPerProcess: Readonly<Record<string, number>> = { browser: 6 };

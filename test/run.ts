@@ -21,6 +21,7 @@ const slow = [
   "browser",
   "emulator/store/postgres",
   "scenarios/help-examples",
+  "cli/trouble/services",
   "scenarios/readme",
   "emulator/kill",
   "emulator/travel/kill",

@@ -153,6 +153,12 @@ export class Exchange implements Cause {
 
   /** The answer when nothing was kept, because the disk refused or another state was put in; undefined for other errors. */
   refusedByStore(error: unknown, dialect: Dialect): Answer | undefined {
+    const answer = this.#answerOfStore(error, dialect);
+    // By this a client knows that it may send the request again.
+    return answer && { ...answer, headers: [...answer.headers, "x-svc-unchanged", "true"] };
+  }
+
+  #answerOfStore(error: unknown, dialect: Dialect): Answer | undefined {
     if (error instanceof FileRefused || error instanceof StoreChangedError) return dialect.storeFailed(error.message);
     if (error instanceof StoreFailed) return dialect.storeFailed();
     const why = whyRefused(error);

@@ -40,7 +40,11 @@ export class ServiceError extends Error {
 }
 
 /** Whether a request with that answer may have been carried out. 501 and 508 say that it was not. */
-export const leavesOutcomeUnknown = (status: number): boolean => status >= 500 && status !== 501 && status !== 508;
+export const leavesOutcomeUnknown = (status: number, headers: Readonly<Record<string, string>>): boolean =>
+  status >= 500 && status !== 501 && status !== 508 && !unchanged.some((name) => name in headers);
+
+/** By these an emulator says that nothing was done: it could not store it, or another process leads. */
+const unchanged = ["x-svc-unchanged", "x-svc-not-leading"];
 
 /** No complete answer came: refused connection, time-out, reset, an answer cut off in the middle. */
 export class NetworkError extends Error {

@@ -74,7 +74,8 @@ export async function readResponse(
       `${request.method} ${operation.path}`,
     );
   }
-  const declared = declaredBody(operation, status);
+  // A server that ends answers what it would answer otherwise, but for the body.
+  const declared = status >= 400 && headers["content-length"] === "0" ? undefined : declaredBody(operation, status);
   if (declared === undefined) {
     // Sign-ins and proxies answer with a page, or send on to one.
     if (status < 400 && isPage(response)) throw unexpected(expectedStatuses(operation), response);
@@ -87,7 +88,7 @@ export async function readResponse(
       problem: problemOf(status, body),
       body,
       headers,
-      outcomeUnknown: !repeatable && leavesOutcomeUnknown(status),
+      outcomeUnknown: !repeatable && leavesOutcomeUnknown(status, headers),
     });
   }
   const { drift, ...result } = await read(declared, response, how);

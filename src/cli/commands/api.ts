@@ -111,7 +111,7 @@ const api = command({
       headers,
       body: text,
       problem: problemOf(status, parsed(text)),
-      outcomeUnknown: !isIdempotent(request.method) && leavesOutcomeUnknown(status),
+      outcomeUnknown: !isIdempotent(request.method) && leavesOutcomeUnknown(status, response.headers),
     });
   },
 });
