@@ -172,7 +172,15 @@ function partOf({ status, value }: Answer): Record<string, unknown> {
 /** Throws UsageError, which names flags. */
 function checked(spec: CommandSpec, operation: Callable, args: CallArguments, input: Input): CheckedCall {
   try {
-    return CheckedCall.of(operation, args);
+    const call = CheckedCall.of(operation, args);
+    // What the service refuses in its own words, as OAuth does, its schema lets pass.
+    const lacking = spec.flags.flatMap(({ required, target }) =>
+      required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
+        ? [{ in: target.in, path: [target.name], message: "", missing: true }]
+        : [],
+    );
+    if (lacking.length > 0) throw new InvalidArguments(operation.id, lacking);
+    return call;
   } catch (error) {
     throw error instanceof InvalidArguments ? usageOfProblems(spec, error.problems, input) : error;
   }

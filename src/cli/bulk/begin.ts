@@ -56,8 +56,8 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
   }
   if (report !== undefined) {
     const { checkReportName, isReport } = await import("./report-file.ts");
-    checkReportName(report);
     await checkedOutput(context.host, report, "--report", { inputs: [...inputs, errorsOut], isOurs: isReport });
+    checkReportName(report);
   }
   if (planOut !== undefined) {
     await checkedOutput(context.host, planOut, "--plan-out", { inputs: [...inputs, errorsOut], isOurs: isPlan });

@@ -165,6 +165,6 @@ describe("offboarding a workspace of an emulator", () => {
   it("still wants a cluster where no workspace is named", async (t) => {
     const { svc } = await bulkStage(t, []);
     const { exit, err } = await svc("router offboard --client-ids a");
-    assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <cluster_id> required"]);
+    assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <cluster-id> is required"]);
   });
 });

@@ -60,7 +60,7 @@ const attribute = (more: object) => ({
   ...more,
 });
 
-/** An answer to whatever is asked to read: templates, contracts, what a template needs. To a creation it is none. */
+/** An answer to whatever is asked to read: templates, contracts, what a template needs; and to a creation. */
 const everything = (count: number) => ({
   items: Array.from({ length: count }, (_, id) => ({ id, name: `${id} ${attack}` })),
   results: [{ id: "T-1", contract_name: attack, contract_status: attack }],
@@ -105,7 +105,8 @@ describe("texts of others at a real terminal", { skip }, () => {
     const { url } = (await foolingService(t)).endpoint({ status: 200, body });
     const steps: Step[] = [["Cluster id", "Enter"]];
     const argv = ["router", "map-clients", "--client-ids", "c-1", "--base-url", url];
-    assert.match(await visited(t, argv, { steps, exit: 0 }), seen);
+    // Where the client is mapped is looked up before it moves, and a list does not say that.
+    assert.match(await visited(t, argv, { steps, exit: 1 }), seen);
   });
 
   it("are harmless as profiles", async (t) => {
@@ -126,7 +127,7 @@ describe("texts of others at a real terminal", { skip }, () => {
       ["Last name", "Doe", "Enter"],
       ["E-mail", "jo@acme.example", "Enter"],
     ];
-    const written = await visited(t, ["contracts", "create", "--base-url", url], { steps, exit: 1 });
+    const written = await visited(t, ["contracts", "create", "--base-url", url], { steps, exit: 0 });
     assert.match(written, /The same without questions/);
   });
 

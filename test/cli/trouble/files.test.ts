@@ -42,11 +42,12 @@ const written = places.filter(isWritten);
 const key = Buffer.alloc(64, 7).toString("base64");
 /** What must be right before the file is looked at, beside what is required. */
 const besides: readonly (readonly [command: RegExp, words: string])[] = [
-  [/^router (un)?map-.* (<file>|--.*-out)$/, "--cluster eu-1"],
+  [/^router (un)?map-.* (<file>|--.*-out|--report)$/, "--cluster eu-1"],
   [/^router unmap-.* <file>$/, "--confirm eu-1"],
-  [/^router (un)?map-external.* (<file>|--.*-out)$/, "--integration-type CHAT_B"],
-  [/^router offboard (?!--apply)/, "--confirm cluster_id"],
-  [/^router offboard --.*-out$/, "--from kinds.txt"],
+  [/^router (un)?map-external.* (<file>|--.*-out|--report)$/, "--integration-type CHAT_B"],
+  [/^router offboard/, "eu-1"],
+  [/^router offboard (?!--apply)/, "--confirm eu-1"],
+  [/^router offboard --(.*-out|report)$/, "--from kinds.txt"],
   [/^webhooks (verify|explain) (?!--headers)/, "--signature 00"],
   [/^webhooks replay/, "--to 3000"],
   [/^webhooks replay --from/, "--last 1"],
@@ -83,7 +84,7 @@ function lineOf({ command, place, spec }: FileInput, file: string): string[] {
 }
 
 /** Rows are needed beside what their work writes. */
-const needsRows = (place: string): boolean => place === "--errors-out" || place === "--plan-out";
+const needsRows = (place: string): boolean => ["--errors-out", "--plan-out", "--report"].includes(place);
 
 const given = { "rows.txt": "ada@example.com\n", "kinds.txt": "client c-1\n", "empty.json": "", "bad.json": "{" };
 
@@ -120,13 +121,16 @@ async function look(t: TestContext, one: FileInput, file: string, message: RegEx
   );
 }
 
-/** Bodies of requests and of deliveries may be empty: bytes are bytes. */
+const mayBeFolder = ({ command, spec }: FileInput): boolean =>
+  isFlag(spec) && (spec.placeholder === "DIR" || wordsOf(command) === "contracts reconcile");
+
+/** Bodies of requests and of deliveries may be empty, and so may uploads: bytes are bytes. */
 const mayBeEmpty = ({ command, place, spec }: FileInput): boolean =>
   (isFlag(spec) && spec.isBase64 === true) ||
   ["raw", "stream"].includes((command as Partial<CommandSpec>).body ?? "") ||
   (["raw", "stream"].includes((command as { spec?: CommandSpec }).spec?.body ?? "") && place === "--file") ||
-  // An empty state is one that is to be repaired.
-  /^(webhooks replay --from|emulator repair <file>|api --data|webhooks (sign|verify|explain) <body>|webhooks (verify|explain) --headers)$/.test(
+  // An empty state is one that is to be repaired, and a receiver may have received nothing.
+  /^(files upload <path>|intake create --file|contracts reconcile --received|webhooks replay --from|emulator repair <file>|api --data|webhooks (sign|verify|explain) <body>|webhooks (verify|explain) --headers)$/.test(
     `${wordsOf(command)} ${place}`,
   );
 
@@ -135,7 +139,7 @@ describe("every place of a command line that names a file to read", () => {
 
   const cases: [string, string, RegExp, (one: FileInput) => boolean][] = [
     ["is not there", "none.json", /there is no such file|cannot read/, () => true],
-    ["is a folder", "folder", /is a folder, not a file/, ({ spec }) => !isFlag(spec) || spec.placeholder !== "DIR"],
+    ["is a folder", "folder", /is a folder, not a file/, (one) => !mayBeFolder(one)],
     ["cannot be read", "loop.json", /cannot read|ELOOP/, () => true],
     ["is empty", "empty.json", /is empty|holds no rows|is not a plan|no secret in it/, (one) => !mayBeEmpty(one)],
     [

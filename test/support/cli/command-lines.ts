@@ -34,6 +34,7 @@ export const writtenBy: ReadonlySet<string> = new Set([
   "errors-out",
   "plan-out",
   "ready-file",
+  "report",
   "run-file",
   "save",
 ]);

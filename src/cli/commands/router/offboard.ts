@@ -71,7 +71,7 @@ export const offboard = command({
       const { verify = false, "dry-run": dryRun = false } = input.flags;
       return offboardWorkspace({ workspaceId: workspace, cluster, confirm: given, verify, dryRun }, context);
     }
-    if (cluster === undefined) throw new InputRequired("cluster_id", "<cluster_id> required");
+    if (cluster === undefined) throw new InputRequired("cluster_id", "<cluster-id> is required");
     if (from === undefined && apply === undefined) {
       const counts = ({ args }: CheckedCall) => ({ ...offboardWork, cluster, ...countsOf(fieldsOf(args.body)) });
       return runDerived(spec!, input, context, {
