@@ -29,6 +29,10 @@ export const notReady: Answer = jsonAnswer(503, { detail: "The emulator is start
 export const stateReplaced = (isControl: boolean): Answer =>
   jsonAnswer(
     503,
-    errorBody(isControl, "state_replaced", "Another state took the place of the one that the request was made to."),
+    errorBody(
+      isControl,
+      "state_replaced",
+      "The state was replaced while this request was in progress. Nothing was saved.",
+    ),
     ["retry-after", "1"],
   );

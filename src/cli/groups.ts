@@ -94,7 +94,7 @@ export const groups = lookupTable<Group>({
       {
         title: "Share",
         commands: ["workspaces", "tokens", "state"],
-        more: ["reset", "repair", "seed-schema", "clear-requests"],
+        more: ["reset", "repair", "seed-schema", "clear-requests", "remove-signatories"],
       },
     ],
     unlisted: [

@@ -210,10 +210,11 @@ describe("a second svc emulator start of a store in one folder", { skip: noPostg
   const server = postgresServer();
 
   it("has a run file of its own, by which commands reach it", async (t) => {
-    const store = `--store ${server().url()} --schema ${server().freshSchema()}`;
-    const { cwd, url } = await started(t, `emulator start --port 0 ${store}`);
+    const store = `--store ${server().url()}`;
+    const env = { SVC_STORE_SCHEMA: server().freshSchema() };
+    const { cwd, url } = await started(t, `emulator start --port 0 ${store}`, env);
     const second = following(
-      (argv, more) => runCli(argv, { cwd, ...more }),
+      (argv, more) => runCli(argv, { cwd, env, ...more }),
       [...`emulator start --port 0 ${store} --json`.split(" ")],
     );
     t.after(async () => {

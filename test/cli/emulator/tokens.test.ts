@@ -126,7 +126,7 @@ describe("a profile that names a shared emulator", () => {
     assert.deepEqual(await svc("emulator env"), {
       exit: 4,
       out: "",
-      err: "error: The token of the emulator is not shown its API keys.\n  It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.\n",
+      err: "error: The emulator does not show its API keys to this token.\n  It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.\n",
     });
   });
 });

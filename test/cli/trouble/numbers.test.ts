@@ -10,20 +10,20 @@ import { safeService } from "../../support/cli/safe-service.ts";
 describe("numbers that cannot be", () => {
   const cases: Readonly<Record<string, RegExp>> = {
     "emulator start --port 70000": /^error: --port must be a number from 0 to 65535, got "70000"/,
-    "emulator start --port -1": /A number from 0 to 65535 is needed/,
+    "emulator start --port -1": /must be a number from 0 to 65535, got/,
     "emulator start --port 65535": /^error: There is no port 65536, which the cluster eu-1 would listen on\n/,
-    "emulator exec --port 70000 -- true": /A number from 0 to 65535 is needed/,
+    "emulator exec --port 70000 -- true": /must be a number from 0 to 65535, got/,
     "emulator start --clock-speed 0":
-      /^error: --clock-speed: 0 is not above 0\n {2}60 lets an hour pass in a minute; --clock manual /,
-    "emulator start --rate-limit -1": /A number at least 0 is needed/,
-    "webhooks listen --port 70000": /A number from 0 to 65535 is needed/,
-    "webhooks listen --count 0": /A number at least 1 is needed/,
+      /^error: --clock-speed must be a number above 0, got "0"\n {2}60 runs an hour in a minute\. To stop the clock, use --clock manual\./,
+    "emulator start --rate-limit -1": /must be a number at least 0, got/,
+    "webhooks listen --port 70000": /must be a number from 0 to 65535, got/,
+    "webhooks listen --count 0": /must be a number at least 1, got/,
     "webhooks listen --forward-to 70000": /^error: --forward-to must be a URL/,
     "webhooks listen --forward-to localhost:70000": /^error: --forward-to must be a URL/,
-    "webhooks replay --last 0": /A number at least 1 is needed/,
-    "router map-emails x.csv --cluster eu-1 --batch-size 0": /A number at least 1 is needed/,
-    "router map-emails x.csv --cluster eu-1 --concurrency 0": /A number at least 1 is needed/,
-    "contracts list --retries -1 --emulator": /A number at least 0 is needed/,
+    "webhooks replay --last 0": /must be a number at least 1, got/,
+    "router map-emails x.csv --cluster eu-1 --batch-size 0": /must be a number at least 1, got/,
+    "router map-emails x.csv --cluster eu-1 --concurrency 0": /must be a number at least 1, got/,
+    "contracts list --retries -1 --emulator": /must be a number at least 0, got/,
     "contracts list --base-url http://localhost:70000": /^error: --base-url must be a URL/,
   };
   for (const [line, message] of Object.entries(cases)) {

@@ -48,7 +48,11 @@ describe("An answer", () => {
       "a page",
       { 200: html() },
       "<p>é</p>",
-      { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body: "<p>é</p>" },
+      {
+        status: 200,
+        headers: { "content-security-policy": "sandbox", "content-type": "text/html; charset=utf-8" },
+        body: "<p>é</p>",
+      },
     ],
     [
       "bytes",
@@ -240,7 +244,11 @@ describe("A disk that refuses", () => {
         throw new StoreFailed("disk full");
       };
       const { send, log } = await serving(t, [alone(made(service, "GET", path), refuse)]);
-      assert.deepEqual(await send("GET", path), { status: 503, headers: jsonType, body });
+      assert.deepEqual(await send("GET", path), {
+        status: 503,
+        headers: { ...jsonType, "x-svc-unchanged": "true" },
+        body,
+      });
       assert.equal(log.list()[0]!.failure, failure);
     });
   }
@@ -250,7 +258,7 @@ describe("A state that took the place of another meanwhile", () => {
   const late = () => {
     throw new StateReplaced("made waited");
   };
-  const message = "Another state took the place of the one that the request was made to.";
+  const message = "The state was replaced while this request was in progress. Nothing was saved.";
 
   for (const [what, service, path, body] of [
     ["an operation", router, "/made", { detail: message }],
@@ -262,7 +270,7 @@ describe("A state that took the place of another meanwhile", () => {
       const { send, log, bugs } = await serving(t, parts, { fallback: late });
       assert.deepEqual(await send("GET", path), {
         status: 503,
-        headers: { ...jsonType, "retry-after": "1" },
+        headers: { ...jsonType, "retry-after": "1", "x-svc-unchanged": "true" },
         body: JSON.stringify(body),
       });
       assert.deepEqual(

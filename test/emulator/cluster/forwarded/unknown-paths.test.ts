@@ -75,14 +75,13 @@ describe("a path that a cluster does not know", () => {
     const on = await emulator(t, { strict: ["paths"] });
     const send = sender(on.clusters[1]!.url);
     assert.equal((await send("POST", "/public/things?x=1", { body: {} })).status, 404);
-    const taken = { status: 200, body: {} };
-    for (const path of [
-      "/router/v1/integrations/chat_a/webhook/event/",
-      "/router/v1/integrations/destinations/us/chat_a/webhook/options",
-      "/router/v1/integrations/chat_b/webhook/messaging",
-      "/router/v1/billing/webhook",
-    ]) {
-      assert.deepEqual(plain(await send("POST", path, { body: {} })), taken, path);
+    for (const [path, body] of [
+      ["/router/v1/integrations/chat_a/webhook/event/", {}],
+      ["/router/v1/integrations/destinations/us/chat_a/webhook/options", { options: [] }],
+      ["/router/v1/integrations/chat_b/webhook/messaging", {}],
+      ["/router/v1/billing/webhook", {}],
+    ] as const) {
+      assert.deepEqual(plain(await send("POST", path, { body: {} })), { status: 200, body }, path);
     }
     const { body } = await on.ask("GET", "clusters/us-1/inbox");
     const rows = (body as { items: { status: number }[] }).items;
