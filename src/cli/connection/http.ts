@@ -21,13 +21,11 @@ export async function openClient(of: {
   const { host, globals, output, baseUrls, credentials } = of;
   const transport = await openTransport(host, globals, of.connections);
   // Bulk jobs ask for connections and profit from an optimised parser; an emulator in this process has loaded it already.
-  // Not before it is loaded: with other flags, V8 refuses the code cache of Node's own modules that are loaded later.
   const isShort = of.connections === undefined && !globals.emulator;
-  if (isShort) optimiseWasm(false);
   return createClient({
     baseUrls,
     credentials,
-    transport,
+    transport: isShort ? unoptimised(transport) : transport,
     tracing: carried(host.env),
     readable: true,
     wall: host.wall,
@@ -37,6 +35,22 @@ export async function openClient(of: {
     maxWaitMs: globals.maxWaitMs,
   });
 }
+
+/**
+ * Only while it waits for an answer: with other flags than those of its start, V8 refuses the code cache of Node's own
+ * modules, and what is kept of ours, that are loaded before or afterwards.
+ */
+const unoptimised = (transport: Transport): Transport => ({
+  ...transport,
+  async send(request, options) {
+    optimiseWasm(false);
+    try {
+      return await transport.send(request, options);
+    } finally {
+      optimiseWasm(true);
+    }
+  },
+});
 
 /**
  * The way out of this machine, with the proxies of the environment and the limits of this run. What sends requests is

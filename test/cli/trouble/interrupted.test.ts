@@ -4,12 +4,10 @@ import { astray, printedBy } from "../../support/cli/astray.ts";
 import { secret, strangers, wordsOf } from "../../support/cli/command-lines.ts";
 import { hostile } from "../../support/cli/hostile-service.ts";
 import { linesThatSend, type PreparedLine, runPrepared } from "../../support/cli/prepared-lines.ts";
+import { withoutSecretWarning } from "../../support/cli/refused-well.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
 
-/** They have nothing to ask here: there is no job to undo, and no emulator that knows a workspace. */
-const asksNothing = (one: PreparedLine): boolean => /^router (jobs undo|offboard --workspace)/.test(one.shown);
-
-const lines = (await linesThatSend()).filter((one) => !asksNothing(one));
+const lines = await linesThatSend();
 const nameOf = ({ line }: PreparedLine): string => wordsOf(line.command);
 
 /** What has been done is told, and under --json too: that a job has begun, that a sign-in is forgotten. */
@@ -30,12 +28,11 @@ const isJob = (one: PreparedLine): boolean =>
   /^router ((un)?map-|jobs resume|offboard)/.test(nameOf(one)) &&
   !/--(email-hash-list|client-ids|\w+-tokens)/.test(one.shown);
 
-function wrongWith(one: PreparedLine, result: RunResult): string | undefined {
+function wrongWith(one: PreparedLine, given: RunResult): string | undefined {
+  const result = withoutSecretWarning(given);
   const { exit, out, err } = result;
   if (`${out}${err}`.includes(secret) || exit !== 130 || out !== "") return printedBy(result);
-  // Examples name made-up secrets as words.
-  const words = err.replace(/^warning: others can read --\S+ on a command line; use --\S+-file FILE\|-\n/gm, "");
-  return words === "" || tellsWhatIsDone(one, result) ? undefined : printedBy(result);
+  return err === "" || tellsWhatIsDone(one, result) ? undefined : printedBy(result);
 }
 
 describe("every command that talks to a service", () => {

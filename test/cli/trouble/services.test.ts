@@ -12,7 +12,7 @@ import {
   runPrepared,
   sendsNothing,
 } from "../../support/cli/prepared-lines.ts";
-import { type Expected, wrongJson, wrongText } from "../../support/cli/refused-well.ts";
+import { type Expected, withoutSecretWarning, wrongJson, wrongText } from "../../support/cli/refused-well.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
 
 const lines = await linesThatSend();
@@ -69,7 +69,8 @@ const isPatient = (one: PreparedLine, trouble: AnyTrouble): boolean =>
   (trouble === "stalls" && (outputOf(one) === "events" || one.line.argv.includes("--follow"))) ||
   (isSilent(trouble) && nameOf(one) === "webhooks trigger");
 
-function wrongWith(one: PreparedLine, result: RunResult, trouble: AnyTrouble): string | undefined {
+function wrongWith(one: PreparedLine, given: RunResult, trouble: AnyTrouble): string | undefined {
+  const result = withoutSecretWarning(given);
   const { exit, out, err } = result;
   if (`${out}${err}`.includes(secret)) return `tells a secret: ${printedBy(result)}`;
   if (special[nameOf(one)]?.(result, trouble)) return undefined;

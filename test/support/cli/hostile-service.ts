@@ -50,8 +50,11 @@ export async function hostile(
 ): Promise<{ endpoint(options: EndpointOptions): Endpoint }> {
   const endpoints = new Map<string, (path: string, asked: IncomingMessage, response: ServerResponse) => unknown>();
   const server = createServer((asked, response) => {
-    const [, name = "", path = "/"] = /^\/([^/?]+)(.*)$/s.exec(asked.url ?? "") ?? [];
-    endpoints.get(name)?.(path, asked, response);
+    // The metadata of an issuer with a path lies beside the path, too (RFC 8414, 3.1).
+    const [, name = "", path = "/"] = /^(?:\/\.well-known\/[\w-]+)?\/(\d+)(.*)$/s.exec(asked.url ?? "") ?? [];
+    const answer = endpoints.get(name);
+    if (answer) answer(path, asked, response);
+    else response.writeHead(404).end();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {

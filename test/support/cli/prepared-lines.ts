@@ -23,6 +23,7 @@ export const sendsNothing: Readonly<Record<string, string>> = {
   "router jobs show": "reads a job of this machine",
   "router jobs results": "reads a job of this machine",
   "router jobs prune": "removes jobs of this machine",
+  "router jobs undo": "has nothing to undo where no job has moved rows: test/cli/bulk/moves.test.ts",
   "auth status": "reads the sign-ins of this machine",
   "config list": "reads settings",
   "config get": "reads settings",
@@ -41,6 +42,8 @@ const isLocal = ({ argv, command }: CommandLine): boolean =>
   argv.includes("--plan-out") ||
   argv.includes("--rule") ||
   argv.join(" ") === "webhooks trigger" ||
+  // Asks an emulator alone: test/cli/bulk/offboard.test.ts.
+  argv.includes("--workspace") ||
   // Asks a person first.
   argv.includes("--edit") ||
   // Goes to a receiver, not to the service: test/cli/webhooks.

@@ -22,12 +22,18 @@ export interface Expected {
 
 const hasStack = (text: string): boolean => /Unexpected failure|\n {4}at /.test(text);
 
+/** Without the warning of examples that have a secret on their command line, which nothing silences. */
+export const withoutSecretWarning = (result: RunResult): RunResult => ({
+  ...result,
+  err: result.err.replace(/^warning: others can read --[\w-]+ on a command line; use .*\n/gm, ""),
+});
+
 /**
  * What speaks against a failure under --json; undefined when it was told as it should be: one line of JSON on standard
  * error that says what failed and how to go on, no data, no stack and no secret.
  */
 export function wrongJson(result: RunResult, { exit, message, streams = false }: Expected): string | undefined {
-  const { out, err } = result;
+  const { out, err } = withoutSecretWarning(result);
   if (`${out}${err}`.includes(secret)) return `tells a secret: ${printedBy(result)}`;
   const isOneLine = err.indexOf("\n") === err.length - 1 && err.startsWith('{"error":');
   if (!isOneLine || (out !== "" && !streams)) return printedBy(result);
