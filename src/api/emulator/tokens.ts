@@ -56,7 +56,7 @@ export const createToken = operation({
   basis: ours,
   examples: [
     { title: "For a pipeline", params: { name: "ci" }, body: { role: "operate" } },
-    { title: "For a team", params: { name: "team-a" }, body: { role: "operate", workspace: "Globex Corporation" } },
+    { title: "For a team", params: { name: "team-a" }, body: { role: "operate", workspace: "Contoso Procurement" } },
   ],
 });
 
