@@ -10,7 +10,6 @@ export { performance } from "node:perf_hooks";
 export { ReadableStream, TransformStream, WritableStream } from "node:stream/web";
 export { URL, URLSearchParams } from "node:url";
 export { TextDecoder, TextEncoder } from "node:util";
-export { BroadcastChannel, MessageChannel, MessagePort } from "node:worker_threads";
 
 // Read once: fake timers replace them in the module, too.
 export const { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = timers;
