@@ -74,7 +74,7 @@ describe("states of earlier formats", () => {
       const folder = await temporaryFolder(t);
       await cp(join(states, name), folder, { recursive: true });
       const { state, uploads } = await shown(t, folder);
-      assertGolden(`../states/${name}.export.txt`, state);
+      assertGolden(`fixtures/states/${name}.export.txt`, state);
       const beside = name.startsWith("3/") ? ["emulator.json.snapshots"] : [];
       const names = ["emulator.json", "emulator.json.history", ...beside, "files"];
       assert.deepEqual((await readdir(folder)).sort(), names);
