@@ -15,6 +15,7 @@ export { TextDecoder, TextEncoder } from "node:util";
 export const { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = timers;
 
 const { nextTick } = process.getBuiltinModule("node:process");
+export const { BroadcastChannel, MessageChannel, MessagePort } = process.getBuiltinModule("node:worker_threads");
 const microtask = queueMicrotask;
 
 export { microtask as queueMicrotask, nextTick as "process.nextTick" };
