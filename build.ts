@@ -71,11 +71,18 @@ const compact = {
 
 /**
  * Modules that a package has for a feature we do not use, each worth milliseconds at the start: commander starts no
- * programs, undici speaks no HTTP/2 here and sends no forms with files.
+ * programs, undici speaks no HTTP/2 here, sends no forms with files, and is asked for its dispatchers alone, by its entry,
+ * which loads fetch, WebSocket, caches, mocks and interceptors with them.
  */
 const unused = [
   { by: /node_modules\/commander\//, module: /^node:child_process$/ },
   { by: /node_modules\/undici\//, module: /^node:http2$/ },
+  {
+    by: /node_modules\/undici\/index\.js$/,
+    module:
+      /^\.\/lib\/(web|mock|interceptor|cache|global|handler|dispatcher\/(balanced|round|socks5|env-http|retry|h2c))/,
+  },
+  { by: /node_modules\/undici\/lib\/api\/index\.js$/, module: /^\.\/api-(request|stream|pipeline|upgrade)/ },
   { by: /node_modules\/undici\/lib\/dispatcher\//, module: /^\.(\/client-h2|\.\/web\/fetch\/body)\.js$/ },
 ];
 
@@ -87,7 +94,9 @@ const leaveOutUnused: Plugin = {
         by.test(importer) ? { path, namespace: "unused" } : undefined,
       );
     }
-    onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "module.exports = { constants: {} };" }));
+    onLoad({ filter: /.*/, namespace: "unused" }, () => ({
+      contents: "module.exports = { constants: {}, CacheStorage: class {} };",
+    }));
   },
 };
 

@@ -5,9 +5,7 @@ import timers from "node:timers";
 import { transferableAbortController } from "node:util";
 import { deserialize, serialize } from "node:v8";
 
-export { Blob, File } from "node:buffer";
 export { performance } from "node:perf_hooks";
-export { ReadableStream, TransformStream, WritableStream } from "node:stream/web";
 export { URL, URLSearchParams } from "node:url";
 export { TextDecoder, TextEncoder } from "node:util";
 
@@ -15,7 +13,6 @@ export { TextDecoder, TextEncoder } from "node:util";
 export const { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = timers;
 
 const { nextTick } = process.getBuiltinModule("node:process");
-export const { BroadcastChannel, MessageChannel, MessagePort } = process.getBuiltinModule("node:worker_threads");
 const microtask = queueMicrotask;
 
 export { microtask as queueMicrotask, nextTick as "process.nextTick" };

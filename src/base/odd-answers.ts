@@ -1,3 +1,5 @@
+import type { buildConnector } from "undici";
+
 /*
  * What HTTP allows in answers, and undici does not.
  */
@@ -20,7 +22,7 @@ interface Connection {
  * for a broken connection. What comes first after something was written is the beginning of an answer. Called before
  * anybody else listens, who then reads what is put back.
  */
-export function skipContinue(socket: Connection): void {
+function skipContinue(socket: Connection): void {
   let written = socket.bytesWritten;
   let awaitsHead = false;
   let held: Buffer | undefined;
@@ -52,3 +54,13 @@ function withoutContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWh
 
 /** Whether an answer ends with its head, whatever it says of a length (RFC 9112, 6.3). */
 export const hasNoBody = (status: number): boolean => status === 204 || status === 304;
+
+/** Connects as another connector does, to servers that may answer 100 before they answer. */
+export const skippingContinue =
+  (connect: buildConnector.connector): buildConnector.connector =>
+  (target, callback) =>
+    connect(target, (...[error, socket]: buildConnector.CallbackArgs) => {
+      if (error) return callback(error, null);
+      skipContinue(socket);
+      callback(null, socket);
+    });

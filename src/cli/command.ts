@@ -98,8 +98,6 @@ export interface Target {
   readonly credentials: Credentials;
   /** Says what was chosen and why, without secrets. */
   readonly origin: string;
-  /** Whether it is known to be an emulator, whose answers are as declared. */
-  readonly isEmulator?: boolean;
 }
 
 /** How a client differs from the usual one of its target. */

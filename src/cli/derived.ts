@@ -111,9 +111,9 @@ export async function call<Value = unknown>(
     credentials: bearer === undefined ? credentials : { bearer, ...credentials },
     ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
   });
-  // The emulator checks its own answers, and the schemas take longer to load than most commands take otherwise.
-  const isOfEmulator = service === "emulator" || (await context.target(service)).isEmulator === true;
-  const isCompared = isChecked && (globals.verbose || !(globals.quiet || isOfEmulator));
+  // An emulator checks its own answers, and says its time in each; the schemas take longer to load than most commands.
+  const isCompared = (headers: Answer["headers"]) =>
+    globals.verbose || !(globals.quiet || service === "emulator" || "x-svc-time" in headers);
   return {
     call: ready,
     client,
@@ -121,7 +121,8 @@ export async function call<Value = unknown>(
       // A stream of events may be silent for long.
       const silenceMs = spec.output === "events" ? 0 : undefined;
       const onMissed = (count: number | undefined) => void context.output.note(leftOut(count));
-      const declaration = isCompared ? () => loadOperation(spec) : undefined;
+      const declaration = (headers: Answer["headers"]) =>
+        isChecked && isCompared(headers) ? loadOperation(spec) : undefined;
       const send = (one: CheckedCall) =>
         client.send(one, { signal, contentType, silenceMs, onMissed, declaration, exactNumbers: !reads });
       const answer = await withSpinner(context, spec.summary, () =>

@@ -47,8 +47,11 @@ export interface CallOptions extends RequestOptions {
 }
 
 export interface SendOptions extends CallOptions {
-  /** Loads the declaration that a success is compared with, where the call was made without its schemas. */
-  readonly declaration?: (() => Promise<Callable>) | undefined;
+  /**
+   * Loads the declaration that a success with these headers is compared with, where the call was made without its schemas;
+   * undefined: it is not compared.
+   */
+  readonly declaration?: ((headers: HttpResponse["headers"]) => Promise<Callable> | undefined) | undefined;
   /** Keep numbers that a double would change as ExactNumber: for what is only printed. */
   readonly exactNumbers?: boolean | undefined;
 }
@@ -126,7 +129,7 @@ export function createClient(options: ClientOptions): Client {
     const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.longestMs;
     const response = await exchange(request, { ...how, timeoutMs }, reading);
     const repeatable = isRepeatable(request.method, how);
-    const declaration = response.status < 400 ? await how.declaration?.() : undefined;
+    const declaration = response.status < 400 ? await how.declaration?.(response.headers) : undefined;
     const answer = await readResponse(declaration ?? operation, request, response, { ...how, repeatable });
     if (answer.drift.length > 0) observer.onDrift?.(operation.id, answer.drift);
     return answer;

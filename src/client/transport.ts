@@ -1,6 +1,6 @@
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import { systemWall, type Wall } from "../base/clock.ts";
-import { skipContinue } from "../base/odd-answers.ts";
+import { skippingContinue } from "../base/odd-answers.ts";
 import { Exchange } from "./exchange.ts";
 import type { ReadMode } from "./limits.ts";
 import { failureOf, refused } from "./network-failure.ts";
@@ -52,7 +52,7 @@ const longestConnectMs = 10_000;
 export function createTransport(options: TransportOptions = {}): Transport {
   const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWall } = options;
   const connectTimeoutMs = Math.min(longestConnectMs, options.connectTimeoutMs ?? longestConnectMs);
-  const straight = new Agent({ connections, connect: connectorOf(connectTimeoutMs) });
+  const straight = new Agent({ connections, connect: skippingContinue(buildConnector({ timeout: connectTimeoutMs })) });
   const tunnels = new Map<string, Promise<Dispatcher>>();
 
   async function routeOf(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
@@ -111,17 +111,6 @@ export function createTransport(options: TransportOptions = {}): Transport {
       await Promise.all([straight, ...all].map((dispatcher) => dispatcher.destroy()));
     },
   };
-}
-
-/** Connects as undici does, to servers that may answer 100 before they answer. */
-function connectorOf(timeout: number): buildConnector.connector {
-  const connect = buildConnector({ timeout });
-  return (target, callback) =>
-    connect(target, (...[error, socket]: buildConnector.CallbackArgs) => {
-      if (error) return callback(error, null);
-      skipContinue(socket);
-      callback(null, socket);
-    });
 }
 
 /** The content that is sent; `failure` is what reading it failed with, which is no trouble of the network. */

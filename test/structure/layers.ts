@@ -120,12 +120,7 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   zod: ["src/api", "emulator", "src/cli/bulk"],
   fastify: ["emulator/http"],
   "content-disposition": ["emulator/http"],
-  undici: [
-    "src/client/transport.ts",
-    "src/client/tunnels.ts",
-    "src/client/undici-modules.d.ts",
-    "emulator/http/outgoing",
-  ],
+  undici: ["src/client/transport.ts", "src/client/tunnels.ts", "emulator/http/outgoing"],
   lowdb: ["emulator/store"],
   postgres: ["emulator/store/postgres"],
   commander: ["src/cli"],

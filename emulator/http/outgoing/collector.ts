@@ -1,7 +1,7 @@
-import Agent from "undici/lib/dispatcher/agent.js";
+import { Agent, buildConnector } from "undici";
 import type { Wall } from "../../../src/base/clock.ts";
+import { skippingContinue } from "../../../src/base/odd-answers.ts";
 import { late, within } from "../../../src/base/within.ts";
-import { connectorOf } from "./connector.ts";
 import { type Ended, PostExchange } from "./post-exchange.ts";
 
 /** What came of an export: an answer of any status, or in a word why there was none. */
@@ -32,7 +32,7 @@ export function createCollector({ url, headers, timeoutMs, wall }: CollectorOpti
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: connectorOf({ timeout: timeoutMs }),
+    connect: skippingContinue(buildConnector({ timeout: timeoutMs })),
   });
   return {
     origin,

@@ -1,16 +1,16 @@
-import errors from "undici/lib/core/errors.js";
-import Agent from "undici/lib/dispatcher/agent.js";
+import { Agent, buildConnector, errors } from "undici";
 import type { Wall } from "../../../src/base/clock.ts";
+import { skippingContinue } from "../../../src/base/odd-answers.ts";
 import type { late } from "../../../src/base/within.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { hopByHop, isOfEmulator, namedBy, withoutNames } from "../hop-by-hop.ts";
 import type { Passthrough } from "../reply.ts";
 import { originForm } from "../routing/path.ts";
-import { connectorOf, maxHeadBytes } from "./connector.ts";
 import { ForwardExchange } from "./forward-exchange.ts";
 import { linkOf, type RequestLinks } from "./links.ts";
 import { Patience } from "./patience.ts";
+import { maxHeadBytes } from "./post-exchange.ts";
 
 /** What of a received request is sent on. */
 export type Forwardable = Pick<
@@ -74,7 +74,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
     connections: 256,
     pipelining: 1,
     maxHeaderSize: maxHeadBytes,
-    connect: connectorOf({ timeout: 10_000 }),
+    connect: skippingContinue(buildConnector({ timeout: 10_000 })),
   });
   const patience = new Patience(wall);
   return {

@@ -1,4 +1,4 @@
-import Agent from "undici/lib/dispatcher/agent.js";
+import { Agent } from "undici";
 import type { Wall } from "../../../src/base/clock.ts";
 import { fieldsOf, parsedJson } from "../../../src/base/object.ts";
 import { late, within } from "../../../src/base/within.ts";

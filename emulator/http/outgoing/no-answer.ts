@@ -1,4 +1,4 @@
-import errors from "undici/lib/core/errors.js";
+import { errors } from "undici";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { mayExpectTls, type TlsTrouble, tlsReason, tlsTrouble } from "../../../src/base/tls-trouble.ts";
 

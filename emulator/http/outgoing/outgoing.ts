@@ -1,12 +1,12 @@
 import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import Agent from "undici/lib/dispatcher/agent.js";
+import { Agent, buildConnector } from "undici";
 import type { Wall } from "../../../src/base/clock.ts";
+import { skippingContinue } from "../../../src/base/odd-answers.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
-import { connectorOf, maxHeadBytes } from "./connector.ts";
 import { Deadlines } from "./deadlines.ts";
 import { noAnswer, TooLate } from "./no-answer.ts";
-import { PostExchange } from "./post-exchange.ts";
+import { maxHeadBytes, PostExchange } from "./post-exchange.ts";
 import { type Forbidden, forbiddenAddress, forbiddenUrl, type ReceiverRules } from "./receivers.ts";
 
 /** One POST to a receiver. */
@@ -57,10 +57,12 @@ export function createOutgoing(options: OutgoingOptions): Outgoing {
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: maxHeadBytes,
-    connect: connectorOf({
-      timeout: options.connectTimeoutMs,
-      lookup: checkedLookup(options, options.lookup ?? lookup),
-    }),
+    connect: skippingContinue(
+      buildConnector({
+        timeout: options.connectTimeoutMs,
+        lookup: checkedLookup(options, options.lookup ?? lookup),
+      }),
+    ),
   });
   const underWay = new Deadlines<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
     exchange.breakOff(new TooLate()),

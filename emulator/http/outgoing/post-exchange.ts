@@ -4,6 +4,9 @@ import { hasNoBody } from "../../../src/base/odd-answers.ts";
 /** So much of an answer's body is read and kept (DECISIONS.md, P21). */
 export const keptBytes = 65_536;
 
+/** The head of an answer may have so much: four times what Node takes, since others are not so strict. */
+export const maxHeadBytes = 65_536;
+
 /** How a POST ended: with an answer of any status, or with what kept it from one. */
 export type Ended = { readonly status: number; readonly body: Buffer } | { readonly cause: unknown };
 

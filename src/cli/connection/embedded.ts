@@ -45,7 +45,6 @@ async function emulatorTarget(
   return {
     baseUrls: { router: routerUrl, emulator: routerUrl, contracts: first?.url ?? routerUrl },
     origin,
-    isEmulator: true,
     credentials: {
       clientId: first?.clientId,
       clientSecret: first?.clientSecret,

@@ -39,7 +39,6 @@ export async function serviceTarget(globals: Globals, host: Host, output: Output
       ...(globals.baseUrl === undefined ? {} : { emulator: globals.baseUrl }),
     },
     origin: found.chosenBy,
-    isEmulator: found.isEmulatorHere,
     credentials: {
       clientId: found.clientId?.value,
       clientSecret: found.clientSecret?.value,
