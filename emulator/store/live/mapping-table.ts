@@ -71,11 +71,6 @@ export class MappingTable {
     }
   }
 
-  /** See PackedMap for what this promises while others write. */
-  entries(): Generator<[identifier: string, cluster: string], void> {
-    return this.#named(this.#owners.entries());
-  }
-
   /** The entries as they are now, however the table is written to until `end`. */
   picture(): { readonly entries: Generator<[identifier: string, cluster: string], void>; end(): void } {
     const { entries, end } = this.#owners.picture();

@@ -42,11 +42,6 @@ export class RowTable {
     return this.#entries.size;
   }
 
-  /** The place of the row that was inserted last. */
-  get lastOrdinal(): number {
-    return this.#nextOrdinal - 1;
-  }
-
   get(key: RowKey): object | undefined {
     return this.#entries.get(key)?.row;
   }
@@ -116,12 +111,6 @@ export class RowTable {
   count(slice: Slice<string>): number {
     const [, low, high] = this.#bounds(slice);
     return Math.max(0, high - low);
-  }
-
-  /** At most `limit` entries inserted after the one with that ordinal, in that order. */
-  after(ordinal: number, limit: number): StoredRow[] {
-    const start = this.#insertion.rank(ordinal, true);
-    return this.#insertion.slice(start, start + limit);
   }
 
   #bounds(slice: Slice<string>): [list: SortedList<StoredRow>, low: number, high: number] {

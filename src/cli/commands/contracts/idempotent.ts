@@ -3,7 +3,6 @@ import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
 import type { PreparedCall } from "../../derived.ts";
-import { explain } from "../../exit.ts";
 import { PartialFailure, UsageError } from "../../failure.ts";
 
 export const idempotentFlag = {
@@ -41,8 +40,8 @@ export async function showExisting(
 
 /** After an outcome that is unknown, the same request must not be repeated as it is: says how to repeat it. */
 export function withSafeRepeat(error: unknown): unknown {
-  const isUnknown = error instanceof NetworkError || (error instanceof ServiceError && error.status >= 500);
-  if (!isUnknown || explain(error).retryable) return error;
+  const isOfCall = error instanceof NetworkError || error instanceof ServiceError;
+  if (!isOfCall || !error.outcomeUnknown) return error;
   const hint = "It may have been done. To repeat it safely, use --idempotent: it looks up external_metadata.id first.";
   return new PartialFailure(error, [], { hint });
 }
