@@ -74,16 +74,24 @@ interface Parts {
 export async function advance(parts: Parts, from: number, target: Target, cause?: Cause): Promise<Advanced> {
   const { store, clock, wall, dispatcher, caps, closing } = parts;
   const deadline = wall.monotonicNow() + caps.wallMs;
-  const idle = () => idleBefore(dispatcher, wall, deadline, closing);
   const ran: FinishedEntry[] = [];
   const stop = (reason: Advanced["reason"]) => summary(parts, from, ran, reason);
   const { stopped } = dispatcher;
 
   let goal = goalOf(target, from);
-  // What was due before is awaited but not reported: how much of it is left is a matter of chance.
-  let arrived = await settledBefore(dispatcher, wall, deadline, closing);
-  dispatcher.onFinished = (entry) => ran.push(entry);
+  let ended = 0;
+  dispatcher.onFinished = () => {
+    ended += 1;
+  };
+  const isProgressing = () => {
+    const endedBefore = ended;
+    ended = 0;
+    return endedBefore > 0;
+  };
   try {
+    // What was due before is awaited but not reported: how much of it is left is a matter of chance.
+    let arrived = await idleBefore(parts, deadline, isProgressing);
+    dispatcher.onFinished = (entry) => ran.push(entry);
     for (;;) {
       if (!arrived && !stopped.aborted) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
       const next = await firstAfter(store, clock.now(), goal);
@@ -95,7 +103,7 @@ export async function advance(parts: Parts, from: number, target: Target, cause?
       // Not awaited first: the new time is in the journal before the outcomes of what runs at it.
       const written = clock.jump(next.due, cause);
       dispatcher.wake();
-      [arrived] = await Promise.all([idle(), written]);
+      [arrived] = await Promise.all([idleBefore(parts, deadline), written]);
     }
     if (!("next" in target || "untilIdle" in target) && goal > clock.now()) await clock.jump(goal, cause);
     await dispatcher.idle();
@@ -124,45 +132,23 @@ export async function firstAfter(store: Store, now: number, last = lastMoment): 
   return first && first.due <= last ? first : undefined;
 }
 
+/**
+ * Resolves with true when nothing runs and nothing is due, with false at the deadline or when the emulator closes. Throws
+ * DeliveryUnderWayError where `isProgressing`, asked each time that the patience ends, says no.
+ */
 async function idleBefore(
-  dispatcher: Dispatcher,
-  wall: Wall,
+  { dispatcher, wall, closing }: Parts,
   deadline: number,
-  closing: AbortSignal,
+  isProgressing?: () => boolean,
 ): Promise<boolean> {
-  const enough = new AbortController();
-  const idle = dispatcher.idle().then(() => enough.abort());
-  await Promise.race([
-    idle,
-    wall.sleep(Math.max(0, deadline - wall.monotonicNow()), AbortSignal.any([enough.signal, closing])),
-  ]);
-  return enough.signal.aborted && !closing.aborted;
-}
-
-/** The same for what was due before the advance. Throws DeliveryUnderWayError where nothing of it ends any more. */
-async function settledBefore(
-  dispatcher: Dispatcher,
-  wall: Wall,
-  deadline: number,
-  closing: AbortSignal,
-): Promise<boolean> {
-  const enough = new AbortController();
-  const either = AbortSignal.any([enough.signal, closing]);
-  let hasEnded = false;
-  dispatcher.onFinished = () => {
-    hasEnded = true;
-  };
-  void dispatcher.idle().then(() => enough.abort());
-  try {
-    while (!either.aborted && wall.monotonicNow() < deadline) {
-      hasEnded = false;
-      await wall.sleep(patienceMs, either);
-      if (!hasEnded && !either.aborted) throw new DeliveryUnderWayError();
-    }
-    return enough.signal.aborted && !closing.aborted;
-  } finally {
-    dispatcher.onFinished = undefined;
+  const idle = new AbortController();
+  const either = AbortSignal.any([idle.signal, closing]);
+  void dispatcher.idle().then(() => idle.abort());
+  for (let left = deadline - wall.monotonicNow(); left > 0 && !either.aborted; left = deadline - wall.monotonicNow()) {
+    await wall.sleep(isProgressing ? patienceMs : left, either);
+    if (isProgressing && !either.aborted && !isProgressing()) throw new DeliveryUnderWayError();
   }
+  return idle.signal.aborted && !closing.aborted;
 }
 
 async function summary(

@@ -109,10 +109,10 @@ export class Dispatcher {
    * outcome is durable.
    */
   async prioritize(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
-    const { store, clock, handlers } = this.#options;
+    const { clock } = this.#options;
     const outcomes: Promise<string>[] = [];
     const entries: Entry[] = [];
-    const runs = await store.read(async (view) => {
+    const runs = await this.#prepared(entries, async (view) => {
       for (const entry of await view.list(schedule, { by: "asked_by", equals: cause })) {
         if (entry.due > clock.now() || !isMeant(entry.kind) || this.#failed.has(entry.id)) continue;
         if (this.#stop.signal.aborted) continue;
@@ -124,7 +124,6 @@ export class Dispatcher {
         this.#rotation.start(entry);
         entries.push(entry);
       }
-      return prepareRuns(handlers, view, entries);
     });
     for (const [i, entry] of entries.entries()) this.#start(entry, runs[i]!);
     await Promise.all(outcomes);
@@ -225,20 +224,36 @@ export class Dispatcher {
 
   /** Starts as many as may run; false: there was none. */
   async #startNext(): Promise<boolean> {
-    const { store, handlers } = this.#options;
+    const { handlers } = this.#options;
     const entries = this.#takeNext();
     let unread = this.#rotation.takeUnread();
     if (entries.length === 0 && unread.length === 0) return false;
-    const runs = await store.read(async (view) => {
+    const runs = await this.#prepared(entries, async (view) => {
       for (; unread.length > 0; unread = this.#rotation.takeUnread()) {
         const capacities = await byKind(unread, (kind, keys) => readCapacities(handlers, view, kind, keys));
         for (const [i, key] of unread.entries()) key.capacity = Math.max(1, capacities[i]!);
         entries.push(...this.#takeNext());
       }
-      return prepareRuns(handlers, view, entries);
     });
     for (const [i, entry] of entries.entries()) this.#start(entry, runs[i]!);
     return entries.length > 0;
+  }
+
+  /** Prepares entries that were given slots, in the view in which `choose` may add others; without a view they wait again. */
+  async #prepared(entries: readonly Entry[], choose: (view: View) => Promise<void>): Promise<readonly Run[]> {
+    const { store, handlers } = this.#options;
+    try {
+      return await store.read(async (view) => {
+        await choose(view);
+        return prepareRuns(handlers, view, entries);
+      });
+    } catch (error) {
+      for (const entry of entries) {
+        this.#rotation.finish(entry);
+        this.#rotation.add(entry);
+      }
+      throw error;
+    }
   }
 
   #takeNext(): Entry[] {
