@@ -24,7 +24,7 @@ describe("svc tour", () => {
       .slice(1);
     const silent = steps.filter((step) => step.trimEnd().split("\n").length < 3);
     assert.deepEqual([steps.length, silent], [15, []]);
-    assert.match(out.trimEnd().split("\n").at(-1)!, /^Everything did what it should: 15 commands/);
+    assert.match(out.trimEnd().split("\n").at(-1)!, /^Tour complete: 15 commands/);
   });
 
   it("gives the same as data", async () => {

@@ -17,7 +17,7 @@ export async function instanceAt(url: string, wall: Wall): Promise<string | unde
       agent.dispatch({ origin, path: "/_emulator/ready", method: "GET" }, new PostExchange(resolve));
     });
     const answered = await within(wall, patienceMs, asked);
-    if (answered === late) throw new Error(`Nothing came of a request to ${url} in ${patienceMs} ms`);
+    if (answered === late) throw new Error(`No response from ${url} within ${patienceMs} ms`);
     if ("cause" in answered) return undefined;
     const { instance_id } = fieldsOf(parsedJson(answered.body.toString()));
     return typeof instance_id === "string" ? instance_id : undefined;

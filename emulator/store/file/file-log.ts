@@ -96,8 +96,8 @@ export class FileLog implements CommitLog {
       failure: (reason, cause) => (cause instanceof StoreChangedError ? cause : new StoreFailed(reason, { cause })),
       verify: (file, length) => this.#verify(file, length),
       onFailure: (failure) => {
-        const next = failure instanceof StoreChangedError ? "" : ". Writing goes on by itself once the disk takes it";
-        options.report(`${failure.message}. What waits fails, reads go on${next}`);
+        const next = failure instanceof StoreChangedError ? "" : ". Writing resumes when the disk accepts data again";
+        options.report(`${failure.message}. Pending changes fail, and reads continue${next}`);
         this.#failed();
       },
     });
@@ -279,8 +279,8 @@ export class FileLog implements CommitLog {
   get #cutReason(): string {
     return (
       `${journalPath(this.#options.path, this.#generation)} is not as this emulator left it: it lost lines, or an older ` +
-      "copy was put in its place. Nothing is written to it. Move it away, and all is put back from memory; or end the " +
-      "emulator to go on with what is there"
+      "copy replaced it. Nothing is written to it. Move it away to restore it from memory, or stop the emulator to " +
+      "continue with the file as it is"
     );
   }
 

@@ -80,8 +80,8 @@ export const isThere = (sql: Sql, line: number): postgres.Fragment => sql`${line
 export const linesMissing = (shown: string): StoreChangedError =>
   new StoreChangedError(
     `The store ${shown} lacks lines that were acknowledged: it lost them, or was restored from an older dump. Nothing is ` +
-      "written to it. Restart every process to go on with what it holds; what this one has in memory can be saved before " +
-      "that (svc emulator state export)",
+      "written to it. Restart every process to continue with what it contains. Before that, save what this process has in " +
+      "memory: svc emulator state export",
   );
 
 const numberAt = (lines: string, at: number): number =>

@@ -81,7 +81,7 @@ export class PostgresLog implements CommitLog {
       failure: (reason, cause) => (cause instanceof StoreChangedError ? cause : new StoreFailed(reason, { cause })),
       onFailure: (failure) => {
         const isLasting = leadership.isLost || failure instanceof StoreChangedError;
-        const next = isLasting ? "" : ". What waits fails. Writing goes on by itself once the database takes it";
+        const next = isLasting ? "" : ". Pending changes fail. Writing resumes when the database accepts data again";
         report(`${failure.message}${next}`);
         this.#failed();
       },

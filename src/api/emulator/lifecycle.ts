@@ -15,12 +15,12 @@ export const Readiness = z.strictObject({
   role: z
     .enum(["leader", "standby"])
     .optional()
-    .describe("Whether it leads its store, or forwards to the process that does; left out without --store"),
+    .describe("Whether it leads its store or forwards to the leader; only with --store"),
   leader: z
     .string()
     .nullable()
     .optional()
-    .describe("Where the router of the leader is; null: nobody leads now; left out without --store"),
+    .describe("URL of the leader's router, or null without a leader; only with --store"),
   why: z
     .string()
     .optional()

@@ -25,7 +25,7 @@ const workspace = z
 const TokenInfo = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
-  workspace: z.string().optional().describe("That it is bound to; left out: none"),
+  workspace: z.string().optional().describe("Workspace that it is bound to, if any"),
   created_at: timestamp.describe("On the wall"),
   last_used_at: timestamp.nullable().describe("On the wall, to the minute after a restart; null: never"),
 });

@@ -69,7 +69,7 @@ export const wait = operation({
   id: "emulator.wait",
   service: emulator,
   summary: "Wait for an activity, a delivery or a contract status",
-  description: "Moves no time: on a manual clock somebody else has to.",
+  description: "Does not advance the clock: on a manual clock, advance it in another terminal.",
   method: "GET",
   path: "/_emulator/wait",
   auth: "control-token",

@@ -89,7 +89,7 @@ function endLines({ steps, timeline, problem }: TourResult, seconds: string): Li
     timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...timelineLines(timeline), ""] : [];
   const summary =
     problem === undefined
-      ? green(`Everything did what it should: ${steps.length} commands, 155 virtual minutes, ${seconds} s.`)
+      ? green(`Tour complete: ${steps.length} commands, 155 minutes of virtual time, ${seconds} s.`)
       : red(`The tour failed at step ${steps.length}. ${problem}`);
   return [...retries, [summary]];
 }

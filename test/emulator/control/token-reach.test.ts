@@ -183,7 +183,7 @@ describe("a token that is bound to a workspace", () => {
         error: {
           code: "whole_sandbox",
           message: `This is about the whole sandbox; the token ${token} is bound to the workspace ${second.name}.`,
-          hint: "Ask whoever runs the emulator for it, or for a token without a workspace.",
+          hint: "Ask the operator of the emulator, or use a token without a workspace.",
         },
       },
     });

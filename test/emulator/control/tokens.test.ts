@@ -30,7 +30,7 @@ const refusal = (token: string, role: Role, needs: Role) => ({
     error: {
       code: "role_needed",
       message: `This needs the role ${needs}; the token ${token} has the role ${role}.`,
-      hint: "Ask whoever runs the emulator for another: svc emulator tokens create NAME --role ROLE.",
+      hint: "Ask the operator of the emulator for another one: svc emulator tokens create NAME --role ROLE.",
     },
   },
 });

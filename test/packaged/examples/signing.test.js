@@ -20,7 +20,7 @@ after(async () => {
   await emulator.close();
 });
 
-it("is told of a signature, signed", async () => {
+it("receives a signed webhook for a signature", async () => {
   const deliveries = [];
   const receiver = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());

@@ -12,7 +12,7 @@ export const tokenFailures = {
     code: "role_needed",
     says: ({ token, role, needs }: { token: string; role: ControlRole; needs: ControlRole }) =>
       `This needs the role ${needs}; the token ${token} has the role ${role}.`,
-    hint: "Ask whoever runs the emulator for another: svc emulator tokens create NAME --role ROLE.",
+    hint: "Ask the operator of the emulator for another one: svc emulator tokens create NAME --role ROLE.",
   }),
   "whole-sandbox": control({
     status: 403,
@@ -21,7 +21,7 @@ export const tokenFailures = {
     code: "whole_sandbox",
     says: ({ token, workspace }: { token: string; workspace: string }) =>
       `This is about the whole sandbox; the token ${token} is bound to the workspace ${workspace}.`,
-    hint: "Ask whoever runs the emulator for it, or for a token without a workspace.",
+    hint: "Ask the operator of the emulator, or use a token without a workspace.",
   }),
   "no-workspace-named": control({
     status: 404,

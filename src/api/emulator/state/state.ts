@@ -172,8 +172,8 @@ export const importState = operation({
   service: emulator,
   summary: "Replace the whole state with an exported one",
   description:
-    "As it was exported, up to 500 MiB. The present state is kept first, as before-1, before-2 and so on, the newest ten: " +
-    "svc emulator snapshot restore before-1 goes back to it. History begins anew.",
+    "Takes the exported document, up to 500 MiB. The current state is saved first, as before-1, before-2 and so on (ten are kept): " +
+    "svc emulator snapshot restore before-1 restores it. The history starts again.",
   method: "PUT",
   path: "/_emulator/state",
   auth: "control-token",

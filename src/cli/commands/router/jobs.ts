@@ -154,7 +154,7 @@ export const jobsUndo = command({
   words: ["router", "jobs", "undo"],
   summary: "Map back what a bulk job moved from other clusters",
   description:
-    "For jobs with --results all, which look up where e-mails and client ids were before. What has been mapped elsewhere since stays where it is, and so does what no cluster had before.",
+    "Requires a job with --results all, which records the previous clusters of e-mails and client IDs. Identifiers that have moved again since, or that no cluster had before, stay where they are.",
   positionals: [id],
   flags: [last, { flag: "concurrency", type: "integer", least: 1, description: "Calls at a time", default: 6 }],
   examples: [{ title: "The newest one", argv: ["router", "jobs", "undo", "--last"] }],

@@ -340,8 +340,8 @@ describe("a journal that somebody changes under a store that is open", () => {
       await change(journal, older);
       const found = await readFile(journal);
       const message =
-        `${journal} is not as this emulator left it: it lost lines, or an older copy was put in its place. Nothing is ` +
-        "written to it. Move it away, and all is put back from memory; or end the emulator to go on with what is there";
+        `${journal} is not as this emulator left it: it lost lines, or an older copy replaced it. Nothing is ` +
+        "written to it. Move it away to restore it from memory, or stop the emulator to continue with the file as it is";
       await assert.rejects(
         store.transaction("lost", (tx) => tx.put(people, person(5))),
         { name: "StoreFailed", message },
