@@ -28,14 +28,14 @@ export const isOfEmulator = (name: string): boolean => name.startsWith("x-svc-")
 export const withoutNames = (rawHeaders: readonly string[], names: readonly string[]): string[] =>
   rawHeaders.filter((_, i) => !names.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
 
-/** The fields of another server's answer that are for the caller. */
-export function endToEnd(rawHeaders: readonly string[]): string[] {
+/** The end-to-end fields of another server's message; `isRemoved`: which others are removed, by lower-case name. */
+export function endToEnd(rawHeaders: readonly string[], isRemoved: (name: string) => boolean = isOfEmulator): string[] {
   const out: string[] = [];
   let connection = "";
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
     if (name === "connection") connection += `${rawHeaders[i + 1]},`;
-    if (!hopByHop.has(name) && !isOfEmulator(name)) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
+    if (!hopByHop.has(name) && !isRemoved(name)) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
   }
   const ofConnection = connection === "" ? [] : namedBy(connection);
   return ofConnection.length === 0 ? out : withoutNames(out, ofConnection);

@@ -1,7 +1,7 @@
 import { fail } from "../../src/api/failures.ts";
 import { sameSecret } from "../../src/base/hmac.ts";
-import { parseBasic } from "../../src/schemes/http-basic.ts";
-import type { Authenticate, AuthenticationCall, Authenticators, ReceivedRequest } from "../http/handler.ts";
+import { bearerToken, parseBasic } from "../../src/schemes/http-authorization.ts";
+import type { Authenticate, AuthenticationCall, Authenticators } from "../http/handler.ts";
 import { appsOf } from "../world/apps.ts";
 import type { KeyHolder, RouterWorld } from "./world.ts";
 
@@ -11,7 +11,7 @@ const clusterKey: Authenticate<RouterWorld, KeyHolder> = ({ headers }, call) =>
 
 /** As above; chat_a team operations also take it as a bearer token. Other schemes of `authorization` are ignored. */
 const clusterKeyOrBearer: Authenticate<RouterWorld, KeyHolder> = ({ headers }, call) =>
-  holderOf(headers["x-cluster-key"] ?? bearerToken(headers), call);
+  holderOf(headers["x-cluster-key"] ?? bearerToken(headers.authorization), call);
 
 function holderOf(key: string | undefined, { world, finding }: AuthenticationCall<RouterWorld>): KeyHolder {
   if (key === undefined) {
@@ -21,9 +21,6 @@ function holderOf(key: string | undefined, { world, finding }: AuthenticationCal
   }
   return { cluster: clusterOfKey(key, world) ?? fail("invalid-cluster-key") };
 }
-
-const bearerToken = (headers: ReceivedRequest["headers"]): string | undefined =>
-  /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
 
 function clusterOfKey(key: string, { clusters }: RouterWorld): string | undefined {
   let found: string | undefined;

@@ -1,5 +1,5 @@
 import { sameSecret } from "../../src/base/hmac.ts";
-import { parseBasic } from "../../src/schemes/http-basic.ts";
+import { parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { View } from "../store/port.ts";
 import { type OAuthClient, oauthClients } from "./oauth-clients.ts";

@@ -2,8 +2,10 @@ import { isAllowed } from "../../../src/api/control-roles.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { roleOf } from "../../../src/api/operation.ts";
 import { sameSecret } from "../../../src/base/hmac.ts";
+import { bearerToken } from "../../../src/schemes/http-authorization.ts";
 import type { Authenticators } from "../../http/handler.ts";
 import { type ControlTokens, localToken } from "../../world/control-tokens.ts";
+import { cookieNamed } from "../../world/session-cookie.ts";
 import { cookieOf, type Sessions } from "../console/sessions.ts";
 import type { Bearer } from "./bearer.ts";
 
@@ -30,7 +32,7 @@ const local: Bearer = { name: localToken, role: "admin", hash: undefined };
 export const controlAuthenticators = (known: Known) =>
   ({
     "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
-      const [, given] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
+      const given = bearerToken(headers.authorization);
       if (given === undefined) return fail("no-control-token");
       const caller = (await callerOf(given, headers.cookie, known)) ?? fail("unknown-control-token");
       line.named(caller.token.name);
@@ -47,7 +49,7 @@ async function callerOf(
   { token, tokens, sessions }: Known,
 ): Promise<ControlCaller | undefined> {
   if (sameSecret(given, token)) return { token: local, session: undefined };
-  const opener = sessions.openerOf(given, cookieNamed(cookieOf(given), cookies));
+  const opener = sessions.openerOf(given, cookieNamed(cookieOf(given), cookies) ?? "");
   if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: given } : undefined;
   const found = await tokens.use(given);
   if (found === undefined) return undefined;
@@ -72,12 +74,6 @@ export const controlTokenMask =
     // One that somebody chose; a short one may be part of any word.
     return token.length < 16 ? shown : shown.replaceAll(token, mask);
   };
-/** The value of a cookie; "" where there is none (RFC 6265, 4.2). */
-function cookieNamed(name: string, cookies = ""): string {
-  const found = cookies.split(/;\s*/).find((one) => one.startsWith(`${name}=`));
-  return found?.slice(name.length + 1) ?? "";
-}
-
 /** Whether who was let in would be again. */
 export async function isStillIn(
   { token, session }: ControlCaller,

@@ -3,7 +3,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as requestTo, 
 import type { Wall } from "../../../src/base/clock.ts";
 import type { Arrivals } from "../arrival.ts";
 import { hasBody } from "../collect.ts";
-import { hopByHop } from "../hop-by-hop.ts";
+import { endToEnd } from "../hop-by-hop.ts";
 import type { Told } from "../proxies.ts";
 import type { Departures } from "../sending/departure.ts";
 import { forwardedHeader, forwardedValue, notLeadingHeader, refuseNotLeading, refuseUncertain } from "./not-leading.ts";
@@ -130,7 +130,7 @@ function attempt(
       method: from.method,
       path: from.url,
       headers: [
-        ...endToEnd(from.rawHeaders, from.headers.connection),
+        ...endToEnd(from.rawHeaders, isNotForwarded),
         ...(framing ? [framing, framing === "content-length" ? from.headers[framing]! : "chunked"] : []),
         ...[forwardedHeader, forwarded],
       ],
@@ -192,24 +192,11 @@ function passWhole(response: IncomingMessage, to: ServerResponse, departures: De
 
 function writeHead(response: IncomingMessage, to: ServerResponse): void {
   const length = response.headers["content-length"];
-  const headers = endToEnd(response.rawHeaders, response.headers.connection);
+  const headers = endToEnd(response.rawHeaders, isNotForwarded);
   if (length !== undefined) headers.push("content-length", length);
   to.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
 }
 
 /** `expect` is answered by this process; a length is counted again, or said once more. */
-const notForwarded: ReadonlySet<string> = new Set([
-  ...hopByHop,
-  ...["expect", "content-length", forwardedHeader, notLeadingHeader],
-]);
-
-/** Names and values of headers without those of one connection, of the framing, and of processes among themselves. */
-function endToEnd(raw: readonly string[], connection = ""): string[] {
-  const named = new Set(connection.split(",").map((name) => name.trim().toLowerCase()));
-  const kept: string[] = [];
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i]!.toLowerCase();
-    if (!notForwarded.has(name) && !named.has(name)) kept.push(raw[i]!, raw[i + 1]!);
-  }
-  return kept;
-}
+const notForwarded = new Set(["expect", "content-length", forwardedHeader, notLeadingHeader]);
+const isNotForwarded = (name: string): boolean => notForwarded.has(name);

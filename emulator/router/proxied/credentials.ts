@@ -1,4 +1,5 @@
 import { sameSecret } from "../../../src/base/hmac.ts";
+import { bearerToken } from "../../../src/schemes/http-authorization.ts";
 import { type Forwardable, withoutHeaders } from "../../http/outgoing/forward.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import { mappingTables } from "../mapping/tables.ts";
@@ -42,6 +43,6 @@ function mayHaveAuthorization(
   to: Cluster | "several",
 ): boolean {
   if (hideControlTokens(authorization) !== authorization) return false;
-  const [, token = ""] = /^bearer\s+(\S+)\s*$/i.exec(authorization) ?? [];
+  const token = bearerToken(authorization) ?? "";
   return isKeyOf(token, to) || !clusters.some(({ key }) => sameSecret(token, key));
 }

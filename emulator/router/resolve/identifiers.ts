@@ -1,4 +1,5 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { bearerToken } from "../../../src/schemes/http-authorization.ts";
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { sessionIn } from "../../world/session-cookie.ts";
@@ -31,7 +32,7 @@ export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "header
   };
 
   yield* named("cluster", "cluster_id", "x-cluster-id");
-  const [, bearer] = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "") ?? [];
+  const bearer = bearerToken(headers.authorization);
   if (bearer !== undefined) yield* ownersOfToken(bearer);
   for (const token of values("id_token_hint")) yield* ownersOfToken(token);
   if (headers["client-id"]) yield { table: "cluster_clients", key: headers["client-id"] };

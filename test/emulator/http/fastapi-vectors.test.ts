@@ -6,7 +6,7 @@ import { Passthrough } from "../../../emulator/http/reply.ts";
 import { fail } from "../../../src/api/failures.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { parseBasic } from "../../../src/schemes/http-basic.ts";
+import { parseBasic } from "../../../src/schemes/http-authorization.ts";
 import type { TestHandler } from "./made-up.ts";
 import { type Serving, serving, stateless } from "./serving.ts";
 

@@ -2,7 +2,7 @@ import { receiveActivity } from "../../../src/api/router/chat-b.ts";
 import { signCrmA } from "../../../src/schemes/crm-a.ts";
 import { signCrmB } from "../../../src/schemes/crm-b.ts";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
-import { basicHeader } from "../../../src/schemes/http-basic.ts";
+import { basicHeader } from "../../../src/schemes/http-authorization.ts";
 import type { Answer } from "../../support/emulator.ts";
 import type { Routed } from "../../support/routed.ts";
 

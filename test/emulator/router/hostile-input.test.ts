@@ -7,7 +7,7 @@ import { failures } from "../../../src/api/failures.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { fillTemplate, placeholders } from "../../../src/base/url-template.ts";
-import { basicHeader } from "../../../src/schemes/http-basic.ts";
+import { basicHeader } from "../../../src/schemes/http-authorization.ts";
 import { type Routed, routed } from "../../support/routed.ts";
 
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "router");

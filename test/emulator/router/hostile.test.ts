@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { fillTemplate, placeholders } from "../../../src/base/url-template.ts";
-import { basicHeader } from "../../../src/schemes/http-basic.ts";
+import { basicHeader } from "../../../src/schemes/http-authorization.ts";
 import { routed } from "../../support/routed.ts";
 
 const operations: readonly Operation[] = registry;

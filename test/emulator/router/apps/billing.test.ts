@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { basicHeader } from "../../../../src/schemes/http-basic.ts";
+import { basicHeader } from "../../../../src/schemes/http-authorization.ts";
 import { plain } from "../../../support/emulator.ts";
 import { type Routed, routed } from "../../../support/routed.ts";
 

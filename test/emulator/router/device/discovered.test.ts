@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { basicHeader } from "../../../../src/schemes/http-basic.ts";
+import { basicHeader } from "../../../../src/schemes/http-authorization.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { device, deviceGrantType, oauthError } from "../../../support/identity/devices.ts";
 import { type Changes, confidential, requestToken } from "../../../support/identity/sign-in.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
-import { basicHeader, parseBasic } from "../../src/schemes/http-basic.ts";
+import { basicHeader, parseBasic } from "../../src/schemes/http-authorization.ts";
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 
