@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
-import { used } from "./src/console/api/used.ts";
+import { used } from "./src/console/api/operations.ts";
 import { consoleOperations } from "./src/derive/console-operations.ts";
 
 const root = import.meta.dirname;

@@ -7,8 +7,9 @@ import type { Emulator } from "./compose/running.ts";
 
 export type { EmulatorEvent } from "./compose/activity.ts";
 export { EmulatorClosed } from "./compose/closing.ts";
-export { InvalidOptions } from "./compose/invalid-options.ts";
+export type { RunningCluster } from "./compose/cluster-parts.ts";
 export type { EmulatorOptions } from "./compose/options.ts";
+export { InvalidOptions } from "./compose/options.ts";
 export {
   BeyondHistory,
   NoHistory,
@@ -18,10 +19,9 @@ export {
   UnusableSnapshot,
 } from "./compose/program-travel.ts";
 export type { Emulator, Rewind, Snapshot } from "./compose/running.ts";
-export type { RunningCluster } from "./compose/running-cluster.ts";
 export { type Repair, repairState, StateInUse, StateRefused, StateUnusable } from "./compose/state/repair-state.ts";
 export type { Seed } from "./compose/state/seed.ts";
-export { seedSchema } from "./compose/state/seed-schema.ts";
+export { seedSchema } from "./compose/state/seed.ts";
 
 /**
  * Starts an emulator in this process: the router, a listener per cluster, the control plane. Any number may run at

@@ -3,9 +3,8 @@ import { commentHandlers } from "./contracts/comments.ts";
 import { contractHandlers } from "./contracts/contracts.ts";
 import { executedHandlers } from "./contracts/creation/executed.ts";
 import { paperHandlers } from "./contracts/creation/paper.ts";
-import { contractDetailHandlers } from "./contracts/details.ts";
-import { externalMetadataHandlers } from "./contracts/external-metadata.ts";
-import { intakeFormHandlers } from "./contracts/intake-form.ts";
+import { contractDetailHandlers, externalMetadataHandlers, intakeFormHandlers } from "./contracts/details.ts";
+
 import { approvalHandlers } from "./contracts/lifecycle/approvals.ts";
 import { executionHandlers } from "./contracts/lifecycle/execution.ts";
 import { contractListHandlers } from "./contracts/list/list.ts";
@@ -15,10 +14,10 @@ import { counterpartyHandlers } from "./counterparties/counterparties.ts";
 import { documentHandlers } from "./documents/documents.ts";
 import { intakeHandlers } from "./intake/intake.ts";
 import { userTaskHandlers } from "./intake/user-tasks.ts";
-import { fileHandlers } from "./storage/files.ts";
-import { contractTypeHandlers } from "./templates/contract-types.ts";
+import { fileHandlers } from "./storage/storage.ts";
 import { keyPointerHandlers } from "./templates/key-pointers.ts";
-import { templateHandlers } from "./templates/templates.ts";
+import { contractTypeHandlers, templateHandlers } from "./templates/templates.ts";
+
 import { organizationHandlers } from "./workspace/organizations.ts";
 import { userHandlers } from "./workspace/users.ts";
 import { webhookHandlers } from "./workspace/webhooks.ts";

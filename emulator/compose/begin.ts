@@ -1,28 +1,30 @@
+import { open } from "node:fs/promises";
+import { devNull } from "node:os";
 import { dirname } from "node:path";
 import { redactText } from "../../src/api/secrets.ts";
-import { systemWall } from "../../src/base/clock.ts";
+import { systemWall, type Wall } from "../../src/base/clock.ts";
 import { randomIds } from "../../src/base/ids.ts";
+import { regularly } from "../../src/base/regularly.ts";
 import { fingerprintOfMachine } from "../../src/files/machine.ts";
 import { isMadeHere, noteMadeHere, noteNewState } from "../../src/files/made-here.ts";
+import { openFilesRemedies } from "../../src/files/refusals.ts";
 import { Counters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
-import { watchOpenFiles } from "../http/open-files.ts";
 import { instanceAt } from "../http/outgoing/instance-at.ts";
 import { RequestLinks } from "../http/outgoing/links.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
 import { causeRows } from "../store/causes.ts";
+import { explainUnusable } from "../store/file/file-store.ts";
+import { realState } from "../store/file/kept-state.ts";
 import { type ClaimedRunFile, claimRunFile, type RunFile, runFilesOf } from "../store/file/run-file.ts";
-import { realState } from "../store/file/state-link.ts";
-import { explainUnusable } from "../store/file/unusable.ts";
 import { StoreFailed } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { DeliveryNews } from "../webhooks/news.ts";
 import { Closing } from "./closing.ts";
 import { Listeners } from "./listeners.ts";
-import { type EmulatorOptions, optionsOfFork, settingsFrom } from "./options.ts";
+import { type EmulatorOptions, optionsOfFork, publicNames, settingsFrom } from "./options.ts";
 import { type Origin, originIn } from "./origin.ts";
 import { program } from "./program.ts";
-import { publicNames } from "./public-urls.ts";
 import type { Emulator } from "./running.ts";
 import { HotStandby } from "./standby.ts";
 import type { Seed } from "./state/seed.ts";
@@ -166,4 +168,26 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
       token,
     };
   }
+}
+
+const everyMs = 2_000;
+
+/**
+ * Says when this process may open no more files: Node then ends connections as they come, and tells nobody. Returns the
+ * function that ends it.
+ */
+function watchOpenFiles(wall: Wall, log: (line: string) => void): () => Promise<void> {
+  let isTold = false;
+  return regularly(wall, everyMs, async () => {
+    try {
+      await (await open(devNull)).close();
+      isTold = false;
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      const remedy = openFilesRemedies[code as keyof typeof openFilesRemedies];
+      if (remedy === undefined || isTold) return;
+      isTold = true;
+      log(`too many files and connections are open (${code}): requests that come now get no answer. ${remedy}`);
+    }
+  });
 }

@@ -6,8 +6,7 @@ import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { didYouMean } from "../../src/base/suggest.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
 import { isRange } from "../http/proxies.ts";
-import { InvalidOptions } from "./invalid-options.ts";
-import type { EmulatorOptions } from "./options.ts";
+import { type EmulatorOptions, InvalidOptions } from "./options.ts";
 
 const milliseconds = z.number().min(0);
 const bytes = z.int().min(0);

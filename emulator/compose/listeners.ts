@@ -1,8 +1,8 @@
+import { networkInterfaces } from "node:os";
 import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
 import type { RequestLinks } from "../http/outgoing/links.ts";
 import type { Closing } from "./closing.ts";
-import { InvalidOptions } from "./invalid-options.ts";
-import type { EmulatorOptions } from "./options.ts";
+import { type EmulatorOptions, InvalidOptions } from "./options.ts";
 import { readyPart } from "./router-parts.ts";
 
 interface Setup {
@@ -67,4 +67,15 @@ export class Listeners {
   async closeShared(): Promise<void> {
     await Promise.all(this.#shared.map((listener) => listener.close()));
   }
+}
+
+/**
+ * An address under which others find a listener: one of this machine, where it listens on all of them; else the one that it
+ * listens on.
+ */
+export function reachable(url: string, host: string | undefined): string {
+  if (host !== "0.0.0.0" && host !== "::") return url;
+  const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  const found = addresses.find(({ internal, family }) => !internal && family === "IPv4");
+  return found ? `http://${found.address}:${new URL(url).port}` : url;
 }

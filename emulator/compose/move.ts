@@ -1,6 +1,6 @@
 import { parseDuration } from "../../src/base/duration.ts";
 import type { Target } from "../clock/advance.ts";
-import { InvalidOptions } from "./invalid-options.ts";
+import { InvalidOptions } from "./options.ts";
 
 /**
  * How far a program moves virtual time. `by`: milliseconds, or a duration as commands take it (`PT2H35M`, `2h35m`).

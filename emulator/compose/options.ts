@@ -1,7 +1,7 @@
 import type { Variables } from "../../src/base/tracing/otel-settings.ts";
 import type { ClockMode } from "../clock/virtual-clock.ts";
 import { defaultSettings, type Settings } from "../world/settings.ts";
-import { InvalidOptions } from "./invalid-options.ts";
+
 import { namedSeeds, parseSeed, type Seed } from "./state/seed.ts";
 
 /** How an emulator is started. Everything may be left out: then it is the demo seed on free ports, kept nowhere. */
@@ -144,3 +144,42 @@ export function startOf({ clock, deterministic }: EmulatorOptions, seed: Seed): 
   const start = clock?.start ?? (deterministic ? seed.time : undefined);
   return start === undefined ? undefined : Date.parse(start);
 }
+
+/** The options say what no emulator can be: an unknown name, a value out of range, a seed that is none. */
+export class InvalidOptions extends Error {
+  override readonly name = "InvalidOptions";
+}
+
+/** Where clients find the listeners, as far as somebody said so. */
+interface PublicUrls {
+  readonly publicUrl?: string | undefined;
+  readonly clusterUrls?: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Where clients find the listener of a cluster: where that was said; else beside the router, where ports are handed on as
+ * they are; else where it listens.
+ */
+export function publicUrlOf(id: string, heardAt: string, { publicUrl, clusterUrls = {}, routerUrl }: Beside): string {
+  if (Object.hasOwn(clusterUrls, id)) return new URL(clusterUrls[id]!).origin;
+  if (publicUrl === undefined || new URL(publicUrl).port !== new URL(routerUrl).port) return heardAt;
+  const beside = new URL(publicUrl);
+  beside.port = new URL(heardAt).port;
+  return beside.origin;
+}
+
+interface Beside extends PublicUrls {
+  /** Where the router listens. */
+  readonly routerUrl: string;
+}
+
+/** Throws InvalidOptions where an address is given for a cluster that has no listener here. */
+export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly string[]): void {
+  const unknown = Object.keys(clusterUrls).filter((id) => !ids.includes(id));
+  if (unknown.length === 0) return;
+  throw new InvalidOptions(`There is no cluster ${unknown.join(", ")} to give an address; there are ${ids.join(", ")}`);
+}
+
+/** The names by which clients call the listeners. */
+export const publicNames = ({ publicUrl, clusterUrls = {} }: PublicUrls): readonly string[] =>
+  [...(publicUrl === undefined ? [] : [publicUrl]), ...Object.values(clusterUrls)].map((url) => new URL(url).hostname);

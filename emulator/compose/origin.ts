@@ -6,7 +6,7 @@ import { snapshotNameAt } from "../store/file/file-snapshot-store.ts";
 import { readKeptState } from "../store/file/kept-state.ts";
 import { openMemoryStore } from "../store/memory/memory-store.ts";
 import { type LoadedState, StateRefused, type Store } from "../store/port.ts";
-import { Head } from "../travel/document-head.ts";
+import { Head } from "../travel/snapshots.ts";
 import { collections } from "./state/collections.ts";
 
 /** What an emulator begins with in the place of a seed. */

@@ -2,7 +2,7 @@ import { rewind, saveSnapshot } from "../../src/api/emulator/state/snapshots.ts"
 import { wholeLines } from "../../src/files/whole-lines.ts";
 import type { RewindTarget } from "../travel/rewind.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
-import { InvalidOptions } from "./invalid-options.ts";
+import { InvalidOptions } from "./options.ts";
 import type { Emulator, Rewind } from "./running.ts";
 
 /** What these fail with. */

@@ -1,8 +1,8 @@
 import type { Advanced } from "../clock/advance.ts";
 import type { ClockMode } from "../clock/virtual-clock.ts";
 import type { EmulatorEvent } from "./activity.ts";
+import type { RunningCluster } from "./cluster-parts.ts";
 import type { Move } from "./move.ts";
-import type { RunningCluster } from "./running-cluster.ts";
 
 /** A kept state of an emulator. */
 export interface Snapshot {

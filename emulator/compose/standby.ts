@@ -10,8 +10,7 @@ import { type Part, part } from "../http/parts.ts";
 import { reply } from "../http/reply.ts";
 import { noSniffing } from "../http/sending/send.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
-import type { BoundListener, Listeners } from "./listeners.ts";
-import { reachable } from "./reachable.ts";
+import { type BoundListener, type Listeners, reachable } from "./listeners.ts";
 
 /** Where the listeners of the leader are, as it tells the standbys through the database. */
 export interface LeaderAddress {

@@ -2,7 +2,7 @@ import { randomIds } from "../../src/base/ids.ts";
 import { defaultSchema } from "../../src/base/postgres-url.ts";
 import type { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
-import { Inbox } from "../cluster/forwarded/inbox.ts";
+import { Inbox } from "../cluster/forwarded/forwarded.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
 import { isReport } from "../cluster/reports/report.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
@@ -12,7 +12,7 @@ import { Feed } from "../control/events/feed.ts";
 import { Faults } from "../faults/faults.ts";
 import { incomingFaults } from "../faults/incoming.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
-import { allowsBrowserApp } from "../router/oidc/browser-apps.ts";
+import { allowsBrowserApp } from "../router/oidc/discovery.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Cause } from "../store/cause.ts";
 import { lastNumberIn } from "../store/causes.ts";
@@ -23,25 +23,22 @@ import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { ControlTokens, dropTokens } from "../world/control-tokens.ts";
 import { renewableIds } from "../world/renewable-ids.ts";
 import { Closing } from "./closing.ts";
-import { clusterParts } from "./cluster-parts.ts";
+import { clusterParts, type RunningCluster, withKey } from "./cluster-parts.ts";
 import { consoleReader } from "./console-files.ts";
-import { startEngine } from "./engine.ts";
-import { startOf } from "./options.ts";
+import { reportRest, startEngine } from "./engine.ts";
+import { reachable } from "./listeners.ts";
+import { checkClusterUrls, publicUrlOf, startOf } from "./options.ts";
 import type { Origin } from "./origin.ts";
 import type { ProcessContext } from "./process-context.ts";
-import { checkClusterUrls, publicUrlOf } from "./public-urls.ts";
-import { reachable } from "./reachable.ts";
-import { reportRest } from "./report-rest.ts";
+
 import { routerParts } from "./router-parts.ts";
-import { type RunningCluster, withKey } from "./running-cluster.ts";
+
 import { spansOf } from "./spans.ts";
-import { standardSet } from "./standard-set.ts";
 import { leaderAddress } from "./standby.ts";
-import { seededBeginning } from "./state/beginning.ts";
+import { seededBeginning, staleTime } from "./state/beginning.ts";
 import { collections } from "./state/collections.ts";
-import { type InDatabase, openState } from "./state/open-state.ts";
-import { staleTime } from "./state/stale-time.ts";
-import { watchFiles } from "./state/watched-files.ts";
+import { type InDatabase, openState, watchFiles } from "./state/open-state.ts";
+import { standardSet } from "./state/seed.ts";
 
 /** How a term begins. */
 export interface Beginning {

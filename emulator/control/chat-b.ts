@@ -1,7 +1,7 @@
 import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
-import { seededPrivateJwk } from "../cluster/identity/seeded-rsa.ts";
+import { seededPrivateJwk } from "../cluster/identity/signing-keys.ts";
 import { appsOf } from "../world/apps.ts";
 import { chatBKeys, publicChatBKeys } from "../world/chat-b-issuer.ts";
 import type { ControlHandlers, ControlWorld } from "./world.ts";

@@ -1,7 +1,7 @@
 import type { EmailPurpose } from "../../src/api/mailer-events.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { addressKey } from "../../src/schemes/email-hash.ts";
-import { blackholeMails } from "../router/apps/mailer-rows.ts";
+import { blackholeMails } from "../router/apps/mailer.ts";
 import type { Slice, View } from "../store/port.ts";
 import { type Email, emails, linkIn, metadataOf, purgeEmails } from "../world/emails.ts";
 import type { ControlHandlers, ControlWorld } from "./world.ts";

@@ -1,32 +1,28 @@
 import { tokenHandlers } from "./access/tokens.ts";
 import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
-import { controlClusterHandlers } from "./clusters.ts";
 import { consoleHandlers } from "./console/page.ts";
-import { activityHandlers } from "./contracts/activities.ts";
+import { activityHandlers, happenedHandlers } from "./contracts/activities.ts";
 import { contractDetailHandlers } from "./contracts/contract-details.ts";
 import { controlContractHandlers } from "./contracts/contracts.ts";
-import { happenedHandlers } from "./contracts/happened.ts";
 import { ownerMoveHandlers } from "./contracts/owner-moves.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
 import { emailHandlers } from "./emails.ts";
-import { eventHandlers } from "./events/handlers.ts";
+import { eventHandlers } from "./events/sources.ts";
 import { faultHandlers } from "./faults.ts";
-import { inboxHandlers } from "./inbox.ts";
 import { invitationHandlers } from "./invitations.ts";
-import { lifecycleHandlers } from "./lifecycle.ts";
+import { controlClusterHandlers, lifecycleHandlers, openApiHandlers } from "./lifecycle.ts";
 import { metricsHandlers } from "./metrics/metrics.ts";
-import { openApiHandlers } from "./openapi.ts";
-import { ownerHandlers } from "./owners.ts";
+import { inboxHandlers, ownerHandlers, trialListHandlers, userTaskListHandlers } from "./people.ts";
+
 import { installationHandlers, providerHandlers } from "./provider.ts";
 import { requestHandlers } from "./requests.ts";
 import { snapshotHandlers } from "./state/snapshots.ts";
 import { stateHandlers } from "./state/state.ts";
 import { workspaceHandlers } from "./state/workspaces.ts";
 import { traceHandlers } from "./traces.ts";
-import { trialListHandlers } from "./trials.ts";
-import { userTaskListHandlers } from "./user-tasks.ts";
+
 import { waitHandlers } from "./wait.ts";
 import { controlWebhookHandlers } from "./webhooks.ts";
 import type { ControlHandlers } from "./world.ts";

@@ -4,9 +4,9 @@ import { isoMillis } from "../../src/base/clock.ts";
 import { addressKey } from "../../src/schemes/email-hash.ts";
 import { personPath } from "../cluster/contracts/links.ts";
 import { compositeId, contracts } from "../cluster/contracts/rows.ts";
-import { acceptInvitation } from "../cluster/invitations/accept.ts";
-import { invitations } from "../cluster/invitations/rows.ts";
-import { type AnyInvitation, seededInvitations, sharedFields } from "../cluster/invitations/seeded.ts";
+import { acceptInvitation, invitations } from "../cluster/invitations/invitations.ts";
+
+import { type AnyInvitation, seededInvitations, sharedFields } from "../cluster/invitations/invite.ts";
 import type { Slice, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
 import type { ControlHandlers, ControlWorld } from "./world.ts";

@@ -1,8 +1,13 @@
+import { hiddenFrom } from "../../src/api/control-roles.ts";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
+import * as declarations from "../../src/api/registry.ts";
+import { buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
+import type { KeptAmount } from "../http/collect.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
-import type { KeptAmount } from "../http/kept.ts";
 import { isFromHere } from "../http/proxies.ts";
 import { reply } from "../http/reply.ts";
+import type { Cluster } from "../world/clusters.ts";
+import { firstWorkspace } from "../world/workspaces.ts";
 import type { ControlHandlers } from "./world.ts";
 
 export const lifecycleHandlers = {
@@ -47,3 +52,58 @@ const sumOf = (amounts: readonly KeptAmount[]): KeptAmount =>
     }),
     { count: 0, bytes: 0, max_bytes: 0, dropped: 0 },
   );
+
+/** The documents; `/docs` and `/openapi.json` are paths like any other (DECISIONS.md, R17). */
+export const openApiHandlers = {
+  "emulator.openapi": ({ params }, { clusters, request }) => {
+    const name = params.document.replace(/\.json$/, "") as DocumentedService;
+    return { openapi: "3.1.0", ...documentOf(name), servers: serversOf(name, clusters, request.origin) };
+  },
+} satisfies ControlHandlers;
+
+const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
+
+/** Made once: it takes long, and anybody may ask for it, as often as they like. */
+function documentOf(name: DocumentedService): ReturnType<typeof buildOpenApi> {
+  const known = documents.get(name) ?? buildOpenApi(name, declarations);
+  documents.set(name, known);
+  return known;
+}
+
+/** Where the service answers, as the caller reaches this emulator: by the same name, if another port. */
+function serversOf(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {
+  if (name !== "contracts") return [{ url: origin, description: "This emulator" }];
+  return clusters.map(({ id, url, reachedAt, external }) => ({
+    url: external || url !== reachedAt ? url : withHostOf(origin, url),
+    description: `Cluster ${id}${external ? ", which is external" : ""}`,
+  }));
+}
+
+function withHostOf(origin: string, url: string): string {
+  const address = new URL(url);
+  address.hostname = new URL(origin).hostname;
+  return address.origin;
+}
+
+export const controlClusterHandlers = {
+  "emulator.clusters": (_, { store, clusters, caller }) =>
+    store.read((view) =>
+      Promise.all(
+        clusters.map(async ({ id, label, url, reachedAt, external, key }) => {
+          const first = await firstWorkspace(view, id);
+          return {
+            id,
+            label,
+            url,
+            own_url: reachedAt,
+            external,
+            // With it the data of all its workspaces are routed.
+            cluster_key: caller.token.workspace === undefined ? key : hiddenFrom("a token without a workspace"),
+            client_id: first?.client_id ?? null,
+            client_secret: first?.client_secret ?? null,
+            hmac_key: first?.hmac_key ?? null,
+          };
+        }),
+      ),
+    ),
+} satisfies ControlHandlers;

@@ -1,8 +1,8 @@
 import type { submitProviderPage } from "../../src/api/emulator/provider.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { isoMillis } from "../../src/base/clock.ts";
-import { beginInstallation } from "../cluster/installations/installations.ts";
-import { type Installation, installations } from "../cluster/installations/rows.ts";
+import { beginInstallation, type Installation, installations } from "../cluster/installations/installations.ts";
+
 import { alarm, type HtmlPage, hiddenFields, html, leadsAway, page } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
 import { authorizationUrl, issueProviderCode, type ProviderVisit, providerRedirect } from "../world/provider.ts";

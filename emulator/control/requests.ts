@@ -4,9 +4,9 @@ import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { nearestOperation } from "../http/request-log/nearest.ts";
-import { redactHeaders } from "../http/request-log/redact.ts";
+import { redactHeaders, shownTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
-import { shownTarget } from "../http/request-log/shown-target.ts";
+
 import { Backlog, follow, Resync } from "../http/sending/event-stream.ts";
 import { workspaces } from "../world/workspaces.ts";
 import type { ControlCaller } from "./access/credentials.ts";

@@ -5,9 +5,9 @@ import { follow } from "../http/sending/event-stream.ts";
 import { causes } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { gather } from "../trace/gather.ts";
-import { shown } from "../trace/node.ts";
 import { type Ref, readRef } from "../trace/ref.ts";
-import { traceOf } from "../trace/tree.ts";
+import { shown, traceOf } from "../trace/tree.ts";
+
 import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
 import { dropExpired } from "../webhooks/log.ts";
 import type { ControlCaller } from "./access/credentials.ts";

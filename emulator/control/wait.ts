@@ -7,7 +7,7 @@ import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../
 import { listDeliveries } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
 import { allowed } from "./access/while-allowed.ts";
-import { namedContract } from "./contracts/named-contract.ts";
+import { namedContract } from "./contracts/contracts.ts";
 import type { ControlHandlers } from "./world.ts";
 
 type Awaited = InputOf<typeof wait>["query"];

@@ -1,13 +1,17 @@
 import type { Fail } from "../../src/api/failures.ts";
+import { succeeded } from "../../src/api/webhook-health/attempts.ts";
+import { isUnsent, waitsForRetry } from "../../src/api/webhook-health/standing.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { forbiddenUrl } from "../http/outgoing/receivers.ts";
 import type { Store } from "../store/port.ts";
+import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
+import { type Logged, resend, showDelivery } from "../webhooks/log.ts";
 import { type Subscription, subscriptions, switchSubscription } from "../webhooks/subscriptions.ts";
 import { receiverRules, type Settings } from "../world/settings.ts";
 import { type Workspace, workspaces } from "../world/workspaces.ts";
-import { resendAll } from "./resends.ts";
-import type { ControlHandlers } from "./world.ts";
+import { listedRecords } from "./deliveries.ts";
+import type { ControlHandlers, ControlWorld } from "./world.ts";
 
 export const controlWebhookHandlers = {
   "emulator-webhooks.list": (_, { store, settings }) =>
@@ -52,3 +56,48 @@ function webhookRecord(
     created_at: isoMillis(created_at),
   };
 }
+
+/** A call sends so many at most, and begins none after so much time on the wall. */
+const mostAtOnce = 100;
+const longestMs = 20_000;
+
+type World = Pick<ControlWorld, "store" | "clock" | "runner" | "wall"> & { readonly fail: Fail<"no-such-webhook"> };
+
+/** Oldest first, one after another: whoever is not there for one is spared the others. */
+async function resendAll(id: number, { store, clock, runner, wall, fail }: World) {
+  const unsent = await store.read(async (view) => {
+    const webhook = (await view.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
+    const all = await view.list(deliveries, { by: "webhook", equals: id });
+    return all.filter((row) => isToSend(row, webhook, clock.now())).sort(oldestFirst);
+  });
+  const begun = wall.monotonicNow();
+  const made: Logged[] = [];
+  let passed = 0;
+  for (const { id: number } of unsent.slice(0, mostAtOnce)) {
+    if (wall.monotonicNow() - begun > longestMs) break;
+    const asked = await store.transaction("emulator-webhooks.resend", async (tx) => {
+      const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(subscriptions, id)];
+      // What the schedule sent meanwhile is not sent twice.
+      if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
+      return { outcome: runner.outcomeOf(resend(tx, delivery, clock.now()).id) };
+    });
+    if (!asked) {
+      passed += 1;
+      continue;
+    }
+    await asked.outcome;
+    const logged = await store.read((view) => showDelivery(view, number));
+    if (!logged) continue;
+    made.push(logged);
+    const last = logged.attempts.at(-1);
+    if (!last?.resend || !succeeded(last)) break;
+    passed += 1;
+  }
+  return { items: await store.read((view) => listedRecords(view, made)), left: unsent.length - passed };
+}
+
+/** All that has not arrived, but what the schedule sends for the first time, now, or already. */
+const isToSend = (row: Delivery, { status }: Subscription, now: number): boolean =>
+  isUnsent({ ...row, webhook_status: status }) || waitsForRetry(row, now);
+
+const oldestFirst = (a: Delivery, b: Delivery): number => a.created_at - b.created_at || a.id - b.id;

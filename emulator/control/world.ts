@@ -2,7 +2,7 @@ import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import type { Inbox } from "../cluster/forwarded/inbox.ts";
+import type { Inbox } from "../cluster/forwarded/forwarded.ts";
 import type { StandardSet } from "../cluster/workspace/standard-set.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { Handlers, World } from "../http/handler.ts";

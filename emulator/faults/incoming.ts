@@ -1,8 +1,8 @@
 import type { FaultRule } from "../../src/api/emulator/faults.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { fits } from "../../src/base/path-pattern.ts";
-import type { Fault, FaultFor } from "../http/faults.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
+import type { Fault, FaultFor } from "../http/parts.ts";
 import { isControlPath, targetOf } from "../http/routing/path.ts";
 import type { Faults, ScriptedFault } from "./faults.ts";
 

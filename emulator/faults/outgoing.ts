@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import type { FaultRule, OutgoingEffect } from "../../src/api/emulator/faults.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { fits } from "../../src/base/path-pattern.ts";
-import type { Faults } from "./faults.ts";
-import type { AboutToSend, Intervene, Send } from "./intervention.ts";
+import type { AboutToSend, Faults, Intervene, Send } from "./faults.ts";
 
 /** The faults for webhooks that go out. */
 export function outgoingFaults(faults: Faults): Intervene {

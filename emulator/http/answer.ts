@@ -1,6 +1,7 @@
+import { create } from "content-disposition";
 import type { Failure } from "../../src/api/failure.ts";
 import { type FailureCode, failures } from "../../src/api/failures.ts";
-import { printPython } from "./bodies/python-print.ts";
+import { SourceNumber } from "./bodies/python-json.ts";
 
 /** What is sent: the last stage before the socket. */
 export interface Answer {
@@ -38,4 +39,49 @@ export function failureAnswer(code: FailureCode, data: unknown): Answer {
     body: typeof body === "string" ? body : failure.shape === "validation" ? printPython(body) : JSON.stringify(body),
     failure: code,
   };
+}
+
+/** The header of a file that is to be kept under a name, for old readers and for new ones (RFC 6266, RFC 8187). */
+export const attachmentHeader = (filename: string) => ({ "content-disposition": create(filename) });
+
+/** The same of a file that is to be shown, and has a name when it is kept. */
+export const inlineHeader = (filename: string) => ({ "content-disposition": create(filename, { type: "inline" }) });
+
+const loneSurrogates = /\p{Surrogate}/gu;
+
+/**
+ * Compact JSON as Starlette's JSONResponse prints it, with numbers that kept their source text printed as Python
+ * prints them. NaN, the infinities and lone surrogates, on which the original answers 500, become null and U+FFFD
+ * (DECISIONS.md, R1). By hand: JSON.stringify prints numbers as JavaScript does.
+ */
+function printPython(value: unknown): string {
+  if (value === undefined || value === null) return "null";
+  if (typeof value === "string") return JSON.stringify(value.replace(loneSurrogates, "\ufffd"));
+  if (value instanceof SourceNumber) return printNumber(value.text);
+  if (Array.isArray(value)) return `[${value.map(printPython).join(",")}]`;
+  if (value instanceof Map) return printMembers([...value]);
+  if (typeof value === "object")
+    return printMembers(Object.entries(value).filter(([, member]) => member !== undefined));
+  return JSON.stringify(value);
+}
+
+const printMembers = (members: readonly (readonly [string, unknown])[]): string =>
+  `{${members.map(([key, member]) => `${printPython(key)}:${printPython(member)}`).join(",")}}`;
+
+function printNumber(text: string): string {
+  if (/^-?\d+$/.test(text)) return text === "-0" ? "0" : text;
+  const value = Number(text);
+  return Number.isFinite(value) ? printFloat(value) : "null";
+}
+
+/** `repr` of a Python float: exponents from 1e16 upwards and below 1e-4, always a fraction or an exponent. */
+function printFloat(value: number): string {
+  if (Object.is(value, -0)) return "-0.0";
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e16 || size < 1e-4)) {
+    const [digits, exponent] = value.toExponential().split("e") as [string, string];
+    return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
+  }
+  const text = String(value);
+  return text.includes(".") ? text : `${text}.0`;
 }

@@ -10,7 +10,7 @@ import type { Authenticate } from "./handler.ts";
 import { type AnyHandler, type Part, worldOfCalls } from "./parts.ts";
 import { type Produce, producerFor } from "./produce.ts";
 import { catchAllPath } from "./routing/routes.ts";
-import { type RelaxedChecks, relaxedChecksOf } from "./validation/relaxed-checks.ts";
+import { type RelaxedChecks, relaxedChecksOf } from "./validation/lax.ts";
 import { takesAnything, type Validate, validatorFor } from "./validation/validate.ts";
 
 /** An operation of a listener, with all that its requests need. */

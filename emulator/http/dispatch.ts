@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EmulatorBug } from "../../src/base/bug.ts";
-import type { Clock, Wall } from "../../src/base/clock.ts";
+import { type Clock, isoMillis, type Wall } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import { type Answer, jsonAnswer } from "./answer.ts";
@@ -8,12 +8,12 @@ import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
 import { dialects } from "./dialects/index.ts";
 import { Exchange, type Running } from "./exchange.ts";
-import type { Fault, FaultFor } from "./faults.ts";
 import { forbiddenHost, hostGuard, isCrossSite, useAuthority } from "./guard.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
+import type { Fault, FaultFor } from "./parts.ts";
 import type { Told, TrustedProxies } from "./proxies.ts";
 import { Received } from "./received.ts";
-import { ambiguousTarget, forbidden, notReady } from "./refusals.ts";
+import { ambiguousTarget, forbidden, notReady } from "./reply.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import { isProbe, OperationTable } from "./routing/operation-table.ts";
 import { hasDotSegments, isControlPath, type Target, targetOf, withoutDotSegments } from "./routing/path.ts";
@@ -23,7 +23,6 @@ import { sandboxed } from "./sending/send.ts";
 import { serve } from "./serve.ts";
 import type { Forwarded } from "./standby/not-leading.ts";
 import { answerUnmatched, type Fallback } from "./unmatched.ts";
-import { virtualTime } from "./virtual-time.ts";
 
 interface Setup {
   readonly name: string;
@@ -216,3 +215,26 @@ const markCatchAll = (answer: Answer): Answer => ({
   ...answer,
   headers: [...answer.headers, "x-svc-matched", "catch-all"],
 });
+
+/**
+ * The value of `x-svc-time`. Printing a time costs more than all other headers, so it is done once a second; of the
+ * instants within, only the milliseconds are put in, once for all requests of one.
+ */
+function virtualTime(clock: Clock): () => string {
+  let instant = Number.NaN;
+  let second = Number.NaN;
+  let printed = "";
+  let whole = "";
+  return () => {
+    const now = clock.now();
+    if (now === instant) return whole;
+    instant = now;
+    const millis = now % 1_000;
+    if (now - millis !== second) {
+      second = now - millis;
+      printed = isoMillis(second).slice(0, -"000Z".length);
+    }
+    whole = `${printed}${String(millis).padStart(3, "0")}Z`;
+    return whole;
+  };
+}

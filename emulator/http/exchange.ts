@@ -1,19 +1,21 @@
 import type { ServerResponse } from "node:http";
 import { EmulatorBug } from "../../src/base/bug.ts";
 import type { Wall } from "../../src/base/clock.ts";
+import { readTraceparent } from "../../src/base/tracing/trace-context.ts";
 import { whyRefused } from "../../src/files/refusals.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
-import type { MakeCauseRow } from "../store/causes.ts";
+import type { Happened, MakeCauseRow } from "../store/causes.ts";
 import { FileRefused, StateReplaced, StoreChangedError, StoreFailed } from "../store/port.ts";
 import type { Answer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import { BodyAborted } from "./collect.ts";
 import type { Dialect } from "./dialects/dialect.ts";
-import type { Fault } from "./faults.ts";
+import type { ReceivedRequest } from "./handler.ts";
 import type { Link } from "./outgoing/links.ts";
+import type { Fault } from "./parts.ts";
 import type { Received } from "./received.ts";
-import { stateReplaced } from "./refusals.ts";
-import { requestCause } from "./request-log/request-cause.ts";
+import { stateReplaced } from "./reply.ts";
+import { shownTarget } from "./request-log/redact.ts";
 import type { Finding, RequestLog } from "./request-log/request-log.ts";
 import { withCors } from "./sending/cors.ts";
 import type { Departures } from "./sending/departure.ts";
@@ -212,4 +214,31 @@ export class Exchange implements Cause {
       durationMs: wall.monotonicNow() - this.#begunAt,
     });
   }
+}
+
+interface Shown {
+  readonly method: string;
+  readonly target: string;
+  readonly what: string;
+}
+
+/**
+ * The last one of each operation. Most that change something come to the same target again, by the thousand: it is taken
+ * apart once, and all that are kept share one text.
+ */
+const shown = new Map<string, Shown>();
+
+/** A request as the reason for what it changes, without secrets; `operation` is undefined where its path has none. */
+function requestCause(
+  { method, target, headers }: Pick<ReceivedRequest, "method" | "target" | "headers">,
+  operation: string | undefined,
+): Pick<Happened, "what" | "caller"> {
+  const caller = readTraceparent(headers.traceparent);
+  if (operation === undefined) return { what: `${method} ${shownTarget(target, operation)}`, caller };
+  let last = shown.get(operation);
+  if (last?.target !== target || last.method !== method) {
+    last = { method, target, what: `${operation} ${method} ${shownTarget(target, operation)}` };
+    shown.set(operation, last);
+  }
+  return { what: last.what, caller };
 }

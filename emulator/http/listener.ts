@@ -1,4 +1,12 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import type { Socket } from "node:net";
 import { fastify } from "fastify";
 import { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
@@ -8,17 +16,16 @@ import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
 import { maxBodyBytes } from "./collect.ts";
 import { Dispatch, type Forward } from "./dispatch.ts";
-import type { FaultFor } from "./faults.ts";
 import type { RequestLinks } from "./outgoing/links.ts";
-import type { Part } from "./parts.ts";
+import type { FaultFor, Part } from "./parts.ts";
 import { TrustedProxies } from "./proxies.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
 import type { AllowsOrigin } from "./sending/cors.ts";
 import { Departures, unreadAnswerMs, waitForTurn } from "./sending/departure.ts";
+import { noSniffing } from "./sending/send.ts";
 import { forwardToLeader, type LeaderListener } from "./standby/forward.ts";
 import { type Forwarded, refuseNotLeading, takeForwarded } from "./standby/not-leading.ts";
 import type { Fallback } from "./unmatched.ts";
-import { refuseExpectation, refuseLate, refuseUnread } from "./unread.ts";
 
 /** How long requests that are being served may take to end when the listener closes, where nobody says otherwise. */
 const closeGraceMs = 1_000;
@@ -259,3 +266,35 @@ function serverFor(take: RequestListener, { headMs }: ArrivalLimits): Server {
 
 /** To CONNECT: this server stands before no other. */
 const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+const statuses: ReadonlyMap<string | undefined, number> = new Map([
+  ["ERR_HTTP_REQUEST_TIMEOUT", 408],
+  ["HPE_HEADER_OVERFLOW", 431],
+]);
+
+/** Answers, on the bare socket, what cannot be read as a request. */
+function refuseUnread(error: Error & { readonly code?: string }, socket: Socket): void {
+  // Nobody is left to be told.
+  if (error.code === "ECONNRESET" || socket.destroyed) return;
+  const status = statuses.get(error.code) ?? 400;
+  const body = JSON.stringify({ detail: STATUS_CODES[status] });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "content-type: application/json",
+    `content-length: ${body.length}`,
+    noSniffing.join(": "),
+    "connection: close",
+  ];
+  if (socket.writable) socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  socket.destroy(error);
+}
+
+/** Answers a request that expects something else than `100-continue`. */
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(417, [...noSniffing, "content-length", "0"]).end();
+}
+
+/** Answers what comes on an open connection while the listener closes. */
+async function refuseLate(_request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.writeHead(503, [...noSniffing, "content-length", "0", "connection", "close"]).end();
+}

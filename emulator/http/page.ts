@@ -1,4 +1,65 @@
-import { stylesheet, stylesheetHash } from "./stylesheet.ts";
+import { createHash } from "node:crypto";
+
+/** How every page looks: light or dark as the system is, from 320 pixels up. It stands in the page itself. */
+export const stylesheet = `
+:root {
+  color-scheme: light dark;
+  --back: #fff; --text: #1c2128; --quiet: #57606a; --line: #6e7781; --rule: #d0d7de;
+  --strong: #0b57c2; --on-strong: #fff; --alarm: #b3261e; --good: #17683f;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --back: #14181d; --text: #e3e8ee; --quiet: #9aa6b2; --line: #7d8894; --rule: #343d47;
+    --strong: #8ab8ff; --on-strong: #0b1a2e; --alarm: #ff9d94; --good: #62d19a;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--back); color: var(--text);
+  font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere;
+}
+main, footer { max-width: 36rem; margin: 0 auto; padding: 1rem; }
+main:has(iframe) { max-width: none; }
+footer { color: var(--quiet); }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 1rem 0; }
+a { color: var(--strong); }
+label { display: block; font-weight: 600; }
+h2 { font-size: 1.15rem; line-height: 1.3; margin: 1.75rem 0 .5rem; }
+h2 + ul, h2 + p { margin-top: 0; }
+form + form, details + form { margin-top: 1.75rem; }
+input, select, textarea, button { font: inherit; min-height: 2.75rem; padding: .4rem .75rem; border-radius: .375rem; }
+input, select, textarea {
+  display: block; width: 100%; margin-top: .25rem; font-weight: 400;
+  background: var(--back); color: var(--text); border: 1px solid var(--line);
+}
+button { background: var(--strong); color: var(--on-strong); border: 1px solid var(--strong); font-weight: 600; }
+button + button { margin-left: .5rem; }
+button.danger { background: var(--back); color: var(--alarm); border-color: var(--alarm); }
+button.other { background: var(--back); color: var(--strong); }
+.user-code { display: block; font: 700 1.75rem/2 ui-monospace, monospace; white-space: nowrap; }
+[role="alert"], [role="status"] { border-left: .25rem solid; padding-left: .75rem; font-weight: 600; }
+[role="alert"] { color: var(--alarm); }
+[role="status"] { color: var(--good); }
+details { margin: 1rem 0; }
+summary { padding: .5rem 0; color: var(--alarm); font-weight: 600; cursor: pointer; }
+details[open] { border-left: .25rem solid var(--rule); padding-left: .75rem; }
+ul { list-style: none; padding: 0; }
+li a { display: block; }
+li { padding: .5rem 0; }
+li + li { border-top: 1px solid var(--rule); }
+li small { color: var(--quiet); }
+.as-typed { white-space: pre-wrap; }
+textarea { resize: vertical; }
+dt { color: var(--quiet); }
+dd { margin: 0 0 .5rem; }
+@media (min-width: 36rem) {
+  dl { display: grid; grid-template-columns: fit-content(40%) 1fr; column-gap: 1.5rem; }
+}
+iframe { display: block; width: 100%; height: 80vh; border: 1px solid var(--line); }
+`;
+
+/** As the policy of a page names it, so that no other style is taken. */
+export const stylesheetHash = createHash("sha256").update(stylesheet).digest("base64");
 
 /** Text that is HTML already; whatever is put into it by `html` was escaped. */
 export class Html {

@@ -2,7 +2,7 @@ import type { FailureCode } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { CausedStore } from "../store/caused-store.ts";
 import type { Store } from "../store/port.ts";
-import type { Authenticate, Authenticators, Call } from "./handler.ts";
+import type { Authenticate, Authenticators, Call, ReceivedRequest } from "./handler.ts";
 
 /** A handler whose exact input and caller were checked where it was written, and are not known here. */
 export type AnyHandler = (input: never, context: never) => unknown;
@@ -45,3 +45,29 @@ export function worldOfCalls(world: object): object {
     },
   });
 }
+
+/** Scripted trouble for one incoming request. What is given happens in this order. */
+export interface Fault {
+  /** Wall milliseconds to wait before anything else. */
+  readonly latencyMs?: number;
+  /** Ends the connection without an answer; the operation does not run. */
+  readonly reset?: boolean;
+  /** Answers with this status in the place of the operation. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The body that goes with `status`; default: a sentence that names the fault. */
+  readonly body?: unknown;
+  /** What is done, in a few words, and what scripted it: for whoever asks what became of the request. */
+  readonly told?: string;
+  /** Runs the operation, announces its whole answer, sends half of it and ends the connection. */
+  readonly truncated?: boolean;
+}
+
+/**
+ * Asked once per request, after it was matched and before credentials. It counts, so it must be asked only once.
+ * `operation` is undefined where no operation is declared for the path.
+ */
+export type FaultFor = (
+  request: Pick<ReceivedRequest, "method" | "target" | "headers">,
+  operation: Operation | undefined,
+) => Fault | undefined;

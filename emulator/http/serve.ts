@@ -10,7 +10,7 @@ import { BodyAborted, BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
 import type { Problem } from "./dialects/problem.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Call } from "./handler.ts";
-import { tooLate } from "./refusals.ts";
+import { tooLate } from "./reply.ts";
 import type { Match } from "./routing/operation-table.ts";
 import type { Input } from "./validation/validate.ts";
 

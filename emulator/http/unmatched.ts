@@ -8,8 +8,8 @@ import { dialects } from "./dialects/index.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Finding, ReceivedRequest } from "./handler.ts";
 import { passOn } from "./produce.ts";
-import { noTarget, tooLate } from "./refusals.ts";
-import type { Passthrough } from "./reply.ts";
+import { noTarget, type Passthrough, tooLate } from "./reply.ts";
+
 import { nearestOperation } from "./request-log/nearest.ts";
 import { methodsOf, type OperationTable } from "./routing/operation-table.ts";
 import type { Target } from "./routing/path.ts";

@@ -1,19 +1,23 @@
-import { billingHandlers } from "./apps/billing.ts";
+import type { Store } from "../store/port.ts";
 import { chatAHandlers } from "./apps/chat-a.ts";
 import { chatBHandlers } from "./apps/chat-b.ts";
-import { crmAHandlers } from "./apps/crm-a.ts";
-import { crmBHandlers } from "./apps/crm-b.ts";
-import { mailerHandlers } from "./apps/mailer.ts";
+import { crmAHandlers, crmBHandlers } from "./apps/crm.ts";
+import { billingHandlers, mailerHandlers } from "./apps/mailer.ts";
 import { deviceGrantHandlers } from "./device/device-grant.ts";
-import { healthHandlers } from "./health.ts";
+import { deviceGrants } from "./device/rows.ts";
 import { clusterHandlers } from "./mapping/clusters.ts";
 import { mappingTableHandlers } from "./mapping/mapping-tables.ts";
 import { signatoryHandlers } from "./mapping/signatories.ts";
 import { oidcHandlers } from "./oidc/oidc.ts";
-import { catchAllHandlers } from "./proxied/catch-all.ts";
-import { proxiedHandlers } from "./proxied/proxied.ts";
+import { catchAllHandlers, proxiedHandlers } from "./proxied/proxied.ts";
+import { trialSignups } from "./trial/signups.ts";
 import { trialHandlers } from "./trial/trial.ts";
 import type { RouterHandlers } from "./world.ts";
+
+const healthHandlers = {
+  // False with 200 when the store cannot write (DECISIONS.md, R20).
+  "health.show": (_, { store }) => ({ database: store.writable }),
+} satisfies RouterHandlers;
 
 /** The handlers of the routing service. */
 export const routerHandlers = {
@@ -33,3 +37,19 @@ export const routerHandlers = {
   ...proxiedHandlers,
   ...catchAllHandlers,
 } satisfies Required<RouterHandlers>;
+
+/**
+ * Makes good again what a process that is gone had claimed: it can never finish what it asked a cluster for
+ * (DECISIONS.md, E4).
+ */
+export async function releaseClaims(store: Store): Promise<void> {
+  const claimed = { by: "claimed", equals: 1 } as const;
+  const count = await store.read(
+    async (view) => (await view.count(deviceGrants, claimed)) + (await view.count(trialSignups, claimed)),
+  );
+  if (count === 0) return;
+  await store.transaction("release claims", async (tx) => {
+    for (const row of await tx.list(deviceGrants, claimed)) tx.put(deviceGrants, { ...row, claimed: false });
+    for (const row of await tx.list(trialSignups, claimed)) tx.put(trialSignups, { ...row, claimed: false });
+  });
+}

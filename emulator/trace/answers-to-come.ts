@@ -1,5 +1,6 @@
-import type { RequestLog } from "../http/request-log/request-log.ts";
-import type { Answered } from "./answers.ts";
+import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
+
+import type { CauseRow } from "../store/cause.ts";
 
 /** So many of the newest answers are known to whoever asks after they were given. */
 const mostKnown = 2_048;
@@ -61,3 +62,12 @@ export class AnswersToCome {
     if (this.#awaited.delete(name)) this.#tell(name, answered);
   }
 }
+
+/** What came of a request, as its line in the log has it. */
+export type Answered = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs">;
+
+/**
+ * The answer to the request that a cause is; undefined where none is known. Rows of causes hold none: they are written
+ * before it is given, and a second write for each would be felt.
+ */
+export type FindAnswer = (row: Pick<CauseRow, "id" | "at">) => Answered | undefined;

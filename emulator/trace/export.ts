@@ -17,11 +17,10 @@ import {
   webhookEvents,
 } from "../webhooks/deliveries.ts";
 import { attemptName, deliveryName, eventName } from "../webhooks/trace-names.ts";
-import type { Answered } from "./answers.ts";
-import { AnswersToCome } from "./answers-to-come.ts";
+import { type Answered, AnswersToCome } from "./answers-to-come.ts";
+
 import { gatherNamed } from "./gather.ts";
-import { shown } from "./node.ts";
-import { traceOf } from "./tree.ts";
+import { shown, traceOf } from "./tree.ts";
 
 /** As many wait and are sent at once as with the standard's own batches (OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE). */
 const mostWaiting = 2_048;

@@ -1,14 +1,23 @@
+import type { TraceNode as ShownNode } from "../../src/api/trace-span.ts";
 import { scheduledOf } from "../../src/api/webhook-health/attempts.ts";
+import { isoMillis } from "../../src/base/clock.ts";
 import { spanId } from "../../src/base/tracing/trace-context.ts";
 import type { Entry } from "../clock/schedule.ts";
-import { shownReceiver } from "../http/request-log/shown-target.ts";
+import { shownReceiver } from "../http/request-log/redact.ts";
 import type { CauseRow } from "../store/cause.ts";
-import type { Attempt, Delivery, WebhookEvent } from "../webhooks/deliveries.ts";
+import type { Attempt, Delivery, Outcome, WebhookEvent } from "../webhooks/deliveries.ts";
 import { attemptName, deliveryName, eventName, traceOfEvent } from "../webhooks/trace-names.ts";
-import type { FindAnswer } from "./answers.ts";
-import { answerOf, faultText, whyAttempt, whyCause, whyDelivery, whyEvent, whyPlanned } from "./because.ts";
-import type { TraceRows } from "./gather.ts";
-import type { Planned, Trace, TraceNode } from "./node.ts";
+import type { FindAnswer } from "./answers-to-come.ts";
+import {
+  answerOf,
+  faultText,
+  type TraceRows,
+  whyAttempt,
+  whyCause,
+  whyDelivery,
+  whyEvent,
+  whyPlanned,
+} from "./gather.ts";
 
 interface Options {
   /** Only what belongs to this W3C trace. */
@@ -205,3 +214,50 @@ function inNumber(a: string, b: string): number {
   return numberOf(a) - numberOf(b);
 }
 const numberOf = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));
+
+/** One thing that happened, and why. Times are milliseconds. */
+interface TraceNode {
+  readonly id: string;
+  readonly kind: "request" | "advance" | "timer" | "event" | "delivery" | "attempt";
+  /** Id of the node that it follows from; null: a beginning, or what led to it is not kept. */
+  readonly parent: string | null;
+  /** Its W3C trace, its span there, and the span that it follows from, which may be the caller's. */
+  readonly trace: string;
+  readonly span: string;
+  readonly parent_span: string | null;
+  /** Virtual. */
+  readonly at: number;
+  readonly wall_at: number | null;
+  readonly duration_ms: number | null;
+  readonly what: string;
+  readonly because: string;
+  readonly moved_by: string | null;
+  readonly fault: string | null;
+  readonly contract: string | null;
+  readonly webhook_id: number | null;
+  readonly outcome: Outcome | null;
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** Something still to come. */
+interface Planned {
+  readonly parent: string;
+  /** Virtual milliseconds. */
+  readonly due: number;
+  readonly what: string;
+  readonly because: string;
+}
+
+interface Trace {
+  /** In the order of the tree: each after its parent. */
+  readonly nodes: readonly TraceNode[];
+  readonly planned: readonly Planned[];
+}
+
+/** A node as the control plane tells it. */
+export const shown = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({
+  ...node,
+  at: isoMillis(at),
+  wall_at: wall_at === null ? null : isoMillis(wall_at),
+});

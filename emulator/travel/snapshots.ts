@@ -1,9 +1,11 @@
+import * as z from "zod";
 import type { Wall } from "../../src/base/clock.ts";
+import { parsedJson } from "../../src/base/object.ts";
 import { within } from "../../src/base/within.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { Entry } from "../clock/schedule.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
-import type { Faults } from "../faults/faults.ts";
+import { type Faults, KeptFaults } from "../faults/faults.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import { causes, lastNumberIn } from "../store/causes.ts";
 import { sealed } from "../store/file/sealed.ts";
@@ -15,7 +17,6 @@ import { IdPlace, type RenewableIds } from "../world/renewable-ids.ts";
 import type { Settings } from "../world/settings.ts";
 import { compare } from "./diff/compare.ts";
 import { type Told, told } from "./diff/told.ts";
-import { aboutIn, Head } from "./document-head.ts";
 import { BeyondHistory, findIn, NoHistory, NotBehind, numberOf, originOf, type RewindTarget } from "./rewind.ts";
 import { takeOver } from "./take-over.ts";
 import { NoSuchSnapshot, SnapshotThere, UnusableSnapshot } from "./troubles.ts";
@@ -333,4 +334,38 @@ function lastNumberBefore(taken: readonly string[], kept: ReadonlySet<string>): 
 
 function lacks(name: string, what: string): never {
   throw new UnusableSnapshot(name, `it lacks ${what}`);
+}
+
+/** What the document of a snapshot says of itself. */
+const About = z.object({
+  /** Its own, so that a file which somebody renamed is known. */
+  name: z.string(),
+  /** Virtual milliseconds. */
+  at: z.int(),
+  /** ISO time of the wall; null under --deterministic, where the wall leaves no trace. */
+  saved_at: z.string().nullable(),
+});
+type About = z.infer<typeof About>;
+
+/** What an emulator has in memory beside the state, and a snapshot keeps with it. */
+const Beside = z.object({
+  faults: KeptFaults,
+  ids: IdPlace.nullable(),
+  /** The number of the last request. */
+  requests: z.int(),
+  /** Which line of the store's history came last, where one is kept. */
+  place: z.object({ number: z.int(), checksum: z.int() }).nullish(),
+});
+
+/** The members at the top of a snapshot's document. */
+export const Head = z.object({ snapshot: About, beside: Beside });
+export type Head = z.infer<typeof Head>;
+
+/**
+ * What the first lines of a document say of it, without reading the rest; undefined where they do not. Its members stand
+ * on a line each.
+ */
+function aboutIn(firstBlock: string): About | undefined {
+  const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];
+  return About.safeParse(parsedJson(line ?? "")).data;
 }

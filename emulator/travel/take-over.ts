@@ -1,7 +1,7 @@
 import type { Runner } from "../clock/runner.ts";
 import type { Entry } from "../clock/schedule.ts";
 import { clockState } from "../clock/virtual-clock.ts";
-import { releaseClaims } from "../router/claims.ts";
+import { releaseClaims } from "../router/handlers.ts";
 import type { Store, TakingOver } from "../store/port.ts";
 import { adopt, type Cluster, clusterRows } from "../world/clusters.ts";
 import type { ControlTokens } from "../world/control-tokens.ts";

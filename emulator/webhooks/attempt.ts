@@ -3,7 +3,7 @@ import { spanId, writeTraceparent } from "../../src/base/tracing/trace-context.t
 import { standardWebhookHeaders } from "../../src/schemes/standard-webhooks.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import type { Message, Send } from "../faults/intervention.ts";
+import type { Message, Send } from "../faults/faults.ts";
 import type { Outgoing, Posted } from "../http/outgoing/outgoing.ts";
 import type { Settings } from "../world/settings.ts";
 import type { Delivery, WebhookEvent } from "./deliveries.ts";

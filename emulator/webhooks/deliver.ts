@@ -1,15 +1,14 @@
 import { commitOnly, type JobHandler, type Run } from "../clock/job-handler.ts";
-import { dequeue, type Entry, schedule } from "../clock/schedule.ts";
-import type { Interference, Intervene } from "../faults/intervention.ts";
+import { dequeue, type Entry, endOf, enqueue, schedule, turnOf } from "../clock/schedule.ts";
+import type { Interference, Intervene, PutOff } from "../faults/faults.ts";
 import { causes } from "../store/causes.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { type AttemptContext, type Attempted, createAttempt, type Sendable } from "./attempt.ts";
-import { type Delivery, deliveries, type Outcome, type WebhookEvent, webhookEvents } from "./deliveries.ts";
+import { type Delivery, deliveries, faultOf, type Outcome, type WebhookEvent, webhookEvents } from "./deliveries.ts";
 import type { DeliveryNews } from "./news.ts";
-import { purge } from "./purge.ts";
-import { putOff } from "./put-off.ts";
-import { putAttempt, recordOutcome } from "./record.ts";
+import { purge, putAttempt, recordOutcome } from "./record.ts";
+
 import { capacityFor, keepUntil } from "./retry-rule.ts";
 import { subscriptions } from "./subscriptions.ts";
 import { traceOfEvent } from "./trace-names.ts";
@@ -174,3 +173,31 @@ async function capacitiesOf(view: View, keys: readonly string[]): Promise<readon
 }
 
 const idOf = (key: string): number => Number(key.slice(key.indexOf(":") + 1));
+
+/** How far behind another attempt one goes that lets it pass: enough for it to arrive first in any mode of the clock. */
+const behindMs = 1_000;
+
+/** Moves an attempt to a later virtual time without making it: nothing is counted. Returns the outcome in a word. */
+async function putOff(
+  tx: Transaction,
+  entry: Entry,
+  { byMs, behindNext }: PutOff,
+  by: Interference,
+  now: number,
+): Promise<string> {
+  const waiting = await tx.get(schedule, entry.id);
+  const delivery = await tx.get(deliveries, Number(entry.ref));
+  if (waiting?.due !== entry.due || !delivery) return "gone";
+  const next = behindNext ? await nextOfKey(tx, entry, now + byMs) : undefined;
+  const due = next ? next.due + behindMs : now + byMs;
+  enqueue(tx, { ...entry, due });
+  const put_off = faultOf(by);
+  await tx.because(by.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, put_off }));
+  return "put_off";
+}
+
+/** What comes after an entry of its concurrency key, when it is due by `until`. */
+async function nextOfKey(tx: Transaction, entry: Entry, until: number): Promise<Entry | undefined> {
+  const slice = { by: "turn", from: turnOf(entry.due, entry.id + 1), to: endOf(until) } as const;
+  return (await tx.list(schedule, slice)).find((other) => other.concurrency_key === entry.concurrency_key);
+}

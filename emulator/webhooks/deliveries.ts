@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { activities } from "../../src/api/activities.ts";
 import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
-import type { Interference } from "../faults/intervention.ts";
+import type { Interference } from "../faults/faults.ts";
 import { rows } from "../store/port.ts";
 import { storedDeadline, storedTime } from "../store/stored-time.ts";
 

@@ -10,7 +10,7 @@ import {
   type Outcome,
   webhookEvents,
 } from "./deliveries.ts";
-import { purge } from "./purge.ts";
+import { purge } from "./record.ts";
 import { concurrencyKeyOf } from "./subscriptions.ts";
 
 /** What the log is searched by; everything given must hold. */

@@ -1,8 +1,8 @@
+import * as z from "zod";
 import { sameSecret } from "../../src/base/hmac.ts";
 import { parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
-import type { View } from "../store/port.ts";
-import { type OAuthClient, oauthClients } from "./oauth-clients.ts";
+import { rows, type View } from "../store/port.ts";
 
 /** What a token request says about its client. */
 interface ClientParameters {
@@ -58,3 +58,24 @@ function formDecoded(text: string): string {
     return text;
   }
 }
+
+/** An OAuth client, known to the router and to every cluster; public unless it has a secret (DECISIONS.md, R35). */
+export const OAuthClient = z.strictObject({
+  client_id: z.string(),
+  client_name: z.string(),
+  client_secret: z.string().nullable().default(null),
+  redirect_uris: z.array(z.string()).default([]),
+});
+export type OAuthClient = z.infer<typeof OAuthClient>;
+
+export const oauthClients = rows<OAuthClient, "origin">({
+  name: "oauth_clients",
+  schema: OAuthClient,
+  key: (row) => row.client_id,
+  indexes: {
+    origin: ({ redirect_uris }) =>
+      redirect_uris
+        .flatMap((uri) => (URL.canParse(uri) ? [new URL(uri).origin] : []))
+        .filter((each) => each !== "null"),
+  },
+});

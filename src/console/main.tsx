@@ -1,12 +1,12 @@
 import { effect, untracked } from "@preact/signals";
 import { render } from "preact";
 import { session, signIn } from "./api/session.ts";
-import { App } from "./frame/app.tsx";
+import { App, SignedOut } from "./frame/app.tsx";
 import { keepFocus } from "./frame/keep-focus.ts";
-import { SignedOut } from "./frame/signed-out.tsx";
+
 import { follow } from "./live/follow.ts";
+import { followWebhooks, readAll } from "./state/act.ts";
 import { letTimePass } from "./state/clock.ts";
-import { followWebhooks, readAll } from "./state/read-all.ts";
 import { followAddress } from "./state/route.ts";
 
 await signIn();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { commandLine } from "../../src/console/api/command-line.ts";
-import { used } from "../../src/console/api/used.ts";
+import { used } from "../../src/console/api/operations.ts";
+import { commandLine } from "../../src/console/api/session.ts";
 import { consoleOperations } from "../../src/derive/console-operations.ts";
 
 const outlines = consoleOperations(used);

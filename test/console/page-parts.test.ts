@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { canBe, edges, possibleFrom } from "../../src/console/contracts/lifecycle-graph.ts";
-import { resultsOf } from "../../src/console/contracts/results.ts";
+import { canBe, edges, possibleFrom } from "../../src/console/contracts/lifecycle-picture.tsx";
+import { resultsOf } from "../../src/console/contracts/moves.ts";
 import { grouped, lengthOf } from "../../src/console/format.ts";
 import { EventLines } from "../../src/console/live/event-lines.ts";
-import { asCommand, asCurl } from "../../src/console/requests/as-command.ts";
+import { asCommand, asCurl } from "../../src/console/requests/request-page.tsx";
 import { newestRequests, type Request, takeRequests, totalRequests } from "../../src/console/state/requests.ts";
 import { href, hrefOfPart, parseRoute } from "../../src/console/state/route.ts";
 import { hrefOf } from "../../src/console/trace/reference.ts";
-import { depths, withPlanned } from "../../src/console/trace/tree.ts";
+import { depths, withPlanned } from "../../src/console/trace/trace-drawer.tsx";
 
 describe("addresses of the console", () => {
   it("are those of traces for whatever has no view of its own, by any form in which a trace is named", () => {

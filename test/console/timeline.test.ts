@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Delivery, Webhook } from "../../src/console/state/deliveries.ts";
-import { axisOf, between } from "../../src/console/timeline/axis.ts";
-import { timelineOf } from "../../src/console/timeline/tracks.ts";
+import { axisOf, between, timelineOf } from "../../src/console/timeline/tracks.ts";
+
 import { begin, delivery, iso, webhook } from "./webhook-records.ts";
 
 const minute = 60_000;

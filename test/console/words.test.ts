@@ -4,7 +4,7 @@ import { explain, resent } from "../../src/console/deliveries/explain.ts";
 import { standingOf } from "../../src/console/deliveries/standing.ts";
 import { inTheOpen, isolated, partsOf } from "../../src/console/parts/names.ts";
 import { webhooks } from "../../src/console/state/deliveries.ts";
-import { destination } from "../../src/console/timeline/arrows.ts";
+import { destination } from "../../src/console/timeline/track-row.tsx";
 import { isBad, plain, wordsOfNode, wordsOfReference } from "../../src/console/trace/words.ts";
 import { delivery, iso, webhook } from "./webhook-records.ts";
 

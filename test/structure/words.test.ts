@@ -12,7 +12,7 @@ const vendor = [..."kcals"].reverse().join("");
 const wireConstants: Readonly<Record<string, string>> = {
   "emulator/world/apps.ts": "The issuer of chat_b's tokens is checked by real senders.",
   "emulator/world/chat-b-issuer.ts": "Keys are endorsed for the channels that real senders name.",
-  "emulator/router/apps/chat-b-token.ts": "Tokens of the desktop emulator have these issuers.",
+  "emulator/router/apps/chat-b.ts": "Tokens of the desktop emulator have these issuers.",
   "src/api/router/chat-b.ts": "The channel of an example is what real senders put there.",
   "test/cli/connected-apps.test.ts": "An activity names its channel as real senders do.",
   "test/emulator/cluster/apps/chat.test.ts": "Channel as real senders have it.",

@@ -2,7 +2,7 @@ import type { TestContext } from "node:test";
 import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
 import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../emulator/compose/state/collections.ts";
-import type { Intervene } from "../../emulator/faults/intervention.ts";
+import type { Intervene } from "../../emulator/faults/faults.ts";
 import { createOutgoing } from "../../emulator/http/outgoing/outgoing.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";

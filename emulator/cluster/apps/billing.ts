@@ -2,7 +2,7 @@ import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { jsonObject, textAt } from "../../http/bodies/fields.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { customerIdsIn } from "../../world/customer-ids.ts";
+import { customerIdsIn } from "../../world/provider.ts";
 import { workspaces } from "../../world/workspaces.ts";
 import { json } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";

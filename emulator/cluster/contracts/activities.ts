@@ -1,9 +1,9 @@
 import type { Activity } from "../../../src/api/activities.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import type { Transaction } from "../../store/port.ts";
-import { emit } from "../../webhooks/emit.ts";
-import type { Person } from "../../webhooks/payload.ts";
-import { contractFacts } from "./facts.ts";
+import { emit, type Person } from "../../webhooks/emit.ts";
+
+import { contractFacts } from "./records.ts";
 import type { Contract } from "./rows.ts";
 
 /**

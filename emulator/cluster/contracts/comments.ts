@@ -2,11 +2,11 @@ import * as z from "zod";
 import type { Clock } from "../../../src/base/clock.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import type { Person } from "../../webhooks/payload.ts";
-import { pageOfSlice } from "../paging.ts";
+import type { Person } from "../../webhooks/emit.ts";
+import { pageOfSlice } from "../answer.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { tellOfContract } from "./activities.ts";
-import { performer } from "./performer.ts";
+import { performer } from "./records.ts";
 import { type Contract, requireContractNumber } from "./rows.ts";
 
 const Comment = z.strictObject({

@@ -1,16 +1,25 @@
 import { isDeepStrictEqual } from "node:util";
+import type { showProcessMetrics } from "../../../src/api/contracts/contract-details.ts";
+import type { Fail } from "../../../src/api/failures.ts";
+import type { ResultOf } from "../../../src/api/operation.ts";
+import { isoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import { emit } from "../../webhooks/emit.ts";
-import { templates } from "../../world/workspaces.ts";
+import { type ContractType, contractTypes, templates } from "../../world/workspaces.ts";
 import { noteUnknownAnswers, problemsOf } from "../templates/answers.ts";
-import { activeUser, noSuchRow } from "../workspace/people.ts";
+import { activeUser, noSuchRow, orgUser } from "../workspace/users.ts";
 import type { ClusterHandlers } from "../world.ts";
+import { requireInScope } from "./access.ts";
 import { changed } from "./creation/new-contract.ts";
-import { contractFacts } from "./facts.ts";
-import { performer } from "./performer.ts";
-import { processMetrics } from "./process-metrics.ts";
-import { type Contract, contracts, requireContract, requireContractNumber } from "./rows.ts";
-import { requireInScope } from "./user-scope.ts";
+import { contractFacts, createdContract, pendingWith, performer } from "./records.ts";
+import {
+  type Contract,
+  contracts,
+  type ExternalMetadata,
+  inWorkspace,
+  requireContract,
+  requireContractNumber,
+} from "./rows.ts";
 
 /** What is kept beside a contract (DECISIONS.md, F22). */
 export const contractDetailHandlers = {
@@ -102,4 +111,134 @@ async function descends(view: View, row: Contract, ancestorId: number): Promise<
     }
   }
   return false;
+}
+
+/** How far a contract has come (DECISIONS.md, F22). */
+const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => ({
+  contract_status: row.status,
+  type_of_workflow: row.kind === "TEMPLATE_CONTRACT" ? "TEMPLATE_WORKFLOW" : "UPLOAD_WORKFLOW",
+  pending_with: pendingWith(row) ?? null,
+  contract_sent_to_cp_datetime: timeOf(row.sent_to_counterparty_at),
+  marked_for_signature_datetime: timeOf(row.sent_for_signature_at),
+  contract_executed_datetime: timeOf(row.executed_at),
+  contract_signed_by_signatory_list: row.signatories.flatMap(({ is_counterparty, email, action }) =>
+    action?.is_success
+      ? [{ is_creator_party: !is_counterparty, signed_datetime: isoSeconds(action.at), signatory_email: email }]
+      : [],
+  ),
+  contract_turns: { no_of_turns: row.reviews.filter((review) => review.by === "counterparty").length },
+});
+
+/** Whether that answer of a contract is another one (DECISIONS.md, C23). */
+export const metricsDiffer = (before: Contract, after: Contract): boolean =>
+  JSON.stringify(processMetrics(before)) !== JSON.stringify(processMetrics(after));
+
+const timeOf = (at: number | null): string | null => (at === null ? null : isoSeconds(at));
+
+/** DECISIONS.md, F6 */
+const foundAtMost = 50;
+
+/** Keys of the contract in systems that are not ours (DECISIONS.md, C13 and F14). */
+export const externalMetadataHandlers = {
+  "external-metadata.put": ({ params, body }, { store, clock, caller, fail }) =>
+    store.transaction("external-metadata.put", async (tx) => {
+      const row = await requireContract(tx, caller, params.contract_id, fail);
+      requireKnownConfiguration(body.external_metadata, fail);
+      const external_metadata = { ...row.external_metadata, ...body.external_metadata };
+      if (isEmpty(body.external_metadata)) return { external_metadata };
+      const at = clock.now();
+      const after = changed(tx, row, at, { external_metadata });
+      await emit(tx, clock, {
+        workspace_id: after.workspace_id,
+        activity: row.external_metadata ? "CONTRACT_EXTERNAL_METADATA_UPDATED" : "CONTRACT_EXTERNAL_METADATA_CREATED",
+        at,
+        performed_by: performer(caller),
+        contract: await contractFacts(tx, after),
+      });
+      return { external_metadata };
+    }),
+
+  "external-metadata.show": ({ params }, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const row = await requireContract(view, caller, params.contract_id, fail);
+      return { external_metadata: row.external_metadata ?? {} };
+    }),
+
+  "external-metadata.find": ({ params }, { store, cluster, caller }) =>
+    store.read(async (view) => {
+      const equals = inWorkspace(caller.workspace.id, params.external_metadata_id);
+      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: foundAtMost });
+      return Promise.all(found.map((row) => createdContract(view, { cluster }, row)));
+    }),
+} satisfies ClusterHandlers;
+
+/** Metadata without a key is none: nothing is written by it, and nothing told (DECISIONS.md, C13). */
+const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
+
+/** What a new contract keeps of the metadata that came with it. */
+export const keptMetadata = (metadata: ExternalMetadata | null | undefined): ExternalMetadata | null =>
+  metadata == null || isEmpty(metadata) ? null : metadata;
+
+/** No emulated workspace has object configurations, so whatever is named is unknown (DECISIONS.md, F5). */
+export function requireKnownConfiguration(
+  metadata: ExternalMetadata | null | undefined,
+  fail: Fail<"unknown-object-configuration">,
+): void {
+  if (metadata?.object_configuration_id !== undefined) fail("unknown-object-configuration");
+}
+
+export const intakeFormHandlers = {
+  "intake-form.update": ({ params, body }, { store, clock, caller, fail, finding }) =>
+    store.transaction("intake-form.update", async (tx) => {
+      const row = await requireContract(tx, caller, params.composite_id, fail);
+      const type = await tx.get(contractTypes, row.contract_type_id);
+      requireOpen(row, type, fail);
+      const questions = type?.intake_form ?? [];
+      noteUnknownAnswers(finding, "", questions, body);
+      const problems = problemsOf(questions, body, { partial: true });
+      if (problems) return fail("invalid-fields", problems);
+
+      const at = clock.now();
+      const { data: before = {}, created_at = at } = row.intake_form ?? {};
+      const data = { ...before, ...body };
+      if (isDeepStrictEqual(data, before)) return { data, created: isoSeconds(created_at) };
+      const intake_form = { data, created_at: at };
+      const after = changed(tx, row, at, { intake_form });
+      await emit(tx, clock, {
+        workspace_id: after.workspace_id,
+        activity: "CONTRACT_DATA_UPDATED",
+        at,
+        performed_by: performer(caller),
+        contract: await contractFacts(tx, after),
+      });
+      return { data, created: isoSeconds(at) };
+    }),
+
+  "intake-form.responses": ({ params, query }, { store, caller, fail }) =>
+    store.read(async (view) => {
+      const row = await requireContractNumber(view, caller, params.contract_id, fail);
+      const creator = await orgUser(view, row.created_by);
+      const template = query.questionnaire_type === "TEMPLATE";
+      const answers = template ? row.contract_data : row.intake_form?.data;
+      const created = template ? row.created_at : row.intake_form?.created_at;
+      const respondent = { created_by: creator.name, org_name: caller.workspace.name };
+      return {
+        questionnaire_response_data: answers ?? {},
+        respondents: created === undefined ? [] : [{ created_at: isoSeconds(created), ...respondent }],
+      };
+    }),
+} satisfies ClusterHandlers;
+
+/** DECISIONS.md, C14 */
+function requireOpen(row: Contract, type: ContractType | undefined, fail: Fail<"intake-form-closed">): void {
+  const paper = row.kind === "THIRD_PARTY_CONTRACT" || row.kind === "SIGN_CONTRACT";
+  if (!paper || !type?.editable_response)
+    fail("intake-form-closed", { reason: "its workflow has no editable response" });
+  if (row.status === "REDLINING") return;
+  if (row.kind !== "SIGN_CONTRACT" || row.status !== "SIGN") {
+    fail("intake-form-closed", { reason: `the contract is in status ${row.status}` });
+  }
+  if (row.signatories.some(({ action }) => action !== null)) {
+    fail("intake-form-closed", { reason: "a signatory has signed" });
+  }
 }

@@ -1,10 +1,11 @@
 import type * as z from "zod";
 import type { CreatedContract, ListedContract, NumberedContract } from "../../../src/api/contracts/shapes/records.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
+import { isoMicros, isoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
-import { contractTypes } from "../../world/workspaces.ts";
-import { orgUser } from "../workspace/people.ts";
-import type { ClusterWorld } from "../world.ts";
+import type { ContractFacts, Person } from "../../webhooks/emit.ts";
+import { contractTypes, entities, users } from "../../world/workspaces.ts";
+import { orgUser } from "../workspace/users.ts";
+import type { ClusterWorld, Member } from "../world.ts";
 import { contractPath } from "./links.ts";
 import { type Contract, compositeId, referenceId } from "./rows.ts";
 
@@ -58,3 +59,80 @@ async function recordOf(view: View, { cluster }: Where, row: Contract) {
     reference_id: referenceId(row),
   };
 }
+
+/** What webhook payloads say of a contract, as it stands in `row` (DECISIONS.md, F21). */
+export async function contractFacts(view: View, row: Contract): Promise<ContractFacts> {
+  const type = await view.get(contractTypes, row.contract_type_id);
+  const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
+  const typeName = type?.name ?? "";
+  return {
+    contract_id: row.id,
+    contract_title: row.name,
+    contract_type: typeName,
+    contract_type_name: typeName,
+    contract_type_id: row.contract_type_id,
+    contract_status: row.status,
+    contract_kind: row.kind,
+    business_user: await personOf(view, row.business_user_id),
+    legal_user: await personOf(view, row.created_by),
+    created_at: isoMicros(row.created_at),
+    counterparties: row.counterparties.map((party) => ({
+      type: party.is_individual ? "Individual" : "Organization",
+      ...(party.is_individual ? {} : { organization_name: party.name }),
+      ...(party.poc && {
+        poc_name: fullName(party.poc),
+        poc_email: party.poc.email,
+      }),
+      counterparty_id: party.counterparty_id,
+    })),
+    ...(row.external_metadata && { external_metadata: row.external_metadata }),
+    ...(entity && {
+      entity: {
+        reference_id: entity.reference_id,
+        name: entity.name,
+        jurisdiction: entity.jurisdiction,
+        type: entity.type,
+      },
+    }),
+    contract_reference_id: referenceId(row),
+    ...(row.template_id !== null && { contract_template_id: row.template_id }),
+  };
+}
+
+/** Name and address of a user, as payloads name people. */
+async function personOf(view: View, userId: number): Promise<Person> {
+  const user = await view.get(users, userId);
+  return user ? { name: user.name, email: user.email } : { name: "" };
+}
+
+/** What a contact is called, some of whom have no last name. */
+export const fullName = ({
+  first_name,
+  last_name,
+}: {
+  readonly first_name: string;
+  readonly last_name: string;
+}): string => `${first_name} ${last_name}`.trim();
+
+/** Whose move it is (DECISIONS.md, F9); undefined when nobody has to do anything. */
+export function pendingWith(row: Contract): "CREATOR_PARTY" | "COUNTER_PARTY" | "BOTH" | undefined {
+  switch (row.status) {
+    case "DRAFT":
+      return "CREATOR_PARTY";
+    case "REDLINING": {
+      const open = row.reviews.find((review) => review.completed_at === null);
+      return open?.by === "counterparty" ? "COUNTER_PARTY" : "CREATOR_PARTY";
+    }
+    case "SIGN": {
+      const waiting = row.signatories.filter((signatory) => signatory.action === null);
+      const theirs = waiting.some((signatory) => signatory.is_counterparty);
+      const ours = waiting.some((signatory) => !signatory.is_counterparty);
+      return theirs && ours ? "BOTH" : theirs ? "COUNTER_PARTY" : "CREATOR_PARTY";
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The caller, as payloads name who did something. */
+export const performer = ({ user }: Member): Person => ({ name: user.name, email: user.email });

@@ -2,7 +2,7 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import type { Transaction } from "../../store/port.ts";
 import { emit } from "../../webhooks/emit.ts";
-import { contractFacts } from "../contracts/facts.ts";
+import { contractFacts } from "../contracts/records.ts";
 import { contracts } from "../contracts/rows.ts";
 import type { Member } from "../world.ts";
 import type { Counterparty, CounterpartyNews, CounterpartyPart } from "./rows.ts";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type * as z from "zod";
 import type { Address, AddressRequest } from "../../../src/api/contracts/counterparties.ts";
 import type { Transaction } from "../../store/port.ts";
-import { pageOfList } from "../paging.ts";
+import { pageOfList } from "../answer.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { tellOfCounterparty } from "./activities.ts";
 import { onePrimary } from "./primary.ts";

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
-import { pageOfList } from "../paging.ts";
-import { noSuchRow } from "../workspace/people.ts";
+import { pageOfList } from "../answer.ts";
+import { noSuchRow } from "../workspace/users.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { type Telling, tellOfCounterparty } from "./activities.ts";
 import { onePrimary } from "./primary.ts";

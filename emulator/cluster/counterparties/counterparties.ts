@@ -3,9 +3,9 @@ import type { createCounterparty, showCounterparty } from "../../../src/api/cont
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { Workspace } from "../../world/workspaces.ts";
-import { renameParty } from "../contracts/entities.ts";
-import { performer } from "../contracts/performer.ts";
-import { pageOfList, pageOfSlice } from "../paging.ts";
+import { pageOfList, pageOfSlice } from "../answer.ts";
+import { renameParty } from "../contracts/parties.ts";
+import { performer } from "../contracts/records.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { tellOfCounterparty, tellOfNewCounterparty } from "./activities.ts";
 import { addressRecord, newAddress } from "./addresses.ts";

@@ -1,32 +1,72 @@
+import type { showContent } from "../../../src/api/contracts/documents.ts";
 import type { Fail } from "../../../src/api/failures.ts";
+import type { ResultOf } from "../../../src/api/operation.ts";
 import { decodeFileBase64 } from "../../../src/base/base64.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
-import { attachmentHeader } from "../../http/attachment.ts";
-import type { Finding } from "../../http/handler.ts";
+import { attachmentHeader } from "../../http/answer.ts";
+import { wholeBody } from "../../http/bodies/decode.ts";
+import type { Finding, Handlers } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
+import { requireInScope } from "../contracts/access.ts";
 import { changed } from "../contracts/creation/new-contract.ts";
 import { transition } from "../contracts/lifecycle/transition.ts";
-import { performer } from "../contracts/performer.ts";
+import { performer } from "../contracts/records.ts";
 import { type Contract, requireContract, requireContractNumber } from "../contracts/rows.ts";
+import { busy, checkPdf, type PdfReader, pdfText } from "../pdf/reader.ts";
 import { signedObjectUrl, storedObjects } from "../storage/objects.ts";
 import { noteUnknownAnswers, problemsOf, withDefaults } from "../templates/answers.ts";
 import { ownTemplate } from "../workspace/own-rows.ts";
-import { noSuchRow } from "../workspace/people.ts";
+import { noSuchRow } from "../workspace/users.ts";
 import type { ClusterHandlers, ClusterWorld, Member } from "../world.ts";
-import { contentOf } from "./contract-content.ts";
 import {
   bytesOf,
   type Document,
   docxType,
   kept,
+  latestDocument,
   madePdf,
   newestVersion,
   previewOf,
   sheetIfMade,
 } from "./contract-pdf.ts";
 import { keepFile, newVersion, pdfType } from "./inline-file.ts";
-import { uploadOf } from "./uploaded-document.ts";
+
+/** The text of a version, or of the PDF that is made of a template contract (DECISIONS.md, F19). */
+const contentOf: Handlers<"documents.content", ClusterWorld, Member>["documents.content"] = async (
+  { params, query, headers },
+  { store, blobs, pdfs, caller, fail, finding },
+) => {
+  const { row, sheet } = await store.read(async (view) => {
+    const row = await requireInScope(view, caller, { params, headers }, fail);
+    return { row, sheet: await sheetIfMade(view, row) };
+  });
+  const { contract_version_id: id, text_format } = query;
+  const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
+  if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [noSuchRow(id)] });
+
+  const document = version ?? (await latestDocument(row, sheet, finding));
+  const about = { contract_id: row.id, content_format: text_format };
+  if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
+  const reading = await pdfText(await wholeBody(await bytesOf(blobs, document)), pdfs);
+  if (reading === busy) return { ...about, extraction_status: "pending" as const };
+  if (reading.problem !== undefined) {
+    // The service has no words for it; the request log has.
+    finding("unreadable-pdf", reading.problem);
+    return { ...about, extraction_status: "failed" as const };
+  }
+  return {
+    ...about,
+    ...textIn(text_format, reading.lines),
+    extraction_status: "completed" as const,
+    last_updated: isoSeconds(version?.uploaded_at ?? row.updated_at),
+  };
+};
+
+type Content = ResultOf<typeof showContent>;
+
+const textIn = (format: Content["content_format"], lines: readonly string[]): Pick<Content, "content" | "segments"> =>
+  format === "text" ? { content: lines.join("\n") } : { segments: lines.map((segment_text) => ({ segment_text })) };
 
 export const documentHandlers = {
   "documents.download": async ({ params }, call) => {
@@ -148,4 +188,32 @@ async function documentOf(
   if (format === "DOCX") return fail("no-document", { format });
   const document = newestVersion(row, pdfType) ?? (sheet && (await madePdf(sheet, finding)));
   return document ? { row, document } : fail("no-document", { format: "PDF" });
+}
+
+/** A version's bytes, checked. */
+interface Upload {
+  readonly file: Buffer;
+  readonly content_type: string;
+}
+
+/** A new version is a PDF or a DOCX, by its name and by its bytes (DECISIONS.md, F6). */
+async function uploadOf(
+  name: string,
+  base64: string,
+  pdfs: PdfReader,
+  fail: Fail<"invalid-fields" | "pdfs-busy">,
+): Promise<Upload> {
+  if (/\.pdf$/i.test(name)) {
+    const checked = await checkPdf(base64, pdfs, fail);
+    if (checked.problem !== undefined) return fail("invalid-fields", { document_base_64: [checked.problem] });
+    return { file: checked.file, content_type: pdfType };
+  }
+  if (!/\.docx$/i.test(name)) {
+    return fail("invalid-fields", { document_name: ["Value should be a file name that ends in .pdf or .docx"] });
+  }
+  const file = decodeFileBase64(base64);
+  // A DOCX is a ZIP archive; whether it opens is for a word processor to say.
+  const zipped = file?.subarray(0, 4).equals(Buffer.from("PK\x03\x04", "latin1"));
+  if (!file || !zipped) return fail("invalid-fields", { document_base_64: ["Input should be a valid DOCX"] });
+  return { file, content_type: docxType };
 }

@@ -2,7 +2,7 @@ import type { Blob, Blobs } from "../../store/blobs.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { User } from "../../world/workspaces.ts";
 import type { Version } from "../contracts/rows.ts";
-import { cleanFilename } from "../storage/filenames.ts";
+import { cleanFilename } from "../storage/storage.ts";
 
 /** Keeps the bytes of a document that came inline. Done before the transaction that refers to it. */
 export const keepFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(once(file), file.length);

@@ -1,16 +1,23 @@
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
+import type { Transaction, View } from "../../store/port.ts";
+import { type OAuthClient, oauthClients } from "../../world/client-credentials.ts";
 import { clusterRows } from "../../world/clusters.ts";
-import { oauthClients } from "../../world/oauth-clients.ts";
+import { sessionCookie, sessionIn } from "../../world/control-tokens.ts";
 import type { User } from "../../world/workspaces.ts";
-import { redirect } from "../answer.ts";
-import { givenTwice, type Parameters, parametersOf, repeatedIn } from "../parameters.ts";
+import { givenTwice, type Parameters, parametersOf, redirect, repeatedIn } from "../answer.ts";
 import type { ClusterWorld } from "../world.ts";
-import { authorizationCodes } from "./grants.ts";
-import { userOfEmail } from "./people.ts";
-import { allowedRedirect } from "./redirect-uri.ts";
-import { defaultScope, knownScope, unknownWords, wordsOf } from "./scopes.ts";
-import { beginSession, sessionOf } from "./sessions.ts";
+import {
+  authorizationCodes,
+  defaultScope,
+  knownScope,
+  type Session,
+  sessions,
+  unknownWords,
+  userOfEmail,
+  userOfId,
+  wordsOf,
+} from "./grants.ts";
 import { problemPage, signInPage, unknownPerson } from "./sign-in-page.ts";
 import { subjectOfIdToken } from "./tokens.ts";
 
@@ -180,4 +187,80 @@ function back(
   const { state } = parameters;
   const added = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss: settings.publicUrl });
   return redirect(`${redirectTo}${redirectTo.includes("?") ? "&" : "?"}${added}`, headers);
+}
+
+const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
+
+/**
+ * The redirect URI of an authorization request, if the client may use it: one of those it registered (a loopback one
+ * with any port, RFC 8252, 7.3), or any https or loopback one where it registered none (DECISIONS.md, R35).
+ */
+function allowedRedirect(client: OAuthClient, given: string | undefined): string | undefined {
+  const url = given === undefined || !absoluteUri.test(given) ? undefined : parsed(given);
+  if (!url || given === undefined || !isSafe(url) || answered.some((name) => url.searchParams.has(name)))
+    return undefined;
+  const { redirect_uris } = client;
+  const matches =
+    redirect_uris.length === 0 || redirect_uris.some((known) => known === given || sameButPort(known, url));
+  return matches ? given : undefined;
+}
+
+/** What is appended to a redirect URI, and must not be there twice (RFC 6749, 3.1). */
+const answered = ["code", "state", "iss", "error", "error_description"];
+
+/** The characters of a URI without a fragment (RFC 3986, 2 and 4.3). A backslash would be a slash to browsers alone. */
+const absoluteUri = /^[\w\-.~:/?[\]@!$&'()*+,;=%]+$/;
+
+const isLoopback = ({ hostname }: URL): boolean => loopback.test(hostname);
+
+const isSafe = (url: URL): boolean =>
+  (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))) && url.username === "";
+
+function sameButPort(known: string, url: URL): boolean {
+  const other = parsed(known);
+  if (!other || !isLoopback(other) || !isLoopback(url)) return false;
+  other.port = url.port;
+  return other.href === url.href;
+}
+
+function parsed(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+const lifetimeMs = 12 * 60 * 60 * 1_000;
+
+/** Who signed in at this cluster with this browser before. */
+async function sessionOf(
+  view: View,
+  { headers }: Pick<ReceivedRequest, "headers">,
+  { cluster, clock }: Pick<ClusterWorld, "cluster" | "clock">,
+): Promise<{ readonly user: User; readonly session: Session } | undefined> {
+  const value = sessionIn(headers);
+  const prefix = `${cluster.id}_`;
+  const session = value?.startsWith(prefix) ? await view.get(sessions, value.slice(prefix.length)) : undefined;
+  if (session?.cluster_id !== cluster.id || session.expires_at <= clock.now()) return undefined;
+  const user = await userOfId(view, cluster.id, session.user_id);
+  return user && { user, session };
+}
+
+/** Begins a session; gives the header that sets its cookie. */
+async function beginSession(
+  tx: Transaction,
+  { cluster, clock, ids, settings }: Pick<ClusterWorld, "cluster" | "clock" | "ids" | "settings">,
+  user: User,
+): Promise<{ readonly "set-cookie": string }> {
+  const now = clock.now();
+  for (const old of await tx.list(sessions, { by: "expires_at", to: now })) tx.delete(sessions, old.id);
+  const id = ids.token(24);
+  tx.put(sessions, {
+    id,
+    cluster_id: cluster.id,
+    user_id: user.id,
+    signed_in_at: now,
+    expires_at: now + lifetimeMs,
+  });
+  // A proxy in front may have the router below a path.
+  const path = new URL(`${settings.publicUrl}/api/v1/oauth/`).pathname;
+  const attributes = `Path=${path}; Max-Age=${lifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
+  return { "set-cookie": sessionCookie(`${cluster.id}_${id}`, attributes) };
 }

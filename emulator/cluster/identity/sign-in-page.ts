@@ -4,8 +4,7 @@ import type { Passthrough } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { type User, users, workspaces } from "../../world/workspaces.ts";
-import { pageAnswer } from "../answer.ts";
-import type { Parameters } from "../parameters.ts";
+import { type Parameters, pageAnswer } from "../answer.ts";
 
 /** More than anybody would look through; others are typed. */
 const shownUsers = 50;

@@ -1,10 +1,10 @@
-import { generateKeyPair } from "node:crypto";
+import { checkPrime, generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import * as z from "zod";
+import { seededIds } from "../../../src/base/ids.ts";
 import { rows } from "../../store/port.ts";
 import type { ClusterWorld } from "../world.ts";
 import { PrivateJwk } from "./private-jwk.ts";
-import { seededPrivateJwk } from "./seeded-rsa.ts";
 
 /** The key that a cluster signs its tokens with: made once and kept (DECISIONS.md, R35). */
 export const SigningKey = z.strictObject({ cluster_id: z.string(), jwk: PrivateJwk });
@@ -41,4 +41,66 @@ export async function signingKeyOf({
 async function newPrivateJwk(): Promise<PrivateJwk> {
   const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
   return PrivateJwk.parse(privateKey.export({ format: "jwk" }));
+}
+
+const e = 65_537n;
+const primeBytes = 128;
+
+/** The same RSA key of 2048 bits for the same seed; node:crypto draws its keys from the machine alone. */
+export async function seededPrivateJwk(seed: string): Promise<PrivateJwk> {
+  const ids = seededIds(seed);
+  const one = await nextPrime(ids.bytes(primeBytes));
+  const other = await nextPrime(ids.bytes(primeBytes));
+  const [p, q] = one > other ? [one, other] : [other, one];
+  const d = inverse(e, (p - 1n) * (q - 1n));
+  return {
+    kty: "RSA",
+    n: encoded(p * q),
+    e: encoded(e),
+    d: encoded(d),
+    p: encoded(p),
+    q: encoded(q),
+    dp: encoded(d % (p - 1n)),
+    dq: encoded(d % (q - 1n)),
+    qi: encoded(inverse(q, p)),
+  };
+}
+
+/** The first suitable prime from a random beginning, with both top bits set so that two make 2048 bits. */
+async function nextPrime(random: Buffer): Promise<bigint> {
+  random[0]! |= 0xc0;
+  random[primeBytes - 1]! |= 1;
+  const first = BigInt(`0x${random.toString("hex")}`);
+  const smallPrimes = primesBelow(1_000);
+  const rests = smallPrimes.map((prime) => Number(first % BigInt(prime)));
+  for (let more = 0; ; more += 2) {
+    // Five of six are a multiple of a small prime, which is seen without asking a thread for a thorough look.
+    if (smallPrimes.some((prime, i) => (rests[i]! + more) % prime === 0)) continue;
+    const candidate = first + BigInt(more);
+    if (candidate % e !== 1n && (await promisify(checkPrime)(candidate))) return candidate;
+  }
+}
+
+/** The odd ones. */
+function primesBelow(end: number): number[] {
+  const found: number[] = [];
+  for (let n = 3; n < end; n += 2) if (found.every((prime) => n % prime !== 0)) found.push(n);
+  return found;
+}
+
+/** The inverse of `a` modulo `m`, by Euclid. */
+function inverse(a: bigint, m: bigint): bigint {
+  let [r, next] = [m, a % m];
+  let [t, nextT] = [0n, 1n];
+  while (next !== 0n) {
+    const quotient = r / next;
+    [r, next] = [next, r - quotient * next];
+    [t, nextT] = [nextT, t - quotient * nextT];
+  }
+  return t < 0n ? t + m : t;
+}
+
+function encoded(value: bigint): string {
+  const hex = value.toString(16);
+  return Buffer.from(hex.padStart(hex.length + (hex.length % 2), "0"), "hex").toString("base64url");
 }

@@ -5,12 +5,11 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough, uncached } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import { basicChallenge, clientOf, provenTwice } from "../../world/client-credentials.ts";
-import { json, oauthError } from "../answer.ts";
-import { givenTwice, type Parameters, parametersOf, repeatedIn } from "../parameters.ts";
+import { givenTwice, json, oauthError, type Parameters, parametersOf, repeatedIn } from "../answer.ts";
+
 import type { ClusterWorld } from "../world.ts";
-import { authorizationCodes, refreshTokens } from "./grants.ts";
-import { userOfId } from "./people.ts";
-import { knownScope, wordsOf } from "./scopes.ts";
+import { authorizationCodes, knownScope, refreshTokens, userOfId, wordsOf } from "./grants.ts";
+
 import { type Granted, issueTokens, keepRefreshToken } from "./tokens.ts";
 
 interface Redeemed {

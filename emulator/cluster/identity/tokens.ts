@@ -2,10 +2,8 @@ import { calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT 
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterWorld } from "../world.ts";
-import { type RefreshToken, refreshTokens } from "./grants.ts";
-import { accessLifetime } from "./lifetimes.ts";
-import { userOfId } from "./people.ts";
-import { claimsOf, wordsOf } from "./scopes.ts";
+import { accessLifetime, claimsOf, type RefreshToken, refreshTokens, userOfId, wordsOf } from "./grants.ts";
+
 import { signingKeyOf, signingKeys } from "./signing-keys.ts";
 
 type Signing = Pick<ClusterWorld, "store" | "cluster" | "settings" | "clock" | "ids">;

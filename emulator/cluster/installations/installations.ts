@@ -1,16 +1,16 @@
-import type { InstallableApp } from "../../../src/api/emulator/installations.ts";
+import * as z from "zod";
+import { type InstallableApp, installableApps } from "../../../src/api/emulator/installations.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { targetOf } from "../../http/routing/path.ts";
 import { keepNewest } from "../../store/newest.ts";
-import type { Transaction } from "../../store/port.ts";
+import { rows, type Transaction } from "../../store/port.ts";
+import { storedTime } from "../../store/stored-time.ts";
 import { redeemProviderCode } from "../../world/provider.ts";
 import type { Workspace } from "../../world/workspaces.ts";
-import { json } from "../answer.ts";
-import { parametersOf } from "../parameters.ts";
+import { json, parametersOf } from "../answer.ts";
 import { report } from "../reports/report.ts";
 import type { ClusterWorld } from "../world.ts";
-import { type Installation, installations } from "./rows.ts";
 
 /**
  * Begins an installation. Its state names the cluster where the router goes by that; the state of chat_a says nothing,
@@ -76,3 +76,31 @@ export async function installationAnswer(
     return json(200, { cluster_id: cluster.id, workspace_id: begun.workspace_id, app, account });
   });
 }
+
+/**
+ * The installation of a connected app in a workspace: begun at the cluster, which issues a state, and ended by the
+ * redirect that brings the state back (DECISIONS.md, R21, R26).
+ */
+export const Installation = z.strictObject({
+  id: z.int(),
+  app: z.enum(installableApps),
+  cluster_id: z.string(),
+  workspace_id: z.int(),
+  /** Good for one redirect. */
+  state: z.string(),
+  status: z.enum(["PENDING", "INSTALLED", "REFUSED"]),
+  /** The team of chat_a, or the account at a provider; null until it is installed. */
+  account: z.strictObject({ id: z.string(), name: z.string() }).nullable(),
+  /** Virtual milliseconds, as is the next. */
+  begun_at: storedTime(z.int()),
+  ended_at: storedTime(z.int()).nullable(),
+});
+export type Installation = z.infer<typeof Installation>;
+
+export const installations = rows<Installation, "state">({
+  name: "installations",
+  schema: Installation,
+  key: (row) => row.id,
+  numbers: { installation: (row) => row.id },
+  indexes: { state: (row) => row.state },
+});

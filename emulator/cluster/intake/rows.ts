@@ -1,11 +1,12 @@
 import * as z from "zod";
-import type { IntakeRecord } from "../../../src/api/contracts/intake.ts";
+import type { Assignee, IntakeRecord } from "../../../src/api/contracts/intake.ts";
 import { dictionary } from "../../../src/api/dictionary.ts";
+import type { Fail } from "../../../src/api/failures.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
-import { rows, type View } from "../../store/port.ts";
+import { rowNumber, rows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
-import { orgUser } from "../workspace/people.ts";
+import { activeUser, noSuchRow, orgUser } from "../workspace/users.ts";
 
 export const IntakeAssignee = z.strictObject({
   user_id: z.int(),
@@ -79,4 +80,21 @@ export async function intakeRecord(view: View, row: Intake): Promise<z.infer<typ
       type: workflow.type,
     },
   };
+}
+
+/** Who works on an intake or a task: active users of the workspace. */
+export async function requireAssignees(
+  view: View,
+  workspace: Workspace,
+  given: readonly z.infer<typeof Assignee>[] | null | undefined,
+  fail: Fail<"invalid-fields">,
+): Promise<Intake["assignees"]> {
+  const found = await Promise.all(
+    (given ?? []).map(({ entity_id }) => activeUser(view, workspace, rowNumber(entity_id))),
+  );
+  const unknown = found.flatMap((user, index) =>
+    user ? [] : [[index, { entity_id: [noSuchRow(given![index]!.entity_id)] }]],
+  );
+  if (unknown.length > 0) fail("invalid-fields", { assignees: Object.fromEntries(unknown) });
+  return found.map((user, index) => ({ user_id: user!.id, assignee_type: given![index]!.assignee_type }));
 }

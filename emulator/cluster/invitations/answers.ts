@@ -2,13 +2,13 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { targetOf } from "../../http/routing/path.ts";
 import type { View } from "../../store/port.ts";
-import { type InvitationKind, invitationKindOf } from "../../world/invitations.ts";
-import { workspaces } from "../../world/workspaces.ts";
+import { type InvitationKind, invitationKindOf, workspaces } from "../../world/workspaces.ts";
+
 import { json } from "../answer.ts";
 import { compositeId, contracts } from "../contracts/rows.ts";
 import type { ClusterWorld } from "../world.ts";
-import { invitations } from "./rows.ts";
-import { type AnyInvitation, seededInvitations, sharedFields } from "./seeded.ts";
+import { invitations } from "./invitations.ts";
+import { type AnyInvitation, seededInvitations, sharedFields } from "./invite.ts";
 
 const contractInvite = /^\/(?:v3\/)?contract-invite\/([^/]+)\/by_token\/([^/]+)$/;
 const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;

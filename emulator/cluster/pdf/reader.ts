@@ -1,9 +1,10 @@
+import type { Fail } from "../../../src/api/failures.ts";
+import { decodeFileBase64 } from "../../../src/base/base64.ts";
 import type { Wall } from "../../../src/base/clock.ts";
 import { late, within } from "../../../src/base/within.ts";
 import { limits, takesTooLong } from "./limits.ts";
 import type { Reading, Task } from "./reading.ts";
 import { ReadingProcess } from "./reading-process.ts";
-import { leaveSpare, takeSpare } from "./spare.ts";
 
 export const busy = Symbol("busy");
 
@@ -104,3 +105,43 @@ interface Waiting {
   readonly bytes: number;
   leave(hasTurn: boolean): void;
 }
+
+/**
+ * The process of a reader that was closed, for the next one: it takes a third of a second to start, and where each test
+ * has an emulator of its own, they follow one another. Nothing waits for it, and it ends with this process.
+ */
+let spare: ReadingProcess | undefined;
+
+/** Undefined: one has to be started. */
+function takeSpare(): ReadingProcess | undefined {
+  const taken = spare;
+  spare = undefined;
+  return taken?.isFit ? taken : undefined;
+}
+
+/** Keeps a process that nothing is asked of any more; ends it where another is kept. */
+function leaveSpare(process: ReadingProcess): void {
+  if (spare?.isFit) process.end();
+  else spare = process;
+}
+
+/** The bytes of a PDF, or why they are not one, in a sentence. */
+export type Checked = { readonly file: Buffer; readonly problem?: undefined } | { readonly problem: string };
+
+/** Decodes an inline PDF and has the parser read it (DECISIONS.md, P18). */
+export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs-busy">): Promise<Checked> {
+  const file = decodeFileBase64(base64);
+  if (!file) return { problem: "Input should be valid base64" };
+  const problem = await pdfProblem(file, pdfs);
+  if (problem === busy) return fail("pdfs-busy", { seconds: limits.timeMs / 1_000 });
+  return problem === undefined ? { file } : { problem: `Input should be a valid PDF: ${problem}` };
+}
+
+/** Why a file is not a PDF; undefined when it is one. */
+export async function pdfProblem(file: Buffer, pdfs: PdfReader): Promise<string | undefined | typeof busy> {
+  const reading = await pdfs.read("check", file);
+  return reading === busy ? reading : reading.problem;
+}
+
+/** The text of a PDF, line by line, or why it cannot be read, as behind a first page that can. */
+export const pdfText = (file: Buffer, pdfs: PdfReader): Promise<Reading | typeof busy> => pdfs.read("text", file);

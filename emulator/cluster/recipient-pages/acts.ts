@@ -2,16 +2,19 @@ import type { Failure } from "../../../src/api/failure.ts";
 import { fail, failures, Refusal } from "../../../src/api/failures.ts";
 import { sameSecret } from "../../../src/base/hmac.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { type Html, html } from "../../http/page.ts";
 import type { Transaction } from "../../store/port.ts";
+import type { Parameters } from "../answer.ts";
 import { addComment } from "../contracts/comments.ts";
-import { approve } from "../contracts/lifecycle/approve.ts";
+import { approve } from "../contracts/lifecycle/approvals.ts";
 import { decline, sign } from "../contracts/lifecycle/signatures.ts";
 import { type LifecycleWorld, transition } from "../contracts/lifecycle/transition.ts";
 import type { Contract } from "../contracts/rows.ts";
-import type { Parameters } from "../parameters.ts";
-import { numberPeople, personId } from "../workspace/person-ids.ts";
+import { numberPeople, personId } from "../workspace/users.ts";
 import type { Person } from "./opened.ts";
 import { shownContract, shownTo } from "./shown.ts";
+import { time } from "./time.ts";
 import type { Turn } from "./turns.ts";
 
 /** Why a form was not carried out, in words for the person who sent it. */
@@ -102,4 +105,33 @@ export function problemOf(error: unknown): Problem {
   if (!(error instanceof Refusal)) throw error;
   const { status, body } = failures[error.code] as Failure<unknown>;
   return { status, words: (body(error.data) as { readonly detail: string }).detail };
+}
+
+/** What a form did that led to the page: its address says so. */
+const words = lookupTable<string>({
+  sign: "You signed this contract.",
+  decline: "You declined to sign this contract.",
+  "complete-review": "You completed the review.",
+  approve: "You approved this contract.",
+  comment: "Your comment was added.",
+});
+
+/** The address of the page once a form of it was carried out. */
+export function doneAt(target: string, act: string): string {
+  const [path = "", query = ""] = target.split("?", 2);
+  const parameters = new URLSearchParams(query);
+  parameters.set("done", act);
+  return `${path}?${parameters}`;
+}
+
+/** What a person has just done; where nothing is asked of them any more, the last that they did to a signature. */
+export function doneBy(contract: Contract, { email }: Person, hasTurn: boolean, act: string | null): Html | undefined {
+  const [last] = contract.signatories
+    .filter((each) => addressKey(each.email) === addressKey(email))
+    .flatMap(({ action }) => action ?? [])
+    .toSorted((a, b) => b.at - a.at);
+  if (hasTurn || !last) return act === null || words[act] === undefined ? undefined : html`${words[act]}`;
+  if (last.is_success) return html`You signed this contract on ${time(last.at)}.`;
+  const reason = last.notes === null ? undefined : html` Your reason: <q class="as-typed">${last.notes}</q>`;
+  return html`You declined to sign this contract on ${time(last.at)}.${reason}`;
 }

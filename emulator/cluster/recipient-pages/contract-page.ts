@@ -1,13 +1,16 @@
-import { alarm, framedByAnybody, type Html, html, listOf, page } from "../../http/page.ts";
+import { attachmentHeader, inlineHeader } from "../../http/answer.ts";
+import type { Finding } from "../../http/handler.ts";
+import { alarm, framedByAnybody, Html, hiddenFields, html, listOf, page } from "../../http/page.ts";
 import { Passthrough } from "../../http/reply.ts";
-import { pageAnswer } from "../answer.ts";
+import { type Parameters, pageAnswer } from "../answer.ts";
 import { type Contract, compositeId, referenceId, type Signatory } from "../contracts/rows.ts";
-import type { Parameters } from "../parameters.ts";
-import type { Problem } from "./acts.ts";
-import { doneBy } from "./done.ts";
-import { forms } from "./forms.ts";
+import { bytesOf, latestDocument, sheetIfMade } from "../documents/contract-pdf.ts";
+import { pdfType } from "../documents/inline-file.ts";
+import type { ClusterWorld } from "../world.ts";
+import { doneBy, longestText, type Problem } from "./acts.ts";
 import type { ShownContract, ShownToPerson } from "./shown.ts";
 import { time } from "./time.ts";
+import type { Turn } from "./turns.ts";
 import { joined, listed, name, statusWords, waiting } from "./waiting.ts";
 
 /** The page of `contract_link`: it acts for nobody. */
@@ -86,4 +89,64 @@ function stateOf({ action, sent_at }: Signatory, { status }: Contract): Html {
   if (action) return html`${action.is_success ? "Signed" : "Declined"} ${time(action.at)}`;
   if (sent_at !== null && status === "SIGN") return html`Asked to sign ${time(sent_at)}`;
   return html`${status === "SIGN" ? "Signs after others" : "Has not signed"}`;
+}
+
+/** What a person can do whose turn it is: a form for each kind of work, and one for a comment. */
+export function forms({ mine, token }: ShownToPerson, typed: Parameters = {}): readonly Html[] {
+  const works = new Set(mine.map(({ work }) => work));
+  const hidden = hiddenFields({ form_token: token });
+  const text = (act: string) => (typed.act === act ? typed.text : undefined);
+  const form = (content: Html): Html => html`<form method="post">${hidden}${content}</form>`;
+  const formsOf: Readonly<Record<Turn["work"], () => readonly Html[]>> = {
+    sign: () => [form(signForm(text("sign"))), declining(typed.act === "decline", form(declineForm(text("decline"))))],
+    review: () => [form(html`<p><button name="act" value="complete-review">Complete the review</button></p>`)],
+    approve: () => [form(approveForm(text("approve")))],
+  };
+  return [
+    ...[...works].flatMap((work) => formsOf[work]()),
+    ...(works.size === 0 ? [] : [form(commentForm(text("comment")))]),
+  ];
+}
+
+const signForm = (text: string | undefined): Html => html`${field("Note (may stay empty)", text)}
+<p><button name="act" value="sign">Sign</button></p>`;
+
+/** Nobody can take it back, so it is not the next thing to press. Without a script, a part that opens is what asks. */
+const declining = (isOpen: boolean, form: Html): Html =>
+  html`<details${new Html(isOpen ? " open" : "")}><summary>Decline</summary>
+<p>The contract goes back to its owner. Nobody can sign it until it is sent again.</p>
+${form}</details>`;
+
+const declineForm = (text: string | undefined): Html => html`${field("Reason (may stay empty)", text)}
+<p><button name="act" value="decline" class="danger">Decline the contract</button></p>`;
+
+const approveForm = (text: string | undefined): Html => html`${field("Note on the approval (may stay empty)", text)}
+<p><button name="act" value="approve">Approve</button></p>`;
+
+const commentForm = (text: string | undefined): Html => html`${field("Comment", text, "required")}
+<p><button name="act" value="comment" class="other">Add the comment</button></p>`;
+
+/** A textarea drops one line break at its beginning, so that one is given. */
+const field = (label: string, text: string | undefined, required?: "required"): Html =>
+  html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${longestText}" ${required}>
+${text}</textarea></label></p>`;
+
+/** The document of a contract as it stands; a PDF is shown, anything else kept. Undefined where there is none. */
+export async function documentAnswer(
+  contract: Contract,
+  { store, blobs }: Pick<ClusterWorld, "store" | "blobs">,
+  finding: Finding,
+): Promise<Passthrough | undefined> {
+  const sheet = await store.read((view) => sheetIfMade(view, contract));
+  const document = await latestDocument(contract, sheet, finding);
+  if (!document) return undefined;
+  const { file_name, content_type } = document;
+  const headers = {
+    "content-type": content_type,
+    "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
+    ...(content_type === pdfType ? inlineHeader(file_name) : attachmentHeader(file_name)),
+    "cache-control": "no-store",
+    "referrer-policy": "same-origin",
+  };
+  return new Passthrough(200, Object.entries(headers).flat(), await bytesOf(blobs, document));
 }

@@ -1,10 +1,10 @@
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import type { User } from "../../world/workspaces.ts";
-import { fullName } from "../contracts/full-name.ts";
 import { isPersonsKey } from "../contracts/links.ts";
+import { fullName } from "../contracts/records.ts";
 import { type Contract, compositeId, contracts } from "../contracts/rows.ts";
-import { memberNamed } from "../workspace/person-ids.ts";
+import { memberNamed } from "../workspace/users.ts";
 
 /** Somebody who came by a link of their own. */
 export interface Person {

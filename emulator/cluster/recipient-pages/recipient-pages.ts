@@ -3,13 +3,12 @@ import { isCrossSite } from "../../http/guard.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { targetOf } from "../../http/routing/path.ts";
-import { linkOpened } from "../emails/opened-link.ts";
-import { type Parameters, parametersOf } from "../parameters.ts";
+import { type Parameters, parametersOf } from "../answer.ts";
+import { linkOpened } from "../emails/emails.ts";
 import type { ClusterWorld } from "../world.ts";
-import { type Problem, perform, problemOf, problemWith } from "./acts.ts";
-import { contractPage, personPage, problemPage } from "./contract-page.ts";
-import { documentAnswer } from "./document.ts";
-import { doneAt } from "./done.ts";
+import { doneAt, type Problem, perform, problemOf, problemWith } from "./acts.ts";
+import { contractPage, documentAnswer, personPage, problemPage } from "./contract-page.ts";
+
 import { type Link, opened, type Unopened } from "./opened.ts";
 import { shownContract, shownTo } from "./shown.ts";
 

@@ -4,7 +4,7 @@ import { commentsOn } from "../contracts/comments.ts";
 import { contractPath, formTokenOf, personQuery } from "../contracts/links.ts";
 import type { Contract } from "../contracts/rows.ts";
 import { pdfType } from "../documents/inline-file.ts";
-import { personId } from "../workspace/person-ids.ts";
+import { personId } from "../workspace/users.ts";
 import type { Opened, Person } from "./opened.ts";
 import { type Turn, turnsOf, turnsWith } from "./turns.ts";
 

@@ -2,8 +2,9 @@ import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import { emails } from "../../world/emails.ts";
 import { type User, users } from "../../world/workspaces.ts";
-import { fullName } from "../contracts/full-name.ts";
 import { nextToReview, nextToSign } from "../contracts/lifecycle/lifecycle.ts";
+import { personPath } from "../contracts/links.ts";
+import { fullName } from "../contracts/records.ts";
 import type { Contract, Review } from "../contracts/rows.ts";
 
 interface Somebody {
@@ -88,4 +89,44 @@ export function onceEach<Person extends Somebody>(people: readonly Person[]): re
     if (!known.has(addressKey(person.email))) known.set(addressKey(person.email), person);
   }
   return [...known.values()];
+}
+
+/** Somebody who has a part in a contract. */
+interface Participant {
+  readonly name: string;
+  readonly email: string;
+  /** Of their page, at the contract's cluster. */
+  readonly path: string;
+  /** What it is their turn to do. */
+  readonly turn: readonly Turn["work"][];
+  /** When they signed, in the round of signatures that is the present one. */
+  readonly signedAt: number | null;
+}
+
+function signedAt({ signatories }: Contract, email: string): number | null {
+  const own = signatories.find((each) => addressKey(each.email) === addressKey(email));
+  return own?.action?.is_success ? own.action.at : null;
+}
+
+/** All who sign, review or approve a contract, or speak for the other side, once each, with their links. */
+export async function participantsOf(view: View, contract: Contract): Promise<readonly Participant[]> {
+  const { signatories, reviews, approvals } = contract;
+  const found = [
+    signatories,
+    await counterpartyOf(view, contract),
+    ...(await Promise.all(reviews.map((review) => reviewersOf(view, contract, review)))),
+    ...(await Promise.all(
+      approvals.map((each) => membersNamed(view, contract, each.approver_user_id, each.approver_role_id)),
+    )),
+  ];
+  const turns = await turnsOf(view, contract);
+  return Promise.all(
+    onceEach(found.flat()).map(async ({ name, email }) => ({
+      name,
+      email,
+      path: await personPath(view, contract, email),
+      turn: [...new Set(turnsWith(turns, email).map(({ work }) => work))],
+      signedAt: signedAt(contract, email),
+    })),
+  );
 }

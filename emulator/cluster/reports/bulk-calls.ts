@@ -1,5 +1,5 @@
 import type { Wall } from "../../../src/base/clock.ts";
-import type { Ask, RouterLine, Speaker } from "./router-line.ts";
+import type { Ask, RouterLine, Speaker } from "./report.ts";
 
 /** An operation of the router that takes many texts of one cluster at once. */
 export interface Bulk {

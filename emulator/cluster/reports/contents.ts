@@ -2,11 +2,10 @@ import { emailHash } from "../../../src/schemes/email-hash.ts";
 import type { Slice, View } from "../../store/port.ts";
 import { users, workspaces } from "../../world/workspaces.ts";
 import { contracts } from "../contracts/rows.ts";
-import { installations } from "../installations/rows.ts";
-import { invitations } from "../invitations/rows.ts";
+import { installations } from "../installations/installations.ts";
+import { invitations } from "../invitations/invitations.ts";
 import { type Bulk, isTaken, type Tell } from "./bulk-calls.ts";
-import type { ReportKind } from "./report.ts";
-import type { Ask } from "./router-line.ts";
+import type { Ask, ReportKind } from "./report.ts";
 
 /** Makes the calls; whether the router took them all. */
 export type Content = (ask: Ask, tell: Tell) => Promise<boolean>;

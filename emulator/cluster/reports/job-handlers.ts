@@ -6,8 +6,7 @@ import type { Transaction, View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { BulkCalls } from "./bulk-calls.ts";
 import { type Content, contents } from "./contents.ts";
-import { partsOf, type ReportKind, refOf, reportKinds } from "./report.ts";
-import type { RouterLine, Speaker } from "./router-line.ts";
+import { partsOf, type ReportKind, type RouterLine, refOf, reportKinds, type Speaker } from "./report.ts";
 
 interface ReportWorld {
   readonly clock: Clock;

@@ -1,14 +1,16 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { putObject } from "../../../src/api/storage/objects.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
+import { withoutTrailing } from "../../../src/base/trailing.ts";
 import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
-import { attachmentHeader } from "../../http/attachment.ts";
+import { attachmentHeader } from "../../http/answer.ts";
 import type { Call, Handlers } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import { BlobTooLarge } from "../../store/blobs.ts";
-import { StoreFailed } from "../../store/port.ts";
-import type { ClusterWorld } from "../world.ts";
-import { type StoredObject, storageKeyOf, storedObjects } from "./objects.ts";
+import { StoreFailed, type View } from "../../store/port.ts";
+import type { Workspace } from "../../world/workspaces.ts";
+import type { ClusterHandlers, ClusterWorld } from "../world.ts";
+import { type StoredObject, signedObjectUrl, storageKeyOf, storedObjects } from "./objects.ts";
 import { checkedUpload } from "./upload-checks.ts";
 
 /** Any page may upload and download by a signed URL: the URL itself is the credential. */
@@ -101,4 +103,89 @@ function refuseCredentials(
   if (sent.length === 0) return;
   if (world.settings.strict.has("storage")) world.fail("storage-credentials", idsOf(world));
   world.finding("credentials-on-storage", `${sent.join(" and ")} must not be sent to a signed URL`);
+}
+
+/** The extension for names that come without one (DECISIONS.md, F7); loaded late, for few files are without. */
+async function extensionOf(contentType: string): Promise<string | undefined> {
+  const { extension } = await import("./media-types.ts");
+  // Bytes of whatever kind: `.bin` would say no more.
+  return contentType === "application/octet-stream" ? undefined : extension(contentType) || undefined;
+}
+
+const longest = 255;
+
+/**
+ * The name under which a file is kept: the last part of a path, without control characters and those that file
+ * systems refuse, at most 255 characters, with `usual` as its extension when it has none.
+ */
+export function cleanFilename(name: string, usual: string | undefined): string {
+  const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
+  const clean = endsOf(withoutTrailing(last, ". "))
+    .normalize("NFC")
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+    .replace(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u202a-\u202e\u2066-\u2069]/g, "_")
+    // Half a surrogate pair cannot be written in a URL.
+    .replace(/\p{Surrogate}/gu, "_")
+    .replace(/\s+/g, " ")
+    .replace(/^[. ]+/, "");
+  const base = withoutTrailing(clean, ". ") || "file";
+  const known = /\.[A-Za-z0-9]{1,10}$/.exec(base)?.[0];
+  const extension = known ?? (usual ? `.${usual}` : "");
+  const stem = known ? base.slice(0, -known.length) : base;
+  return `${[...stem].slice(0, longest - extension.length).join("")}${extension}`;
+}
+
+/** Beginning and end of a name that is far too long: looking at all of it would only cost time. */
+const endsOf = (name: string): string =>
+  name.length <= 8 * longest ? name : name.slice(0, 4 * longest) + name.slice(-4 * longest);
+
+export const fileHandlers = {
+  "files.initialize": async ({ body }, world) => {
+    const named = await Promise.all(
+      body.files.map(async ({ filename, content_type }) => ({
+        filename: cleanFilename(filename, await extensionOf(content_type)),
+        content_type,
+      })),
+    );
+    return world.store.transaction("files.initialize", async (tx) => {
+      const files = [];
+      for (const { filename, content_type } of named) {
+        const object: StoredObject = {
+          key: world.ids.uuid(),
+          cluster_id: world.cluster.id,
+          workspace_id: world.caller.workspace.id,
+          purpose: "workspace-file",
+          filename,
+          content_type,
+          created_at: world.clock.now(),
+          blob: null,
+        };
+        tx.put(storedObjects, object);
+        const { url, expiresAtMs } = await signedObjectUrl(tx, world, "PUT", object);
+        files.push({
+          file_id: object.key,
+          filename: object.filename,
+          upload_url: url,
+          expires_at: isoSeconds(expiresAtMs),
+        });
+      }
+      return { files };
+    });
+  },
+
+  "files.show": ({ params }, world) =>
+    world.store.transaction("files.show", async (tx) => {
+      const file = (await workspaceFile(tx, world.caller.workspace, params.file_id)) ?? world.fail("not-found");
+      return { signed_url: (await signedObjectUrl(tx, world, "GET", file)).url };
+    }),
+} satisfies ClusterHandlers;
+
+/** A file of the workspace; undefined when it is unknown or of another one. It is known once it is initialized. */
+export async function workspaceFile(
+  view: View,
+  workspace: Workspace,
+  fileId: string,
+): Promise<StoredObject | undefined> {
+  const object = await view.get(storedObjects, fileId.toLowerCase());
+  return object?.purpose === "workspace-file" && object.workspace_id === workspace.id ? object : undefined;
 }

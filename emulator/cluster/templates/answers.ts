@@ -1,6 +1,6 @@
 import { isObject } from "../../../src/base/object.ts";
 import type { Finding } from "../../http/handler.ts";
-import { unknownField } from "../../http/validation/relaxed-checks.ts";
+import { unknownField } from "../../http/validation/lax.ts";
 import type { Question } from "../../world/workspaces.ts";
 
 /** What is wrong, by variable, in the words of shape C. */

@@ -3,15 +3,15 @@ import * as z from "zod";
 import type { setKeyPointers } from "../../../src/api/contracts/key-pointers.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
-import { type ContractType, contractTypes } from "../../world/workspaces.ts";
+import { type ContractType, contractTypes, Question } from "../../world/workspaces.ts";
+import { requireInScope } from "../contracts/access.ts";
 import { tellOfContract } from "../contracts/activities.ts";
-import { performer } from "../contracts/performer.ts";
+import { performer } from "../contracts/records.ts";
 import { type Contract, requireContract } from "../contracts/rows.ts";
-import { requireInScope } from "../contracts/user-scope.ts";
-import { noSuchRow } from "../workspace/people.ts";
+import { noSuchRow } from "../workspace/users.ts";
 import type { ClusterHandlers, ClusterWorld, Member } from "../world.ts";
 import { problemsOf } from "./answers.ts";
-import { keyPointerNamed, keyPointerSections } from "./key-pointer-definitions.ts";
+
 import { attributeRecord } from "./templates.ts";
 
 const KeyPointer = z.strictObject({
@@ -163,3 +163,38 @@ const tell = (
   { id, field_name, value }: KeyPointer,
 ): Promise<void> =>
   tellOfContract(tx, { clock, by: performer(caller) }, activity, contract, { key_pointer: { id, field_name, value } });
+
+/** The key pointers that every contract type has. Which ones the real service has is not public; these are ours. */
+const system: readonly Question[] = (
+  [
+    ["effective_date", "Effective date", "date"],
+    ["expiry_date", "Expiry date", "date"],
+    ["contract_value", "Contract value", "float"],
+    ["governing_law", "Governing law", "string"],
+    ["auto_renewal", "Renews by itself", "boolean"],
+    ["notice_period", "Notice period", "int"],
+  ] as const
+).map(([variable, display_label, type]) => Question.parse({ variable, display_label, type, required: false }));
+
+interface Section {
+  readonly id: number;
+  readonly section_type: "SYSTEM_DEFINED" | "USER_DEFINED";
+  readonly name: string;
+}
+
+/** What can be recorded on contracts of a type: the common key pointers and the questions of its intake form. */
+const keyPointerSections = (
+  type: ContractType,
+): readonly { readonly section: Section; readonly descriptors: readonly Question[] }[] => [
+  { section: { id: 1, section_type: "SYSTEM_DEFINED", name: "Key terms" }, descriptors: system },
+  {
+    section: { id: 2, section_type: "USER_DEFINED", name: "Intake form" },
+    descriptors: type.intake_form.filter(({ variable }) => !system.some((common) => common.variable === variable)),
+  },
+];
+
+/** The definition of a field name; undefined when contracts of the type have no such key pointer. */
+const keyPointerNamed = (type: ContractType, fieldName: string): Question | undefined =>
+  keyPointerSections(type)
+    .flatMap(({ descriptors }) => descriptors)
+    .find(({ variable }) => variable === fieldName);

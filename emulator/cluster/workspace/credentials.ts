@@ -1,11 +1,11 @@
 import { type Fail, fail } from "../../../src/api/failures.ts";
+import type { Wall } from "../../../src/base/clock.ts";
 import { sameSecret } from "../../../src/base/hmac.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ClusterWorld, Member } from "../world.ts";
-import { rateLimit } from "./rate-limit.ts";
 
 type Headers = ReceivedRequest["headers"];
 
@@ -57,4 +57,22 @@ async function actingUser(view: View, workspace: Workspace): Promise<User> {
 /** Refuses a key from which Developer Settings was taken in the seed (DECISIONS.md, F3). */
 export function requireDeveloperSettings({ workspace }: Member, refuse: Fail<"developer-settings-required">): void {
   if (!workspace.permissions.includes("developer_settings")) refuse("developer-settings-required");
+}
+
+const windowMs = 1_000;
+
+/**
+ * Counts requests per workspace over the last second of wall time; `perSecond` 0 is no limit. Like the real
+ * framework's throttle, a refused request does not count, and `retry-after` is when the oldest one leaves the window.
+ */
+export function rateLimit(perSecond: number, wall: Wall): (workspaceId: number, fail: Fail<"throttled">) => void {
+  if (perSecond <= 0) return () => {};
+  const served = new Map<number, number[]>();
+  return (workspaceId, fail) => {
+    const now = wall.monotonicNow();
+    const recent = (served.get(workspaceId) ?? []).filter((at) => at > now - windowMs);
+    served.set(workspaceId, recent);
+    if (recent.length >= perSecond) fail("throttled", { seconds: Math.ceil((recent[0]! + windowMs - now) / 1_000) });
+    recent.push(now);
+  };
 }

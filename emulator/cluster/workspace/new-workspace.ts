@@ -2,8 +2,8 @@ import type { Transaction } from "../../store/port.ts";
 import { entities, roles, type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ClusterWorld } from "../world.ts";
 import { freeId } from "./free-id.ts";
-import { nextPersonId } from "./person-ids.ts";
 import { addStandardSet } from "./standard-set.ts";
+import { nextPersonId } from "./users.ts";
 
 /** Whose it is, and what for. */
 export interface Founding extends Pick<Workspace, "name" | "industry" | "use_case"> {

@@ -11,8 +11,8 @@ import {
   users,
   type Workspace,
 } from "../../world/workspaces.ts";
-import type { Problems } from "../field-problems.ts";
-import { noSuchRow } from "./people.ts";
+import type { Problems } from "../answer.ts";
+import { noSuchRow } from "./users.ts";
 
 /**
  * Rows of the workspace that a body names. An unknown or foreign one is noted on its field (DECISIONS.md, C1) and is

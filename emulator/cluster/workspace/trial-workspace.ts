@@ -5,11 +5,11 @@ import { jsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { rows, type Transaction } from "../../store/port.ts";
-import { NewWorkspace } from "../../world/new-workspace.ts";
-import { type Workspace, workspaces } from "../../world/workspaces.ts";
+import { NewWorkspace, type Workspace, workspaces } from "../../world/workspaces.ts";
+
 import { json } from "../answer.ts";
-import { inviteMember } from "../invitations/invite-member.ts";
-import { invitations } from "../invitations/rows.ts";
+import { invitations } from "../invitations/invitations.ts";
+import { inviteMember } from "../invitations/invite.ts";
 import type { ClusterWorld } from "../world.ts";
 import { addWorkspace } from "./new-workspace.ts";
 

@@ -1,6 +1,12 @@
-import { roles, type User, users } from "../../world/workspaces.ts";
-import { pageOfList } from "../paging.ts";
+import * as z from "zod";
+import type { OrgUser } from "../../../src/api/contracts/shapes/people.ts";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { rows, type Transaction, type View } from "../../store/port.ts";
+import { roles, type User, users, type Workspace } from "../../world/workspaces.ts";
+import { pageOfList } from "../answer.ts";
 import type { ClusterHandlers } from "../world.ts";
+
+import { freeId } from "./free-id.ts";
 
 export const userHandlers = {
   "users.list": ({ query }, { store, caller }) =>
@@ -35,3 +41,68 @@ const userRecord = (user: User, roleNames: ReadonlyMap<number, string>) => ({
   }),
   is_active: user.is_active,
 });
+
+/** A user as bodies name one. Rows only refer to users that exist, so a gap is a bug of ours. */
+export async function orgUser(view: View, id: number): Promise<z.infer<typeof OrgUser>> {
+  const user = await view.get(users, id);
+  if (!user) throw new Error(`A row refers to user ${id}, who does not exist`);
+  return { id: user.id, name: user.name, email: user.email, designation: user.designation };
+}
+
+/** An active user of the workspace; undefined for anybody else. */
+export async function activeUser(view: View, workspace: Workspace, id: number): Promise<User | undefined> {
+  const user = await view.get(users, id);
+  return user?.workspace_id === workspace.id && user.is_active ? user : undefined;
+}
+
+/** How the framework words a reference to a row that the workspace does not have (DECISIONS.md, C1). */
+export const noSuchRow = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
+
+/** Somebody who is no member of the workspace, but whom one of its contracts names. */
+const Outsider = z.strictObject({
+  id: z.int(),
+  workspace_id: z.int(),
+  /** In lower case. */
+  email: z.string(),
+});
+
+export const outsiders = rows<z.infer<typeof Outsider>, never, string>({
+  name: "outsiders",
+  schema: Outsider,
+  key: (row) => outsiderKey(row.workspace_id, row.email),
+  indexes: {},
+});
+
+const outsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${addressKey(email)}`;
+
+/** The next id of a person: no member has it, whom seeds number as they like, and no outsider (DECISIONS.md, C13). */
+export const nextPersonId = (tx: Transaction): Promise<number> => freeId(tx, users, "person");
+
+/** The member of a workspace with that address, active or not. */
+export async function memberNamed(view: View, workspaceId: number, email: string): Promise<User | undefined> {
+  const named = await view.list(users, { by: "email", equals: addressKey(email) });
+  return named.find((user) => user.workspace_id === workspaceId);
+}
+
+/** The id of a person, member or outsider; undefined for one who was given none so far. */
+export async function personId(view: View, workspaceId: number, email: string): Promise<number | undefined> {
+  const member = await memberNamed(view, workspaceId, email);
+  return member?.id ?? (await view.get(outsiders, outsiderKey(workspaceId, email)))?.id;
+}
+
+/** Gives those an id who are neither members nor have one. */
+export async function numberPeople(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
+  for (const email of emails) {
+    if ((await personId(tx, workspaceId, email)) !== undefined) continue;
+    tx.put(outsiders, { id: await nextPersonId(tx), workspace_id: workspaceId, email: addressKey(email) });
+  }
+}
+
+/** Above the ids of all others, and within 32 bits. */
+const unnumbered = 1_000_000_000;
+
+/** The id of an outsider. Signatories of states in which outsiders were not numbered have one made of their row's. */
+export async function outsiderId(view: View, workspaceId: number, email: string, signatoryId: number): Promise<number> {
+  const row = await view.get(outsiders, outsiderKey(workspaceId, email));
+  return row?.id ?? unnumbered + signatoryId;
+}

@@ -1,23 +1,21 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Wall } from "../../../src/base/clock.ts";
-import { releaseClaims } from "../../router/claims.ts";
+import { regularly } from "../../../src/base/regularly.ts";
+import { releaseClaims } from "../../router/handlers.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import { collectBlobs } from "../../store/file/blob-collection.ts";
 import { openFileBlobs } from "../../store/file/file-blobs.ts";
 import { openFileSnapshotStore, snapshotFolder } from "../../store/file/file-snapshot-store.ts";
-import { openFileStore } from "../../store/file/file-store.ts";
+import { explainUnusable, openFileStore } from "../../store/file/file-store.ts";
 import { readKeptState } from "../../store/file/kept-state.ts";
-import { explainUnusable } from "../../store/file/unusable.ts";
 import type { Moment } from "../../store/history.ts";
-import { memoryBlobs } from "../../store/memory/memory-blobs.ts";
-import { memorySnapshotStore } from "../../store/memory/memory-snapshot-store.ts";
-import { openMemoryStore } from "../../store/memory/memory-store.ts";
+import { memoryBlobs, memorySnapshotStore, openMemoryStore } from "../../store/memory/memory-store.ts";
 import { StateRefused, type Store } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
 import type { PostgresStoreOptions } from "../../store/postgres/open.ts";
 import type { SnapshotStore } from "../../store/snapshot-store.ts";
-import type { Head } from "../../travel/document-head.ts";
+import type { Head } from "../../travel/snapshots.ts";
 import { type ClusterRow, clusterRows } from "../../world/clusters.ts";
 import type { RenewableIds } from "../../world/renewable-ids.ts";
 import type { Origin } from "../origin.ts";
@@ -197,3 +195,15 @@ async function openUploads(folder: string, store: Store): Promise<Blobs> {
 
 const clustersOf = (store: Store): Promise<readonly ClusterRow[]> =>
   store.read((view) => view.list(clusterRows, { by: "position" }));
+
+const everyMs = 2_000;
+
+/**
+ * Looks now and then whether the files of the state are still there: who removes a folder does not think of the emulator that
+ * keeps its state in it. Returns the function that ends it, after a last look.
+ */
+export function watchFiles(store: Store, wall: Wall): () => Promise<void> {
+  if (store.check === undefined) return async () => {};
+  // What cannot be looked at may be there.
+  return regularly(wall, everyMs, () => store.check!().catch(() => {}));
+}

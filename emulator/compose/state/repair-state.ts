@@ -1,9 +1,9 @@
 import { systemWall } from "../../../src/base/clock.ts";
 import { instanceAt } from "../../http/outgoing/instance-at.ts";
+import { explainUnusable } from "../../store/file/file-store.ts";
+import { realState } from "../../store/file/kept-state.ts";
 import { type Repair, repairFile } from "../../store/file/repair.ts";
 import { claimRunFile, runFilesOf } from "../../store/file/run-file.ts";
-import { realState } from "../../store/file/state-link.ts";
-import { explainUnusable } from "../../store/file/unusable.ts";
 import { collections } from "./collections.ts";
 
 export type { Repair } from "../../store/file/repair.ts";

@@ -5,12 +5,13 @@ import { dictionary } from "../../../src/api/dictionary.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";
-import { SignatoryMapping, signatories } from "../../router/mapping/signatory-rows.ts";
+import type { StandardSet } from "../../cluster/workspace/standard-set.ts";
+import { SignatoryMapping, signatories } from "../../router/mapping/signatories.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { Transaction } from "../../store/port.ts";
 import { Apps, appRows } from "../../world/apps.ts";
+import { OAuthClient, oauthClients } from "../../world/client-credentials.ts";
 import { ClusterRow, clusterRows } from "../../world/clusters.ts";
-import { OAuthClient, oauthClients } from "../../world/oauth-clients.ts";
 import {
   ContractType,
   contractTypes,
@@ -159,4 +160,34 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
       answers: apps.answers,
     }),
   });
+}
+
+/** The JSON Schema of seed files, for editors and for those who generate them. */
+export const seedSchema = (): object => ({
+  ...z.toJSONSchema(Seed, { io: "input", unrepresentable: "any" }),
+  title: "Seed of the emulator",
+  description: "A starting state: svc emulator start --seed FILE",
+});
+
+let made: StandardSet | undefined;
+
+/** What a new workspace begins with: that of the first workspace of the demo seed, whatever seed is in use. */
+export function standardSet(): StandardSet {
+  made ??= setOfDemo();
+  return made;
+}
+
+function setOfDemo(): StandardSet {
+  const { workspaces, roles, contract_types, templates, workflows } = parseSeed(demo);
+  const { id, organization_types, jurisdictions } = workspaces[0]!;
+  const own = <Row extends { readonly workspace_id: number }>(rows: readonly Row[]): Row[] =>
+    rows.filter(({ workspace_id }) => workspace_id === id);
+  return {
+    organization_types,
+    jurisdictions,
+    roles: own(roles),
+    contract_types: own(contract_types),
+    templates: own(templates),
+    workflows: own(workflows),
+  };
 }

@@ -4,8 +4,8 @@ import { roleOf } from "../../../src/api/operation.ts";
 import { sameSecret } from "../../../src/base/hmac.ts";
 import { bearerToken } from "../../../src/schemes/http-authorization.ts";
 import type { Authenticators } from "../../http/handler.ts";
-import { type ControlTokens, localToken } from "../../world/control-tokens.ts";
-import { cookieNamed } from "../../world/session-cookie.ts";
+import { type ControlTokens, cookieNamed, localToken } from "../../world/control-tokens.ts";
+
 import { cookieOf, type Sessions } from "../console/sessions.ts";
 import type { Bearer } from "./bearer.ts";
 

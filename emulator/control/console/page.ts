@@ -2,7 +2,7 @@ import { html } from "../../http/page.ts";
 import { reply } from "../../http/reply.ts";
 import type { ControlHandlers, ControlWorld } from "../world.ts";
 import type { ConsoleBundle } from "./bundle.ts";
-import { pageHeaders } from "./page-headers.ts";
+
 import { codeLifeMs, cookieOf, sessionLifeMs } from "./sessions.ts";
 
 /** Assets lie beside the page: it is found wherever a proxy puts the emulator. */
@@ -68,3 +68,31 @@ export const consoleHandlers = {
 } satisfies ControlHandlers<
   Pick<ControlWorld, "readConsole" | "sessions" | "instance" | "store" | "clock" | "wall" | "ids">
 >;
+
+/** Nothing but our own files, which can make no markup of texts; nobody may frame the page, and it sends no form. */
+const policy = {
+  "default-src": "'none'",
+  "script-src": "'self'",
+  "style-src": "'self'",
+  "connect-src": "'self'",
+  "img-src": "'self'",
+  "base-uri": "'none'",
+  "form-action": "'none'",
+  "frame-ancestors": "'none'",
+  "require-trusted-types-for": "'script'",
+  "trusted-types": "'none'",
+};
+
+/** What the page of the console is sent with. It is asked for anew each time: the names of its files are in it. */
+const pageHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy": Object.entries(policy)
+    .map(([directive, sources]) => `${directive} ${sources}`)
+    .join("; "),
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "origin-agent-cluster": "?1",
+  "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+  "referrer-policy": "no-referrer",
+  "x-frame-options": "DENY",
+};

@@ -2,18 +2,19 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { fireActivity } from "../../../src/api/emulator/activities.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import { contractFacts } from "../../cluster/contracts/facts.ts";
+import { isoMillis } from "../../../src/base/clock.ts";
+import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
 import { dataPerPerson } from "../../cluster/contracts/lifecycle/email-events.ts";
+import { contractFacts } from "../../cluster/contracts/records.ts";
 import { type Contract, compositeId, contracts, ofWorkspace } from "../../cluster/contracts/rows.ts";
-import { emailEventData } from "../../cluster/emails/email-event.ts";
+import { emailEventData } from "../../cluster/emails/emails.ts";
 import type { Transaction, View } from "../../store/port.ts";
-import { amended } from "../../webhooks/amend.ts";
-import { emit } from "../../webhooks/emit.ts";
-import { eventBody, type Occurrence, SYSTEM } from "../../webhooks/payload.ts";
-import { workspaces } from "../../world/workspaces.ts";
+import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
+import { emit, eventBody, type Occurrence, SYSTEM } from "../../webhooks/emit.ts";
+import { amended, subscriptions } from "../../webhooks/subscriptions.ts";
+import { type Template, templates, users, workspaces } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../world.ts";
-import { exampleContract } from "./example-contract.ts";
-import { namedContract } from "./named-contract.ts";
+import { namedContract } from "./contracts.ts";
 
 type Body = InputOf<typeof fireActivity>["body"];
 type Refusals = "no-such-contract" | "no-contract-yet" | "no-such-field" | "field-is-there";
@@ -79,3 +80,77 @@ async function contractOf(
   const [newest] = own.flat().sort((a, b) => b.id - a.id);
   return newest;
 }
+
+const counterparty = {
+  is_individual: false,
+  organization_name: "Acme Inc.",
+  poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+};
+
+/**
+ * A draft that an activity can be about where nobody has created a contract yet. Nobody is told that it came to be. It is
+ * of the workspace that has subscribed to the activity, else of the first one with a template that asks for nothing.
+ */
+async function exampleContract(
+  tx: Transaction,
+  activity: Activity,
+  at: number,
+  fail: Fail<"no-contract-yet">,
+): Promise<Contract> {
+  const template = await templateFor(tx, activity);
+  const workspace = template && (await tx.get(workspaces, template.workspace_id));
+  const user = workspace && (await tx.get(users, workspace.acting_user_id));
+  if (!template || !workspace || !user) return fail("no-contract-yet");
+  const body = {
+    contract_template_id: template.id,
+    contract_data: {},
+    counter_party_details: [counterparty],
+    is_embedded_contract: false,
+  };
+  const { draft } = await draftFromTemplate(tx, { workspace, user }, body, at, {
+    fail: () => fail("no-contract-yet"),
+    finding: () => {},
+  });
+  tx.put(contracts, draft);
+  return draft;
+}
+
+async function templateFor(view: View, activity: Activity): Promise<Template | undefined> {
+  const wanting = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
+  const fitting = (await view.list(templates)).filter(asksForNothing);
+  const wanted = fitting.find((template) => wanting.some((one) => one.workspace_id === template.workspace_id));
+  return wanted ?? fitting[0];
+}
+
+const asksForNothing = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: Template) =>
+  signature_capable &&
+  !archived &&
+  counter_party_kind !== "Individual" &&
+  attributes.every(({ required, default_value }) => !required || default_value != null) &&
+  !(creator_slot?.required && !creator_slot.signatory);
+
+/** So many of the newest are counted. */
+const counted = 10_000;
+
+export const happenedHandlers = {
+  "activities.list": (_, { store }) =>
+    store.read(async (view) => {
+      const groups = new Map<string, WebhookEvent[]>();
+      for (const event of (await view.list(webhookEvents, { reverse: true, limit: counted })).toReversed()) {
+        const key = `${event.workspace_id}:${event.activity}`;
+        const group = groups.get(key);
+        if (group) group.push(event);
+        else groups.set(key, [event]);
+      }
+      const all = [...groups.values()];
+      const owners = await view.getAll(workspaces, all, ([first]) => first!.workspace_id);
+      return all.map((group, i) => ({
+        workspace_id: group[0]!.workspace_id,
+        workspace: owners[i]?.name ?? "",
+        activity: group[0]!.activity,
+        count: group.length,
+        first_at: isoMillis(group[0]!.at),
+        last_at: isoMillis(group.at(-1)!.at),
+      }));
+    }),
+} satisfies ControlHandlers;

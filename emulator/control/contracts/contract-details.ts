@@ -1,12 +1,12 @@
 import { isoMillis } from "../../../src/base/clock.ts";
 import { accessOf } from "../../cluster/contracts/access.ts";
-import { isOpen, replaceEntity } from "../../cluster/contracts/entities.ts";
+import { isOpen, replaceEntity } from "../../cluster/contracts/parties.ts";
 import { type Contract, compositeId, contracts, type Review } from "../../cluster/contracts/rows.ts";
-import { participantsOf } from "../../cluster/recipient-pages/people.ts";
+import { participantsOf } from "../../cluster/recipient-pages/turns.ts";
 import type { View } from "../../store/port.ts";
 import { entities, roles, users } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../world.ts";
-import { namedContract, personNamed } from "./named-contract.ts";
+import { namedContract, personNamed } from "./contracts.ts";
 
 export const contractDetailHandlers = {
   "emulator-contracts.list": ({ query: { limit, offset } }, { store }) =>

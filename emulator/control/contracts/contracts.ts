@@ -1,17 +1,20 @@
 import type { Trigger } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail, FailureCode } from "../../../src/api/failures.ts";
-import { approve } from "../../cluster/contracts/lifecycle/approve.ts";
+import { approve } from "../../cluster/contracts/lifecycle/approvals.ts";
 import { decline, sign } from "../../cluster/contracts/lifecycle/signatures.ts";
 import {
   type LifecycleWorld,
   type TransitionOptions,
   transition,
 } from "../../cluster/contracts/lifecycle/transition.ts";
-import { type Contract, compositeId } from "../../cluster/contracts/rows.ts";
+import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import { type Turn, turnsOf, turnsWith } from "../../cluster/recipient-pages/turns.ts";
+import { memberNamed } from "../../cluster/workspace/users.ts";
 import type { Call, World } from "../../http/handler.ts";
-import type { Transaction } from "../../store/port.ts";
+import type { Transaction, View } from "../../store/port.ts";
+import type { Person } from "../../webhooks/emit.ts";
+import { users } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../world.ts";
-import { namedContract, personInTurn, personNamed } from "./named-contract.ts";
 
 type ContractWorld = World & LifecycleWorld;
 type ContractVerb = "sign" | "decline" | "complete-review" | "approve" | "void" | "hold" | "resume" | "delete";
@@ -80,3 +83,50 @@ const moved = (
     const { userId: _, ...by } = await personNamed(tx, contract, input.body.email);
     return move(tx, contract, { by });
   });
+
+/** The contract of a number or of a composite id, whichever workspace it belongs to (DECISIONS.md, C12). */
+export async function namedContract(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
+  const number = /^(?:[TH]-)?([1-9]\d*)$/.exec(id)?.[1];
+  const row = number === undefined ? undefined : await view.get(contracts, Number(number));
+  const named = row && (id === number || id === compositeId(row));
+  return named && row.deleted_at === null ? row : fail("no-such-contract", { id });
+}
+
+/** The member of the contract's workspace with that address, or a person who has nothing but it. */
+export async function personNamed(
+  view: View,
+  contract: Contract,
+  email: string | undefined,
+): Promise<Person & { readonly userId?: number }> {
+  if (email === undefined) {
+    const owner = await view.get(users, contract.business_user_id);
+    return owner ? { name: owner.name, email: owner.email } : { name: "" };
+  }
+  const member = await memberNamed(view, contract.workspace_id, email);
+  return member ? { name: member.name, email: member.email, userId: member.id } : { name: email, email };
+}
+
+/** Who reviews or approves, and which approval it is. */
+interface PersonInTurn {
+  readonly by: Person;
+  readonly approval?: number;
+  /** The member that was named, though it is not their turn. */
+  readonly approver?: number | undefined;
+}
+
+/** Whoever is named; where nobody is, the first of those whose turn it is, else the contract's owner. */
+async function personInTurn(
+  view: View,
+  contract: Contract,
+  work: Turn["work"],
+  email: string | undefined,
+): Promise<PersonInTurn> {
+  const turns = await turnsOf(view, contract);
+  const turn = (email === undefined ? turns : turnsWith(turns, email)).find((each) => each.work === work);
+  if (turn) {
+    const by = { name: turn.name, email: turn.email };
+    return turn.work === "approve" ? { by, approval: turn.approval } : { by };
+  }
+  const { userId: approver, ...by } = await personNamed(view, contract, email);
+  return { by, approver };
+}

@@ -1,13 +1,13 @@
 import type { Fail, FailureCode } from "../../../src/api/failures.ts";
-import { withTurnsToApprove } from "../../cluster/contracts/lifecycle/approval-order.ts";
+import { withTurnsToApprove } from "../../cluster/contracts/lifecycle/approvals.ts";
 import { type LifecycleWorld, transition } from "../../cluster/contracts/lifecycle/transition.ts";
 import { type Contract, compositeId } from "../../cluster/contracts/rows.ts";
-import { memberNamed } from "../../cluster/workspace/person-ids.ts";
+import { memberNamed } from "../../cluster/workspace/users.ts";
 import type { Call, World } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type User, users } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../world.ts";
-import { namedContract, personNamed } from "./named-contract.ts";
+import { namedContract, personNamed } from "./contracts.ts";
 
 type MoveWorld = World & LifecycleWorld;
 

@@ -6,8 +6,9 @@ import { deviceGrants } from "../../router/device/rows.ts";
 import type { RowChange } from "../../store/port.ts";
 import { attempts, deliveries } from "../../webhooks/deliveries.ts";
 import { emails } from "../../world/emails.ts";
+import { whileAllowed } from "../access/while-allowed.ts";
 import { isOwnRead } from "../requests.ts";
-import type { ControlWorld } from "../world.ts";
+import type { ControlHandlers, ControlWorld } from "../world.ts";
 
 /** Something that went on, before it is put into words. The last three stand for what is there when they are. */
 export type News =
@@ -46,3 +47,12 @@ export function listen(
     for (const end of ends) end();
   };
 }
+
+export const eventHandlers = {
+  // What a stream brought last counts before what its address says: a browser repeats the address when it reconnects.
+  "events.watch": ({ query }, world) => {
+    const { feed, request } = world;
+    const after = request.headers["last-event-id"] || query.after;
+    return whileAllowed(world, (signal) => feed.follow(after, signal));
+  },
+} satisfies ControlHandlers;

@@ -1,7 +1,7 @@
 import { isoMillis } from "../../../src/base/clock.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { JsonPieces } from "../../http/reply.ts";
-import { format } from "../../store/file/format.ts";
+import { format } from "../../store/file/document.ts";
 import { StateRefused } from "../../store/port.ts";
 import { takeOver } from "../../travel/take-over.ts";
 import { appRows } from "../../world/apps.ts";

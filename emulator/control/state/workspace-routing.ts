@@ -1,10 +1,10 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { deviceApprovals } from "../../cluster/identity/grants.ts";
-import { installations } from "../../cluster/installations/rows.ts";
-import { invitations } from "../../cluster/invitations/rows.ts";
+import { installations } from "../../cluster/installations/installations.ts";
+import { invitations } from "../../cluster/invitations/invitations.ts";
 import { deviceGrants } from "../../router/device/rows.ts";
-import { signatories, signatoryKey } from "../../router/mapping/signatory-rows.ts";
+import { signatories, signatoryKey } from "../../router/mapping/signatories.ts";
 import { mappingTables as tables } from "../../router/mapping/tables.ts";
 import type { Mapping, View } from "../../store/port.ts";
 import { users, type Workspace, workspaces } from "../../world/workspaces.ts";

@@ -1,12 +1,11 @@
+import { isUtf8 } from "node:buffer";
 import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { StacklessError } from "../../../src/base/stackless-error.ts";
 import type { Finding } from "../handler.ts";
-import { decodeJsonBytes, decodeUtf8, EncodingError } from "./encoding.ts";
 import { type Fields, fieldsInOrder, lastValues, parseFields } from "./form.ts";
 import { type Decoded, type JsonPosition, parseJson, placeOf } from "./json.ts";
-import { isFormType, isJsonType, isMultipartType } from "./media-type.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
 import { repeatedParameter } from "./repeated.ts";
@@ -135,4 +134,121 @@ function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, mayBeHeavy =
     if (error instanceof JsonLimitError) throw new UnreadableBody({ why: "limit", message: error.message });
     throw error;
   }
+}
+
+/** The bytes are not text in the encoding they claim or show; `at` is the first bad byte, where known. */
+class EncodingError extends Error {
+  override readonly name = "EncodingError";
+}
+
+/**
+ * Decodes JSON bytes as Python's json.loads does: UTF-8, -16 or -32, told by a byte order mark or by the zero bytes
+ * among the first four. Fails with EncodingError.
+ */
+function decodeJsonBytes(bytes: Buffer): string {
+  // All of the other encodings show a zero or a byte above 0xEE among the first two bytes.
+  const [first = 0x20, second = 0x20] = bytes;
+  if (first !== 0 && second !== 0 && first < 0xef) return decodeUtf8(bytes);
+  const { encoding, mark } = detectEncoding(bytes);
+  const body = bytes.subarray(mark);
+  if (encoding === "utf-8") return decodeUtf8(body);
+  return encoding.startsWith("utf-32") ? decodeUtf32(body, encoding === "utf-32le") : decodeUtf16(body, encoding);
+}
+
+/** UTF-8 or nothing: Buffer.toString would put U+FFFD in the place of wrong bytes. */
+function decodeUtf8(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new EncodingError("not UTF-8");
+  return bytes.toString("utf8");
+}
+
+type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "utf-32le" | "utf-32be";
+
+/** json/__init__.py, detect_encoding; `mark` is the length of the byte order mark. */
+function detectEncoding(bytes: Buffer): { readonly encoding: Encoding; readonly mark: number } {
+  const marks: readonly (readonly [string, Encoding])[] = [
+    ["0000feff", "utf-32be"],
+    ["fffe0000", "utf-32le"],
+    ["feff", "utf-16be"],
+    ["fffe", "utf-16le"],
+    ["efbbbf", "utf-8"],
+  ];
+  const head = bytes.toString("hex", 0, 4);
+  for (const [mark, encoding] of marks) if (head.startsWith(mark)) return { encoding, mark: mark.length / 2 };
+
+  const [a, b, c, d] = bytes;
+  if (bytes.length >= 4) {
+    if (a === 0) return { encoding: b ? "utf-16be" : "utf-32be", mark: 0 };
+    if (b === 0) return { encoding: c || d ? "utf-16le" : "utf-32le", mark: 0 };
+  } else if (bytes.length === 2) {
+    if (a === 0) return { encoding: "utf-16be", mark: 0 };
+    if (b === 0) return { encoding: "utf-16le", mark: 0 };
+  }
+  return { encoding: "utf-8", mark: 0 };
+}
+
+function decodeUtf16(bytes: Buffer, encoding: Encoding): string {
+  try {
+    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new EncodingError(`not ${encoding}`, { cause });
+  }
+}
+
+function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
+  if (bytes.length % 4 !== 0) throw new EncodingError("not utf-32");
+  // A copy of its own begins where numbers may begin.
+  const copy = new Uint8Array(bytes);
+  const view = new DataView(copy.buffer);
+  const units = new Uint16Array(bytes.length / 2);
+  let end = 0;
+  for (let at = 0; at < copy.length; at += 4) {
+    const point = view.getUint32(at, littleEndian);
+    if (point > 0x10ffff) throw new EncodingError("not utf-32");
+    if (point > 0xffff) {
+      units[end++] = 0xd7c0 + (point >> 10);
+      units[end++] = 0xdc00 + (point & 0x3ff);
+    } else units[end++] = point;
+  }
+  return Buffer.from(units.buffer, 0, end * 2).toString("utf16le");
+}
+
+/** `application` and `json` of `Application/JSON; charset=utf-8`; undefined when it is no type at all. */
+function mediaType(header: string | undefined): { readonly type: string; readonly subtype: string } | undefined {
+  const [type, subtype, ...rest] = (header ?? "").split(";", 1)[0]!.trim().toLowerCase().split("/");
+  return type && subtype && rest.length === 0 ? { type, subtype } : undefined;
+}
+
+/** Whether FastAPI reads a body of this type as JSON: `application/json` and `application/*+json`. */
+function isJsonType(header: string | undefined): boolean {
+  if (header === "application/json") return true;
+  const media = mediaType(header);
+  return media?.type === "application" && (media.subtype === "json" || media.subtype.endsWith("+json"));
+}
+
+function isFormType(header: string | undefined): boolean {
+  const media = mediaType(header);
+  return media?.type === "application" && media.subtype === "x-www-form-urlencoded";
+}
+
+export function isMultipartType(header: string | undefined): boolean {
+  const media = mediaType(header);
+  return media?.type === "multipart" && media.subtype === "form-data";
+}
+
+/** More came than is read. */
+export class TooLong extends Error {}
+
+/** Bytes that may come in pieces, in one; rejects with TooLong, and reads no further, once they are more than `maxBytes`. */
+export async function wholeBody(
+  body: Uint8Array | AsyncIterable<Uint8Array>,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > maxBytes) throw new TooLong(`More than ${maxBytes} bytes`);
+  }
+  return Buffer.concat(chunks);
 }

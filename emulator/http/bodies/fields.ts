@@ -1,6 +1,6 @@
 import { isObject, parsedJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
-import { isMultipartType } from "./media-type.ts";
+import { isMultipartType } from "./decode.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 import { hasTooManyFields, tooHeavy } from "./weight.ts";
 

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { SourceNumber } from "../bodies/python-json.ts";
-import { mostProblems } from "../validation/bounded.ts";
 import { definitionOf, kindOf, schemaAt } from "../validation/schema.ts";
+import { mostProblems } from "../validation/validate.ts";
 import { type Issue, type Problem, valueAt } from "./problem.ts";
 
 /** What pydantic 2 would say of one problem (DECISIONS.md, P13). By hand: zod checks, and nothing else words it so. */

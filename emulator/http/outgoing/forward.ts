@@ -7,9 +7,9 @@ import type { ReceivedRequest } from "../handler.ts";
 import { hopByHop, isOfEmulator, namedBy, withoutNames } from "../hop-by-hop.ts";
 import type { Passthrough } from "../reply.ts";
 import { originForm } from "../routing/path.ts";
+import { Patience } from "./deadlines.ts";
 import { ForwardExchange } from "./forward-exchange.ts";
 import { linkOf, type RequestLinks } from "./links.ts";
-import { Patience } from "./patience.ts";
 import { maxHeadBytes } from "./post-exchange.ts";
 
 /** What of a received request is sent on. */

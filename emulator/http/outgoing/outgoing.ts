@@ -3,8 +3,11 @@ import type { LookupFunction } from "node:net";
 import { Agent, buildConnector } from "undici";
 import type { Wall } from "../../../src/base/clock.ts";
 import { skippingContinue } from "../../../src/base/odd-answers.ts";
+import { late } from "../../../src/base/within.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
+import { TooLong, wholeBody } from "../bodies/decode.ts";
 import { Deadlines } from "./deadlines.ts";
+import type { Forwardable, Forwarder } from "./forward.ts";
 import { noAnswer, TooLate } from "./no-answer.ts";
 import { maxHeadBytes, PostExchange } from "./post-exchange.ts";
 import { type Forbidden, forbiddenAddress, forbiddenUrl, type ReceiverRules } from "./receivers.ts";
@@ -133,4 +136,51 @@ function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunc
       callback(null, first?.address ?? "", first?.family ?? 0);
     });
   };
+}
+
+/** What came of a request whose answer is read whole. */
+export type AskResult =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly rawHeaders: readonly string[];
+      readonly body: Buffer;
+    }
+  | { readonly kind: "unreachable"; readonly reason: string }
+  | { readonly kind: "late" };
+
+interface AskOptions {
+  readonly forwarder: Forwarder;
+  /** From sending to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** A longer answer counts as none. */
+  readonly maxBytes?: number;
+  /** Calls when the caller leaves for whom it is asked. */
+  readonly whenGone?: ((tell: () => void) => void) | undefined;
+}
+
+/** Sends a request to another server and reads its answer whole, in so much wall time. Never rejects. */
+export async function ask(
+  { forwarder, timeoutMs, maxBytes, whenGone }: AskOptions,
+  url: string,
+  request: Forwardable,
+): Promise<AskResult> {
+  const sending = forwarder.send(url, request);
+  whenGone?.(() => sending.breakOff());
+  const result = await forwarder.within(timeoutMs, exchange());
+  if (result !== late) return result;
+  sending.breakOff();
+  return { kind: "late" };
+
+  async function exchange(): Promise<AskResult> {
+    const sent = await sending.sent;
+    if (sent.kind === "unreachable") return sent;
+    const { status, rawHeaders, body } = sent.answer;
+    try {
+      return { kind: "answered", status, rawHeaders, body: await wholeBody(body, maxBytes) };
+    } catch (error) {
+      const reason = error instanceof TooLong ? "the answer is too long" : "the answer broke off";
+      return { kind: "unreachable", reason };
+    }
+  }
 }

@@ -1,4 +1,6 @@
-import { redactText, redactUrl } from "../../../src/api/secrets.ts";
+import type { Operation } from "../../../src/api/operation.ts";
+import { registry } from "../../../src/api/registry.ts";
+import { decoded, isSecretName, redactText, redactUrl, secretPlaces } from "../../../src/api/secrets.ts";
 
 /** Headers that are shown; of all others only the name, for they may hold credentials or signatures. */
 const shown: ReadonlySet<string> = new Set([
@@ -41,4 +43,120 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
     out[name] = out[name] === undefined || value === redacted ? value : `${out[name]}, ${value}`;
   }
   return out;
+}
+
+const mask = "[redacted]";
+
+/**
+ * The target of a request as people may see it. Whatever name or place a secret comes under, it does not stand there: of a
+ * query the values of parameters that the operation declares are left, of an unknown path what is no secret by its
+ * looks, and nothing that looks like a token or key of the emulator. `operation`: its id; undefined: none is declared.
+ */
+export function shownTarget(target: string, operation: string | undefined): string {
+  const declared = declaredOf(operation);
+  // Credentials, and places behind which a secret stands.
+  const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/s.exec(redactUrl(target)) ?? [];
+  return shownPath(path, declared) + shownQuery(query, declared);
+}
+
+/** The address of a receiver: parameters by their names alone, and no token of its path. */
+export function shownReceiver(url: string): string {
+  const [, origin = "", path = "", query = ""] =
+    /^(\w+:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/s.exec(redactUrl(url, { mask, allParameters: true })) ?? [];
+  return origin + inPath(path, (segment) => !looksIssued(segment, false)) + query;
+}
+
+interface Declared {
+  readonly query: ReadonlySet<string>;
+  /** Its path has a hash of an e-mail address, which looks like a key. */
+  readonly hasHash: boolean;
+}
+
+const known = new Map<string | undefined, Declared | undefined>([[undefined, undefined]]);
+
+/** Undefined: nothing is declared of such requests, or the little that holds for all. */
+function declaredOf(operation: string | undefined): Declared | undefined {
+  if (!known.has(operation)) {
+    const found = (registry as readonly Operation[]).find(({ id }) => id === operation && id !== "catch-all");
+    known.set(
+      operation,
+      found && {
+        query: new Set(Object.keys(found.request.query?.shape ?? {}).filter((name) => !isSecretName(name))),
+        hasHash: /\{\w*hash\}/.test(found.path),
+      },
+    );
+  }
+  return known.get(operation);
+}
+
+function shownPath(path: string, declared: Declared | undefined): string {
+  if (declared) return inPath(path, (segment) => !looksIssued(segment, declared.hasHash));
+  return inPath(path, (segment, before) => isPlain(segment) && !isSecretName(before) && !secretPlaces.has(before));
+}
+
+/** Leaves what may be shown. A slash may be encoded: the router takes it for one. */
+function inPath(path: string, isShown: (segment: string, before: string) => boolean): string {
+  let before = "";
+  return path
+    .split(/(\/|%(?:25)*2f)/i)
+    .map((part, i) => {
+      if (i % 2 === 1 || part === "" || part === mask) return part;
+      const segment = decoded(part);
+      const shown = isShown(segment, before) ? part : mask;
+      before = segment.toLowerCase();
+      return shown;
+    })
+    .join("");
+}
+
+function shownQuery(query: string, declared: Declared | undefined): string {
+  return query
+    .split(/([?&;])/)
+    .map((pair, i) => {
+      if (i % 2 === 1 || pair === "") return pair;
+      const [written = "", value] = pair.split(/=(.*)/s);
+      // `[$in]`: an operator behind a declared name (contract-list.ts).
+      const name = decoded(written).replace(/\[\$\w{1,5}\]$/, "");
+      if (!declared?.query.has(name)) {
+        const shownName = isPlain(name) ? written : mask;
+        return value ? `${shownName}=${mask}` : pair.replace(written, () => shownName);
+      }
+      return value && value !== mask && looksIssued(decoded(value), name.includes("hash"))
+        ? `${written}=${mask}`
+        : pair;
+    })
+    .join("");
+}
+
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+/** Words of one case, or that begin with a capital, and numbers; tokens mix them. */
+const words =
+  /^(?:[a-z]{1,20}|[A-Z][a-z]{1,19}|[A-Z]{1,20}|\d{1,12})(?:[-_](?:[a-z]{1,20}|[A-Z][a-z]{1,19}|[A-Z]{1,20}|\d{1,12}))*$/;
+/** The letters of user codes (device-grant.ts): no word has eight of them. */
+const userCode = /^[b-df-hj-np-tv-xz]{4}-?[b-df-hj-np-tv-xz]{4}$/i;
+
+/** What is issued has 16 characters of base64url or more, or is a user code. */
+function looksIssued(text: string, mayBeHash: boolean): boolean {
+  if (text.length < 8 || uuid.test(text) || (mayBeHash && /^[\da-f]{64}$/i.test(text))) return false;
+  if (userCode.test(text)) return true;
+  return text.length >= 16 && (text.match(/[\w-]{16,}/g) ?? []).some((run) => !uuid.test(run) && !words.test(run));
+}
+
+const plain =
+  /^(?:[a-z]{1,20}(?:[._-][a-z]{1,20}){0,3}|[A-Z][a-z]{1,19}|v\d{1,3}(?:\.\d{1,3})?|\d{1,9}|[A-Z]-\d{1,9})$/;
+
+/** A text without what looks like a token or key of the emulator. */
+export const withoutIssued = (text: string): string =>
+  text.replace(/[\w-]{16,}/g, (run) => (looksIssued(run, false) ? mask : run));
+
+/** A word, a number or an id, as paths have them. */
+const isPlain = (text: string): boolean =>
+  (plain.test(text) && !userCode.test(text)) || uuid.test(text) || literals().has(text);
+
+let literalSegments: ReadonlySet<string> | undefined;
+
+/** Whatever stands in a declared path. */
+function literals(): ReadonlySet<string> {
+  literalSegments ??= new Set((registry as readonly Operation[]).flatMap(({ path }) => path.split("/")));
+  return literalSegments;
 }

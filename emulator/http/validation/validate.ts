@@ -2,15 +2,13 @@ import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
-import type { Fields } from "../bodies/form.ts";
-import { lastOf, parseFields } from "../bodies/form.ts";
+import { type Fields, lastOf, parseFields } from "../bodies/form.ts";
+
 import type { Decoded } from "../bodies/json.ts";
-import type { Part, Problem } from "../dialects/problem.ts";
-import { bounded } from "./bounded.ts";
-import { edgeOf } from "./edge.ts";
-import { readLaxly } from "./lax.ts";
-import { definitionOf, takesAnyStrings, unwrap } from "./schema.ts";
-import { inWireOrder } from "./wire-order.ts";
+import { type Issue, type Part, type Problem, valueAt } from "../dialects/problem.ts";
+
+import { type Read, readLaxly, reads } from "./lax.ts";
+import { definitionOf, kindOf, schemaAt, takesAnyStrings, unwrap } from "./schema.ts";
 
 /** What a handler is given, before its type is known. */
 export interface Input {
@@ -146,4 +144,95 @@ function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
     if (last === "") form.delete(name);
     else if (last !== undefined) form.set(name, last);
   }
+}
+
+const asIs: Read = (text) => text;
+
+/** Turns the strings of a path, a query or the headers into what the schema speaks of. */
+function edgeOf(schema: z.ZodObject): (fields: Fields) => Record<string, unknown> {
+  const fields = Object.entries(schema.shape).map(([name, field]) => {
+    const inner = unwrap(field as z.ZodType);
+    const { type, element } = definitionOf(inner);
+    const list = type === "array";
+    return { name, list, read: reads[kindOf(list ? element : inner)] ?? asIs };
+  });
+  return (given) => {
+    const out: Record<string, unknown> = Object.create(null);
+    // Names that nobody declares come along: the schema says whether they matter.
+    for (const name of Object.keys(given)) out[name] = lastOf(given[name]);
+    for (const { name, list, read } of fields) {
+      const value = given[name];
+      if (value === undefined) continue;
+      out[name] = list ? [value].flat().map((text) => read(text as string)) : read(lastOf(value)!);
+    }
+    return out;
+  };
+}
+
+/**
+ * Issues of the keys of a dictionary in the order in which those were sent: an object has names that look like numbers
+ * before all others. `sent`: the document, whose objects are maps.
+ */
+function inWireOrder(schema: z.ZodType, sent: unknown, issues: readonly Issue[]): readonly Issue[] {
+  if (issues.length < 2) return issues;
+  const placed = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
+  const keys = issues.map((issue, at) => {
+    const depth = issue.path.findIndex((_, length) => isDictionary(schema, issue.path.slice(0, length)));
+    const owner = depth < 0 ? undefined : valueAt(sent, issue.path.slice(0, depth));
+    if (!(owner instanceof Map)) return { issue, group: at, rank: 0 };
+    const place = placed.get(owner) ?? {
+      first: at,
+      rank: new Map([...owner.keys()].map((name, rank) => [name, rank])),
+    };
+    placed.set(owner, place);
+    return { issue, group: place.first, rank: place.rank.get(issue.path[depth]) ?? 0 };
+  });
+  return keys.sort((a, b) => a.group - b.group || a.rank - b.rank).map(({ issue }) => issue);
+}
+
+const isDictionary = (schema: z.ZodType, path: readonly PropertyKey[]): boolean => {
+  const at = schemaAt(schema, path);
+  return at !== undefined && definitionOf(at).type === "record";
+};
+
+/** So many problems of one list are looked for; a real service tells them all (DECISIONS.md, E11). */
+export const mostProblems = 1_000;
+
+/**
+ * The same schema, which looks for no more problems in a list once it has found so many: of a list of millions of wrong
+ * values, the problems alone are more than the memory holds. It refuses and accepts the same values.
+ */
+export function bounded(schema: z.ZodType): z.ZodType {
+  const { type, shape, element, valueType, innerType, options } = definitionOf(schema);
+  if (type === "object" && shape) {
+    const fields = Object.entries(shape).map(([name, field]) => [name, bounded(field)]);
+    return changed(schema, { shape: Object.fromEntries(fields) });
+  }
+  if (type === "array" && element) return counting(schema, "element", bounded(element));
+  if (type === "record" && valueType) return counting(schema, "valueType", bounded(valueType));
+  if (type === "union" && options) return changed(schema, { options: options.map(bounded) });
+  return innerType ? changed(schema, { innerType: bounded(innerType) }) : schema;
+}
+
+const changed = (schema: z.ZodType, parts: object): z.ZodType =>
+  schema.clone({ ...schema._zod.def, ...parts } as typeof schema._zod.def);
+
+/** A list that runs its items past a count of its own: skipped items cannot make it right, for it is wrong already. */
+function counting(schema: z.ZodType, part: "element" | "valueType", item: z.ZodType): z.ZodType {
+  let found = 0;
+  const counted = item.clone();
+  const runItem = counted._zod.run;
+  counted._zod.run = (payload, context) => {
+    if (found >= mostProblems) return payload;
+    const came = runItem(payload, context);
+    if ("issues" in came) found += came.issues.length;
+    return came;
+  };
+  const list = changed(schema, { [part]: counted });
+  const runList = list._zod.run;
+  list._zod.run = (payload, context) => {
+    found = 0;
+    return runList(payload, context);
+  };
+  return list;
 }

@@ -1,6 +1,6 @@
 import { verifyChatA } from "../../../src/schemes/chat-a.ts";
+import { wholeBody } from "../../http/bodies/decode.ts";
 import { formOf, jsonObject, textAt } from "../../http/bodies/fields.ts";
-import { wholeBody } from "../../http/bodies/whole.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { appsOf } from "../../world/apps.ts";
@@ -8,7 +8,7 @@ import type { Cluster } from "../../world/clusters.ts";
 import { forwardTo, forwardToAll, ownAnswer } from "../proxied/forward.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 import type { ForwardCall, RouterCall, RouterHandlers, RouterWorld } from "../world.ts";
-import { freshBy } from "./fresh-by.ts";
+import { freshBy } from "./mailer.ts";
 
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 

@@ -1,11 +1,12 @@
+import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
+import { fails, holds, type Verdict } from "../../../src/schemes/verdict.ts";
 import { jsonObject, textAt } from "../../http/bodies/fields.ts";
-import { appsOf } from "../../world/apps.ts";
+import { type Apps, appsOf } from "../../world/apps.ts";
 import { type IssuerKey, publicChatBKeys } from "../../world/chat-b-issuer.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import type { Identifier } from "../resolve/identifiers.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 import type { RouterHandler, RouterHandlers, RouterWorld } from "../world.ts";
-import { verifyChatBToken } from "./chat-b-token.ts";
 
 /** The token is checked before anything of the body is believed (DECISIONS.md, R22). */
 const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
@@ -46,3 +47,82 @@ function tenantsOf(activity: Readonly<Record<string, unknown>>): Identifier[] {
 export const chatBHandlers = {
   "chat-b.messaging": receiveActivity,
 } satisfies RouterHandlers;
+
+/** Clocks may differ by so much (DECISIONS.md, P11). */
+const skewSeconds = 5 * 60;
+const algorithms = ["RS256", "RS384", "RS512"];
+
+/** Tenants in whose name the vendor's desktop emulator asks for tokens. */
+const emulatorTenants = ["d6d49420-f39b-4df7-a1dc-d59a935871db", "f8cdef31-a31e-4b4a-93e4-5f571e91255a"];
+const emulatorIssuers = new Set(
+  emulatorTenants.flatMap((tenant) => [
+    `https://sts.windows.net/${tenant}/`,
+    `https://login.microsoftonline.com/${tenant}/v2.0`,
+  ]),
+);
+
+interface TokenCheck {
+  readonly authorization: string | undefined;
+  /** Undefined: the body is none. */
+  readonly activity: Readonly<Record<string, unknown>> | undefined;
+  readonly app: Pick<Apps["chat_b"], "app_id" | "issuer">;
+  /** Wall time: the tokens of real issuers carry it (DECISIONS.md, P24). */
+  readonly nowMs: number;
+  keyOf(kid: string): Promise<IssuerKey | undefined>;
+}
+
+/**
+ * Bot-framework authentication of an incoming activity (DECISIONS.md, P11): the signature by a published key,
+ * the times, who the token is from and for, and that it was made for this activity. The reason is for the request log.
+ */
+async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
+  // The scheme is compared as the vendor's own library does: `bearer` is refused.
+  const [, token] = /^Bearer (\S+)$/.exec(check.authorization ?? "") ?? [];
+  if (token === undefined) return fails("no bearer token");
+  const signed = await signedBy(token, check);
+  if (!signed.ok) return signed;
+  const { key, claims } = signed;
+  const { activity } = check;
+
+  const endorsements = Array.isArray(key.endorsements) ? key.endorsements : [];
+  if (activity && endorsements.length > 0 && !endorsements.includes(textAt(activity, "channelId"))) {
+    return fails("the key is not endorsed for the activity's channelId");
+  }
+  if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== check.app.issuer) return ofEmulator(claims, check);
+  if (claims.iss !== check.app.issuer) return fails("another issuer");
+  if (![claims.aud].flat().includes(check.app.app_id)) return fails("for another app");
+  const serviceUrl = textAt(activity, "serviceUrl");
+  return serviceUrl === undefined || claims.serviceurl === serviceUrl
+    ? holds
+    : fails("serviceurl is not the activity's serviceUrl");
+}
+
+/** Tokens of the desktop emulator name the app that asked, by their version, and no serviceurl. */
+function ofEmulator(claims: JWTPayload, { app }: TokenCheck): Verdict<string> {
+  const asking = claims.ver === "2.0" ? claims.azp : claims.appid;
+  return asking === app.app_id ? holds : fails("for another app");
+}
+
+async function signedBy(
+  token: string,
+  { nowMs, keyOf }: TokenCheck,
+): Promise<
+  | { readonly ok: true; readonly key: IssuerKey; readonly claims: JWTPayload }
+  | { readonly ok: false; readonly reason: string }
+> {
+  let key: IssuerKey | undefined;
+  try {
+    const { payload: claims } = await jwtVerify(
+      token,
+      async ({ alg, kid }) => {
+        key = kid === undefined ? undefined : await keyOf(kid);
+        if (!key) throw new errors.JWKSNoMatchingKey("no published key has the token's kid");
+        return importJWK({ ...key, alg });
+      },
+      { algorithms, clockTolerance: skewSeconds, currentDate: new Date(nowMs) },
+    );
+    return { ok: true, key: key!, claims };
+  } catch (error) {
+    return fails(error instanceof errors.JOSEError ? error.message : "the published key is not usable");
+  }
+}

@@ -1,5 +1,10 @@
-import type { RouterHandlers } from "../world.ts";
-import { keepMail } from "./mailer-rows.ts";
+import * as z from "zod";
+import { rows, type Transaction } from "../../store/port.ts";
+import { storedTime } from "../../store/stored-time.ts";
+import { customerIdsIn } from "../../world/provider.ts";
+import { forwardToOne } from "../proxied/forward.ts";
+import { clusterOfPrefix } from "../resolve/named-cluster.ts";
+import type { RouterCall, RouterHandlers } from "../world.ts";
 
 export const mailerHandlers = {
   "mailer.blackhole": async ({ body }, { store, clock, request }) => {
@@ -12,3 +17,72 @@ export const mailerHandlers = {
     return {};
   },
 } satisfies RouterHandlers;
+
+/** An inbound e-mail that was taken and kept from everybody (DECISIONS.md, R27). */
+const BlackholeMail = z.strictObject({
+  id: z.int(),
+  /** Virtual milliseconds. */
+  received_at: storedTime(z.number()),
+  content_type: z.string().nullable(),
+  body_base64: z.string(),
+});
+type BlackholeMail = z.infer<typeof BlackholeMail>;
+
+export const blackholeMails = rows<BlackholeMail>({
+  name: "blackhole_mails",
+  schema: BlackholeMail,
+  key: (row) => row.id,
+  numbers: { blackhole_mail: (row) => row.id },
+  indexes: {},
+});
+
+/** Anybody may send mail here, so only the newest is kept: so many, and so many bytes in base64. */
+export const blackholeLimits = { count: 1_000, bytes: 16 * 1024 * 1024 } as const;
+
+const weight = ({ body_base64, content_type }: BlackholeMail): number =>
+  body_base64.length + (content_type?.length ?? 0);
+
+/** Keeps a mail, and drops the oldest that are too many with it. The newest stays, however large. */
+async function keepMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Promise<void> {
+  const row = { id: tx.next("blackhole_mail"), ...mail };
+  tx.put(blackholeMails, row);
+  const kept = await tx.list(blackholeMails);
+  let count = kept.length;
+  let bytes = kept.reduce((sum, each) => sum + weight(each), 0);
+  for (const oldest of kept) {
+    if (count === 1 || (count <= blackholeLimits.count && bytes <= blackholeLimits.bytes)) break;
+    tx.delete(blackholeMails, oldest.id);
+    count -= 1;
+    bytes -= weight(oldest);
+  }
+}
+
+/** `{cluster_id}_{workspace_id}`, either of which may hold underscores (DECISIONS.md, P6). */
+const customerId = /^.+_.+$/s;
+
+export const billingHandlers = {
+  "billing.event": ({ body }, call) => {
+    const customers = [...customerIdsIn(body)].filter((id) => customerId.test(id));
+    const [first] = customers;
+    if (first === undefined) return call.fail("no-customer-id");
+    const [owner] = customers.flatMap((id) => clusterOfPrefix(call.clusters, id) ?? []);
+    return owner
+      ? forwardToOne(call, owner)
+      : call.fail("unknown-cluster", { cluster: first.slice(0, first.lastIndexOf("_")) });
+  },
+} satisfies RouterHandlers;
+
+/**
+ * Verifies a signature that must be fresh by the virtual clock. Real senders sign with wall time, so one that only the
+ * wall clock finds fresh holds too, with a finding, unless `--strict=signatures` (DECISIONS.md, P24).
+ */
+export function freshBy<V extends { readonly ok: true } | { readonly ok: false; readonly reason: string }>(
+  { clock, wall, settings, finding }: Pick<RouterCall, "clock" | "wall" | "settings" | "finding">,
+  verify: (nowMs: number) => V,
+): V {
+  const verdict = verify(clock.now());
+  if (verdict.ok || verdict.reason !== "stale" || settings.strict.has("signatures")) return verdict;
+  const byWall = verify(wall.now());
+  if (byWall.ok) finding("signature-fresh-by-wall", "by the virtual clock the signature is too old");
+  return byWall;
+}

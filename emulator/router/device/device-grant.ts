@@ -1,7 +1,7 @@
 import { reply, uncached } from "../../http/reply.ts";
 import { mostOfStrangers } from "../../store/newest.ts";
 import type { Transaction } from "../../store/port.ts";
-import { oauthClients } from "../../world/oauth-clients.ts";
+import { oauthClients } from "../../world/client-credentials.ts";
 import { requireCluster } from "../resolve/named-cluster.ts";
 import type { RouterHandler, RouterHandlers, RouterWorld } from "../world.ts";
 import { decideGrant, deviceGrants, grantOfUserCode, purgeGrants } from "./rows.ts";

@@ -1,4 +1,8 @@
+import { exchangeToken, showDiscovery, showJwks, showUserinfo } from "../../../src/api/router/oidc.ts";
 import { withoutTrailing } from "../../../src/base/trailing.ts";
+import type { AllowsOrigin } from "../../http/sending/cors.ts";
+import { oauthClients } from "../../world/client-credentials.ts";
+import type { RouterWorld } from "../world.ts";
 
 /** Endpoints that the routing service itself has (the specification, OpenID Connect; DECISIONS.md, R35 and P4). */
 const own = {
@@ -61,3 +65,15 @@ function movedTo(publicUrl: string, name: string, value: unknown, bases: readonl
   const base = bases.find((one) => value === one || value.startsWith(`${one}/`));
   return base === undefined ? value : `${publicUrl}${value.slice(base.length)}`;
 }
+
+const paths: ReadonlySet<string> = new Set(
+  [showDiscovery, showJwks, exchangeToken, showUserinfo].map(({ path }) => path),
+);
+
+/** An OAuth client that runs in a browser lives at the origin of a redirect URI that it registered (DECISIONS.md, R35). */
+export const allowsBrowserApp =
+  ({ store, settings }: Pick<RouterWorld, "store" | "settings">): AllowsOrigin =>
+  (path, origin) =>
+    paths.has(path) || isServerMetadata(path, settings.publicUrl)
+      ? store.read(async (view) => (await view.count(oauthClients, { by: "origin", equals: origin })) > 0)
+      : undefined;

@@ -1,8 +1,8 @@
 import type { Wall } from "../../../src/base/clock.ts";
 import { jsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { type AskResult, ask } from "../../http/outgoing/ask.ts";
 import { type Forwardable, type Forwarder, withoutHeaders } from "../../http/outgoing/forward.ts";
+import { type AskResult, ask } from "../../http/outgoing/outgoing.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { Settings } from "../../world/settings.ts";

@@ -1,5 +1,8 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
-import { invitationKindOf } from "../../world/invitations.ts";
+import { targetOf } from "../../http/routing/path.ts";
+import { invitationKindOf } from "../../world/workspaces.ts";
+import { isServerMetadata } from "../oidc/discovery.ts";
+import { authorizationServer } from "../oidc/oidc.ts";
 import { type Identifier, identifiersOf, inviteToken } from "../resolve/identifiers.ts";
 import { ownersOf } from "../resolve/resolve.ts";
 import type { ForwardCall, RouterHandlers } from "../world.ts";
@@ -39,4 +42,13 @@ export const proxiedHandlers = {
       { table: "cluster_emails", key: Metadata.email_hash ?? "" },
     ),
   "external-oauth.redirect": ({ query }, call) => proxy(call, stateOf(query)),
+} satisfies RouterHandlers;
+
+export const catchAllHandlers = {
+  "catch-all": async (_, call) => {
+    const { method, target } = call.request;
+    // The specification does not name it, and no cluster knows the router's URLs.
+    const isOwn = method === "GET" && isServerMetadata(targetOf(target).path, call.settings.publicUrl);
+    return isOwn ? authorizationServer(call) : forwardTo(call, await ownersOf(call, identifiersOf(call.request)));
+  },
 } satisfies RouterHandlers;

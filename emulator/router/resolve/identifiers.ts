@@ -1,11 +1,11 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { bearerToken } from "../../../src/schemes/http-authorization.ts";
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { formOf, jsonObject, queryOf, textAt } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { sessionIn } from "../../world/session-cookie.ts";
+import { sessionIn } from "../../world/control-tokens.ts";
 import { userCodeKey } from "../device/user-codes.ts";
 import type { MappingTable } from "../mapping/tables.ts";
-import { fieldsOf } from "./request-fields.ts";
 
 /** One thing in a request that may tell whose it is, by the table that would know. */
 export interface Identifier {
@@ -75,4 +75,34 @@ function* ownersOfToken(token: string): Generator<Identifier> {
 export function* inviteToken(token: string): Generator<Identifier> {
   yield { table: "creator_tokens", key: token };
   yield { table: "counterparty_tokens", key: token };
+}
+
+/**
+ * Every value that a request carries under a name: in the query, then at the top of its body, then in a header. `list`: all
+ * that stand under it, where it is the name of a list.
+ */
+interface Fields {
+  (name: string): readonly string[];
+  list(name: string): readonly string[];
+}
+
+export function fieldsOf(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Fields {
+  const search = queryOf(request.target);
+  const query = search === "" ? undefined : new URLSearchParams(search);
+  const form = formOf(request);
+  const object = form || request.body.length === 0 ? undefined : jsonObject(request.body);
+  const given = (values: readonly (string | undefined)[]) =>
+    values.filter((value): value is string => value !== undefined && value !== "");
+  const one = (name: string) =>
+    given([
+      query?.getAll(name).at(-1),
+      form?.getAll(name).at(-1) ?? textAt(object, name),
+      request.headers[name] ?? request.headers[name.replaceAll("_", "-")],
+    ]);
+  const list = (name: string) => {
+    const member = object?.[name];
+    const members = Array.isArray(member) ? member.map((_, at) => textAt(member, String(at))) : [];
+    return given([...(query?.getAll(name) ?? []), ...(form?.getAll(name) ?? []), ...members]);
+  };
+  return Object.assign(one, { list });
 }

@@ -1,6 +1,6 @@
 import type { View } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import { signatories } from "../mapping/signatory-rows.ts";
+import { signatories } from "../mapping/signatories.ts";
 import { mappingTables } from "../mapping/tables.ts";
 import type { RouterWorld } from "../world.ts";
 import type { Identifier } from "./identifiers.ts";

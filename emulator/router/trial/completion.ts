@@ -4,7 +4,7 @@ import { emailHash } from "../../../src/schemes/email-hash.ts";
 import type { Forwardable } from "../../http/outgoing/forward.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../world/new-workspace.ts";
+import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../world/workspaces.ts";
 import { mappingTables } from "../mapping/tables.ts";
 import { handedOn } from "../proxied/apart.ts";
 import { askCluster, type ClusterReply } from "../proxied/ask-cluster.ts";

@@ -1,11 +1,10 @@
 import { svcVersion } from "../../../src/base/version.ts";
 import type { MappingTable } from "../live/mapping-table.ts";
-import { SchemaMismatch } from "../live/schema-mismatch.ts";
 import { State } from "../live/state.ts";
-import { Upgrade } from "../live/versions.ts";
+import { SchemaMismatch, Upgrade } from "../live/versions.ts";
+
 import { type Collection, StateRefused } from "../port.ts";
-import { addOwnRow, addRow, addSequence, membersOf, versionsIn } from "./document.ts";
-import { requireFormat } from "./format.ts";
+import { addOwnRow, addRow, addSequence, membersOf, requireFormat, versionsIn } from "./document.ts";
 
 type Section =
   | "start"

@@ -1,11 +1,10 @@
 import { svcVersion } from "../../../src/base/version.ts";
+import type { Disk } from "../../../src/files/disk.ts";
 import { type Contents, sliceRows } from "../live/contents.ts";
 import type { RowTable } from "../live/row-table.ts";
-import { SchemaMismatch } from "../live/schema-mismatch.ts";
 import { State } from "../live/state.ts";
-import { Upgrade, type Versions, versionsOf } from "../live/versions.ts";
+import { SchemaMismatch, Upgrade, type Versions, versionsOf } from "../live/versions.ts";
 import { type Collection, StateRefused } from "../port.ts";
-import { format, requireFormat } from "./format.ts";
 
 type Head = Readonly<Record<string, unknown>>;
 
@@ -175,4 +174,51 @@ function refuse(message: string): never {
 
 function mismatch(message: string): never {
   throw new SchemaMismatch(message);
+}
+
+/**
+ * The form of bases, journals and exported documents. 1: lines of a journal stand alone, nothing says who wrote a
+ * file. 2: they are numbered and chained, and the head names the writer and the version of each collection. 3: each
+ * line says when it was written and why, and a base is the state of one moment, which says after which line it comes. All
+ * are read, 3 is written.
+ */
+export const format = 3;
+const readable: readonly unknown[] = [1, 2, format];
+
+/** Fails with StateRefused for a format that this svc does not know. `by` is the svc that wrote it, where it says so. */
+export function requireFormat(found: unknown, by?: string): void {
+  if (readable.includes(found)) return;
+  const writer = by === undefined ? "another version of svc" : `svc ${by}`;
+  const message = `${writer} wrote it (format ${JSON.stringify(found)}; this one reads those up to ${format})`;
+  throw new StateRefused(message, { repairable: false });
+}
+
+/** How every state begins, in whatever form it is kept. */
+const beginningOfAny = /^\s*\{\s*"svc_state":/;
+
+/** How a document begins that was exported: what a state file says of its journals is not in it. */
+const beginning = /^\s*\{\s*"svc_state":\s*\d+,\s*"written_by":/;
+
+/** How a snapshot begins (document-head.ts). */
+const beginningOfSnapshot = /^\s*\{\s*"svc_state":\s*\d+,\s*"snapshot":\s*\{/;
+
+/** Whether a file holds an exported state, by its first bytes; false where it cannot be read. */
+export const isExported = (disk: Disk, path: string): Promise<boolean> => begins(disk, path, beginning);
+
+/** Whether a file holds a snapshot, in the same way. */
+export const isSnapshot = (disk: Disk, path: string): Promise<boolean> => begins(disk, path, beginningOfSnapshot);
+
+/** Whether a file can be one of ours, damaged or not, in the same way; true where it cannot be read. */
+export const isState = (disk: Disk, path: string): Promise<boolean> => begins(disk, path, beginningOfAny, true);
+
+async function begins(disk: Disk, path: string, how: RegExp, unread = false): Promise<boolean> {
+  const file = await disk.open(path, "read").catch(() => undefined);
+  if (!file) return unread;
+  try {
+    const first = Buffer.alloc(256);
+    const length = await file.read(first, 0);
+    return how.test(first.toString("utf8", 0, length));
+  } finally {
+    await file.close();
+  }
 }

@@ -5,8 +5,8 @@ import { type Disk, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
 import { whyRefused } from "../../../src/files/refusals.ts";
 import { isTemporaryName, placeWhole, writeAside } from "../../../src/files/whole-file.ts";
-import type { Blobs } from "../blobs.ts";
-import { measuring } from "../measured-blob.ts";
+import { type Blobs, measuring } from "../blobs.ts";
+
 import { FileRefused } from "../port.ts";
 
 /** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */

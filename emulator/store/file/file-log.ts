@@ -9,8 +9,8 @@ import { whyRefused } from "../../../src/files/refusals.ts";
 import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
+import { Turns } from "../live/gate.ts";
 import type { Change, State } from "../live/state.ts";
-import { Turns } from "../live/turns.ts";
 import { type Collection, FileRefused, type History, StoreChangedError, StoreFailed } from "../port.ts";
 import { type Base, BaseFile } from "./base/base-file.ts";
 import { markClosed } from "./base/document-checksum.ts";
@@ -19,7 +19,7 @@ import { fileSegments } from "./history/file-segments.ts";
 import type { HistoryFiles } from "./history/history-files.ts";
 import { KeptHistory } from "./history/kept-history.ts";
 import { createJournal, journalPath } from "./journal/journal-file.ts";
-import { OwnFiles } from "./own-files.ts";
+import { OwnFiles } from "./kept-state.ts";
 import { tryWriting } from "./trial-write.ts";
 
 interface Options {

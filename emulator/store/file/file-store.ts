@@ -1,18 +1,19 @@
 import { dirname } from "node:path";
 import { Low } from "lowdb";
 import type { Wall } from "../../../src/base/clock.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
 import { beginning, type Position } from "../../../src/files/log-line.ts";
+import { isRefusal, openFilesRemedies, reasonOf } from "../../../src/files/refusals.ts";
 import { keepTornTail } from "../../../src/files/torn-tail.ts";
 import type { Moment } from "../history.ts";
 import { LiveStore } from "../live/live-store.ts";
-import { type Collection, StateRefused, type Store } from "../port.ts";
+import { type Collection, StateRefused, StateUnusable, type Store, StoreFailed } from "../port.ts";
 import { type Base, BaseFile } from "./base/base-file.ts";
 import { markClosed } from "./base/document-checksum.ts";
-import { isExported, isSnapshot } from "./exported.ts";
+import { format, isExported, isSnapshot } from "./document.ts";
 import { FileLog } from "./file-log.ts";
-import { format } from "./format.ts";
 import { HistoryFiles } from "./history/history-files.ts";
 import { createJournal } from "./journal/journal-file.ts";
 import type { JournalContent } from "./journal/journal-reader.ts";
@@ -187,4 +188,34 @@ async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> 
     : "Open it with that version, put back what is missing, or name another file with the option file.";
   const { message, repairable } = cause;
   throw new StateRefused(`${message}. Nothing was changed. ${next}`, { cause, repairable });
+}
+
+const room = "Make room, or name a file on another disk with the option file.";
+const mayNot =
+  "Give this user the right to read and write there, name another file with the option file, or keep nothing with the option ephemeral.";
+
+/** What to do about what the system refuses at a start. */
+const remedies = lookupTable<string>({
+  ENOSPC: room,
+  EDQUOT: room,
+  EROFS: "Name a file elsewhere with the option file, or keep nothing with the option ephemeral.",
+  EISDIR: "Name a file with the option file.",
+  ENOTDIR: "Name a file in a folder with the option file.",
+  EEXIST: "Name a file in a folder with the option file.",
+  ...openFilesRemedies,
+  EACCES: mayNot,
+  EPERM: mayNot,
+  EIO: "Check the disk, or name a file on another one with the option file.",
+});
+
+/** Throws an error of the file system at a start, or what the store made of one, as StateUnusable; any other as it is. */
+export function explainUnusable(path: string, error: unknown): never {
+  const cause = error instanceof StoreFailed ? (error.cause ?? error) : error;
+  const { code = "", path: at } = cause as NodeJS.ErrnoException;
+  const remedy = remedies[code];
+  if (remedy === undefined) throw error;
+  // Its folder cannot be made, for something of that name is there.
+  const why = isRefusal(cause) ? reasonOf(cause) : "what should be its folder is a file";
+  const where = at === undefined || at === path ? "" : ` (${code} at ${at})`;
+  throw new StateUnusable(`The state ${path} cannot be opened: ${why}${where}. ${remedy}`, { cause });
 }

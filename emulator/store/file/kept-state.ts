@@ -1,11 +1,14 @@
-import { readFile } from "node:fs/promises";
+import { lstat, readFile, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { Wall } from "../../../src/base/clock.ts";
 import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { readLines } from "../../../src/files/read-lines.ts";
+import { realTarget } from "../../../src/files/real-path.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { State } from "../live/state.ts";
 import { type Collection, type LoadedState, StateRefused, StateUnusable } from "../port.ts";
-import { isExported } from "./exported.ts";
+import { isExported } from "./document.ts";
+import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 import { recover } from "./recovery.ts";
 
 interface Reading {
@@ -71,5 +74,66 @@ function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     throw new StateRefused("it is no whole JSON document", { cause });
+  }
+}
+
+/**
+ * The path under which a state is kept, whatever links lead to it. Fails with StateUnusable where a pipe or a device has
+ * the name, which a repair would move aside; and with StateRefused where journals lie beside a link: versions that wrote
+ * there have left in them what the state itself lacks.
+ */
+export async function realState(path: string): Promise<string> {
+  const real = await realTarget(path);
+  const found = await stat(real).catch(() => undefined);
+  if (found && !found.isFile() && !found.isDirectory()) {
+    throw new StateUnusable(
+      `The state ${path} cannot be opened: it is a pipe or a device. Name a file with the option file.`,
+    );
+  }
+  const named = join(await realTarget(dirname(path)), basename(path));
+  if (named === real) return real;
+  const names = await journalGenerations(systemDisk, named).catch(() => []);
+  if (names.length === 0) return real;
+  const moves = names.map((one) => `${journalPath(named, one)} to ${journalPath(real, one)}`).join(", ");
+  throw new StateRefused(
+    `${named} is a link, and an earlier version left journals beside it. Nothing was changed. Move ${moves}.`,
+    { repairable: false },
+  );
+}
+
+/** What has become of files that one process alone writes: they are gone, or others have their names. */
+interface Disturbance {
+  readonly path: string;
+  readonly isGone: boolean;
+}
+
+/** Which files on the disk those of a state are, so that it is noticed when somebody removes or replaces one. */
+export class OwnFiles {
+  #known = new Map<string, string>();
+
+  /**
+   * Looks at all of them, each by a name that no other one gets; one that is looked at for the first time is ours. The file
+   * called `unchanging` is compared by its time and size as well: a copy that is written over it keeps its inode.
+   */
+  async look(files: Readonly<Record<string, string>>, unchanging: string): Promise<Disturbance | undefined> {
+    const found = new Map<string, string>();
+    for (const [name, path] of Object.entries(files)) {
+      const identity = await identityOf(path, name === unchanging);
+      if (identity === undefined) return { path, isGone: true };
+      if (identity !== (this.#known.get(name) ?? identity)) return { path, isGone: false };
+      found.set(name, identity);
+    }
+    this.#known = found;
+    return undefined;
+  }
+}
+
+async function identityOf(path: string, isUnchanging: boolean): Promise<string | undefined> {
+  try {
+    const { dev, ino, size, mtimeMs } = await lstat(path);
+    return isUnchanging ? `${dev}:${ino}:${size}:${mtimeMs}` : `${dev}:${ino}`;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
   }
 }

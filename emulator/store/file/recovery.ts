@@ -5,11 +5,10 @@ import { State } from "../live/state.ts";
 import { Upgrade } from "../live/versions.ts";
 import { type Collection, StateRefused } from "../port.ts";
 import { BaseFile, isUnfinished, type ReadBase } from "./base/base-file.ts";
-import { isState } from "./exported.ts";
-import { format } from "./format.ts";
+import { format, isState } from "./document.ts";
+
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
-import type { JournalContent } from "./journal/journal-reader.ts";
-import { Replay } from "./journal/replay.ts";
+import { type JournalContent, Replay } from "./journal/journal-reader.ts";
 
 /** What the files of a state hold, and what to do before it may be written to. */
 export interface Recovered {

@@ -4,11 +4,11 @@ import { freeName } from "../../../src/files/free-name.ts";
 import { beginning } from "../../../src/files/log-line.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateRefused } from "../port.ts";
-import { BaseFile } from "./base/base-file.ts";
-import { type BaseHead, headOf } from "./base/base-head.ts";
+import { BaseFile, type BaseHead, headOf } from "./base/base-file.ts";
+
 import { DocumentReader } from "./document-reader.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
-import { Replay } from "./journal/replay.ts";
+import { Replay } from "./journal/journal-reader.ts";
 import { recover, requireFollowers } from "./recovery.ts";
 
 /** What a repair did. */

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
-import { SchemaMismatch } from "../live/schema-mismatch.ts";
 import type { State } from "../live/state.ts";
+import { SchemaMismatch } from "../live/versions.ts";
 import { type Collection, type DocumentHead, StateRefused } from "../port.ts";
 import { DocumentChecksum, lastMember, lastMemberLength } from "./base/document-checksum.ts";
 import { documentEnd } from "./document.ts";

@@ -1,6 +1,5 @@
 import { EmulatorBug } from "../../../src/base/bug.ts";
 import { type Collection, type Migration, StateRefused } from "../port.ts";
-import { SchemaMismatch } from "./schema-mismatch.ts";
 
 /** The version of each collection, by name. */
 export type Versions = Readonly<Record<string, number>>;
@@ -62,5 +61,12 @@ export class Upgrade {
     } catch (cause) {
       throw new SchemaMismatch(`a row of ${collection} cannot be brought to this version`, cause);
     }
+  }
+}
+
+/** A row that does not fit its collection. No damage where a checksum fits: then it is a bug, or a file that is not ours. */
+export class SchemaMismatch extends StateRefused {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause, repairable: false });
   }
 }

@@ -2,7 +2,7 @@ import type postgres from "postgres";
 import { svcVersion } from "../../../src/base/version.ts";
 import type { DiskFile } from "../../../src/files/disk.ts";
 import { beginning, type Line, type Position, parseLine } from "../../../src/files/log-line.ts";
-import { applyChecked } from "../file/journal/checked-changes.ts";
+import { applyChecked } from "../file/journal/journal-reader.ts";
 import { changesOf } from "../live/journal-changes.ts";
 import type { State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";

@@ -1,18 +1,17 @@
 import type { Wall } from "../../../src/base/clock.ts";
-import { baseDocument } from "../file/base/base-document.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { baseDocument } from "../file/base/base-file.ts";
 import type { Moment } from "../history.ts";
 import { LiveStore } from "../live/live-store.ts";
-import type { Collection, Store } from "../port.ts";
-import type { SnapshotStore } from "../snapshot-store.ts";
+import { type Collection, StateRefused, StateUnusable, type Store, StoreFailed } from "../port.ts";
+import { byName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 import { Database } from "./database.ts";
 import { Documents } from "./documents.ts";
 import { type Candidate, Leadership, type Seen, usualLeaseMs } from "./leadership.ts";
 import { type PostgresBlobs, postgresBlobs } from "./postgres-blobs.ts";
 import { PostgresLog } from "./postgres-log.ts";
-import { postgresSnapshotStore } from "./postgres-snapshot-store.ts";
 import { baseOf, recover } from "./recovery.ts";
 import { prepareSchema } from "./schema.ts";
-import { explainDatabase } from "./unusable.ts";
 
 export interface PostgresStoreOptions {
   /** `postgres://user@host/database`. */
@@ -124,4 +123,97 @@ async function openAs(
     snapshotStore: postgresSnapshotStore(database, leadership, documents),
     leadership,
   };
+}
+
+/** Named documents in the database. */
+function postgresSnapshotStore(
+  { pool }: Pick<Database, "pool">,
+  leadership: Leadership,
+  documents: Documents,
+): SnapshotStore {
+  const idOf = async (name: string) => {
+    const [found] = isSnapshotName(name)
+      ? await pool`select id from documents where kind = 'snapshot' and name = ${name} and whole`
+      : [];
+    return found?.id as string | undefined;
+  };
+  return {
+    put: (name, document) => documents.writeGiven(document, { kind: "snapshot", name: () => name }, failure),
+    async open(name) {
+      const id = await idOf(name);
+      return id === undefined ? undefined : documents.read(id);
+    },
+    async list() {
+      const found = await pool`select name, bytes from documents where kind = 'snapshot' and whole`;
+      return found.map(({ name, bytes }) => ({ name, bytes: Number(bytes), file: undefined })).sort(byName);
+    },
+    async remove(name) {
+      const id = await idOf(name);
+      if (id === undefined) return false;
+      const { count } = await pool`with ${leadership.mine} delete from documents using mine where id = ${id}`.catch(
+        (cause) => {
+          throw failure(cause);
+        },
+      );
+      if (count === 0) throw failure(leadership.fencedOff());
+      return true;
+    },
+  };
+}
+
+const failure = (cause: unknown): StoreFailed =>
+  new StoreFailed(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });
+
+/** What errors of PostgreSQL, and of the way there, mean for a person at a start, and what to do. */
+const meanings = lookupTable<readonly [why: string, next: string, trouble?: StateUnusable["trouble"]]>({
+  "28P01": [
+    "the password is missing or wrong",
+    "Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
+    "forbidden",
+  ],
+  "28000": ["the server does not let this user in", "Name another user, or let it in (pg_hba.conf).", "forbidden"],
+  "3D000": ["there is no such database", "Create it (createdb), or name another one."],
+  "42501": [
+    "rights are missing",
+    "Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION ….",
+    "forbidden",
+  ],
+  "42P01": [
+    "what it is kept in is hidden from this user",
+    "Give it rights on the schema and its tables (GRANT USAGE ON SCHEMA …), or name another one in SVC_STORE_SCHEMA.",
+    "forbidden",
+  ],
+  "53300": ["the server has no connection left", "Close some, or raise max_connections.", "temporary"],
+  "53100": ["the server's disk is full", "Make room there."],
+  "25006": ["the server is read-only", "Name the one that is written to."],
+  "57P03": ["the server is starting or stopping", "Try again in a moment.", "temporary"],
+  ECONNREFUSED: ["nothing listens there", "Start PostgreSQL, or name the right host and port.", "temporary"],
+  ENOENT: ["there is no such socket", "Start PostgreSQL, or name the folder of its socket with host=.", "temporary"],
+  ENOTFOUND: ["there is no such host", "Name the right one."],
+  EACCES: ["this user may not use that socket", "Give it the right to."],
+  CONNECT_TIMEOUT: [
+    "nothing answers there",
+    "Name the right host and port, and look whether a firewall is between.",
+    "temporary",
+  ],
+  NO_TLS: [
+    "sslmode asks for TLS, and the server does not offer it",
+    "Turn it on there (ssl = on in postgresql.conf), or leave sslmode out where the way there is safe.",
+  ],
+  CONNECTION_CLOSED: ["the server closed the connection", "Try again in a moment; its log says why.", "temporary"],
+});
+
+/** Throws the trouble of a start as StateUnusable, in one sentence and what to do; what is refused, as it is. */
+function explainDatabase(shown: string, cause: unknown): never {
+  if (cause instanceof StateRefused || cause instanceof StateUnusable) throw cause;
+  const { message, name, code: given = "" } = cause as NodeJS.ErrnoException;
+  // Node's own words for it, of a server that answers the wish for TLS with a no and then ends.
+  const code = message.includes("before secure TLS connection was established") ? "NO_TLS" : given;
+  const [why, next, trouble] = meanings[code] ?? [];
+  if (why === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;
+  const told = name === "PostgresError" ? ` (${message})` : "";
+  throw new StateUnusable(
+    `The store ${shown} cannot be used: ${why === undefined ? message : `${why}${told}`}. Nothing was written. ${next ?? "The server's log says more."}`,
+    { cause, ...(trouble !== undefined && { trouble }) },
+  );
 }

@@ -1,10 +1,10 @@
-import type { Blobs } from "../blobs.ts";
-import { measuring } from "../measured-blob.ts";
+import { type Blobs, measuring } from "../blobs.ts";
+
 import { StoreFailed } from "../port.ts";
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
 import type { Leadership } from "./leadership.ts";
-import { historyTexts } from "./postgres-history.ts";
+import { historyTexts } from "./postgres-log.ts";
 
 /** How long bytes are kept that nothing names (the reasons stand in `file/blob-collection.ts`), by the server's clock. */
 const patience = "30 days";

@@ -1,20 +1,20 @@
 import type { Wall } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import type { Position } from "../../../src/files/log-line.ts";
-import { type BaseOptions, baseDocument } from "../file/base/base-document.ts";
+import { type BaseOptions, baseDocument, headLength } from "../file/base/base-file.ts";
 import { commitLine } from "../file/history/commit-line.ts";
-import { KeptHistory } from "../file/history/kept-history.ts";
+import { KeptHistory, type Segment, segmentHead } from "../file/history/kept-history.ts";
 import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
+import { Turns } from "../live/gate.ts";
 import type { Change, State } from "../live/state.ts";
-import { Turns } from "../live/turns.ts";
 import { type Collection, type History, StoreChangedError, StoreFailed } from "../port.ts";
 import type { Database } from "./database.ts";
-import type { Documents } from "./documents.ts";
-import { isThere, JournalTable, linesMissing } from "./journal-table.ts";
+import { type Documents, documentBytes } from "./documents.ts";
+import { isThere, JournalLines, JournalTable, journalLines, linesMissing, replayJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
-import { postgresSegments } from "./postgres-history.ts";
+
 import { type Base, baseName, baseOf } from "./recovery.ts";
 
 interface Options {
@@ -233,4 +233,43 @@ async function* withEnd(
 ): AsyncGenerator<Uint8Array, void> {
   yield* pieces;
   await atEnd();
+}
+
+/** What the history of a state is made of in its tables, oldest first; the last one is that of the present base. */
+async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown">): Promise<Segment[]> {
+  const bases = await pool`
+    select id, left(lines, ${headLength}) as beginning from documents join pieces on document = id and piece = 0
+    where kind = 'base' and whole order by id`;
+  return bases.flatMap(({ id, beginning }): Segment[] => {
+    const head = segmentHead(beginning);
+    if (!head) return [];
+    const { position } = head;
+    return [
+      {
+        head,
+        base: () => documentBytes(pool, id),
+        async lines(take) {
+          for await (const lines of journalLines(pool, position)) {
+            for (const line of lines) if (!take(line.json, line)) return;
+          }
+        },
+        async replay({ state, upgrade }, last) {
+          if (last === position.number) return;
+          await replayJournal(pool, new JournalLines({ state, upgrade, after: position, last, isOwn: true, shown }));
+        },
+      },
+    ];
+  });
+}
+
+/** All texts of the history, and of the present state: what they name may be gone back to. */
+export async function* historyTexts({ pool }: Pick<Database, "pool">): AsyncGenerator<string, void> {
+  const bases = await pool`select id from documents where kind = 'base' and whole order by id`;
+  for (const { id } of bases) for await (const bytes of documentBytes(pool, id)) yield bytes.toString("utf8");
+  for (let read: string | undefined = "-1"; read !== undefined; ) {
+    const [row]: { last: string; lines: string }[] = await pool`
+      select last, lines from journal where last > ${read} order by last limit 1`;
+    if (row) yield row.lines;
+    read = row?.last;
+  }
 }

@@ -1,6 +1,6 @@
-import { headOf } from "../file/base/base-head.ts";
+import { headOf } from "../file/base/base-file.ts";
+import { format } from "../file/document.ts";
 import { DocumentReader } from "../file/document-reader.ts";
-import { format } from "../file/format.ts";
 import { readSealedInto } from "../file/sealed.ts";
 import { State } from "../live/state.ts";
 import { type Collection, StateRefused } from "../port.ts";

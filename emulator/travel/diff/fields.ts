@@ -1,6 +1,6 @@
 import { isSecretName, redactText } from "../../../src/api/secrets.ts";
 import { isoMillis } from "../../../src/base/clock.ts";
-import { shownReceiver, withoutIssued } from "../../http/request-log/shown-target.ts";
+import { shownReceiver, withoutIssued } from "../../http/request-log/redact.ts";
 import type { RowChange } from "./compare.ts";
 
 /** A field, by its path (`signatories[0].action`), and what stands there before and after. */

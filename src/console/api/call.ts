@@ -1,11 +1,11 @@
+import { computed, signal } from "@preact/signals";
+import { systemWall } from "../../base/clock.ts";
 import { fieldsOf } from "../../base/object.ts";
 import { fillTemplate } from "../../base/url-template.ts";
 import { unreached } from "../live/connection.ts";
-import type { Answer, AnyInput, Input, OperationId } from "./operations.ts";
-import { outlineOf } from "./operations.ts";
+import { type Answer, type AnyInput, type Input, type OperationId, outlineOf } from "./operations.ts";
 import { Problem } from "./problem.ts";
 import { forgetSession, sessionHeaders } from "./session.ts";
-import { watched } from "./slow.ts";
 
 type Rest<Id extends OperationId> = Record<never, never> extends Input<Id> ? [input?: Input<Id>] : [input: Input<Id>];
 
@@ -51,5 +51,30 @@ async function read(response: Response): Promise<unknown> {
     return text === "" ? undefined : JSON.parse(text);
   } catch {
     return undefined;
+  }
+}
+
+/** After so long people wonder whether anything goes on. */
+const patienceMs = 5_000;
+
+const late = signal(0);
+
+/** Whether something was asked that is not answered yet, and should be by now. */
+export const isSlow = computed(() => late.value > 0);
+
+/** Says so while an answer takes long. */
+export async function watched<Value>(answer: Promise<Value>): Promise<Value> {
+  const answered = new AbortController();
+  void systemWall.sleep(patienceMs, answered.signal).then(() => {
+    if (answered.signal.aborted) return;
+    late.value += 1;
+    answered.signal.addEventListener("abort", () => {
+      late.value -= 1;
+    });
+  });
+  try {
+    return await answer;
+  } finally {
+    answered.abort();
   }
 }

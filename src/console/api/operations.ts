@@ -17,9 +17,6 @@ import type * as traces from "../../api/emulator/traces.ts";
 import type * as webhooks from "../../api/emulator/webhooks.ts";
 import type { ArgumentsOf, Operation, ResultOf } from "../../api/operation.ts";
 import type { ConsoleOperation } from "../../derive/console-operations.ts";
-import type { OperationId } from "./used.ts";
-
-export type { OperationId };
 
 type Of<Module> = Extract<Module[keyof Module], Operation>;
 type Declared =
@@ -61,3 +58,54 @@ export type Outline = ConsoleOperation;
 declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, Outline>>;
 
 export const outlineOf = (id: OperationId): Outline => SVC_CONSOLE_OPERATIONS[id];
+
+/** The operations that the console calls; the build writes their outlines into it. */
+export const used = [
+  "clock.show",
+  "clock.set",
+  "clock.advance",
+  "activities.list",
+  "emulator-webhooks.list",
+  "emulator-webhooks.enable",
+  "emulator-webhooks.disable",
+  "emulator-webhooks.resend",
+  "deliveries.list",
+  "deliveries.show",
+  "deliveries.resend",
+  "events.watch",
+  "traces.show",
+  "requests.list",
+  "requests.clear",
+  "emulator-contracts.list",
+  "emulator-contracts.show",
+  "emulator-contracts.send",
+  "emulator-contracts.mark",
+  "emulator-contracts.unmark",
+  "emulator-contracts.request-review",
+  "emulator-contracts.request-approval",
+  "emulator-contracts.sign",
+  "emulator-contracts.decline",
+  "emulator-contracts.complete-review",
+  "emulator-contracts.approve",
+  "emulator-contracts.void",
+  "emulator-contracts.hold",
+  "emulator-contracts.resume",
+  "emulator-contracts.delete",
+  "emails.list",
+  "owners.list",
+  "emulator.ready",
+  "emulator.clusters",
+  "emulator.workspaces",
+  "device-grants.list",
+  "device-grants.approve",
+  "faults.list",
+  "faults.add",
+  "faults.remove",
+  "snapshots.list",
+  "snapshots.save",
+  "snapshots.diff",
+  "snapshots.restore",
+  "snapshots.remove",
+] as const;
+
+export type OperationId = (typeof used)[number];

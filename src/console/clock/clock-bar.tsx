@@ -1,12 +1,16 @@
+import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { isoSeconds } from "../../base/clock.ts";
+import type { Answer } from "../api/operations.ts";
 import { dateOf, timeOf } from "../format.ts";
 import { connection } from "../live/connection.ts";
-import { Action } from "../parts/action.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { State } from "../parts/state.tsx";
-import type { Outcome } from "../state/act.ts";
-import { clock, nowSeconds } from "../state/clock.ts";
-import { Mode } from "./mode.tsx";
-import { MoveTo } from "./move-to.tsx";
+import { Action, pressAction } from "../parts/action.tsx";
+
+import { toggleCommand } from "../parts/copy.tsx";
+import { Icon, State } from "../parts/labels.tsx";
+import { act, commandOf, type Outcome } from "../state/act.ts";
+import { type Clock, clock, nowSeconds } from "../state/clock.ts";
+import { whyNot } from "../state/requests.ts";
 import { NextDue } from "./next-due.tsx";
 
 /** What it did, for the foot of the page. */
@@ -60,5 +64,151 @@ export function ClockBar() {
         <MoveTo from={nowSeconds.value} message={ran} />
       </fieldset>
     </section>
+  );
+}
+
+const choices = [
+  { words: "stands still", mode: "manual", speed: undefined },
+  { words: "passes as here", mode: "real", speed: 1 },
+  { words: "a minute a second", mode: "real", speed: 60 },
+  { words: "an hour a second", mode: "real", speed: 3_600 },
+  { words: "leaps to what is due", mode: "auto", speed: undefined },
+] as const;
+
+const fits = (read: Clock, { mode, speed }: (typeof choices)[number]): boolean =>
+  read.mode === mode && (speed === undefined || read.speed === speed);
+
+const settings = ({ mode, speed }: (typeof choices)[number]) => ({
+  body: { mode, ...(speed === undefined ? {} : { speed }) },
+});
+
+/** How virtual time passes, as a choice. */
+function Mode({ read }: { readonly read: Clock }) {
+  const chosen = choices.findIndex((choice) => fits(read, choice));
+  const current = choices[chosen];
+  return (
+    <div class="mode">
+      <select
+        aria-label="How virtual time passes"
+        value={String(chosen)}
+        disabled={whyNot("clock.set") !== undefined || connection.value === "lost"}
+        title={whyNot("clock.set")}
+        onChange={({ currentTarget }) => {
+          const choice = choices[Number(currentTarget.value)];
+          if (choice) void act("clock.set", settings(choice), () => `Time ${choice.words}`);
+        }}
+      >
+        {choices.map((choice, at) => (
+          <option key={choice.words} value={String(at)}>
+            {choice.words}
+          </option>
+        ))}
+        {chosen < 0 && <option value="-1">{`${read.speed}× as fast`}</option>}
+      </select>
+      {current && (
+        <button
+          type="button"
+          class="how"
+          aria-label="Command for: how virtual time passes"
+          onClick={({ currentTarget }) => toggleCommand(commandOf("clock.set", settings(current)), currentTarget)}
+        >
+          <Icon name="command" />
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Moves virtual time to a moment that is typed, in a panel that lies over the page: nothing gives way to it. */
+function MoveTo(props: { readonly from: number; readonly message: (answer: Answer<"clock.advance">) => Outcome }) {
+  const isOpen = useSignal(false);
+  const opener = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    isOpen.value = false;
+  };
+  const leave = () => {
+    close();
+    opener.current?.focus();
+  };
+  return (
+    <div class="to">
+      <button
+        type="button"
+        ref={opener}
+        aria-expanded={isOpen.value}
+        aria-haspopup="dialog"
+        onClick={() => {
+          isOpen.value = !isOpen.value;
+        }}
+      >
+        To …
+      </button>
+      {isOpen.value && <Panel {...props} close={close} leave={leave} />}
+    </div>
+  );
+}
+
+function Panel(props: {
+  readonly from: number;
+  readonly message: (answer: Answer<"clock.advance">) => Outcome;
+  /** Closes it; `leave` goes back to the button that opened it, too. */
+  readonly close: () => void;
+  readonly leave: () => void;
+}) {
+  const { from, message, close, leave } = props;
+  const typed = useSignal(isoSeconds(from + 3_600_000).slice(0, 16));
+  const form = useRef<HTMLFormElement>(null);
+  // Not after it is drawn: on a slow machine keys and the pointer come before that.
+  useLayoutEffect(() => {
+    form.current?.querySelector("input")?.focus();
+    const isOwn = (target: EventTarget | null) =>
+      target instanceof Element &&
+      (form.current?.parentElement?.contains(target) || target.closest(".popover") !== null);
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || document.querySelector(":popover-open")) return;
+      event.preventDefault();
+      leave();
+    };
+    const onElsewhere = ({ target }: Event) => {
+      if (!isOwn(target)) close();
+    };
+    addEventListener("keydown", onKey);
+    addEventListener("pointerdown", onElsewhere);
+    addEventListener("focusin", onElsewhere);
+    return () => {
+      removeEventListener("keydown", onKey);
+      removeEventListener("pointerdown", onElsewhere);
+      removeEventListener("focusin", onElsewhere);
+    };
+  }, []);
+  return (
+    <form class="panel" ref={form} aria-label="Move time to a moment" onSubmit={pressAction}>
+      <label>
+        <span class="label">To (virtual, UTC)</span>
+        <input
+          type="datetime-local"
+          value={typed.value}
+          min={isoSeconds(from).slice(0, 16)}
+          onInput={({ currentTarget }) => {
+            typed.value = currentTarget.value;
+          }}
+        />
+      </label>
+      <div class="actions">
+        <Action
+          op="clock.advance"
+          input={{ body: { to: `${typed.value}:00Z` } }}
+          kind="primary"
+          disabled={typed.value === ""}
+          message={message}
+          done={leave}
+        >
+          Move there
+        </Action>
+        <button type="button" class="quiet" onClick={leave}>
+          Cancel
+        </button>
+      </div>
+    </form>
   );
 }

@@ -1,6 +1,6 @@
 import { counted, lengthOf } from "../format.ts";
+import { VirtualTime } from "../parts/labels.tsx";
 import { isolated } from "../parts/names.ts";
-import { VirtualTime } from "../parts/time.tsx";
 import { clock, nowSeconds } from "../state/clock.ts";
 import { type Delivery, deliveries, isToBeSkipped, planned, total, webhookOf } from "../state/deliveries.ts";
 import { href } from "../state/route.ts";

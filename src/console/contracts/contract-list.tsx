@@ -1,14 +1,11 @@
 import { call } from "../api/call.ts";
-import { Command } from "../parts/command-popover.tsx";
+import { Command } from "../parts/copy.tsx";
+import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Head, Trouble } from "../parts/messages.tsx";
-import { Name } from "../parts/name.tsx";
-import { inTheOpen } from "../parts/names.ts";
-import { Newest } from "../parts/newest.tsx";
-import { State } from "../parts/state.tsx";
-import { VirtualTime } from "../parts/time.tsx";
-import { toneOf } from "../parts/tone.ts";
-import { Windowed } from "../parts/windowed.tsx";
-import { useLoaded } from "../state/loaded.ts";
+import { inTheOpen, toneOf } from "../parts/names.ts";
+import { Newest, Windowed } from "../parts/rows.tsx";
+
+import { useLoaded } from "../state/act.ts";
 import { href, withTrace } from "../state/route.ts";
 
 const shown = 500;

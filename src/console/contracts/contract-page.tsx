@@ -1,23 +1,21 @@
+import type { ComponentChildren } from "preact";
+import type { Trigger } from "../../api/contracts/lifecycle.ts";
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 import { standingOf } from "../deliveries/standing.ts";
 import { counted, wordsOf } from "../format.ts";
-import { Command } from "../parts/command-popover.tsx";
+import { Action } from "../parts/action.tsx";
+import { Command, Copy } from "../parts/copy.tsx";
+import { Icon, Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
-import { Name } from "../parts/name.tsx";
-import { isolated } from "../parts/names.ts";
-import { State } from "../parts/state.tsx";
-import { toneOf } from "../parts/tone.ts";
+import { isolated, toneOf } from "../parts/names.ts";
+import { useLoaded } from "../state/act.ts";
 import { newestFirst } from "../state/deliveries.ts";
-import { useLoaded } from "../state/loaded.ts";
-import { href, withTrace } from "../state/route.ts";
-import { possibleFrom } from "./lifecycle-graph.ts";
-import { LifecyclePicture } from "./lifecycle-picture.tsx";
-import { ways } from "./moves.ts";
-import { People } from "./people.tsx";
-import { resultsOf } from "./results.ts";
+import { go, href, withTrace } from "../state/route.ts";
+import { canBe, LifecyclePicture, possibleFrom } from "./lifecycle-picture.tsx";
+import { moved, resultsOf, ways } from "./moves.ts";
 
-export type Contract = Answer<"emulator-contracts.show">;
+type Contract = Answer<"emulator-contracts.show">;
 
 /** One contract: where it is in its lifecycle, who may do what now, and what was told of it. */
 export function ContractPage({ id }: { readonly id: string }) {
@@ -130,6 +128,113 @@ function Told({ id }: { readonly id: number }) {
           </li>
         ))}
       </ul>
+    </>
+  );
+}
+
+type Person = Contract["people"][number];
+
+/** What a turn lets a person do. */
+const acts = {
+  sign: [
+    { op: "emulator-contracts.sign", words: "Sign", kind: "primary" },
+    { op: "emulator-contracts.decline", words: "Decline", kind: undefined },
+  ],
+  review: [{ op: "emulator-contracts.complete-review", words: "Complete the review", kind: "primary" }],
+  approve: [{ op: "emulator-contracts.approve", words: "Approve", kind: "primary" }],
+} as const;
+
+/** Everybody who has a part in a contract: what each may do now, and the page on which they would do it. */
+function People({ contract }: { readonly contract: Contract }) {
+  const { people } = contract;
+  const turns = [...people].sort((a, b) => Number(b.turn.length > 0) - Number(a.turn.length > 0));
+  return (
+    <>
+      <h2>Who may do what now</h2>
+      <ul class="cards" aria-label="Who may do what now">
+        {turns.map((person) => (
+          <li key={person.email}>
+            <PersonRow person={person} contract={contract} />
+          </li>
+        ))}
+        <li>
+          <OwnerRow contract={contract} />
+        </li>
+      </ul>
+    </>
+  );
+}
+
+/** Whoever made the contract: what the table lets them do with it now. */
+function OwnerRow({ contract: { contract_status: status, composite_id: id } }: { readonly contract: Contract }) {
+  const open = Object.entries(ways).flatMap(([trigger, way]) =>
+    way.by === "owner" && canBe(status, trigger as Trigger) ? [way] : [],
+  );
+  return (
+    <>
+      <div class="who">
+        <strong>The owner of the contract</strong>
+        <span class="muted">whoever made it, as in the application</span>
+      </div>
+      <div class="actions">
+        {open.map(({ op, words, kind, ask, done }) => (
+          <Action
+            key={op}
+            op={op}
+            input={{ params: { id }, body: {} }}
+            kind={kind}
+            ask={ask?.(id)}
+            message={done ? () => done(id) : moved}
+            done={() => {
+              if (op === "emulator-contracts.delete") go(href("contracts"));
+            }}
+          >
+            {words}
+          </Action>
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** Why somebody has nothing to do now. */
+function whyNothing({ signed_at: at }: Person, { contract_status: status }: Contract): ComponentChildren {
+  if (at !== null)
+    return (
+      <>
+        signed <VirtualTime at={at} />
+      </>
+    );
+  if (status === "EXECUTED" || status === "VOIDED") return "nothing left to do";
+  return status === "SIGN" ? "not their turn yet" : "nothing to do now";
+}
+
+function PersonRow({ person, contract }: { readonly person: Person; readonly contract: Contract }) {
+  const { name, email, link, turn } = person;
+  const input = { params: { id: contract.composite_id }, body: { email } };
+  return (
+    <>
+      <div class="who">
+        <strong>
+          <Name>{name}</Name>
+        </strong>
+        <span class="muted break">{email}</span>
+      </div>
+      <div class="actions">
+        {turn.length === 0 && <span class="muted">{whyNothing(person, contract)}</span>}
+        {turn.flatMap((one) =>
+          acts[one].map(({ op, words, kind }) => (
+            <Action key={op} op={op} input={input} kind={kind} name={`${words} as ${name}`} message={moved}>
+              {words}
+            </Action>
+          )),
+        )}
+        <a class="button" href={link} target="_blank" rel="noreferrer">
+          Their page <Icon name="out" />
+          <span class="unseen"> of {name}, in a new tab</span>
+        </a>
+        <Copy text={link} label="Copy link" />
+      </div>
     </>
   );
 }

@@ -1,6 +1,7 @@
 import type { Trigger } from "../../api/contracts/lifecycle.ts";
 import type { Answer } from "../api/operations.ts";
-import type { Question } from "../parts/confirm.tsx";
+import type { Question } from "../parts/action.tsx";
+import type { Possible } from "./lifecycle-picture.tsx";
 
 /** How a move of the declared table is made here: by a button, or by a command where a file belongs to it. */
 type Way =
@@ -84,3 +85,32 @@ export const ways: Readonly<Record<Trigger, Way>> = {
 /** What came of a move, for the foot of the page. */
 export const moved = ({ composite_id, contract_status }: Answer<"emulator-contracts.sign">): string =>
   `${composite_id} is ${contract_status}`;
+
+/** What comes of the moves of one trigger, the first that fits: `becomes DRAFT, if made from a template; else is gone`. */
+export function resultsOf(moves: readonly Possible[]): string {
+  const found: { readonly result: string; readonly when: (string | undefined)[] }[] = [];
+  for (const move of moves) {
+    const result = resultOf(move);
+    const last = found.at(-1);
+    if (last?.result === result) last.when.push(move.when);
+    else found.push({ result, when: [move.when] });
+  }
+  return found.map(({ result, when }) => `${result}${conditionOf(when)}`).join("; else ");
+}
+
+/** Where one comes without a condition, those before it that come to the same need none. */
+const conditionOf = (when: readonly (string | undefined)[]): string =>
+  when.includes(undefined) ? "" : `, if ${when.join(", or if ")}`;
+
+function resultOf({ trigger, to, isAutomatic }: Possible): string {
+  const result =
+    to === "="
+      ? "which changes no state"
+      : to === "held"
+        ? "goes back to where it was"
+        : to === "(deleted)"
+          ? "is gone"
+          : `becomes ${to}`;
+  const cause = trigger === "all-signed" ? "with the last signature" : "when a signed version is uploaded";
+  return `${result}${isAutomatic ? `, ${cause}` : ""}`;
+}

@@ -1,14 +1,12 @@
 import { isoSeconds } from "../../base/clock.ts";
 import { counted, timeOf, wordsOf } from "../format.ts";
-import { Command } from "../parts/command-popover.tsx";
-import { type Filter, FilteredRows } from "../parts/filtered-rows.tsx";
-import { Line } from "../parts/line.tsx";
+import { Command } from "../parts/copy.tsx";
+import { Name, State, VirtualTime } from "../parts/labels.tsx";
+
 import { Empty, Head } from "../parts/messages.tsx";
-import { Name } from "../parts/name.tsx";
 import { inTheOpen, isolated } from "../parts/names.ts";
-import { Newest } from "../parts/newest.tsx";
-import { State } from "../parts/state.tsx";
-import { VirtualTime } from "../parts/time.tsx";
+import { type Filter, FilteredRows, Line, Newest } from "../parts/rows.tsx";
+
 import {
   areRead,
   type Delivery,

@@ -1,22 +1,28 @@
-import { scheduledOf, sentOtherwise, turnName, turnOf } from "../../api/webhook-health/attempts.ts";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import {
+  type Attempt,
+  scheduledOf,
+  sentOtherwise,
+  turnName,
+  turnOf,
+  wasSentSo,
+} from "../../api/webhook-health/attempts.ts";
 import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 import { Problem } from "../api/problem.ts";
-import { lengthOf, wordsOf } from "../format.ts";
+import { counted, lengthOf, wordsOf } from "../format.ts";
 import { Action } from "../parts/action.tsx";
-import { Bytes } from "../parts/bytes.tsx";
+import { Copy } from "../parts/copy.tsx";
+import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Facts, Head, Missing } from "../parts/messages.tsx";
-import { Name } from "../parts/name.tsx";
-import { State } from "../parts/state.tsx";
-import { Steps } from "../parts/steps.tsx";
-import { VirtualTime } from "../parts/time.tsx";
-import { toneOfStatus } from "../parts/tone.ts";
+import { partsOf, toneOfStatus } from "../parts/names.ts";
+import { Steps } from "../parts/rows.tsx";
+import { useLoaded } from "../state/act.ts";
 import { isToBeSkipped, webhookOf } from "../state/deliveries.ts";
-import { useLoaded } from "../state/loaded.ts";
 import { href, withTrace } from "../state/route.ts";
 import { healthByWebhook } from "../state/webhook-health.ts";
 import { answerOf, explain, resent, stepsFor } from "./explain.ts";
-import { SignatureCheck } from "./signature-check.tsx";
 import { standingOf } from "./standing.ts";
 
 type Whole = Answer<"deliveries.show">;
@@ -177,3 +183,86 @@ function Attempts(delivery: Whole) {
 
 const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([one]) => one.toLowerCase() === name)?.[1];
+
+/** Signs the bytes here, with the key of the workspace, and compares what comes out with the header. */
+function SignatureCheck(props: {
+  readonly body: string;
+  readonly workspace: number;
+  /** The header as it is sent unless a fault acts. */
+  readonly header: string | undefined;
+  /** Those that were made: what they sent may be something else. */
+  readonly attempts: readonly Attempt[];
+}) {
+  const { body, workspace, header, attempts } = props;
+  const { value } = useLoaded("workspaces", [], () => call("emulator.workspaces"));
+  const computed = useSignal<string | undefined>(undefined);
+  const bytes = new TextEncoder().encode(body);
+  const key = value.value?.find(({ id }) => id === workspace)?.hmac_key;
+  useEffect(() => {
+    if (key === undefined || !canSign()) return;
+    void contentHash(key, new TextEncoder().encode(body)).then((hash) => {
+      computed.value = hash;
+    });
+  }, [key, body, computed]);
+  const otherwise = sentOtherwise(attempts).map((sentence) => (
+    <p key={sentence} class="warn">
+      {sentence}
+    </p>
+  ));
+  if (!canSign())
+    return (
+      <>
+        {otherwise}
+        <p class="muted">This browser signs nothing here: the page is neither of this machine nor encrypted.</p>
+      </>
+    );
+  if (computed.value === undefined) return <p class="muted">Signing…</p>;
+  return (
+    <div class="signature">
+      {header !== undefined && <Fit fits={header === computed.value} isSent={attempts.every(wasSentSo)} />}
+      {otherwise}
+      <p class="muted">
+        HMAC-SHA512 of {counted(bytes.length, "byte")}, computed in this page with the key of workspace {workspace}:
+      </p>
+      <code class="hash">{computed.value}</code>
+    </div>
+  );
+}
+
+function Fit({ fits, isSent }: { readonly fits: boolean; readonly isSent: boolean }) {
+  if (!fits) return <State tone="bad">the signature is of other bytes or another key</State>;
+  if (isSent) return <State tone="good">the signature fits these bytes</State>;
+  return <State tone="warn">the signature fits these bytes, and not every attempt sent both</State>;
+}
+
+/** HMAC-SHA512 over the bytes with the key that the base64 text stands for, in lower-case hexadecimal digits. */
+async function contentHash(hmacKeyBase64: string, body: Uint8Array<ArrayBuffer>): Promise<string> {
+  const raw = Uint8Array.from(atob(hmacKeyBase64), (letter) => letter.charCodeAt(0));
+  const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-512" }, false, ["sign"]);
+  const digest = new Uint8Array(await crypto.subtle.sign("HMAC", key, body));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** A page of another machine without a certificate has no WebCrypto. */
+const canSign = (): boolean => globalThis.crypto?.subtle !== undefined;
+
+/** A text as it was sent or came: never anything else than text, and nothing of it hides. */
+function Bytes({ text, label }: { readonly text: string; readonly label: string }) {
+  return (
+    <figure class="bytes">
+      <figcaption>
+        <span>{label}</span>
+        <span class="muted">{counted(new TextEncoder().encode(text).length, "byte")}</span>
+        <Copy text={text} />
+      </figcaption>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
+      <section tabIndex={0} aria-label={label}>
+        <pre dir="ltr">
+          {partsOf(text).map(({ words, isCode }, at) =>
+            isCode ? <mark key={at}>{words}</mark> : <span key={at}>{words}</span>,
+          )}
+        </pre>
+      </section>
+    </figure>
+  );
+}

@@ -1,5 +1,5 @@
 import { deliveryStanding } from "../../api/webhook-health/standing.ts";
-import { type Tone, toneOf } from "../parts/tone.ts";
+import { type Tone, toneOf } from "../parts/names.ts";
 import { type Delivery, isToBeSkipped, statusNow } from "../state/deliveries.ts";
 
 /** How something stands, in a word that every view uses for it. */

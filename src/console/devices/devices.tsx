@@ -2,13 +2,13 @@ import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 import { lengthOf } from "../format.ts";
 import { Action } from "../parts/action.tsx";
-import { Command } from "../parts/command-popover.tsx";
+import { Command } from "../parts/copy.tsx";
+import { State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Head, NotThere, Trouble } from "../parts/messages.tsx";
-import { State } from "../parts/state.tsx";
-import { VirtualTime } from "../parts/time.tsx";
-import type { Tone } from "../parts/tone.ts";
+
+import type { Tone } from "../parts/names.ts";
+import { useLoaded } from "../state/act.ts";
 import { nowSeconds } from "../state/clock.ts";
-import { useLoaded } from "../state/loaded.ts";
 
 type Device = Answer<"device-grants.list">[number];
 

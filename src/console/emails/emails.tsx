@@ -2,12 +2,11 @@ import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 import { wordsOf } from "../format.ts";
 import { Copy } from "../parts/copy.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Icon, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Head, Trouble } from "../parts/messages.tsx";
-import { Newest } from "../parts/newest.tsx";
-import { State } from "../parts/state.tsx";
-import { VirtualTime } from "../parts/time.tsx";
-import { useLoaded } from "../state/loaded.ts";
+import { Newest } from "../parts/rows.tsx";
+
+import { useLoaded } from "../state/act.ts";
 import { href } from "../state/route.ts";
 
 type Email = Answer<"emails.list">["items"][number];

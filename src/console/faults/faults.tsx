@@ -2,9 +2,9 @@ import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 import { counted } from "../format.ts";
 import { Action } from "../parts/action.tsx";
+import { State } from "../parts/labels.tsx";
 import { Empty, Head, NotThere, Trouble } from "../parts/messages.tsx";
-import { State } from "../parts/state.tsx";
-import { useLoaded } from "../state/loaded.ts";
+import { useLoaded } from "../state/act.ts";
 import { NewFault } from "./new-fault.tsx";
 
 type Fault = Answer<"faults.list">[number];

@@ -1,14 +1,22 @@
-import { useLayoutEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { isSlow } from "../api/call.ts";
+import { Problem } from "../api/problem.ts";
+import { refusal, role } from "../api/session.ts";
 import { ClockBar } from "../clock/clock-bar.tsx";
-import { CommandPopover } from "../parts/command-popover.tsx";
-import { Confirm } from "../parts/confirm.tsx";
+import { counted } from "../format.ts";
+import { connection } from "../live/connection.ts";
+import { Confirm } from "../parts/action.tsx";
+import { Command, CommandPopover } from "../parts/copy.tsx";
+import { Icon, State } from "../parts/labels.tsx";
+import { Trouble, withCode } from "../parts/messages.tsx";
+import { lastAction, type Outcome, type Performed } from "../state/act.ts";
+import { standing } from "../state/clock.ts";
+import { newestFirst } from "../state/deliveries.ts";
 import { route } from "../state/route.ts";
+import { asking } from "../state/webhook-health.ts";
 import { TraceDrawer } from "../trace/trace-drawer.tsx";
-import { Foot } from "./foot.tsx";
-import { Navigation } from "./navigation.tsx";
 import { Search } from "./search.tsx";
-import { Role, Standing } from "./standing.tsx";
-import { viewOf } from "./views.tsx";
+import { viewOf, views } from "./views.tsx";
 
 /** The whole page: clock above, views beside each other, what was done last below. */
 export function App() {
@@ -42,3 +50,133 @@ export function App() {
     </>
   );
 }
+
+/** Which process leads and which one this page came from, where several share a store; nothing where none do. */
+function Standing() {
+  const read = standing.value;
+  if (read?.role === undefined) return null;
+  return (
+    <p class="standing muted">
+      {read.role === "leader" ? "This process leads" : "This process stands by"}
+      {read.role === "standby" && (read.leader ? ` for ${read.leader}` : "; no process leads now")}
+    </p>
+  );
+}
+
+/** Why buttons are off, for who may not press them all; nothing for an admin. */
+function Role() {
+  if (role.value === undefined || role.value === "admin") return null;
+  return <p class="standing muted">Your token has the role {role.value}: what takes more is off, and says which.</p>;
+}
+
+/** Every view; beside one, how much of it asks for attention. */
+function Navigation() {
+  const current = viewOf(route.value.view);
+  const failed = newestFirst.value.filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting").length;
+  const hooks = asking.value;
+  const counts = new Map([
+    [
+      "timeline",
+      hooks > 0
+        ? { count: hooks, words: counted(hooks, "webhook needs attention", "webhooks need attention") }
+        : undefined,
+    ],
+    ["deliveries", failed > 0 ? { count: failed, words: `${failed} have not arrived` } : undefined],
+  ]);
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    // Where the page is narrow the list scrolls: the view that is shown stands in it.
+    const link = list.current?.querySelector<HTMLElement>("[aria-current]");
+    if (link) list.current!.scrollLeft = link.offsetLeft - (list.current!.clientWidth - link.offsetWidth) / 2;
+  }, [current.path]);
+  return (
+    <nav aria-label="Views">
+      <ul ref={list}>
+        {views.map(({ path, title }) => {
+          const more = counts.get(path);
+          return (
+            <li key={path}>
+              <a href={`#/${path}`} aria-current={current.path === path ? "page" : undefined}>
+                {title}
+                {more && (
+                  <span class="count" title={more.words}>
+                    <span aria-hidden="true">{more.count > 999 ? "999+" : more.count}</span>
+                    <span class="unseen">: {more.words}</span>
+                  </span>
+                )}
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}
+
+/** Nobody is signed in: how one is. */
+export const SignedOut = () => (
+  <main class="signed-out">
+    <h1>svc console</h1>
+    {refusal.value && <Trouble problem={refusal.value} />}
+    <p>
+      Nobody is signed in here. A session lasts as long as its emulator; this command opens a new one, in the folder in
+      which the emulator runs:
+    </p>
+    <Command text="svc emulator open" />
+    <p class="muted">This page goes on by itself then.</p>
+  </main>
+);
+
+/** What was done last, what came of it, and the same as a command; while nothing answers, that alone. */
+function Foot() {
+  const last = lastAction.value;
+  const now = connection.value;
+  return (
+    <footer class={`foot ${now === "live" && !last && !isSlow.value ? "" : "news"}`}>
+      <div role="status" class="outcome">
+        {now === "lost" && <Lost />}
+        {now === "connecting" && <State tone="warn">Connecting…</State>}
+        {now === "live" && isSlow.value && <State tone="warn">The emulator takes its time to answer</State>}
+        {now !== "lost" && last && <What {...last} />}
+      </div>
+      {now === "lost" ? null : last ? (
+        last.command && <Command text={last.command} />
+      ) : (
+        <p class="muted">
+          What a button does, a command does as well: it stands behind the <Icon name="command" /> beside each, and
+          here.
+        </p>
+      )}
+    </footer>
+  );
+}
+
+const Lost = () => (
+  <>
+    <State tone="warn">The emulator does not answer; trying again</State>
+    <span class="muted">{Problem.unreachable().hint}</span>
+  </>
+);
+
+function What({ state, outcome, problem }: Performed) {
+  switch (state) {
+    case "running":
+      return <span class="muted">Running…</span>;
+    case "done":
+      return <Done outcome={outcome ?? "Done"} />;
+    case "failed":
+      return (
+        <>
+          <State tone="bad">{problem!.message}</State>
+          {problem!.hint && <span class="muted">{withCode(problem!.hint)}</span>}
+        </>
+      );
+  }
+}
+
+const Done = ({ outcome }: { readonly outcome: Outcome }) =>
+  typeof outcome === "string" ? (
+    <State tone="good">{outcome}</State>
+  ) : (
+    <State tone={outcome.tone}>{outcome.words}</State>
+  );

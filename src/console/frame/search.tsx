@@ -1,5 +1,11 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { Icon } from "../parts/icon.tsx";
+import { call } from "../api/call.ts";
+import { wordsOf } from "../format.ts";
+import { Icon, Name } from "../parts/labels.tsx";
+import { Empty, Head } from "../parts/messages.tsx";
+import { inTheOpen } from "../parts/names.ts";
+import { useLoaded } from "../state/act.ts";
+import { findRequest } from "../state/requests.ts";
 import { go, href, route } from "../state/route.ts";
 import { hrefOf } from "../trace/reference.ts";
 import { toView } from "./keep-focus.ts";
@@ -37,4 +43,123 @@ export function Search() {
       </form>
     </search>
   );
+}
+
+const either = <Value,>(finding: Promise<Value>): Promise<Value | undefined> => finding.catch(() => undefined);
+
+/** What a reference may mean that does not say what it is a reference to: a bare number, a token, a name. */
+export function Found({ text }: { readonly text: string }) {
+  const { value } = useLoaded(text, [], () => find(text));
+  const found = value.value;
+  return (
+    <>
+      <Head
+        title={
+          <>
+            “<Name>{text}</Name>”
+          </>
+        }
+        about="What it may mean"
+      />
+      {found === undefined && <p class="muted">Looking…</p>}
+      {found?.length === 0 && (
+        <Empty title={`Nothing was found for “${inTheOpen(text)}”`}>
+          <p>
+            T-1 is a contract; delivery:7, request:12, webhook:1, email:3 and event:4 are what they say; jo@acme.example
+            is routed. Traces are found by their id, contracts, webhooks, snapshots and clusters by their names, devices
+            by their codes.
+          </p>
+        </Empty>
+      )}
+      <ul class="cards">
+        {found?.map(({ to, words }) => (
+          <li key={to}>
+            <a href={to}>
+              <Name>{words}</Name>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+interface Meaning {
+  readonly to: string;
+  readonly words: string;
+}
+
+async function find(text: string): Promise<readonly Meaning[]> {
+  const out: (Meaning | false)[] = [];
+  if (/^[1-9]\d{0,14}$/.test(text)) {
+    const id = Number(text);
+    const [contract, delivery, webhooks, request] = await Promise.all([
+      either(
+        call("emulator-contracts.show", { params: { id: text } }).then(({ composite_id, contract_name }) => ({
+          to: href("contracts", composite_id),
+          words: `${composite_id}: ${contract_name}`,
+        })),
+      ),
+      either(call("deliveries.show", { params: { id } }).then((one) => `Delivery ${id}: ${wordsOf(one.activity)}`)),
+      call("emulator-webhooks.list"),
+      either(
+        findRequest(id).then(async (one) => one ?? (await call("traces.show", { params: { ref: `request:${id}` } }))),
+      ),
+    ]);
+    const webhook = webhooks.find((one) => one.id === id);
+    out.push(
+      contract !== undefined && contract,
+      delivery !== undefined && { to: href("deliveries", id), words: delivery },
+      webhook !== undefined && { to: href("timeline", id), words: `Webhook ${id}: ${webhook.title}` },
+      request !== undefined && { to: href("requests", id), words: `Request ${id}` },
+    );
+  }
+  const email = /^e-?mail[: ] ?([1-9]\d{0,14})$/i.exec(text)?.[1];
+  if (email !== undefined) {
+    const { items } = await call("emails.list", { query: { limit: 500 } });
+    const one = items.find(({ id }) => id === Number(email));
+    if (one) out.push({ to: href("emails", one.recipient), words: `E-mail ${email}, to ${one.recipient}` });
+  }
+  // As the page of a contract calls it: `SVC-1`.
+  const named = /^SVC-([1-9]\d{0,14})$/i.exec(text)?.[1];
+  if (named !== undefined) {
+    const one = await either(call("emulator-contracts.show", { params: { id: named } }));
+    if (one) out.push({ to: href("contracts", one.composite_id), words: `${one.composite_id}: ${one.contract_name}` });
+  }
+  const [contracts, owners, webhooks, snapshots, devices, clusters] = await Promise.all([
+    call("emulator-contracts.list", { query: { limit: 500 } }),
+    call("owners.list", { query: { identifier: text } }),
+    call("emulator-webhooks.list"),
+    call("snapshots.list"),
+    call("device-grants.list"),
+    call("emulator.clusters"),
+  ]);
+  const isMeant = (name: string): boolean => name.toLowerCase().includes(text.toLowerCase());
+  out.push(
+    ...contracts.items
+      .filter(({ contract_name: name }) => isMeant(name))
+      .slice(0, 20)
+      .map(({ composite_id, contract_name }) => ({
+        to: href("contracts", composite_id),
+        words: `${composite_id}: ${contract_name}`,
+      })),
+    ...webhooks
+      .filter(({ title, url }) => isMeant(title) || url === text)
+      .map(({ id, title }) => ({ to: href("timeline", id), words: `Webhook ${id}: ${title}` })),
+    ...snapshots
+      .filter(({ name }) => isMeant(name))
+      .map(({ name }) => ({ to: href("snapshots", name), words: `Snapshot ${name}` })),
+    ...devices
+      .filter(({ user_code, client_id }) => isMeant(user_code) || client_id === text)
+      .map(({ user_code, client_id }) => ({
+        to: href("devices", user_code),
+        words: `Device ${user_code} of ${client_id}`,
+      })),
+    ...clusters
+      .filter(({ id, label }) => isMeant(id) || isMeant(label))
+      .map(({ id, label, url }) => ({ to: href("routing", id), words: `Cluster ${id}, ${label}, at ${url}` })),
+    owners.length > 0 && { to: href("routing", text), words: `An identifier of ${owners[0]!.cluster_id}` },
+  );
+  const found = out.filter((one) => one !== false);
+  return [...new Map(found.map((one) => [one.to, one])).values()];
 }

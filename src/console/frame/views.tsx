@@ -12,7 +12,7 @@ import { RequestPage } from "../requests/request-page.tsx";
 import { Routing } from "../routing/routing.tsx";
 import { Snapshots } from "../snapshots/snapshots.tsx";
 import { Timeline } from "../timeline/timeline.tsx";
-import { Found } from "./found.tsx";
+import { Found } from "./search.tsx";
 
 interface View {
   /** First part of its address. */

@@ -1,8 +1,8 @@
+import { readAll } from "../state/act.ts";
 import { setClock } from "../state/clock.ts";
 import { type Delivery, deliveries, takeDeliveries } from "../state/deliveries.ts";
-import { readAll } from "../state/read-all.ts";
 import { takeRequests } from "../state/requests.ts";
-import { touch } from "../state/topics.ts";
+import { touch } from "../state/route.ts";
 import { faults } from "../state/webhook-health.ts";
 import type { EmulatorEvent } from "./stream.ts";
 

@@ -1,6 +1,6 @@
 import { systemWall } from "../../base/clock.ts";
 import { session } from "../api/session.ts";
-import { readAll } from "../state/read-all.ts";
+import { readAll } from "../state/act.ts";
 import { apply } from "./apply.ts";
 import { type Connection, connection, unreached } from "./connection.ts";
 import { type EmulatorEvent, stream } from "./stream.ts";

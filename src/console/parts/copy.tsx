@@ -1,6 +1,6 @@
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { systemWall } from "../../base/clock.ts";
-import { Icon } from "./icon.tsx";
+import { Icon } from "./labels.tsx";
 
 /** Puts a text on the clipboard, and says so. */
 export function Copy({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
@@ -22,3 +22,53 @@ export function Copy({ text, label = "Copy" }: { readonly text: string; readonly
     </button>
   );
 }
+
+const shown = signal("");
+let popover: HTMLElement | null = null;
+let opener: HTMLElement | undefined;
+
+/** Shows a command below the button that asked for it, or hides it. */
+export function toggleCommand(command: string, from: HTMLElement): void {
+  if (!popover) return;
+  if (popover.matches(":popover-open") && opener === from) {
+    popover.hidePopover();
+    return;
+  }
+  shown.value = command;
+  opener = from;
+  popover.showPopover();
+  const at = from.getBoundingClientRect();
+  const { width, height } = popover.getBoundingClientRect();
+  const left = Math.max(8, Math.min(at.right - width, innerWidth - width - 8));
+  const isBelow = at.bottom + height + 8 < innerHeight;
+  popover.style.left = `${left}px`;
+  popover.style.top = `${isBelow ? at.bottom + 6 : Math.max(8, at.top - height - 6)}px`;
+  popover.querySelector("button")?.focus();
+}
+
+/** The one place where commands of buttons are shown. */
+export const CommandPopover = () => (
+  <div
+    class="popover"
+    popover="auto"
+    role="dialog"
+    aria-label="The same as a command"
+    ref={(element) => {
+      popover = element;
+    }}
+    onToggle={(event) => {
+      if (event.newState === "closed" && popover?.contains(document.activeElement)) opener?.focus();
+    }}
+  >
+    <p class="muted">The same in a terminal</p>
+    <Command text={shown.value} />
+  </div>
+);
+
+/** A command, with a button that copies it. */
+export const Command = ({ text }: { readonly text: string }) => (
+  <div class="command">
+    <code>{text}</code>
+    <Copy text={text} />
+  </div>
+);

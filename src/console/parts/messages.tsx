@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Problem } from "../api/problem.ts";
-import { Icon } from "./icon.tsx";
+import { Icon } from "./labels.tsx";
 
 /** Nothing is there: why, and how something comes to be there. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (

@@ -1,14 +1,12 @@
 import { counted, grouped } from "../format.ts";
 import { Action } from "../parts/action.tsx";
-import { Command } from "../parts/command-popover.tsx";
-import { type Filter, FilteredRows } from "../parts/filtered-rows.tsx";
-import { Line } from "../parts/line.tsx";
+import { Command } from "../parts/copy.tsx";
+import { State, VirtualTime } from "../parts/labels.tsx";
+
 import { Head } from "../parts/messages.tsx";
-import { inTheOpen } from "../parts/names.ts";
-import { Newest } from "../parts/newest.tsx";
-import { State } from "../parts/state.tsx";
-import { VirtualTime } from "../parts/time.tsx";
-import { toneOfStatus } from "../parts/tone.ts";
+import { inTheOpen, toneOfStatus } from "../parts/names.ts";
+import { type Filter, FilteredRows, Line, Newest } from "../parts/rows.tsx";
+
 import {
   areRead,
   isOfService,

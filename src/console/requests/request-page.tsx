@@ -1,15 +1,13 @@
 import { call } from "../api/call.ts";
 import { Problem } from "../api/problem.ts";
-import { Command } from "../parts/command-popover.tsx";
+import { quoted } from "../api/session.ts";
+import { Command } from "../parts/copy.tsx";
+import { State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
-import { inTheOpen } from "../parts/names.ts";
-import { State } from "../parts/state.tsx";
-import { VirtualTime } from "../parts/time.tsx";
-import { toneOfStatus } from "../parts/tone.ts";
-import { useLoaded } from "../state/loaded.ts";
-import { findRequest } from "../state/requests.ts";
+import { inTheOpen, toneOfStatus } from "../parts/names.ts";
+import { useLoaded } from "../state/act.ts";
+import { findRequest, type Request } from "../state/requests.ts";
 import { withTrace } from "../state/route.ts";
-import { asCommand, asCurl } from "./as-command.ts";
 
 /** One request: what it was taken for, what was wrong with it, and the same once more. */
 export function RequestPage({ id }: { readonly id: string }) {
@@ -94,3 +92,49 @@ export function RequestPage({ id }: { readonly id: string }) {
     </>
   );
 }
+
+/** Headers that the sender's program adds by itself, or that say what a browser was about. */
+const own = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "accept-encoding",
+  "transfer-encoding",
+  "user-agent",
+  "origin",
+  "referer",
+  "dnt",
+  "priority",
+  "pragma",
+  "cache-control",
+  "accept-language",
+  "upgrade-insecure-requests",
+]);
+const isOwn = (name: string): boolean => own.has(name) || /^(?:sec|proxy)-/.test(name);
+/** What the log says of a value that may be a secret. */
+const hidden = "[redacted]";
+const secrets = new Map([
+  ["client-id", "$SVC_CLIENT_ID"],
+  ["client-secret", "$SVC_CLIENT_SECRET"],
+  ["x-cluster-key", "$SVC_CLUSTER_KEY"],
+  ["authorization", "$AUTHORIZATION"],
+]);
+
+const hasBody = ({ headers }: Request): boolean =>
+  headers["content-type"] !== undefined && headers["content-length"] !== "0";
+
+/** The same request for curl; secrets come from the environment, a body from a file: the log has neither. */
+export function asCurl(request: Request, base: string): string {
+  const headers = Object.entries(request.headers)
+    .filter(([name, value]) => !isOwn(name) && (value !== hidden || secrets.has(name)))
+    .map(([name, value]) => {
+      const known = secrets.get(name);
+      return known === undefined ? ` -H ${quoted(`${name}: ${value}`)}` : ` -H "${name}: ${known}"`;
+    });
+  const body = hasBody(request) ? " --data-binary @body.json" : "";
+  return `curl -X ${request.method}${headers.join("")}${body} ${quoted(base + request.target)}`;
+}
+
+/** The same request for the command line, which adds the credentials of its service. */
+export const asCommand = (request: Request): string =>
+  `svc api ${request.method} ${quoted(request.target)}${hasBody(request) ? " --data body.json" : ""}`;

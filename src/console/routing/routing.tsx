@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { call } from "../api/call.ts";
 import { wordsOf } from "../format.ts";
-import { Command } from "../parts/command-popover.tsx";
+import { Command } from "../parts/copy.tsx";
 import { Empty, Head, Trouble } from "../parts/messages.tsx";
-import { commandOf } from "../state/act.ts";
-import { useLoaded } from "../state/loaded.ts";
+import { commandOf, useLoaded } from "../state/act.ts";
+
 import { go, href } from "../state/route.ts";
 
 /** Which cluster an identifier belongs to, and by which table of the routing data. */

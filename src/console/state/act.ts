@@ -1,11 +1,16 @@
-import { effect, signal, untracked } from "@preact/signals";
+import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
 import { call } from "../api/call.ts";
-import { commandLine } from "../api/command-line.ts";
 import { type Answer, type AnyInput, type Input, type OperationId, outlineOf } from "../api/operations.ts";
 import { Problem } from "../api/problem.ts";
+import { commandLine } from "../api/session.ts";
 import { connection } from "../live/connection.ts";
-import { readAll } from "./read-all.ts";
-import { touchAll } from "./topics.ts";
+import { readClock, readStanding } from "./clock.ts";
+import { readDeliveries, readWebhooks } from "./deliveries.ts";
+import { readRequests } from "./requests.ts";
+import { type Topic, touchAll, versionOf } from "./route.ts";
+
+import { readFaults } from "./webhook-health.ts";
 
 /** What was done last, with the command that does the same, and what came of it. */
 export interface Performed {
@@ -53,3 +58,83 @@ export async function act<Id extends OperationId>(
     else touchAll();
   }
 }
+
+interface Loaded<Value> {
+  /** Undefined until the first answer. */
+  readonly value: ReadonlySignal<Value | undefined>;
+  readonly problem: ReadonlySignal<Problem | undefined>;
+  again(): void;
+}
+
+/**
+ * What a call answers, read again whenever one of the topics changes. What was read last stays while it is read again;
+ * `key` says when it is about something else.
+ */
+export function useLoaded<Value>(key: string, about: readonly Topic[], load: () => Promise<Value>): Loaded<Value> {
+  const source = useMemo(() => createSource(about, load), [key]);
+  useEffect(() => source.begin(), [source]);
+  return source;
+}
+
+function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>) {
+  const value: Signal<Value | undefined> = signal(undefined);
+  const problem: Signal<Problem | undefined> = signal(undefined);
+  let isUnderWay = false;
+  let isStale = false;
+  let isEnded = false;
+
+  async function read(): Promise<void> {
+    if (isUnderWay) {
+      isStale = true;
+      return;
+    }
+    isUnderWay = true;
+    do {
+      isStale = false;
+      try {
+        const found = await load();
+        if (isEnded) return;
+        value.value = found;
+        problem.value = undefined;
+      } catch (error) {
+        // What was read last stays while nothing answers, which the foot of the page says.
+        if (value.value === undefined || !(error as Problem).isUnreachable) problem.value = error as Problem;
+      }
+    } while (isStale && !isEnded);
+    isUnderWay = false;
+  }
+
+  return {
+    value,
+    problem,
+    again: () => void read(),
+    begin: () => {
+      isEnded = false;
+      const stop = effect(() => {
+        for (const topic of about) versionOf(topic).value;
+        void read();
+      });
+      return () => {
+        isEnded = true;
+        stop();
+      };
+    },
+  };
+}
+
+const quietly = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
+
+/** Reads everything anew: at the beginning, and whenever what is shown may be of another state. */
+export function readAll(): void {
+  quietly(readClock());
+  quietly(readStanding());
+  quietly(readDeliveries());
+  quietly(readRequests());
+  quietly(readFaults());
+  touchAll();
+}
+
+/** Counters of subscriptions change with each attempt, and no event tells them. */
+export const followWebhooks = (): void => {
+  versionOf("deliveries").subscribe(() => quietly(readWebhooks()));
+};

@@ -40,3 +40,10 @@ export async function letTimePass(): Promise<never> {
     if (document.visibilityState === "visible" && isKnown) wallNow.value = systemWall.now();
   }
 }
+
+/** What the process that answers this page is to those that share its store; undefined until it was read. */
+export const standing = signal<Answer<"emulator.ready"> | undefined>(undefined);
+
+export const readStanding = async (): Promise<void> => {
+  standing.value = await call("emulator.ready");
+};

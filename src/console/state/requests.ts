@@ -1,6 +1,8 @@
 import { computed, signal } from "@preact/signals";
 import { call } from "../api/call.ts";
-import type { Answer } from "../api/operations.ts";
+import { type Answer, type OperationId, outlineOf } from "../api/operations.ts";
+
+import { role } from "../api/session.ts";
 
 export type Request = Answer<"requests.list">["items"][number];
 
@@ -50,4 +52,12 @@ export function takeRequests(added: readonly Request[]): void {
 export async function findRequest(id: number): Promise<Request | undefined> {
   const { items } = await call("requests.list", { query: { id } });
   return items.findLast(({ left }) => !left) ?? items.at(-1);
+}
+
+/** Why whoever is signed in may not call an operation, in words; undefined where they may. */
+export function whyNot(id: OperationId): string | undefined {
+  const { allowed } = outlineOf(id);
+  if (role.value === undefined || allowed === undefined) return undefined;
+  if (allowed.some((each) => each === role.value)) return undefined;
+  return `This needs a token with the role ${allowed[0]}; yours has the role ${role.value}.`;
 }

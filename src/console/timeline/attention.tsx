@@ -4,10 +4,10 @@ import type { Health, Webhook } from "../../api/webhook-health/health.ts";
 import { resent as outcomeOf, stepsWithoutButtons } from "../deliveries/explain.ts";
 import { counted } from "../format.ts";
 import { Action } from "../parts/action.tsx";
-import { Name } from "../parts/name.tsx";
+import { Name, State } from "../parts/labels.tsx";
 import { isolated } from "../parts/names.ts";
-import { State } from "../parts/state.tsx";
-import { Steps } from "../parts/steps.tsx";
+
+import { Steps } from "../parts/rows.tsx";
 import type { Outcome } from "../state/act.ts";
 import { areRead, newestFirst, planned } from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";

@@ -3,17 +3,16 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Happened } from "../../api/webhook-health/nothing-sent.ts";
 import { call } from "../api/call.ts";
 import { dateOf, timeOf } from "../format.ts";
-import { Command } from "../parts/command-popover.tsx";
+import { Command } from "../parts/copy.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
-import { Newest } from "../parts/newest.tsx";
+import { Newest } from "../parts/rows.tsx";
+import { useLoaded } from "../state/act.ts";
 import { nowSeconds } from "../state/clock.ts";
 import { newestFirst, total, webhooks } from "../state/deliveries.ts";
-import { useLoaded } from "../state/loaded.ts";
 import { healthByWebhook } from "../state/webhook-health.ts";
 import { Attention } from "./attention.tsx";
-import { between } from "./axis.ts";
 import { TrackRow } from "./track-row.tsx";
-import { timelineOf } from "./tracks.ts";
+import { between, timelineOf } from "./tracks.ts";
 
 /** Beyond what is in sight, so that a mark is there before it is scrolled to. */
 const margin = 240;

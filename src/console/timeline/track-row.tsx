@@ -4,15 +4,15 @@ import { type Happened, nothingSent } from "../../api/webhook-health/nothing-sen
 import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
 import { isoSeconds } from "../../base/clock.ts";
 import { counted, timeOf } from "../format.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Name } from "../parts/name.tsx";
+import { Icon, Name, State } from "../parts/labels.tsx";
+
 import { isolated } from "../parts/names.ts";
-import { State } from "../parts/state.tsx";
+
 import { nowSeconds } from "../state/clock.ts";
 import { areRead, type Webhook } from "../state/deliveries.ts";
 import { go, href, hrefOfPart, withTrace } from "../state/route.ts";
 import { healthByWebhook } from "../state/webhook-health.ts";
-import { destination } from "./arrows.ts";
+
 import type { Mark, Track } from "./tracks.ts";
 
 const glyphs = new Map([
@@ -149,3 +149,41 @@ const firstAfter = (marks: readonly Mark[], x: number): number => {
   const found = marks.findIndex((mark) => mark.x >= x);
   return found < 0 ? marks.length - 1 : found;
 };
+
+/** Where a key leads from a mark: right and left in time, down and up among those of one moment. */
+export function destination(key: string, at: number, marks: readonly Pick<Mark, "x" | "slot">[]): number | undefined {
+  const { x, slot } = marks[at]!;
+  switch (key) {
+    case "ArrowDown":
+      return marks[at + 1]?.x === x ? at + 1 : at;
+    case "ArrowUp":
+      return marks[at - 1]?.x === x ? at - 1 : at;
+    case "ArrowRight": {
+      const next = marks.findIndex((mark) => mark.x > x);
+      return next < 0 ? at : inStack(marks, next, slot);
+    }
+    case "ArrowLeft": {
+      const before = marks.findLastIndex((mark) => mark.x < x);
+      return before < 0
+        ? at
+        : inStack(
+            marks,
+            marks.findIndex((mark) => mark.x === marks[before]!.x),
+            slot,
+          );
+    }
+    case "Home":
+      return 0;
+    case "End":
+      return marks.length - 1;
+    default:
+      return undefined;
+  }
+}
+
+/** In the stack that begins there the mark of that height, or the lowest. */
+function inStack(marks: readonly Pick<Mark, "x" | "slot">[], first: number, slot: number): number {
+  let at = first;
+  while (marks[at]!.slot < slot && marks[at + 1]?.x === marks[first]!.x) at += 1;
+  return at;
+}

@@ -3,18 +3,17 @@ import { call } from "../api/call.ts";
 import type { Answer } from "../api/operations.ts";
 import { standingOf } from "../deliveries/standing.ts";
 import { wordsOf } from "../format.ts";
-import { Command } from "../parts/command-popover.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Command } from "../parts/copy.tsx";
+import { Icon, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Trouble } from "../parts/messages.tsx";
-import { State } from "../parts/state.tsx";
-import { VirtualTime } from "../parts/time.tsx";
-import { toneOf } from "../parts/tone.ts";
-import { commandOf } from "../state/act.ts";
+
+import { toneOf } from "../parts/names.ts";
+import { commandOf, useLoaded } from "../state/act.ts";
 import { deliveries } from "../state/deliveries.ts";
-import { useLoaded } from "../state/loaded.ts";
+
 import { go, route, withTrace } from "../state/route.ts";
 import { hrefOf } from "./reference.ts";
-import { depths, withPlanned } from "./tree.ts";
+
 import { endOf, isBad, plain, wordsOfNode, wordsOfReference } from "./words.ts";
 
 type Trace = Answer<"traces.show">;
@@ -113,3 +112,41 @@ function Outcome({ node: { id, outcome } }: { readonly node: Node }) {
 }
 
 const toneOfNode = (node: Node): string => (isBad(node) ? "bad" : node.kind === "attempt" ? "good" : "none");
+
+interface Placed {
+  readonly id: string;
+  readonly parent: string | null;
+}
+
+/** How deep each node stands below a beginning; its parent comes before it. */
+export function depths(nodes: readonly Placed[]): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const { id, parent } of nodes) found.set(id, parent === null ? 0 : (found.get(parent) ?? -1) + 1);
+  return found;
+}
+
+type Entry<Node, Planned> = { readonly node: Node } | { readonly planned: Planned };
+
+/** What happened, and what is to come behind the last thing that followed from the same: `nodes` are in that order. */
+export function withPlanned<Node extends Placed, Planned extends { readonly parent: string }>(
+  nodes: readonly Node[],
+  planned: readonly Planned[],
+): readonly Entry<Node, Planned>[] {
+  const depth = depths(nodes);
+  const entries: Entry<Node, Planned>[] = [];
+  /** Those whose followers are not all told yet, innermost last. */
+  const open: string[] = [];
+  const close = (to: number) => {
+    for (const id of open.splice(to).reverse()) {
+      for (const entry of planned) if (entry.parent === id) entries.push({ planned: entry });
+    }
+  };
+  for (const node of nodes) {
+    close(depth.get(node.id)!);
+    entries.push({ node });
+    open.push(node.id);
+  }
+  close(0);
+  for (const entry of planned) if (!depth.has(entry.parent)) entries.push({ planned: entry });
+  return entries;
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { stylesheetHash } from "../../../emulator/http/stylesheet.ts";
+import { stylesheetHash } from "../../../emulator/http/page.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
 import { hiddenIn } from "../../support/identity/forms.ts";
 import { assertRefused } from "../../support/refused.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bounded, mostProblems } from "../../../emulator/http/validation/bounded.ts";
+import { bounded, mostProblems } from "../../../emulator/http/validation/validate.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 import { z } from "./made-up.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { AboutToSend } from "../../../emulator/faults/intervention.ts";
+import type { AboutToSend } from "../../../emulator/faults/faults.ts";
 import type { Outgoing } from "../../../emulator/http/outgoing/outgoing.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { deliveryJobHandlers } from "../../../emulator/webhooks/deliver.ts";

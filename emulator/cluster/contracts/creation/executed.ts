@@ -3,19 +3,19 @@ import type { ImportExecutedRequest } from "../../../../src/api/contracts/execut
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { View } from "../../../store/port.ts";
 import type { Workspace } from "../../../world/workspaces.ts";
+import { Problems } from "../../answer.ts";
 import { tellNews } from "../../counterparties/activities.ts";
 import { keepFile, newVersion } from "../../documents/inline-file.ts";
-import { Problems } from "../../field-problems.ts";
-import { type Checked, checkPdf } from "../../pdf/pdf.ts";
+import { type Checked, checkPdf } from "../../pdf/reader.ts";
 import { ownContractType, ownEntity } from "../../workspace/own-rows.ts";
 import type { ClusterHandlers } from "../../world.ts";
-import { keptMetadata, requireKnownConfiguration } from "../external-metadata.ts";
+import { keptMetadata, requireKnownConfiguration } from "../details.ts";
 import { create } from "../lifecycle/transition.ts";
 import { type PartyInput, partiesOf, partyOfFields } from "../parties.ts";
-import { performer } from "../performer.ts";
-import { listedContract } from "../records.ts";
+import { listedContract, performer } from "../records.ts";
+
 import { newContract } from "./new-contract.ts";
-import { partyInputs } from "./template-parties.ts";
+import { partyInputs } from "./template-contract.ts";
 
 type Request = z.output<typeof ImportExecutedRequest>;
 

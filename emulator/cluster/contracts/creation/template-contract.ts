@@ -1,19 +1,20 @@
 import type * as z from "zod";
 import type { CreateContractRequest } from "../../../../src/api/contracts/contracts.ts";
+import type { CounterPartyDetails } from "../../../../src/api/contracts/shapes/parties.ts";
 import type { Call } from "../../../http/handler.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import { type Entity, entities, type Template, type Workspace } from "../../../world/workspaces.ts";
+import { Problems } from "../../answer.ts";
 import type { CounterpartyNews } from "../../counterparties/rows.ts";
-import { Problems } from "../../field-problems.ts";
 import { noteUnknownAnswers, problemsOf, withDefaults } from "../../templates/answers.ts";
 import { ownTemplate } from "../../workspace/own-rows.ts";
-import { noSuchRow } from "../../workspace/people.ts";
+import { noSuchRow } from "../../workspace/users.ts";
 import type { Member } from "../../world.ts";
-import { keptMetadata, requireKnownConfiguration } from "../external-metadata.ts";
-import { partiesOf } from "../parties.ts";
+import { keptMetadata, requireKnownConfiguration } from "../details.ts";
+import { type PartyInput, partiesOf } from "../parties.ts";
+import { fullName } from "../records.ts";
 import type { Contract } from "../rows.ts";
 import { newContract } from "./new-contract.ts";
-import { checkCounterparties, nameOf, partyInputs } from "./template-parties.ts";
 import { checkSignatories, signatoriesOf, signatoryRows } from "./template-signatories.ts";
 
 type Request = z.output<typeof CreateContractRequest>;
@@ -80,3 +81,56 @@ async function entityOf(view: View, workspace: Workspace, reference?: string | n
   const own = await view.list(entities, { by: "workspace", equals: workspace.id });
   return own.find((entity) => (reference == null ? entity.is_primary : entity.reference_id === reference));
 }
+
+type Details = z.output<typeof CounterPartyDetails>;
+
+/** What a counterparty is called: signatories name it by this (DECISIONS.md, F11). */
+const nameOf = ({ is_individual, organization_name, poc_details }: Details): string =>
+  is_individual ? fullName(poc_details) : (organization_name ?? "");
+
+/** Checks `counter_party_details` against the template and what the workspace has configured (DECISIONS.md, C10). */
+function checkCounterparties(
+  details: readonly Details[],
+  template: Template,
+  workspace: Workspace,
+  problems: Problems,
+): void {
+  const types = workspace.organization_types.map((type) => type.name);
+  const jurisdictions = workspace.jurisdictions.map((jurisdiction) => jurisdiction.iso_code);
+  details.forEach((party, i) => {
+    const at = ["counter_party_details", i] as const;
+    if (!party.is_individual && !party.organization_name) problems.add([...at, "organization_name"], "Field required");
+    const kind = party.is_individual ? "Individual" : "Organisation";
+    if (template.counter_party_kind !== "Both" && template.counter_party_kind !== kind) {
+      problems.add(
+        [...at, "is_individual"],
+        `The template takes counterparties of kind ${template.counter_party_kind}`,
+      );
+    }
+    const type = party.organization_type;
+    if (type != null && !types.includes(type)) {
+      problems.add([...at, "organization_type"], `Value should be one of ${types.join(", ")}`);
+    }
+    const code = party.organization_details?.jurisdiction_iso_code;
+    if (code != null && !jurisdictions.includes(code)) {
+      problems.add(
+        [...at, "organization_details", "jurisdiction_iso_code"],
+        `Value should be one of ${jurisdictions.join(", ")}`,
+      );
+    }
+  });
+}
+
+/** The parties that `counter_party_details` names. */
+export const partyInputs = (details: readonly Details[]): PartyInput[] =>
+  details.map((each) => ({
+    name: nameOf(each),
+    is_individual: each.is_individual,
+    organization_type: each.organization_type ?? null,
+    poc: each.poc_details,
+    organization_details: each.organization_details ? withoutBlanks(each.organization_details) : null,
+  }));
+
+/** Keys that were sent as null say nothing. */
+const withoutBlanks = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value != null));

@@ -3,9 +3,9 @@ import type { SignatoryDetails } from "../../../../src/api/contracts/shapes/part
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { Transaction } from "../../../store/port.ts";
 import type { Template, Workspace } from "../../../world/workspaces.ts";
-import type { Problems } from "../../field-problems.ts";
-import { numberPeople } from "../../workspace/person-ids.ts";
-import { fullName } from "../full-name.ts";
+import type { Problems } from "../../answer.ts";
+import { numberPeople } from "../../workspace/users.ts";
+import { fullName } from "../records.ts";
 import type { Party, Signatory } from "../rows.ts";
 
 type Details = z.output<typeof SignatoryDetails>;

@@ -1,14 +1,15 @@
 import type { listApprovals, requestApprovals } from "../../../../src/api/contracts/approvals.ts";
+import type { RefusalOf } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../../src/api/operation.ts";
 import { isoSeconds } from "../../../../src/base/clock.ts";
-import type { View } from "../../../store/port.ts";
+import type { Transaction, View } from "../../../store/port.ts";
+import type { Person } from "../../../webhooks/emit.ts";
 import { roles, type Workspace } from "../../../world/workspaces.ts";
-import { activeUser, noSuchRow, orgUser } from "../../workspace/people.ts";
+import { activeUser, noSuchRow, orgUser } from "../../workspace/users.ts";
 import type { ClusterHandlers } from "../../world.ts";
 import { type Approval, type Contract, requireContract } from "../rows.ts";
-import { withTurnsToApprove } from "./approval-order.ts";
-import { transition } from "./transition.ts";
+import { type LifecycleWorld, transition } from "./transition.ts";
 
 export const approvalHandlers = {
   "approvals.create": ({ params, body }, world) =>
@@ -114,4 +115,55 @@ async function approvalRecord(
 async function personRecord(view: View, userId: number) {
   const { id, name, email } = await orgUser(view, userId);
   return { id, name, email };
+}
+
+const isOpen = ({ status }: Approval): boolean => status === "NOT_STARTED" || status === "PENDING";
+
+/**
+ * Asks those whose turn has come: everybody without an order, and of those with one whoever is first among the open
+ * ones. Called when approvals are asked for and whenever one is completed.
+ */
+export function withTurnsToApprove(approvals: readonly Approval[]): Approval[] {
+  const first = approvals.reduce(
+    (least, each) => (isOpen(each) && each.order !== null ? Math.min(least, each.order) : least),
+    Number.POSITIVE_INFINITY,
+  );
+  return approvals.map((approval) => {
+    const hasTurn = approval.order === null || approval.order === first;
+    return approval.status === "NOT_STARTED" && hasTurn ? { ...approval, status: "PENDING" } : approval;
+  });
+}
+
+/**
+ * Approves that approval, or the next pending one: the first of that approver, or the first of all. The lifecycle table decides
+ * before the approval is marked, since it asks whether this one is the last.
+ */
+export async function approve(
+  tx: Transaction,
+  world: LifecycleWorld,
+  contract: Contract,
+  act: {
+    readonly approval?: number | undefined;
+    readonly approver?: number | undefined;
+    readonly by: Person;
+    readonly note?: string | undefined;
+  },
+  fail: Fail<RefusalOf<"approve">>,
+): Promise<Contract> {
+  const open = contract.approvals.filter(({ status }) => status === "PENDING" || status === "NOT_STARTED");
+  const chosen =
+    open.find(({ id }) => id === act.approval) ??
+    open.find(({ approver_user_id }) => act.approver !== undefined && approver_user_id === act.approver);
+  const approval = chosen ?? open.find(({ status }) => status === "PENDING") ?? open[0];
+  const action = { status: "APPROVED" as const, notes: act.note ?? null, at: world.clock.now() };
+  const mark = (each: Approval): Approval =>
+    each.id === approval?.id ? { ...each, status: "APPROVED", actions: [...each.actions, action] } : each;
+  return transition(
+    tx,
+    world,
+    contract,
+    "approve",
+    { by: act.by, patch: (row) => ({ ...row, approvals: withTurnsToApprove(row.approvals.map(mark)) }) },
+    fail,
+  );
 }

@@ -1,7 +1,7 @@
 import type { Activity } from "../../../../src/api/activities.ts";
 import type { Email } from "../../../world/emails.ts";
-import { fullName } from "../full-name.ts";
 import { partyOfContact } from "../links.ts";
+import { fullName } from "../records.ts";
 import type { Contract, Signatory } from "../rows.ts";
 
 /** Whom an e-mail to the counterparty goes to. */

@@ -3,10 +3,10 @@ import { reply } from "../../../http/reply.ts";
 import type { View } from "../../../store/port.ts";
 import { emit } from "../../../webhooks/emit.ts";
 import { roles, users, type Workspace } from "../../../world/workspaces.ts";
-import { noSuchRow } from "../../workspace/people.ts";
+import { noSuchRow } from "../../workspace/users.ts";
 import type { ClusterHandlers } from "../../world.ts";
-import { contractFacts } from "../facts.ts";
-import { performer } from "../performer.ts";
+import { contractFacts, performer } from "../records.ts";
+
 import { contracts, requireContract, requireContractNumber } from "../rows.ts";
 import { signingMails } from "./email-events.ts";
 import { send } from "./timers.ts";

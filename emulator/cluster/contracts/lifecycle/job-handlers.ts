@@ -3,11 +3,11 @@ import { fail } from "../../../../src/api/failures.ts";
 import { commitOnly, type JobHandler, type JobHandlers } from "../../../clock/job-handler.ts";
 import { dequeue, schedule } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
-import { emit } from "../../../webhooks/emit.ts";
-import { SYSTEM } from "../../../webhooks/payload.ts";
+import { emit, SYSTEM } from "../../../webhooks/emit.ts";
+
 import { emails } from "../../../world/emails.ts";
-import { emailEventData, isSettled, tellEmailEvent } from "../../emails/email-event.ts";
-import { contractFacts } from "../facts.ts";
+import { emailEventData, isSettled, tellEmailEvent } from "../../emails/emails.ts";
+import { contractFacts } from "../records.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { sign } from "./signatures.ts";
 import type { LifecycleWorld } from "./transition.ts";

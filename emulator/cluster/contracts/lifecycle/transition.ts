@@ -2,12 +2,12 @@ import type { RefusalOf, Trigger } from "../../../../src/api/contracts/lifecycle
 import type { Fail, FailureCode } from "../../../../src/api/failures.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
 import type { Transaction } from "../../../store/port.ts";
-import { emit } from "../../../webhooks/emit.ts";
-import { type Person, SYSTEM } from "../../../webhooks/payload.ts";
+import { emit, type Person, SYSTEM } from "../../../webhooks/emit.ts";
+
 import type { Settings } from "../../../world/settings.ts";
-import { endInvitations } from "../../invitations/counterparties.ts";
-import { contractFacts } from "../facts.ts";
-import { metricsDiffer } from "../process-metrics.ts";
+import { endInvitations } from "../../invitations/invite.ts";
+import { metricsDiffer } from "../details.ts";
+import { contractFacts } from "../records.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { type Addressees, dataPerPerson } from "./email-events.ts";
 import { invitedBy, move } from "./lifecycle.ts";

@@ -1,11 +1,11 @@
+import { type ContractFilter, contractFilters } from "../../../../src/api/contracts/contract-list.ts";
 import type { View } from "../../../store/port.ts";
-import { Problems } from "../../field-problems.ts";
-import { pageOfList, pageOfSlice } from "../../paging.ts";
+import { contractTypes, entities, templates, type Workspace } from "../../../world/workspaces.ts";
+import { Problems, pageOfList, pageOfSlice } from "../../answer.ts";
 import type { ClusterHandlers } from "../../world.ts";
-import { listedContract, numberedContract } from "../records.ts";
-import { type Contract, contracts, ofWorkspace } from "../rows.ts";
-import { filtersOf, type Names, namesIn, passes } from "./filters.ts";
-import { type Candidates, type ContractSlice, candidatesFor } from "./slices.ts";
+import { listedContract, numberedContract, pendingWith } from "../records.ts";
+import { type Contract, contracts, ofWorkspace, referenceId } from "../rows.ts";
+import { type Candidates, type ContractSlice, candidatesFor, type FilterBounds } from "./slices.ts";
 
 export const contractListHandlers = {
   "contracts.list": ({ query }, { store, cluster, caller, fail }) => {
@@ -79,3 +79,123 @@ function mentions(row: Contract, { entities }: Names, text: string | undefined):
     each.toLowerCase().includes(text),
   );
 }
+
+/** The names that rows refer to by id. */
+interface Names {
+  readonly types: ReadonlyMap<number, string>;
+  readonly entities: ReadonlyMap<number, string>;
+  readonly tags: ReadonlyMap<number, readonly string[]>;
+}
+
+async function namesIn(view: View, { id }: Workspace): Promise<Names> {
+  const own = { by: "workspace", equals: id } as const;
+  const named = (rows: readonly { readonly id: number; readonly name: string }[]) =>
+    new Map(rows.map((row) => [row.id, row.name]));
+  return {
+    types: named(await view.list(contractTypes, own)),
+    entities: named(await view.list(entities, own)),
+    tags: new Map((await view.list(templates, own)).map((template) => [template.id, template.tags])),
+  };
+}
+
+type Value = string | number;
+type Read = (row: Contract, names: Names) => readonly Value[];
+const signatories = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
+  row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
+
+/** What each filter compares. A field that the emulator keeps nothing for has no values: nothing equals it. */
+const values: Readonly<Record<ContractFilter, Read>> = {
+  approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
+  assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
+  business_user_id: (row) => [row.business_user_id],
+  client_brand_name: () => [],
+  client_email: (row) => row.counterparties.flatMap(({ poc }) => poc?.email ?? []),
+  client_email_address: (row) => row.counterparties.flatMap(({ poc }) => poc?.email ?? []),
+  client_name: (row) => row.counterparties.map(({ name }) => name),
+  contract_id: (row) => [row.id],
+  contract_kind: (row) => [row.kind],
+  contract_packet_name: () => [],
+  contract_reference_id: (row) => [referenceId(row)],
+  contract_type_id: (row) => [row.contract_type_id],
+  contract_type_name: (row, { types }) => [types.get(row.contract_type_id) ?? ""],
+  created_at: (row) => [row.created_at],
+  display_status: (row) => [row.status],
+  entity_name: (row, names) => [names.entities.get(row.entity_id ?? 0) ?? ""],
+  execution_date: (row) => (row.executed_at === null ? [] : [row.executed_at]),
+  expiring_at: () => [],
+  last_updated_on: (row) => [row.updated_at],
+  legal_user_id: (row) => [row.created_by],
+  pending_with: (row) => [pendingWith(row) ?? ""],
+  signatories: (row) => signatories(row, () => true),
+  signatures_completed_by: (row) => signatories(row, (action) => action?.is_success === true),
+  signatures_pending_on: (row) => signatories(row, (action) => action === null),
+  signatures_rejected_by: (row) => signatories(row, (action) => action?.is_success === false),
+  tags: (row, { tags }) => tags.get(row.template_id ?? 0) ?? [],
+};
+
+/** A filter of the query: what it asks of its field, and whether the field's values fulfil it. */
+interface Filter extends FilterBounds {
+  readonly matches: (found: readonly Value[]) => boolean;
+}
+
+const dates: ReadonlySet<ContractFilter> = new Set(["created_at", "execution_date", "expiring_at", "last_updated_on"]);
+
+/** The filters of the query. Unknown ones and unreadable values are noted. */
+function filtersOf(query: Readonly<Record<string, unknown>>, problems: Problems): readonly Filter[] {
+  const filters: Filter[] = [];
+  for (const [key, given] of Object.entries(query)) {
+    if (!key.startsWith("filter__") || given === undefined) continue;
+    const [, name = "", operator = "$eq"] = /^filter__(\w+?)(?:\[(\$\w+)\])?$/.exec(key) ?? [];
+    if (!Object.hasOwn(contractFilters, name)) {
+      problems.add([key], "Invalid filter field");
+      continue;
+    }
+    const filter = filterOf(name as ContractFilter, operator, String(given));
+    if (typeof filter === "string") problems.add([key], filter);
+    else filters.push(filter);
+  }
+  return filters;
+}
+
+/** Whether a row passes all filters. */
+export const passes = (filters: readonly Filter[], row: Contract, names: Names): boolean =>
+  filters.every(({ field, matches }) => matches(values[field](row, names)));
+
+const readerOf = (field: ContractFilter) => (text: string) => (dates.has(field) ? Date.parse(text) : Number(text));
+
+function filterOf(field: ContractFilter, operator: string, text: string): Filter | string {
+  if (operator === "$eq") return equalTo(field, [text]);
+  if (operator === "$ne") {
+    const { matches } = equalTo(field, [text]);
+    return { field, matches: (found) => !matches(found) };
+  }
+  // `\,` is a comma within a value (DECISIONS.md, F8).
+  if (operator === "$in") {
+    return equalTo(
+      field,
+      (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ",")),
+    );
+  }
+  if (!Object.hasOwn(ranges, operator) || contractFilters[field] !== "order") return "Invalid filter operator";
+  const bound = readerOf(field)(text);
+  if (Number.isNaN(bound)) return dates.has(field) ? "Input should be a valid date" : "Input should be a valid number";
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } =
+    ranges[operator as keyof typeof ranges](bound);
+  return { field, from, to, matches: (found) => found.some((value) => from <= Number(value) && Number(value) <= to) };
+}
+
+function equalTo(field: ContractFilter, equals: readonly string[]): Filter {
+  const texts = new Set(equals.map((text) => text.toLowerCase()));
+  const numbers = new Set(equals.map(readerOf(field)));
+  const isWanted = (value: Value) => (typeof value === "number" ? numbers.has(value) : texts.has(value.toLowerCase()));
+  return { field, equals, matches: (found) => found.some(isWanted) };
+}
+
+/** Ids and times are whole numbers, so that every range has a first and a last one. */
+const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) => Pick<FilterBounds, "from" | "to">>> =
+  {
+    $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
+    $gte: (bound) => ({ from: Math.ceil(bound) }),
+    $lt: (bound) => ({ to: Math.ceil(bound) - 1 }),
+    $lte: (bound) => ({ to: Math.floor(bound) }),
+  };

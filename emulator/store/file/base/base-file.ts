@@ -1,14 +1,19 @@
+import { crc32 } from "node:zlib";
 import type { Adapter } from "lowdb";
+import * as z from "zod";
 import { type Disk, isMissing } from "../../../../src/files/disk.ts";
+import { beginning, hexOf, type Position } from "../../../../src/files/log-line.ts";
 import { readLines } from "../../../../src/files/read-lines.ts";
 import { isTemporaryName, writeWhole } from "../../../../src/files/whole-file.ts";
+import type { Moment } from "../../history.ts";
+import { contentsNow } from "../../live/contents.ts";
 import type { State } from "../../live/state.ts";
 import type { Upgrade } from "../../live/versions.ts";
 import { type Collection, StateRefused } from "../../port.ts";
+import { documentSlices } from "../document.ts";
 import { DocumentReader } from "../document-reader.ts";
 import { readSealedInto } from "../sealed.ts";
-import { type BaseOptions, baseDocument } from "./base-document.ts";
-import { type BaseHead, headOf } from "./base-head.ts";
+import { lastMember, markedClosed } from "./document-checksum.ts";
 
 /**
  * A whole state as it stands in a file, on which the journals build: the state file itself is one. The first journal
@@ -108,4 +113,128 @@ export class BaseFile implements Adapter<Base> {
     this.size = length;
     await this.#options.durable?.();
   }
+}
+
+/** What a base says of itself, and how its picture is taken. */
+export interface BaseOptions {
+  /** Called in the first step of the writing: what is committed before it is in the document. */
+  readonly begin?: () => void;
+  /** Where the journals stood then; the default is the beginning. */
+  readonly position?: () => Position;
+  /** Whether the document says that no journal follows it. */
+  readonly closed?: boolean;
+  /** After which line this state was; left out: nothing led to it. */
+  readonly past?: () => Position | undefined;
+  readonly moment?: () => Moment;
+  /** Takes the picture at a moment when no transaction is open. */
+  readonly step?: <T>(work: () => T) => Promise<T>;
+}
+
+/**
+ * A state of one moment as a sealed document, piece by piece; each ends within a line. `generation`: the first journal that
+ * is not in it.
+ */
+export async function* baseDocument(
+  state: State,
+  generation: number,
+  options: BaseOptions,
+): AsyncGenerator<Uint8Array, void> {
+  const step = options.step ?? (async (work) => work());
+  const contents = await step(() => {
+    options.begin?.();
+    return { now: contentsNow(state), head: headFor(generation, options) };
+  });
+  let checksum = 0;
+  const covered = (text: string): Buffer => {
+    const bytes = Buffer.from(text);
+    checksum = crc32(bytes, checksum);
+    return bytes;
+  };
+  try {
+    const slices = documentSlices(contents.now, contents.head);
+    const first = covered(slices.next().value ?? "");
+    yield options.closed ? markedClosed(first) : first;
+    for (const slice of slices) yield covered(slice);
+  } finally {
+    contents.now.end();
+  }
+  yield covered(",\n");
+  yield covered(lastMember(checksum));
+}
+
+function headFor(generation: number, { position, past, moment }: BaseOptions): Readonly<Record<string, unknown>> {
+  const { number: transaction, checksum } = position?.() ?? beginning;
+  const { number, checksum: chain } = past?.() ?? {};
+  return {
+    closed: 0,
+    generation,
+    transaction,
+    chain: hexOf(checksum),
+    past: number === undefined ? null : { number, checksum: chain },
+    moment: moment?.() ?? {},
+  };
+}
+
+const WrittenPosition = z.object({ number: z.int(), checksum: z.int() });
+const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown().optional() });
+
+/** What a base says of itself and of the journals that follow it. */
+export interface BaseHead {
+  readonly format: number;
+  /** Of the first journal that is not in it. */
+  readonly generation: number;
+  /** Whether it holds everything, so that no journal need follow it. A base of format 1 does not say. */
+  readonly closed: boolean | undefined;
+  /** Up to which line of the journals it holds everything. A base of format 1 does not say. */
+  readonly position: Position | undefined;
+  /**
+   * The line after which this state was: its own position, unless another state was put in here. Undefined where nothing
+   * led to it, and in formats 1 and 2, whose bases were no state of one moment.
+   */
+  readonly past: Position | undefined;
+  /** When it was written. */
+  readonly moment: Moment;
+}
+
+/** Fails with StateRefused where a member is missing or of another kind. */
+export function headOf(members: Readonly<Record<string, unknown>>): BaseHead {
+  const { svc_state: format, generation = 0, closed, transaction, chain, past, moment } = members;
+  if (format === 1)
+    return {
+      format,
+      generation: wholeNumber({ generation }),
+      closed: undefined,
+      position: undefined,
+      past: undefined,
+      moment: {},
+    };
+  if (closed !== 0 && closed !== 1) throw new StateRefused('"closed" is neither 0 nor 1');
+  if (typeof chain !== "string" || !/^[0-9a-f]{8}$/.test(chain)) throw new StateRefused('"chain" is not a checksum');
+  return {
+    format: format as number,
+    generation: wholeNumber({ generation }),
+    closed: closed === 1,
+    position: { number: wholeNumber({ transaction }), checksum: Number.parseInt(chain, 16) },
+    past: WrittenPosition.safeParse(past).data,
+    moment: WrittenMoment.safeParse(moment).data ?? {},
+  };
+}
+
+/** How much of a base is looked at for what it says of itself. */
+export const headLength = 64 * 1024;
+
+/** What the first lines of a base say of it, without reading the rest; undefined where they are none. */
+export function headIn(firstBlock: string): BaseHead | undefined {
+  const members = firstBlock.slice(0, firstBlock.indexOf(',\n"sequences": '));
+  try {
+    return headOf(JSON.parse(`${members}}`));
+  } catch {
+    return undefined;
+  }
+}
+
+function wholeNumber(member: Readonly<Record<string, unknown>>): number {
+  const [[name, value]] = Object.entries(member) as [[string, unknown]];
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+  throw new StateRefused(`"${name}" is not a whole number`);
 }

@@ -1,8 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { Disk } from "../../../../src/files/disk.ts";
 import { hexOf } from "../../../../src/files/log-line.ts";
-import { documentEnd } from "../document.ts";
-import { format } from "../format.ts";
+import { documentEnd, format } from "../document.ts";
 
 /**
  * The last member of a base is a checksum of all bytes before that line. One byte is taken for a 0 whatever it is:

@@ -2,9 +2,9 @@ import { type Disk, isMissing } from "../../../../src/files/disk.ts";
 import { readLines } from "../../../../src/files/read-lines.ts";
 import { readLog } from "../../../../src/files/read-log.ts";
 import { StateRefused } from "../../port.ts";
-import { headLength } from "../base/base-head.ts";
+import { headLength } from "../base/base-file.ts";
 import { journalGenerations, journalPath } from "../journal/journal-file.ts";
-import { Replay } from "../journal/replay.ts";
+import { Replay } from "../journal/journal-reader.ts";
 import type { HistoryFiles } from "./history-files.ts";
 import { type Segment, type SegmentHead, segmentHead } from "./kept-history.ts";
 

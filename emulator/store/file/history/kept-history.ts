@@ -3,7 +3,7 @@ import type { Position } from "../../../../src/files/log-line.ts";
 import type { Commit, Reach } from "../../history.ts";
 import { LiveStore } from "../../live/live-store.ts";
 import { type Collection, type History, StateRefused, type Store } from "../../port.ts";
-import { type BaseHead, headIn } from "../base/base-head.ts";
+import { type BaseHead, headIn } from "../base/base-file.ts";
 import { DocumentReader } from "../document-reader.ts";
 import { readSealedInto } from "../sealed.ts";
 import { commitIn } from "./commit-line.ts";

@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import { svcVersion } from "../../../../src/base/version.ts";
 import type { Disk, DiskFile } from "../../../../src/files/disk.ts";
 import { firstLine } from "../../../../src/files/log-line.ts";
-import { format } from "../format.ts";
+import { format } from "../document.ts";
 
 /**
  * The first line of a journal. `after` is the generation whose lines come before its own. The versions of its rows are

@@ -1,11 +1,14 @@
 import { parsedJson } from "../../../../src/base/object.ts";
+import { svcVersion } from "../../../../src/base/version.ts";
 import type { Disk } from "../../../../src/files/disk.ts";
 import type { Position } from "../../../../src/files/log-line.ts";
 import { type LogEnd, readLog } from "../../../../src/files/read-log.ts";
 import { changesOf } from "../../live/journal-changes.ts";
-import type { Change } from "../../live/state.ts";
+import type { Change, State } from "../../live/state.ts";
+import { SchemaMismatch, type Upgrade } from "../../live/versions.ts";
 import { StateRefused } from "../../port.ts";
-import { requireFormat } from "../format.ts";
+import type { BaseHead } from "../base/base-file.ts";
+import { requireFormat, validRow } from "../document.ts";
 import type { Header } from "./journal-file.ts";
 
 /*
@@ -86,3 +89,89 @@ function nextIn(value: unknown): number | undefined {
 /** From format 3 on they stand beside what the line says of itself. */
 const changesIn = (value: unknown): unknown =>
   Array.isArray(value) ? value : (value as { changes?: unknown } | null)?.changes;
+
+/** What the journals go on from; undefined where there is no base. */
+type Beginning = Pick<BaseHead, "generation" | "position"> | undefined;
+
+/** Applies journals to the state of a base, oldest first. */
+export class Replay {
+  /** Those that were read to their end. */
+  readonly journals: JournalContent[] = [];
+  /** Applied so far, also of a journal that turned out to be damaged. */
+  transactions = 0;
+  /** Where the chain ends so far; undefined when nothing said where it begins. */
+  position: Position | undefined;
+  readonly #disk: Disk;
+  readonly #state: State;
+  readonly #upgrade: Upgrade;
+  readonly #base: Beginning;
+  readonly #last: number;
+  readonly #isOwn: boolean;
+  #isTrusted = false;
+  /** Generations whose lines, and all before them, are applied. */
+  readonly #reached = new Set<number>();
+
+  /** `last`: the number of the last line that is wanted. `isOwn`: rows of this very version are not looked at again. */
+  constructor(
+    disk: Disk,
+    state: State,
+    upgrade: Upgrade,
+    base: Beginning,
+    { last = Number.POSITIVE_INFINITY, isOwn = false } = {},
+  ) {
+    this.#last = last;
+    this.#isOwn = isOwn && !upgrade.needed;
+    this.#disk = disk;
+    this.#state = state;
+    this.#upgrade = upgrade;
+    this.#base = base;
+    this.position = base?.position;
+  }
+
+  /** Reads and applies one more journal. Fails with StateRefused, which names file and line; what came before it stays. */
+  async add(path: string): Promise<void> {
+    const torn = this.journals.some((journal) => journal.torn);
+    const content = await readJournal(this.#disk, path, {
+      begin: (header) => {
+        this.#isTrusted = this.#isOwn && header.written_by === svcVersion;
+        this.#follow(header);
+        return this.position;
+      },
+      take: (changes, number = 0) => {
+        if (number > this.#last) return;
+        if (torn) throw new StateRefused("the journal before this one ends in a damaged line");
+        if (this.#base === undefined) {
+          throw new StateRefused("the state file that it belongs to is missing", { repairable: false });
+        }
+        applyChecked(this.#state, changes, this.#upgrade, this.#isTrusted);
+        this.transactions += 1;
+      },
+    });
+    this.position = content.position ?? this.position;
+    this.journals.push(content);
+  }
+
+  #follow({ generation, after }: Header): void {
+    if (this.#base !== undefined && generation !== this.#base.generation && !this.#reached.has(after)) {
+      throw new StateRefused(`the journal that comes before it (generation ${after}) is missing`);
+    }
+    this.#reached.add(generation);
+  }
+}
+
+/**
+ * Applies what a line holds, all or none; rows come from outside, so they are validated first, unless they are trusted.
+ * Fails with SchemaMismatch.
+ */
+export function applyChecked(state: State, changes: readonly Change[], upgrade: Upgrade, isTrusted = false): void {
+  for (const change of changes.map((each) => checked(state, each, upgrade, isTrusted))) state.apply(change);
+}
+
+function checked(state: State, change: Change, upgrade: Upgrade, isTrusted: boolean): Change {
+  const [kind, collection] = change;
+  if (kind === "put" && isTrusted && state.rows.has(collection)) return change;
+  if (kind === "put") return ["put", collection, validRow(state, upgrade, collection, change[2], "The row")];
+  const known = kind === "next" || (kind === "delete" ? state.rows : state.mappings).has(collection);
+  if (!known) throw new SchemaMismatch(`this version of svc has no collection ${collection}`);
+  return change;
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { stylesheetHash } from "../../../../emulator/http/stylesheet.ts";
+import { stylesheetHash } from "../../../../emulator/http/page.ts";
 import { begin, bothSign, draft, type Made, recipientsOf, sent } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused, notFound } from "../../../support/refused.ts";

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { PDFDocument } from "@cantoo/pdf-lib";
-import { pdfProblem } from "../../../../emulator/cluster/pdf/pdf.ts";
+import { pdfProblem } from "../../../../emulator/cluster/pdf/reader.ts";
 import { testFolder } from "../../../support/cli/cli-emulator.ts";
 import { begin, domain, draft, fields, jo, made, pdf, sent, statusOf } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";

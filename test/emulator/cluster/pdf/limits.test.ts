@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
 import { limits } from "../../../../emulator/cluster/pdf/limits.ts";
-import { checkPdf, pdfProblem, pdfText } from "../../../../emulator/cluster/pdf/pdf.ts";
-import { busy, PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
+import { busy, checkPdf, PdfReader, pdfProblem, pdfText } from "../../../../emulator/cluster/pdf/reader.ts";
+
 import { fail, Refusal } from "../../../../src/api/failures.ts";
 import { systemWall } from "../../../../src/base/clock.ts";
 import { pdf, pdfBase64 } from "../../../support/contracts.ts";

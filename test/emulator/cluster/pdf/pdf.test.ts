@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { PDFDocument, PDFName } from "@cantoo/pdf-lib";
-import { checkPdf, pdfProblem, pdfText } from "../../../../emulator/cluster/pdf/pdf.ts";
+import { checkPdf, pdfProblem, pdfText } from "../../../../emulator/cluster/pdf/reader.ts";
 import { renderPdf } from "../../../../emulator/cluster/pdf/render.ts";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
 import { fail } from "../../../../src/api/failures.ts";

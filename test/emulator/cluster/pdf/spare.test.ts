@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, it, type TestContext } from "node:test";
-import { pdfText } from "../../../../emulator/cluster/pdf/pdf.ts";
-import { busy, PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
+import { busy, PdfReader, pdfText } from "../../../../emulator/cluster/pdf/reader.ts";
+
 import { systemWall } from "../../../../src/base/clock.ts";
 import { pdf } from "../../../support/contracts.ts";
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";

@@ -13,10 +13,10 @@ import {
   storedObjects,
 } from "../../../../emulator/cluster/storage/objects.ts";
 import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
-import { standardSet } from "../../../../emulator/compose/standard-set.ts";
+import { standardSet } from "../../../../emulator/compose/state/seed.ts";
 import { type Blobs, BlobTooLarge } from "../../../../emulator/store/blobs.ts";
-import { memoryBlobs } from "../../../../emulator/store/memory/memory-blobs.ts";
-import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import { memoryBlobs, openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+
 import { StoreFailed } from "../../../../emulator/store/port.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";
 import { fail, Refusal } from "../../../../src/api/failures.ts";

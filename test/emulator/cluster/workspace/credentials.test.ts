@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { rateLimit } from "../../../../emulator/cluster/workspace/rate-limit.ts";
+import { rateLimit } from "../../../../emulator/cluster/workspace/credentials.ts";
 import { fail, Refusal } from "../../../../src/api/failures.ts";
 import { emulator, plain, sender } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";

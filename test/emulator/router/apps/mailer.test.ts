@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { blackholeLimits } from "../../../../emulator/router/apps/mailer-rows.ts";
+import { blackholeLimits } from "../../../../emulator/router/apps/mailer.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { routed } from "../../../support/routed.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { explainUnusable } from "../../../../emulator/store/file/unusable.ts";
+import { explainUnusable } from "../../../../emulator/store/file/file-store.ts";
 
 const refused = (code: string) => Object.assign(new Error(`${code}: said the system`), { code });
 const path = "/data/emulator.json";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { freezerOf } from "../../../../emulator/store/live/frozen-rows.ts";
+import { freezerOf } from "../../../../emulator/store/live/row-table.ts";
 
 const part = z.strictObject({ word: z.string() });
 

@@ -1,0 +1,107 @@
+import { hmacText } from "../../../src/base/hmac.ts";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
+import type { Transaction } from "../../store/port.ts";
+import { sendEmail } from "../../world/emails.ts";
+import { users, type Workspace, workspaces } from "../../world/workspaces.ts";
+import type { Contract } from "../contracts/rows.ts";
+import { report } from "../reports/report.ts";
+import { nextPersonId } from "../workspace/users.ts";
+import type { ClusterWorld } from "../world.ts";
+import { type Invitation, invitations } from "./invitations.ts";
+
+/**
+ * Makes somebody a member of a workspace, inactive until they accept the invitation that is sent to them
+ * (DECISIONS.md, R24).
+ */
+export async function inviteMember(
+  tx: Transaction,
+  { clock, ids }: Pick<ClusterWorld, "clock" | "ids">,
+  { id: workspace_id, cluster_id }: Workspace,
+  { email, name }: Pick<Invitation, "email" | "name">,
+): Promise<Invitation & { readonly user_id: number }> {
+  const issued_at = clock.now();
+  const token = `creator-${ids.token(12)}`;
+  const user_id = await nextPersonId(tx);
+  tx.put(users, { id: user_id, workspace_id, name, email, designation: null, is_active: false, roles: [] });
+  const kind = "creator" as const;
+  const of = { cluster_id, workspace_id };
+  const row = { token, kind, ...of, user_id, contract_id: null, email, name, state: "PENDING" as const, issued_at };
+  tx.put(invitations, row);
+  const path = `/auth/v3/invite_info/?${new URLSearchParams({ token })}`;
+  sendEmail(tx, { ...of, purpose: "invitation", recipient: email, path, token, sent_at: issued_at });
+  return row;
+}
+
+/** Somebody of the other side to whom a contract goes. */
+type Invited = Pick<Invitation, "email" | "name">;
+
+/**
+ * Invites people to a contract, each once; gives their tokens by address, and whether there is a new one, which the
+ * cluster is to report (DECISIONS.md, R34).
+ */
+export async function inviteCounterparties(
+  tx: Transaction,
+  { id: contract_id, cluster_id, workspace_id }: Contract,
+  people: readonly Invited[],
+  at: number,
+): Promise<{ readonly tokens: ReadonlyMap<string, string>; readonly isNew: boolean }> {
+  const tokens = new Map<string, string>();
+  let isNew = false;
+  if (people.length === 0) return { tokens, isNew };
+  const workspace = await tx.get(workspaces, workspace_id);
+  for (const { email, name } of people) {
+    // The same person is invited to the same contract by the same token, which nobody else can make.
+    const mark = hmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${addressKey(email)}`);
+    const token = `counterparty-${mark.slice(0, 24)}`;
+    tokens.set(email, token);
+    if (await tx.get(invitations, token)) continue;
+    const kind = "counterparty" as const;
+    const of = { cluster_id, workspace_id, user_id: null, contract_id };
+    tx.put(invitations, { token, kind, ...of, email, name, state: "PENDING", issued_at: at });
+    isNew = true;
+  }
+  return { tokens, isNew };
+}
+
+/** Ends the invitations to a contract that is executed, voided or deleted. */
+export async function endInvitations(tx: Transaction, { id }: Contract, at: number): Promise<void> {
+  const issued = await tx.list(invitations, { by: "contract", equals: id });
+  const open = issued.filter(({ state }) => state === "PENDING");
+  for (const row of open) tx.put(invitations, { ...row, state: "ENDED" });
+  if (open.length > 0) report(tx, "report-invitations", id, at);
+}
+
+/** An invitation that a cluster issued, or one of the seed: those name nobody, and were issued at no time. */
+export interface AnyInvitation extends Omit<Invitation, "user_id" | "email" | "name" | "issued_at"> {
+  readonly email: string | null;
+  readonly name: string | null;
+  readonly issued_at: number | null;
+}
+
+/** What whoever asks is told of an invitation: the person who has its token, and the control plane. */
+export const sharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => ({
+  token,
+  kind,
+  state,
+  email,
+  name,
+  cluster_id,
+});
+
+/** The tokens that a seed gives to a workspace, as the invitations that they are. */
+export const seededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
+  ...workspace.creator_tokens.map((token) => seeded("creator", token, workspace)),
+  ...workspace.counterparty_tokens.map((token) => seeded("counterparty", token, workspace)),
+];
+
+const seeded = (kind: Invitation["kind"], token: string, { id, cluster_id }: Workspace): AnyInvitation => ({
+  token,
+  kind,
+  cluster_id,
+  workspace_id: id,
+  contract_id: null,
+  email: null,
+  name: null,
+  state: "PENDING",
+  issued_at: null,
+});

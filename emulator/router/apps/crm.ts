@@ -1,0 +1,103 @@
+import { verifyCrmA } from "../../../src/schemes/crm-a.ts";
+import { openCrmB } from "../../../src/schemes/crm-b.ts";
+import { queryOf, textAt } from "../../http/bodies/fields.ts";
+import type { Passthrough } from "../../http/reply.ts";
+import { originForm } from "../../http/routing/path.ts";
+import { appsOf, frontEndOf } from "../../world/apps.ts";
+import type { Cluster } from "../../world/clusters.ts";
+import { forwardToOne } from "../proxied/forward.ts";
+import { identifiersOf } from "../resolve/identifiers.ts";
+import { ownersOf } from "../resolve/resolve.ts";
+import type { CallToOne, RouterCall, RouterHandlers } from "../world.ts";
+import { freshBy } from "./mailer.ts";
+
+type SignedCall = CallToOne & RouterCall<"bad-crm-a-signature">;
+
+/** Checks the signature over the full public URL (DECISIONS.md, R29). */
+async function verify(call: SignedCall): Promise<void> {
+  const { crm_a } = await call.store.read(appsOf);
+  const { headers, method, target, body } = call.request;
+  const signed = {
+    clientSecret: crm_a.client_secret,
+    method,
+    url: publicUrlOf(call.settings.publicUrl, target),
+    body,
+    version: headers["x-crm-a-signature-version"] || undefined,
+    timestamp: headers["x-crm-a-signature-timestamp"] || undefined,
+    signature: headers["x-crm-a-signature"],
+  };
+  const verdict = freshBy(call, (nowMs) => verifyCrmA({ ...signed, nowMs }));
+  if (!verdict.ok) {
+    call.finding("crm-a-signature-refused", verdict.reason);
+    call.fail("bad-crm-a-signature");
+  } else if (verdict.version === "v1") {
+    if (call.settings.strict.has("signatures")) call.fail("bad-crm-a-signature");
+    call.finding("crm-a-signature-v1", "version 1 of a GET signs nothing but the secret");
+  }
+}
+
+/** The target as sent, behind the name by which callers know the router. */
+const publicUrlOf = (publicUrl: string, target: string): string => publicUrl + (originForm(target) ?? target);
+
+export const crmAHandlers = {
+  "crm-a.iframe": (_, call) => verifyAndForward(call),
+  "crm-a.cards": (_, call) => verifyAndForward(call),
+} satisfies RouterHandlers;
+
+/** Credentials and payload come in the query. */
+async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
+  await verify(call);
+  return forwardToOne(call, await crmOwner(call, ownerTarget(call.request.target)));
+}
+
+/** A query with whom the CRM names by its own names: identifiers decide as in any request (DECISIONS.md, R14 and R29). */
+function ownerTarget(target: string): string {
+  const query = new URLSearchParams(queryOf(target));
+  const email = query.get("userEmail");
+  const portal = query.get("portalId");
+  if (email !== null && !query.has("email")) query.set("email", email);
+  if (portal !== null && !query.has("external_id")) query.set("external_id", portal);
+  return `/?${query}`;
+}
+
+type CanvasCall = CallToOne & RouterCall<"index-url-not-allowed">;
+
+/** The page loads its front end from there; the router never fetches it (DECISIONS.md, R28). */
+async function requireAllowed(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
+  const { crm_b } = await call.store.read(appsOf);
+  if (frontEndOf(crm_b, wanted) === "refused") call.fail("index-url-not-allowed");
+}
+
+/** A query with whom the context of a signed request names: identifiers decide as in any request (DECISIONS.md, R14). */
+function targetOf(context: unknown): string {
+  const named = new URLSearchParams();
+  const email = textAt(context, "user", "email");
+  const organization = textAt(context, "organization", "organizationId");
+  if (email !== undefined) named.set("email", email);
+  if (organization !== undefined) named.set("external_id", organization);
+  return `/?${named}`;
+}
+
+export const crmBHandlers = {
+  "crm-b.open": async ({ body, query }, call) => {
+    const { crm_b } = await call.store.read(appsOf);
+    const verdict = openCrmB(crm_b.consumer_secret, body.signed_request);
+    if (!verdict.ok) {
+      call.finding("signed-request-refused", verdict.reason);
+      return call.fail("bad-signed-request");
+    }
+    await requireAllowed(call, query.index_url_override);
+    return forwardToOne(call, await crmOwner(call, targetOf(verdict.envelope.context)));
+  },
+
+  "crm-b.canvas": async ({ query }, call) => {
+    await requireAllowed(call, query.index_url_override);
+    return forwardToOne(call, await crmOwner(call, call.request.target));
+  },
+} satisfies RouterHandlers;
+
+/** The owner of what a CRM names in a target's query; what names no owner belongs to the first (DECISIONS.md, R28, R29). */
+async function crmOwner(call: Pick<RouterCall, "store" | "clusters">, target: string): Promise<Cluster> {
+  const [owner] = await ownersOf(call, identifiersOf({ target, headers: {}, body: Buffer.alloc(0) }));
+  return owner ?? call.clusters[0]!;
+}

@@ -1,0 +1,55 @@
+import { dateOf, timeOf } from "../format.ts";
+import { clock } from "../state/clock.ts";
+import { inTheOpen, type Tone } from "./names.ts";
+
+const glyphs = new Map<Tone, string>([
+  ["good", "check"],
+  ["bad", "cross"],
+  ["warn", "warn"],
+  ["open", "wait"],
+  ["none", "dash"],
+]);
+
+/** A state in a word, with a sign of its own: colour alone says nothing. */
+export const State = ({ tone, children }: { readonly tone: Tone; readonly children: string }) => (
+  <span class={`state ${tone}`}>
+    <Icon name={glyphs.get(tone)!} />
+    {children}
+  </span>
+);
+
+/** A moment of virtual time; its date stands there where it is another than today's. */
+export function VirtualTime({ at }: { readonly at: string }) {
+  const today = clock.value && dateOf(clock.value.now);
+  return (
+    <time class="number" dateTime={at} title={`${at}, virtual time`}>
+      {dateOf(at) === today ? "" : `${dateOf(at)} `}
+      {timeOf(at)}
+    </time>
+  );
+}
+
+/** A name that somebody gave, whichever way it is read: it turns nothing around it. */
+export const Name = ({ children }: { readonly children: string }) => <bdi>{inTheOpen(children)}</bdi>;
+
+/** Drawn on a grid of 16 by 16, with lines in the colour of the text. */
+const paths = new Map([
+  ["check", "M3.5 8.5l3 3 6-7"],
+  ["cross", "M4 4l8 8M12 4l-8 8"],
+  ["dash", "M4 8h8"],
+  ["wait", "M8 4.5V8l2.5 2M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8z"],
+  ["again", "M13 3v3.5H9.5M12.7 6.5A5.2 5.2 0 1 0 13 9.5"],
+  ["copy", "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z"],
+  ["command", "M2.5 4l4 4-4 4M8 12.5h5.5"],
+  ["search", "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.3 10.3l3.2 3.2"],
+  ["close", "M4 4l8 8M12 4l-8 8"],
+  ["next", "M3.5 3.5l6 4.5-6 4.5zM12.5 3.5v9"],
+  ["warn", "M8 2.2L14.5 13.5h-13zM8 6.5v3M8 11.4v.3"],
+  ["out", "M6.5 3.5h-4v10h10v-4M9 2.5h4.5V7M13.5 2.5L7 9"],
+]);
+
+export const Icon = ({ name }: { readonly name: string }) => (
+  <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <path d={paths.get(name)} />
+  </svg>
+);

@@ -1,0 +1,170 @@
+import { signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Step } from "../../api/webhook-health/causes.ts";
+import { counted, grouped } from "../format.ts";
+import { route, withPart } from "../state/route.ts";
+import { Empty } from "./messages.tsx";
+
+export interface Filter<Row> {
+  readonly name: string;
+  readonly holds: (row: Row) => boolean;
+  /** Said where it holds for none; and how that changes. */
+  readonly none: string;
+  readonly otherwise?: ComponentChildren;
+}
+
+/** What a filter is called in the address: `not-arrived`. */
+const nameInAddress = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
+
+/**
+ * A long list, and chips that say how many rows each filter leaves of it. Which one is chosen stands in the address, by
+ * its name; the first one needs none.
+ */
+export function FilteredRows<Row>(props: {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly filters: readonly Filter<Row>[];
+  /** False: there may be more. */
+  readonly areRead: boolean;
+  /** For how many the first filter holds, where those that are read may be the newest of them alone. */
+  readonly total?: number | undefined;
+  /** False: a filter may leave more than is read. */
+  readonly isWhole: boolean;
+  readonly keyOf: (row: Row) => string | number;
+  readonly draw: (row: Row) => ComponentChildren;
+}) {
+  const { label, rows, filters, areRead, total, isWhole, keyOf, draw } = props;
+  const wanted = route.value.query.get("show");
+  const chosen = filters.find(({ name }) => nameInAddress(name) === wanted) ?? filters[0]!;
+  const left = rows.filter(chosen.holds);
+  const countOf = (filter: Filter<Row>, at: number) =>
+    at === 0 && total !== undefined
+      ? grouped(Math.max(total, rows.filter(filter.holds).length))
+      : `${grouped(rows.filter(filter.holds).length)}${isWhole ? "" : "+"}`;
+  return (
+    <>
+      <fieldset class="filters" aria-label={`Which of the ${label.toLowerCase()}`}>
+        {filters.map((filter, at) => (
+          <a
+            key={filter.name}
+            class="button chip"
+            href={withPart({ show: at === 0 ? undefined : nameInAddress(filter.name) })}
+            aria-current={filter === chosen ? "true" : undefined}
+          >
+            {filter.name} <span class="number">{countOf(filter, at)}</span>
+          </a>
+        ))}
+      </fieldset>
+      {areRead && left.length === 0 && <Empty title={chosen.none}>{chosen.otherwise}</Empty>}
+      <Windowed rows={left} label={label} keyOf={keyOf} draw={draw} />
+    </>
+  );
+}
+
+const around = 8;
+
+/** Of a row, in pixels: where the page is narrow its end stands below the rest. */
+const heights = { wide: 57, narrow: 96 };
+
+const narrow = globalThis.matchMedia?.("(max-width: 760px)");
+const isNarrow = signal(narrow?.matches ?? false);
+narrow?.addEventListener("change", ({ matches }) => {
+  isNarrow.value = matches;
+});
+
+/**
+ * Rows of one height of which only those in sight are drawn, however many there are. The page itself scrolls; for those
+ * who hear it, each row says its place.
+ */
+export function Windowed<Row>(props: {
+  readonly rows: readonly Row[];
+  readonly label: string;
+  readonly draw: (row: Row) => ComponentChildren;
+  readonly keyOf: (row: Row) => string | number;
+}) {
+  const { rows, label, draw, keyOf } = props;
+  const height = isNarrow.value ? heights.narrow : heights.wide;
+  const list = useRef<HTMLUListElement>(null);
+  const seen = useSignal({ first: 0, count: 60 });
+  useEffect(() => {
+    const look = () => {
+      const top = list.current?.getBoundingClientRect().top ?? 0;
+      const first = Math.max(0, Math.floor(-top / height) - around);
+      const count = Math.ceil(innerHeight / height) + 2 * around;
+      if (first !== seen.value.first || count !== seen.value.count) seen.value = { first, count };
+    };
+    look();
+    addEventListener("scroll", look, { passive: true });
+    addEventListener("resize", look);
+    return () => {
+      removeEventListener("scroll", look);
+      removeEventListener("resize", look);
+    };
+  }, [height, seen]);
+  const first = Math.min(seen.value.first, Math.max(0, rows.length - seen.value.count));
+  const drawn = rows.slice(first, first + seen.value.count);
+  return (
+    <ul class="rows" ref={list} aria-label={label} style={{ height: `${rows.length * height}px` }}>
+      {drawn.map((row, at) => (
+        <li
+          key={keyOf(row)}
+          aria-setsize={rows.length}
+          aria-posinset={first + at + 1}
+          style={{ height: `${height}px`, transform: `translateY(${(first + at) * height}px)` }}
+        >
+          {draw(row)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Said below a list that is cut: how much of it stands there. */
+export function Newest(props: {
+  readonly shown: number;
+  readonly of: number | undefined;
+  readonly what: string;
+  readonly many?: string;
+  readonly more?: string;
+}) {
+  const { shown, of: total = 0, what, many, more } = props;
+  if (total <= shown) return null;
+  return (
+    <p class="muted">
+      The newest {grouped(shown)} of {counted(total, what, many)}.{more && ` ${more}`}
+    </p>
+  );
+}
+
+/** A line of a row, which is cut where it is too long for the window: pointing at it shows the whole. */
+export function Line(props: {
+  /** How it looks: `title`, `muted sub`. */
+  readonly of: string;
+  /** The whole, where that is not the text itself. */
+  readonly title?: string;
+  readonly children: ComponentChildren;
+}) {
+  const { of, children } = props;
+  return (
+    <span class={of} title={props.title ?? (typeof children === "string" ? children : undefined)}>
+      {children}
+    </span>
+  );
+}
+
+/** What somebody may do, a line each, with the command where one does it. */
+export const Steps = ({ steps }: { readonly steps: readonly Step[] }) => (
+  <>
+    {steps.map(({ words, command }) => (
+      <p key={words} class="muted">
+        {words}
+        {command && (
+          <>
+            : <code>{command}</code>
+          </>
+        )}
+      </p>
+    ))}
+  </>
+);
