@@ -11,10 +11,12 @@ import { deviceGrantHandlers } from "./device-grants.ts";
 import { emailHandlers } from "./emails.ts";
 import { eventHandlers } from "./events/sources.ts";
 import { faultHandlers } from "./faults.ts";
+import { inboxHandlers } from "./inbox.ts";
 import { invitationHandlers } from "./invitations.ts";
 import { controlClusterHandlers, lifecycleHandlers, openApiHandlers } from "./lifecycle.ts";
 import { metricsHandlers } from "./metrics/metrics.ts";
-import { inboxHandlers, ownerHandlers, trialListHandlers, userTaskListHandlers } from "./people.ts";
+import { ownerHandlers } from "./owners.ts";
+import { trialListHandlers, userTaskListHandlers } from "./people.ts";
 
 import { installationHandlers, providerHandlers } from "./provider.ts";
 import { requestHandlers } from "./requests.ts";

@@ -1,7 +1,7 @@
 import { notEmulatedAt } from "../../../src/api/contracts/not-emulated.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { Kept, type KeptAmount, textBytes } from "../../http/collect.ts";
 import type { Finding, ReceivedRequest } from "../../http/handler.ts";
+import { Kept, type KeptAmount, textBytes } from "../../http/kept.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { targetOf } from "../../http/routing/path.ts";
 import { CausedStore } from "../../store/caused-store.ts";

@@ -1,4 +1,4 @@
-import type { KeptAmount } from "../../http/collect.ts";
+import type { KeptAmount } from "../../http/kept.ts";
 import type { EventFrames } from "../../http/reply.ts";
 
 /** What goes on in an emulator, as handlers may follow it. */

@@ -1,4 +1,4 @@
-import { Kept, type KeptAmount, textBytes, textsBytes } from "../collect.ts";
+import { Kept, type KeptAmount, textBytes, textsBytes } from "../kept.ts";
 
 /** A note that something was accepted which the real service may refuse. */
 export interface Finding {

@@ -1,4 +1,4 @@
-import { Kept } from "../collect.ts";
+import { Kept } from "../kept.ts";
 import { EventFrames } from "../reply.ts";
 
 /** Stands in a stream of events for so many that its reader was too slow to be told: it looks again for itself. */
