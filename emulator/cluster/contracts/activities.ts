@@ -7,12 +7,12 @@ import { contractFacts } from "./records.ts";
 import type { Contract } from "./rows.ts";
 
 /**
- * Tells of something that somebody did on a contract and that moves nothing. `data` are further keys of
- * `activity_data`; those of these activities are ours, since no payload of them is public.
+ * Emits what a person did on a contract without changing its status. `at`: virtual milliseconds, now by default. `data`:
+ * further keys of `activity_data`, which are ours, since no payload with them is public.
  */
 export async function tellOfContract(
   tx: Transaction,
-  { clock, by }: { readonly clock: Clock; readonly by: Person },
+  { clock, by, at = clock.now() }: { readonly clock: Clock; readonly by: Person; readonly at?: number },
   activity: Activity,
   contract: Contract,
   data: Readonly<Record<string, unknown>> = {},
@@ -20,7 +20,7 @@ export async function tellOfContract(
   await emit(tx, clock, {
     workspace_id: contract.workspace_id,
     activity,
-    at: clock.now(),
+    at,
     performed_by: by,
     contract: await contractFacts(tx, contract),
     data,

@@ -4,14 +4,14 @@ import type { Fail } from "../../../src/api/failures.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
-import { emit } from "../../webhooks/emit.ts";
 import { type ContractType, contractTypes, templates } from "../../world/workspaces.ts";
 import { noteUnknownAnswers, problemsOf } from "../templates/answers.ts";
 import { activeUser, noSuchRow, orgUser } from "../workspace/users.ts";
 import type { ClusterHandlers } from "../world.ts";
 import { requireInScope } from "./access.ts";
+import { tellOfContract } from "./activities.ts";
 import { changed } from "./creation/new-contract.ts";
-import { contractFacts, createdContract, pendingWith, performer } from "./records.ts";
+import { createdContract, pendingWith, performer } from "./records.ts";
 import {
   type Contract,
   contracts,
@@ -39,13 +39,7 @@ export const contractDetailHandlers = {
       if (isDeepStrictEqual(contract_data, row.contract_data)) return { data: contract_data };
       const at = clock.now();
       const after = changed(tx, row, at, { contract_data });
-      await emit(tx, clock, {
-        workspace_id: after.workspace_id,
-        activity: "CONTRACT_DATA_UPDATED",
-        at,
-        performed_by: performer(caller),
-        contract: await contractFacts(tx, after),
-      });
+      await tellOfContract(tx, { clock, by: performer(caller), at }, "CONTRACT_DATA_UPDATED", after);
       return { data: contract_data };
     }),
 
@@ -148,13 +142,8 @@ export const externalMetadataHandlers = {
       if (isEmpty(body.external_metadata)) return { external_metadata };
       const at = clock.now();
       const after = changed(tx, row, at, { external_metadata });
-      await emit(tx, clock, {
-        workspace_id: after.workspace_id,
-        activity: row.external_metadata ? "CONTRACT_EXTERNAL_METADATA_UPDATED" : "CONTRACT_EXTERNAL_METADATA_CREATED",
-        at,
-        performed_by: performer(caller),
-        contract: await contractFacts(tx, after),
-      });
+      const activity = `CONTRACT_EXTERNAL_METADATA_${row.external_metadata ? "UPDATED" : "CREATED"}` as const;
+      await tellOfContract(tx, { clock, by: performer(caller), at }, activity, after);
       return { external_metadata };
     }),
 
@@ -172,7 +161,7 @@ export const externalMetadataHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** Metadata without a key is none: nothing is written by it, and nothing told (DECISIONS.md, C13). */
+/** Metadata without keys: it changes nothing and emits nothing (DECISIONS.md, C13). */
 const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
 
 /** What a new contract keeps of the metadata that came with it. */
@@ -204,13 +193,7 @@ export const intakeFormHandlers = {
       if (isDeepStrictEqual(data, before)) return { data, created: isoSeconds(created_at) };
       const intake_form = { data, created_at: at };
       const after = changed(tx, row, at, { intake_form });
-      await emit(tx, clock, {
-        workspace_id: after.workspace_id,
-        activity: "CONTRACT_DATA_UPDATED",
-        at,
-        performed_by: performer(caller),
-        contract: await contractFacts(tx, after),
-      });
+      await tellOfContract(tx, { clock, by: performer(caller), at }, "CONTRACT_DATA_UPDATED", after);
       return { data, created: isoSeconds(at) };
     }),
 

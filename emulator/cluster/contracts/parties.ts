@@ -2,13 +2,14 @@ import type * as z from "zod";
 import type { Address } from "../../../src/api/contracts/shapes/parties.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import type { Transaction } from "../../store/port.ts";
-import { emit, type Person } from "../../webhooks/emit.ts";
+import type { Person } from "../../webhooks/emit.ts";
 import type { Entity, Workspace } from "../../world/workspaces.ts";
 import type { NewAddress } from "../counterparties/addresses.ts";
 import { counterpartiesNamed } from "../counterparties/named.ts";
 import type { Counterparty, CounterpartyNews } from "../counterparties/rows.ts";
+import { tellOfContract } from "./activities.ts";
 import { changed } from "./creation/new-contract.ts";
-import { contractFacts, fullName } from "./records.ts";
+import { fullName } from "./records.ts";
 import { type Contract, contracts, type Party } from "./rows.ts";
 
 /** A party of the other side as a request names it. */
@@ -104,15 +105,9 @@ export async function renameParty(tx: Transaction, world: Telling, { id, name }:
   }
 }
 
-async function changedEntity(tx: Transaction, { clock, by }: Telling, row: Contract, change: Partial<Contract>) {
-  const at = clock.now();
+async function changedEntity(tx: Transaction, world: Telling, row: Contract, change: Partial<Contract>) {
+  const at = world.clock.now();
   const after = changed(tx, row, at, change);
-  await emit(tx, clock, {
-    workspace_id: after.workspace_id,
-    activity: "CONTRACT_ENTITY_UPDATED",
-    at,
-    performed_by: by,
-    contract: await contractFacts(tx, after),
-  });
+  await tellOfContract(tx, { ...world, at }, "CONTRACT_ENTITY_UPDATED", after);
   return after;
 }

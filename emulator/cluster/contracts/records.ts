@@ -114,7 +114,7 @@ export const fullName = ({
   readonly last_name: string;
 }): string => `${first_name} ${last_name}`.trim();
 
-/** Whose move it is (DECISIONS.md, F9); undefined when nobody has to do anything. */
+/** The party that has to act next (DECISIONS.md, F9); undefined when none has to. */
 export function pendingWith(row: Contract): "CREATOR_PARTY" | "COUNTER_PARTY" | "BOTH" | undefined {
   switch (row.status) {
     case "DRAFT":

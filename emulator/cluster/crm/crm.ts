@@ -15,31 +15,31 @@ import type { ClusterWorld } from "../world.ts";
 interface AppPage {
   readonly title: string;
   readonly content: Html;
-  /** What the front end is told, as JSON within the page. */
+  /** Sent to the front end: JSON within the page. */
   readonly context?: object | undefined;
   /** The page that a front end is loaded from. */
   readonly frontEnd?: URL | undefined;
 }
 
-/** Hands the context to the front end, and to nobody else, once it is there. */
-const tell = `const front = document.querySelector("iframe");
+/** Sends the context to the front end alone, once it has loaded. */
+const sendContext = `const front = document.querySelector("iframe");
 front.addEventListener("load", () => {
   const context = JSON.parse(document.getElementById("context").textContent);
   front.contentWindow.postMessage(context, new URL(front.src).origin);
 });`;
-const tellHash = createHash("sha256").update(tell).digest("base64");
+const sendContextHash = createHash("sha256").update(sendContext).digest("base64");
 
-/** A page that a CRM shows in a frame of its own: anybody may frame it, and nothing but the front end is loaded. */
+/** A page that a CRM shows in a frame of its own: any page may frame it, and only the front end is loaded. */
 export function appPage({ title, content, context, frontEnd }: AppPage): Passthrough {
   const whole = page(
     title,
     html`${content}
 ${context && contextElement(context)}
 ${frontEnd && html`<iframe title="Front end" src="${frontEnd.href}"></iframe>`}
-${frontEnd && context && new Html(`<script>${tell}</script>`)}`,
+${frontEnd && context && new Html(`<script>${sendContext}</script>`)}`,
     {
       ...framedByAnybody,
-      ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${tellHash}'` }),
+      ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${sendContextHash}'` }),
     },
   );
   return pageAnswer(200, whole);
@@ -73,7 +73,7 @@ ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this re
   return appPage({ title: "Contracts in crm_a", content, context });
 }
 
-/** Composite or not; an id of nobody's leads to the page that says so. */
+/** Composite or not; an unknown ID leads to the page that says so. */
 async function pageOfContract(
   id: string,
   actingIn: readonly number[],
@@ -148,7 +148,7 @@ async function openCanvas(request: ReceivedRequest, { store }: ClusterWorld): Pr
   const { crm_b } = await store.read(appsOf);
   const { signed_request = "" } = formFields(request);
   const opened = openCrmB(crm_b.consumer_secret, signed_request);
-  // The router has asked already; whoever comes past it is not believed either.
+  // The router has checked this already; a request that did not pass through it is checked here.
   if (!opened.ok) return json(401, { detail: "Invalid signed request" });
   const { context } = opened.envelope;
   return appPage({

@@ -68,8 +68,8 @@ export const emailEventData = (
 });
 
 /**
- * Records what the provider reports of an e-mail, and tells the activities: of the event, and of what it means where the
- * e-mail is about a contract (DECISIONS.md, R27). Of a contract that is deleted nothing is told.
+ * Records an event that the provider reports of an e-mail, and emits its activities: that of the event, and that of its
+ * meaning if the e-mail is about a contract (DECISIONS.md, R27). A deleted contract emits nothing.
  */
 export async function tellEmailEvent(
   tx: Transaction,
@@ -83,13 +83,13 @@ export async function tellEmailEvent(
   if (workspace_id === null) return;
   const row = contract_id === null ? undefined : await tx.get(contracts, contract_id);
   if (contract_id !== null && (!row || row.deleted_at !== null)) return;
-  const told = { workspace_id, at, performed_by: SYSTEM, contract: row && (await contractFacts(tx, row)) };
+  const common = { workspace_id, at, performed_by: SYSTEM, contract: row && (await contractFacts(tx, row)) };
   const data = emailEventData(email, at);
   const mailer_event = { type: event.type, purpose };
-  await emit(tx, clock, { ...told, activity: "MAILER_EMAIL_EVENT", data: { ...data, mailer_event } });
+  await emit(tx, clock, { ...common, activity: "MAILER_EMAIL_EVENT", data: { ...data, mailer_event } });
   if (purpose !== "signing" && purpose !== "redlining") return;
   const kind = purpose === "signing" ? "SIGNING" : "REDLINING";
-  await emit(tx, clock, { ...told, activity: `${kind}_EMAIL_${mailerEvents[event.type]}`, data });
+  await emit(tx, clock, { ...common, activity: `${kind}_EMAIL_${mailerEvents[event.type]}`, data });
 }
 
 /** Whether the provider has said already that an e-mail came, or that it did not. */

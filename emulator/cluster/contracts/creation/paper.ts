@@ -125,7 +125,7 @@ async function acceptable(
   if (route === "sign" && !body.creator_signatories?.length) {
     problems.add(["creator_signatories"], body.creator_signatories ? "This list may not be empty." : "Field required");
   }
-  // Nobody else signs for the other side.
+  // Without a signatory of the counterparty, its side would stay unsigned.
   if (route === "sign" && body.counterparty_poc_details == null) {
     problems.add(["counterparty_poc_details"], "Field required");
   }

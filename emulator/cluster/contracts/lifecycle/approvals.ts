@@ -120,8 +120,8 @@ async function personRecord(view: View, userId: number) {
 const isOpen = ({ status }: Approval): boolean => status === "NOT_STARTED" || status === "PENDING";
 
 /**
- * Asks those whose turn has come: everybody without an order, and of those with one whoever is first among the open
- * ones. Called when approvals are asked for and whenever one is completed.
+ * Requests the approvals that are due: all without an order, and of the open ones with an order the first. Called when
+ * approvals are requested and whenever one is completed.
  */
 export function withTurnsToApprove(approvals: readonly Approval[]): Approval[] {
   const first = approvals.reduce(

@@ -1,11 +1,11 @@
 import { addressKey } from "../../../../src/schemes/email-hash.ts";
 import { reply } from "../../../http/reply.ts";
 import type { View } from "../../../store/port.ts";
-import { emit } from "../../../webhooks/emit.ts";
 import { roles, users, type Workspace } from "../../../world/workspaces.ts";
 import { noSuchRow } from "../../workspace/users.ts";
 import type { ClusterHandlers } from "../../world.ts";
-import { contractFacts, performer } from "../records.ts";
+import { tellOfContract } from "../activities.ts";
+import { performer } from "../records.ts";
 
 import { contracts, requireContract, requireContractNumber } from "../rows.ts";
 import { signingMails } from "./email-events.ts";
@@ -75,14 +75,9 @@ export const executionHandlers = {
       const sent = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
       tx.put(contracts, { ...row, signatories: sent, updated_at: at });
       await send(tx, row, signingMails([signatory]), at);
-      await emit(tx, clock, {
-        workspace_id: row.workspace_id,
-        activity: "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
-        at,
-        performed_by: performer(caller),
-        contract: await contractFacts(tx, row),
-        data: { signatory: { name: signatory.name, email: signatory.email } },
-      });
+      const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";
+      const data = { signatory: { name: signatory.name, email: signatory.email } };
+      await tellOfContract(tx, { clock, by: performer(caller), at }, activity, row, data);
       return reply(200, undefined);
     }),
 } satisfies ClusterHandlers;
