@@ -66,7 +66,8 @@ describe("svc at a real terminal", { skip }, () => {
     assert.equal(/error:|\.ts:|at async/.test(screen), false, screen);
     assert.equal(await cursor(), true);
     await keys("clear; ls .svc; svc config set client_secret; echo exit=$?", "Enter");
-    const asked = await until("client_secret");
+    // The typed line names it, too: what counts is the question below the list.
+    const asked = await until(/^emulator\.json[^]*client_secret/);
     assert.match(asked, /^emulator\.json {2}/);
     assert.equal(asked.includes("emulator.json.run"), false, asked);
     await keys("x", "C-d");
