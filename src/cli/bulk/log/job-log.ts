@@ -1,6 +1,6 @@
 import { type Disk, systemDisk } from "../../../files/disk.ts";
 import { FinishedBatches } from "./finished.ts";
-import { LaterLog, type LogFile, readLogFile } from "./log-file.ts";
+import { type LogFile, readLogFile } from "./log-file.ts";
 
 /** Numbers of rows, summed over all batches that are finished. */
 export interface Counts {
@@ -40,11 +40,8 @@ export interface LoggedState extends Counts {
   readonly file: LogFile;
 }
 
-/**
- * Reads a job log up to where it is torn or damaged: what stood there is done again. Undefined when there is none, or
- * one of a later version.
- */
-export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState | undefined> {
+/** Reads a job log up to where it is torn: what stood there is done again. Fails with JobLogError. */
+export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState> {
   const finished = new FinishedBatches();
   const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null };
   let results = 0;
@@ -63,11 +60,6 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
     sum.moved = sumOf(sum.moved, line.moved);
     results = line.results;
   };
-  try {
-    const file = await readLogFile(disk, folder, take);
-    return file && { ...sum, finished, results, last, file };
-  } catch (error) {
-    if (error instanceof LaterLog) return undefined;
-    throw error;
-  }
+  const file = await readLogFile(disk, folder, take);
+  return { ...sum, finished, results, last, file };
 }
