@@ -218,9 +218,7 @@ async function newestIntakes(context: Context) {
 async function jobs({ host }: Context, command: string): Promise<Choice[]> {
   const { listJobs } = await import("../bulk/log/jobs.ts");
   const stored = (await listJobs(host)).filter((job) => job.status !== "damaged");
-  const fitting = stored.filter(
-    ({ status }) => command !== "router jobs resume" || status === "interrupted",
-  );
+  const fitting = stored.filter(({ status }) => command !== "router jobs resume" || status === "interrupted");
   return fitting.map(({ record: { id, command }, status }) => ({
     value: id,
     name: `${id}  ${command}  ${status}`,
