@@ -1,16 +1,17 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
+import { lookupTable } from "../base/lookup-table.ts";
 import { hasNoBody } from "../base/odd-answers.ts";
 import type { Begun } from "./exchange.ts";
 import { tooManyBytes } from "./limits.ts";
 
-const decoders: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
+const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
   gzip: () => zlib.createGunzip(),
   "x-gzip": () => zlib.createGunzip(),
   deflate: () => zlib.createInflate(),
   br: () => zlib.createBrotliDecompress(),
-};
+});
 
 /**
  * The answer with its content codings undone (RFC 9110, 8.4). No request asks for any, but proxies and stored objects have
@@ -23,7 +24,7 @@ export function decodedAnswer(answer: Begun, method: string, maxBytes: number): 
     .split(",")
     .map((coding) => coding.trim())
     .filter((coding) => coding !== "" && coding !== "identity");
-  const isKnown = codings.every((coding) => Object.hasOwn(decoders, coding));
+  const isKnown = codings.every((coding) => decoders[coding] !== undefined);
   if (codings.length === 0 || !isKnown || length === "0" || hasNoBody(answer.status) || method === "HEAD")
     return answer;
   return { ...answer, headers, body: decodedBody(answer.body, codings, maxBytes) };

@@ -340,7 +340,11 @@ describe("the webhook of a listener", () => {
   const lastLines = (err: string) => err.split("\n").slice(-3, -1);
 
   const failures: [what: string, fail: (response: ServerResponse) => void, reason: (url: string) => string][] = [
-    ["the service rejects that", (response) => response.writeHead(503).end(), () => "The service refused (503): The service answered with status 503."],
+    [
+      "the service rejects that",
+      (response) => response.writeHead(503).end(),
+      () => "The service refused (503): The service answered with status 503.",
+    ],
     [
       "the connection is cut",
       (response) => response.destroy(),
