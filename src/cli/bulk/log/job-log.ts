@@ -21,6 +21,8 @@ export interface BatchLine extends Counts {
   /** Length of the results file that holds all finished batches, in bytes. */
   readonly results: number;
   readonly digest?: string;
+  /** Rows that cannot be looked up, under --verify; left out: none. */
+  readonly unverified?: number;
 }
 
 export interface EventLine {
@@ -34,6 +36,7 @@ export type LogLine = BatchLine | EventLine;
 
 /** What a job log tells. */
 export interface LoggedState extends Counts {
+  readonly unverified: number;
   readonly finished: FinishedBatches;
   readonly results: number;
   readonly last: EventLine | undefined;
@@ -43,7 +46,7 @@ export interface LoggedState extends Counts {
 /** Reads a job log up to where it is torn: what stood there is done again. Fails with JobLogError. */
 export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState> {
   const finished = new FinishedBatches();
-  const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null };
+  const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null, unverified: 0 };
   let results = 0;
   let last: EventLine | undefined;
   const take = (json: string) => {
@@ -58,6 +61,7 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
     sum.invalid += line.invalid;
     sum.failed += line.failed;
     sum.moved = sumOf(sum.moved, line.moved);
+    sum.unverified += line.unverified ?? 0;
     results = line.results;
   };
   const file = await readLogFile(disk, folder, take);

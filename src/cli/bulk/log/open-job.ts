@@ -33,6 +33,7 @@ export class OpenJob {
   readonly #results: OpenResults;
   readonly #wall: Wall;
   #counts: Counts;
+  #unverified: number;
   #kept: Counts;
   #hurry = new AbortController();
 
@@ -41,6 +42,7 @@ export class OpenJob {
     this.finished = finished;
     this.#counts = { rows, invalid, failed, moved };
     this.#kept = this.#counts;
+    this.#unverified = state.unverified;
     this.#results = results;
     this.#wall = wall;
     this.#log = new AppendLog({
@@ -72,6 +74,11 @@ export class OpenJob {
     return this.#counts;
   }
 
+  /** Of the rows that the service confirmed, those that cannot be looked up. */
+  get unverified(): number {
+    return this.#unverified;
+  }
+
   /** The same without those that are not known to be on the disk: a resume sends them again. */
   get kept(): Counts {
     return this.#kept;
@@ -89,6 +96,7 @@ export class OpenJob {
       moved: sumOf(moved, batch.moved),
     };
     this.#counts = counts;
+    this.#unverified += batch.unverified ?? 0;
     this.#results.add(results);
     const line: BatchLine = { ...batch, low: this.finished.low, results: this.#results.length };
     const keep = () => {
