@@ -6,6 +6,7 @@ const usualAge = "30d";
 
 export const jobsPrune = command({
   words: ["router", "jobs", "prune"],
+  sendsNothing: true,
   summary: "Remove the logs of bulk jobs that finished long ago",
   description:
     "Keeps unfinished jobs, which can be resumed, and damaged ones. Keeps jobs with failed rows, unless --partial is given. Jobs are never removed automatically.",

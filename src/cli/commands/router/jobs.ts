@@ -92,6 +92,7 @@ const fields = [
 
 export const jobsList = command({
   words: ["router", "jobs", "list"],
+  sendsNothing: true,
   summary: "List the bulk jobs of this machine, the newest first",
   positionals: [],
   flags: [],
@@ -109,6 +110,7 @@ export const jobsList = command({
 
 export const jobsShow = command({
   words: ["router", "jobs", "show"],
+  sendsNothing: true,
   summary: "Show how far a bulk job is",
   positionals: [id],
   flags: [last],
@@ -200,6 +202,7 @@ const fileOf = (input: ResumeInput): string | undefined =>
 
 export const jobsResults = command({
   words: ["router", "jobs", "results"],
+  sendsNothing: true,
   summary: "Print the rows of a bulk job that failed",
   description: "Prints all rows if the job ran with --results all.",
   positionals: [id],
