@@ -1,6 +1,7 @@
 import { emailHash, isEmailHash } from "../../src/schemes/email-hash.ts";
 import { userCodeKey } from "../router/device/user-codes.ts";
 import { signatories, signatoryKey } from "../router/mapping/signatories.ts";
+import { mappingTables } from "../router/mapping/tables.ts";
 import { ownersByTable } from "../router/resolve/resolve.ts";
 import type { ControlHandlers } from "./world.ts";
 
@@ -9,6 +10,13 @@ export const ownerHandlers = {
     const found = await ownersByTable(world, candidates(identifier));
     return found.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
   },
+
+  "owners.look-up": ({ body: { table, keys } }, { store }) =>
+    store.read(async (view) => {
+      const found: (string | null)[] = [];
+      for (const key of keys) found.push((await view.lookup(mappingTables[table], key)) ?? null);
+      return { cluster_ids: found };
+    }),
 
   "owners.remove-signatories": ({ body: { signatory_hashes: hashes, cluster_id } }, { store }) =>
     store.transaction("owners.remove-signatories", async (tx) => {

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Operation, ResponseBody } from "../../src/api/operation.ts";
 import { EmulatorBug } from "../../src/base/bug.ts";
+import { writtenJson } from "../../src/base/written-numbers.ts";
 import { type Answer, jsonHeaders } from "./answer.ts";
 import { endToEnd, withoutNames } from "./hop-by-hop.ts";
 import { type JsonPieces, Passthrough, Reply } from "./reply.ts";
@@ -95,7 +96,7 @@ const documentWriter =
     if (!parsed.success) {
       throw new EmulatorBug("The answer is not as declared", { operation: id, cause: parsed.error });
     }
-    return { headers: jsonHeaders, body: JSON.stringify(parsed.data) };
+    return { headers: jsonHeaders, body: writtenJson(parsed.data) };
   };
 
 const writePieces: Write = (body) => ({ headers: jsonHeaders, body: encoded((body as JsonPieces).pieces) });

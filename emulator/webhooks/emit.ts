@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { Activity } from "../../src/api/activities.ts";
 import type { ContractFacts as declared } from "../../src/api/contracts/shapes/webhook-payloads.ts";
 import { type Clock, isoMicros } from "../../src/base/clock.ts";
+import { writtenJson } from "../../src/base/written-numbers.ts";
 import { type Entry, enqueue } from "../clock/schedule.ts";
 import { BodyTooLarge, maxBodyBytes } from "../http/collect.ts";
 import type { Transaction } from "../store/port.ts";
@@ -102,8 +103,13 @@ export interface Occurrence {
 
 /** The body of an event: compact JSON in the order of keys of DECISIONS.md, F21, times in microseconds. */
 export function eventBody(occurrence: Occurrence): string {
+  return writtenJson(amendedDocument(occurrence));
+}
+
+/** The same before it is a text: numbers are kept as src/base/written-numbers.ts says. */
+export function amendedDocument(occurrence: Occurrence): object {
   const body = eventDocument(occurrence);
-  return JSON.stringify(occurrence.amend ? occurrence.amend(body) : body);
+  return occurrence.amend ? occurrence.amend(body) : body;
 }
 
 function eventDocument({ activity, at, performed_by, contract, data }: Occurrence): object {

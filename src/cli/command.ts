@@ -33,6 +33,8 @@ export interface WrittenDeclaration extends CommandDeclaration {
   readonly extendsDerived?: boolean;
   /** Where it prints no rows: bytes as they come, or lines without fields. */
   readonly prints?: "content" | "text";
+  /** It sends no requests, so the options of requests would have no effect. */
+  readonly sendsNothing?: boolean;
 }
 
 /** A command written by hand: its declaration, and what it does. Its module imports nothing costly statically. */

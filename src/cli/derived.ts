@@ -148,6 +148,10 @@ export async function call<Value = unknown>(
 const isBinary = ({ answers }: CommandSpec): boolean =>
   Object.values(answers).some((answer) => answer.kind === "bytes" && !/^text\/|charset=/.test(answer.mediaType));
 
+/** A file of a format that no empty file is of. */
+const isDocument = ({ answers }: CommandSpec): boolean =>
+  Object.values(answers).some((one) => one.kind === "bytes" && /^application\/(?!octet-stream)/.test(one.mediaType));
+
 async function masked(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
   const fields = isObject(value) ? value : {};
   const { maskSecrets } = await import("./output/github-actions.ts");
@@ -281,8 +285,11 @@ async function show(
     }
     case "bytes":
     case "html": {
+      const { documentBytes } = await import("./output/document.ts");
       const content =
-        typeof answer.value === "string" ? [Buffer.from(answer.value)] : (answer.value as AsyncIterable<Uint8Array>);
+        typeof answer.value === "string"
+          ? [Buffer.from(answer.value)]
+          : documentBytes(answer, { mayBeEmpty: !isDocument(spec) });
       if (file !== undefined && file !== "-") {
         await (await import("./output/file.ts")).writeOutput(host, file, content);
         return output.note(`Wrote ${file}`);
@@ -295,7 +302,12 @@ async function show(
 
   async function showNothing(): Promise<void> {
     if (answer.value !== undefined) return output.show(answer.value, view);
+    const isLacking = kindOf(operation, answer.status) === "json";
+    if (isLacking && spec.method === "GET") {
+      throw (await import("./output/document.ts")).emptyAnswer("JSON", answer.status);
+    }
     if (output.format === "json") return output.show(null);
-    return output.note(`${spec.summary}: done`);
+    const outcome = isLacking ? `the service answered ${answer.status} with an empty body` : "done";
+    return output.note(`${spec.summary}: ${outcome}`);
   }
 }

@@ -31,7 +31,7 @@ async function performed(
   svc: Context["svc"],
 ): Promise<number> {
   const globals = readGlobals(given);
-  refuseLayout(declaration, globals);
+  refuseUnused(declaration, globals, given);
   const output = createOutput(host, globals);
   const context = createContext(host, argv, globals, output, stopping, svc);
   try {
@@ -46,15 +46,30 @@ async function performed(
   }
 }
 
+const optionsOfRequests = ["timeout", "retries", "max-wait", "max-answer"];
+
+/** Refuses options that would have no effect. */
+function refuseUnused(declaration: Declared, globals: Globals, given: Invocation<Declared>["globals"]): void {
+  refuseLayout(declaration, globals);
+  const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
+  const unused = sendsNothing ? optionsOfRequests.find((name) => given[name] !== undefined) : undefined;
+  if (unused !== undefined) {
+    throw new UsageError(`--${unused} cannot be used with svc ${declaration.words.join(" ")}`, {
+      hint: "It sends no requests.",
+    });
+  }
+}
+
 /** What is handed on as it came has no fields and no other format, and what prints nothing has neither. */
-function refuseLayout(declaration: Declared, { fields, format }: Globals): void {
+function refuseLayout(declaration: Declared, { fields, format, wide }: Globals): void {
   const output = outputOf(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
-  const flag = fields !== undefined ? "--fields" : format !== undefined && format !== "json" ? "--format" : undefined;
-  const isRefused = flag === "--fields" ? isContent || output === "empty" || output === "text" : isContent;
+  const isOther = format !== undefined && format !== "json";
+  const flag = fields !== undefined ? "--fields" : isOther ? "--format" : wide ? "--wide" : undefined;
+  const isRefused = flag === "--format" ? isContent : isContent || output === "empty" || output === "text";
   if (flag === undefined || !isRefused) return;
   throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {
-    hint: isContent ? "It prints what the service sends, as it comes." : "It prints no fields.",
+    hint: isContent ? "It prints what the service sends, as it comes." : "It prints no fields and no table.",
   });
 }
 

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Callable } from "../api/operation.ts";
 import { plainNumbers } from "../base/exact-json.ts";
+import { placeholders } from "../base/url-template.ts";
 import { type ArgumentProblem, InvalidArguments } from "./errors.ts";
 
 /** What a caller passes to an operation, before its types are known. */
@@ -45,11 +46,23 @@ function problemsIn(operation: Callable, args: CallArguments): ArgumentProblem[]
   // The signed URL of a storage call holds them all.
   if (operation.service.name === "storage") return [];
   return [
+    ...pathProblems(operation.path, args.params ?? {}),
     ...partProblems("params", params, args.params ?? {}),
     ...partProblems("query", query, args.query ?? {}),
     ...partProblems("headers", headers, args.headers ?? {}),
     ...partProblems("body", body?.schema, plainNumbers(args.body)),
   ];
+}
+
+/** Values of which the path would be that of another operation: "" of a list, ".." of what stands above. */
+function pathProblems(path: string, params: NonNullable<CallArguments["params"]>): ArgumentProblem[] {
+  return placeholders(path).flatMap((name) => {
+    const value = params[name];
+    if (name === "full_path" || typeof value !== "string") return [];
+    const rule =
+      value.trim() === "" ? "not be empty" : value === "." || value === ".." ? `not be "${value}"` : undefined;
+    return rule === undefined ? [] : [{ in: "params", path: [name], message: `must ${rule}`, missing: false }];
+  });
 }
 
 function partProblems(part: ArgumentProblem["in"], schema: z.ZodType | undefined, value: unknown): ArgumentProblem[] {

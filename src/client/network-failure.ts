@@ -23,6 +23,8 @@ const reasons = lookupTable<string>({
   UND_ERR_SOCKET: "the connection was cut",
   UND_ERR_CONNECT_TIMEOUT: "no connection in time",
   UND_ERR_HEADERS_TIMEOUT: "no answer in time",
+  Z_DATA_ERROR: "the compressed answer is damaged",
+  Z_BUF_ERROR: "the compressed answer was cut short",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer was cut short",
 });
 
@@ -118,6 +120,8 @@ const isUnsendable = (error: unknown): error is Error =>
 function ofProtocol(code: string, error: { message?: string }): string {
   const trouble = tlsTrouble(code);
   if (trouble !== undefined) return ofTls[trouble];
+  // As zlib names the errors of Brotli.
+  if (code.startsWith("ERR__ERROR_")) return "the compressed answer is damaged";
   if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed there: ${tlsReason(error)}`;
   return error.message || code;
 }

@@ -1,8 +1,8 @@
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import { systemWall, type Wall } from "../base/clock.ts";
 import { skippingContinue } from "../base/odd-answers.ts";
-import { Exchange } from "./exchange.ts";
-import type { ReadMode } from "./limits.ts";
+import { type Begun, Exchange } from "./exchange.ts";
+import { bytesAllowed, type ReadMode } from "./limits.ts";
 import { failureOf, refused } from "./network-failure.ts";
 import type { ForwardProxy, ProxyFor } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
@@ -103,7 +103,8 @@ export function createTransport(options: TransportOptions = {}): Transport {
         exchange.breakOff();
         throw refused(proxy, 407, url.origin);
       }
-      return { ...begun, body: chunks(begun.body, failed) };
+      const answer = await decoded(begun, request.method, bytesAllowed(reading(begun.status), maxAnswerBytes));
+      return { ...answer, body: chunks(answer.body, failed) };
     },
     async close() {
       const opened = await Promise.allSettled(tunnels.values());
@@ -112,6 +113,11 @@ export function createTransport(options: TransportOptions = {}): Transport {
     },
   };
 }
+
+const decoded = async (answer: Begun, method: string, maxBytes: number): Promise<Begun> =>
+  answer.headers["content-encoding"] === undefined
+    ? answer
+    : (await import("./decoded-body.ts")).decodedAnswer(answer, method, maxBytes);
 
 /** The content that is sent; `failure` is what reading it failed with, which is no trouble of the network. */
 function watchedBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {

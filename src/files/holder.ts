@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { lstat, readFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { knock } from "./life-socket.ts";
 import { type Machine, processOf, thisMachine } from "./machine.ts";
 
@@ -15,6 +15,8 @@ export interface Holder extends Machine {
   readonly since?: string | undefined;
   /** Name of the socket beside the file on which the holder listens as long as it lives. */
   readonly socket?: string | undefined;
+  /** Absolute path of the file, by which a copy of it is recognized. */
+  readonly path?: string | undefined;
 }
 
 /** A lock's file as it stands on the disk. */
@@ -89,6 +91,7 @@ function holderOf(id: string, content: Readonly<Record<string, unknown>>): Holde
     pid_namespace: text("pid_namespace"),
     // A name only, so that no path leads out of the folder.
     socket: socket !== undefined && basename(socket) === socket ? socket : undefined,
+    path: text("path"),
   };
 }
 
@@ -120,6 +123,18 @@ export async function lifeOf(holder: Holder, file: string): Promise<Life> {
   // Not one of ours, so it belonged to an earlier process that had our pid.
   if (answer === "refused" || (holder.pid === process.pid && holder.machine !== "")) return "gone";
   return "perhaps";
+}
+
+/**
+ * The file that its holder has where this one is a copy of it. A file that was moved with its folder, or that has several
+ * paths, is none.
+ */
+export async function originalOf(file: string, { path, id }: Holder): Promise<string | undefined> {
+  if (path === undefined || !isAbsolute(path) || path === resolve(file)) return undefined;
+  const original = await readLock(path).catch(() => undefined);
+  if (original?.holder.id !== id) return undefined;
+  const [one, other] = await Promise.all([file, path].map((each) => lstat(each).catch(() => undefined)));
+  return one && other && (one.ino !== other.ino || one.dev !== other.dev) ? path : undefined;
 }
 
 /** What an older version did not tell is no difference. */

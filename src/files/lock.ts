@@ -1,5 +1,5 @@
 import { readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Wall } from "../base/clock.ts";
 import {
   type Holder,
@@ -9,6 +9,7 @@ import {
   lifeOf,
   NoLockFile,
   newHolder,
+  originalOf,
   readLock,
   socketName,
 } from "./holder.ts";
@@ -59,7 +60,7 @@ export async function takeLock(file: string, options: LockOptions): Promise<Lock
   if (inTheWay) return inTheWay;
   const holder = await newHolder(options.wall.now());
   const socket = await openLifeSocket(join(dirname(file), socketName(file, holder)));
-  const own: Holder = { ...holder, socket: socket && socketName(file, holder) };
+  const own: Holder = { ...holder, socket: socket && socketName(file, holder), path: resolve(file) };
   heldHere.add(own.id);
   try {
     const held = await take(file, own, options);
@@ -84,6 +85,8 @@ export async function heldBy(file: string, options: LockOptions): Promise<Held |
 async function look(file: string, options: LockOptions): Promise<Held | LockFile | undefined> {
   const found = await readLock(file);
   if (!found) return undefined;
+  // The holder would say that it lives, and mean the original.
+  if ((await originalOf(file, found.holder)) !== undefined) return found;
   const life = await lifeOf(found.holder, file);
   if (life === "alive") return { ...found, life, silent: false };
   const answer = (await options.ask?.(found.content)) ?? "unasked";

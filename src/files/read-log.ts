@@ -10,12 +10,12 @@ import { readLines } from "./read-lines.ts";
  * crash of the machine may leave of the last group any part: sectors that never arrived read as zeros, also before ones
  * that did. So of what a log ends with after its good lines, nothing was ever acknowledged when
  *
- *  - no whole line stands in it, or
- *  - each whole line in it belongs to the very group that the first missing line belongs to.
+ *  - its first line lacks its newline or contains zeros, and
+ *  - each whole line after it belongs to the very group that the first missing line belongs to.
  *
- * Then it is torn. It is damage when a whole line of a later group stands after the hole, for that group was begun when
- * all before it was durable; and when a whole line does not follow the line before it, by its number and by that one's
- * checksum: lines were taken out, moved, or changed.
+ * Then it is torn. Everything else is damage: a line that arrived in full, but does not fit its checksum; a whole line of
+ * a later group behind the hole, for that group was begun when all before it was durable; and a whole line that does not
+ * follow the line before it, by its number and by that one's checksum. Lines were changed, taken out or moved.
  *
  * What a last group lost as a whole cannot be seen in its own file, nor can a last file that was cut at the end of a
  * line: whoever needs to know says so elsewhere.
@@ -84,8 +84,14 @@ class LogReader {
   feed(bytes: Buffer, isWhole: boolean, end: number): void {
     this.#lines += 1;
     if (this.#broken !== undefined) this.#afterBroken(bytes);
-    else if (!isWhole || !this.#take(bytes)) this.#broken = this.#lines;
+    else if (!isWhole || !this.#take(bytes)) this.#break(bytes, isWhole);
     else if (!this.damage) this.#length = end;
+  }
+
+  #break(bytes: Buffer, isWhole: boolean): void {
+    this.#broken = this.#lines;
+    // No JSON text contains a zero.
+    if (isWhole && !bytes.includes(0)) this.damage = { line: this.#lines, reason: checksumWrong };
   }
 
   /** False when its checksum is wrong. */

@@ -150,6 +150,34 @@ describe("svc config set", () => {
     assert.deepEqual(JSON.parse(await readFile(elsewhere, "utf8")).profiles, { default: { client_id: "cid" } });
   });
 
+  it("says what is wrong with a file that was edited, and changes nothing", async (t) => {
+    const files: [content: unknown, problem: string][] = [
+      [null, "the file must contain a JSON object"],
+      [{ profiles: null }, "profiles must be an object"],
+      [{ profiles: [] }, "profiles must be an object"],
+      [{ current: 7, profiles: {} }, "current must be the name of a profile"],
+      [{ current: "a", profiles: { a: null } }, "profile a must be an object of settings"],
+      [{ current: "a", profiles: { a: "secret" } }, "profile a must be an object of settings"],
+      [{ current: "a", profiles: { a: { client_secret: 5 } } }, "client_secret of profile a must be a string"],
+      [{ current: "a", profiles: { a: { cluster_keys: null } } }, "cluster_keys of profile a must be an object"],
+      [{ current: "a", profiles: { a: { cluster_keys: { x: 1 } } } }, "x of profile a must be a string"],
+    ];
+    for (const [content, problem] of files) {
+      const { svc, folder } = await machine(t, {});
+      const path = join(folder, "profiles.json");
+      await writeFile(path, JSON.stringify(content));
+      const refused = {
+        exit: 2,
+        out: "",
+        err: `error: Cannot use ${path}: ${problem}.\n  Fix the file, or remove it.\n`,
+      };
+      for (const argv of ["config list", "config set client_id cid", "contracts status T-1", "config profiles"]) {
+        assert.deepEqual(await svc(argv), refused, argv);
+      }
+      assert.deepEqual(JSON.parse(await readFile(path, "utf8")), content);
+    }
+  });
+
   it("says that a file cannot be written, and changes nothing", async (t) => {
     const { svc, folder } = await machine(t, {});
     await writeFile(join(folder, "profiles.json"), "{ damaged, with a secret");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -32,7 +32,12 @@ describe("svc emulator start", () => {
       [ready.event, ready.control_url, ready.file, line.indexOf("\n")],
       ["ready", `${ready.router_url}/_emulator`, join(cwd, ".svc/emulator.json"), line.length - 1],
     );
-    assert.equal(await readFile(join(cwd, "ready.json"), "utf8"), line);
+    const { instance_id, token, ...told } = JSON.parse(await readFile(join(cwd, "ready.json"), "utf8"));
+    assert.deepEqual(told, JSON.parse(line));
+    assert.equal((await stat(join(cwd, "ready.json"))).mode & 0o777, 0o600);
+    const env = { SVC_EMULATOR_URL: told.router_url, SVC_EMULATOR_TOKEN: token };
+    const elsewhere = await runCli("emulator status --json", { cwd: await testFolder(t), env });
+    assert.equal(JSON.parse(elsewhere.out).instance_id, instance_id);
 
     const status = JSON.parse((await runCli("emulator status --json", { cwd })).out);
     assert.deepEqual([status.running, status.router_url, status.mode], [true, ready.router_url, "real"]);

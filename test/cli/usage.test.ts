@@ -43,6 +43,11 @@ const refused: [string, string, RegExp][] = [
     "contracts list --contract 1",
     /unknown option '--contract'\n {2}See svc contracts list --help/,
   ],
+  [
+    "an id that is a parent folder",
+    "contracts status ..",
+    /^error: <composite-id> must not be "\.\."\n {2}See svc contracts status --help/,
+  ],
   ["a missing argument", "contracts status", /<composite-id> is required\n {2}See svc contracts status --help/],
   [
     "a superfluous argument",
@@ -253,4 +258,28 @@ describe("a wrong command line", () => {
     assert.equal(exit, 4);
     assert.match(err, /Set SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
   });
+});
+
+it("an empty id reaches no service, and names no list", async () => {
+  for (const words of [
+    ["contracts", "status"],
+    ["contracts", "comments", "list"],
+    ["files", "download"],
+    ["router", "show-email"],
+    ["router", "jobs", "show"],
+    ["emulator", "show-contract"],
+  ]) {
+    for (const id of ["", "  "]) {
+      const { exit, out, err } = await runCli([...words, id, ...nowhere], {
+        env: {
+          SVC_CLIENT_ID: "a",
+          SVC_CLIENT_SECRET: "b",
+          SVC_EMULATOR_URL: "http://127.0.0.1:1",
+          SVC_EMULATOR_TOKEN: "t",
+        },
+      });
+      assert.deepEqual([exit, out], [2, ""], err);
+      assert.match(err, /^error: <[a-z-]+> must (not be empty|be a whole number, got "\s*")\n/, words.join(" "));
+    }
+  }
 });

@@ -130,7 +130,8 @@ describe("files of the command line", () => {
     await writeOutput(host, "to-old", [Buffer.from("text")]);
     await writeOutput(host, "to-new", [Buffer.from("text")]);
     await symlink("config", join(cwd, "to-config"));
-    await changePrivate(join(cwd, "to-config"), host, AbortSignal.timeout(60_000), () => ({ a: 1 }));
+    const anything = () => undefined;
+    await changePrivate(join(cwd, "to-config"), anything, host, AbortSignal.timeout(60_000), () => ({ a: 1 }));
     assert.deepEqual(await Promise.all(["to-old", "to-new", "to-config"].map((name) => readlink(join(cwd, name)))), [
       "old",
       "new",

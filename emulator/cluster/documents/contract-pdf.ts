@@ -1,4 +1,5 @@
 import { isoSeconds } from "../../../src/base/clock.ts";
+import { writtenJson } from "../../../src/base/written-numbers.ts";
 import type { Finding } from "../../http/handler.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { View } from "../../store/port.ts";
@@ -107,4 +108,4 @@ function answerRows(questions: readonly Question[], answers: Readonly<Record<str
   return Object.entries(answers).map(([variable, answer]) => [labels.get(variable) ?? variable, textOf(answer)]);
 }
 
-const textOf = (answer: unknown): string => (typeof answer === "string" ? answer : JSON.stringify(answer));
+const textOf = (answer: unknown): string => (typeof answer === "string" ? answer : writtenJson(answer));

@@ -82,11 +82,12 @@ async function deviceToken(request: ReceivedRequest, world: ClusterWorld): Promi
     return oauthError("invalid_request", "client_id and device_code are needed");
   }
   const { store, cluster, clock, ids } = world;
-  const { granted, refresh_token } = await store.transaction("identity.device-token", async (tx) => {
+  const issued = await store.transaction("identity.device-token", async (tx) => {
     const approval = await tx.get(deviceApprovals, device_code);
     if (approval) tx.delete(deviceApprovals, device_code);
-    const approver = approval && (await userOfId(tx, cluster.id, approval.user_id));
-    const user = approver ?? (await firstUser(tx, cluster.id));
+    const user = approval ? await userOfId(tx, cluster.id, approval.user_id) : await firstUser(tx, cluster.id);
+    // Never the tokens of somebody else.
+    if (approval && !user) return undefined;
     const granted = {
       client_id,
       user_id: user?.id ?? null,
@@ -96,7 +97,8 @@ async function deviceToken(request: ReceivedRequest, world: ClusterWorld): Promi
     };
     return { granted, refresh_token: await keepRefreshToken(tx, world, granted) };
   });
-  const tokens = { ...(await issueTokens(world, granted)), refresh_token };
+  if (!issued) return oauthError("invalid_grant", "the user who approved the device is gone");
+  const tokens = { ...(await issueTokens(world, issued.granted)), refresh_token: issued.refresh_token };
   const exchanged = grant_type === tokenExchange ? issuedType : {};
   return json(200, { ...tokens, ...exchanged }, uncached);
 }

@@ -1,4 +1,5 @@
 import { isObject } from "../../../src/base/object.ts";
+import { computable } from "../../../src/base/written-numbers.ts";
 import type { Finding } from "../../http/handler.ts";
 import { unknownField } from "../../http/validation/lax.ts";
 import type { Question } from "../../world/workspaces.ts";
@@ -18,7 +19,7 @@ export function problemsOf(
   const problems = new Map<string, readonly string[]>();
   for (const question of questions) {
     const { variable, required } = question;
-    const answer = Object.hasOwn(answers, variable) ? answers[variable] : undefined;
+    const answer = Object.hasOwn(answers, variable) ? computable(answers[variable]) : undefined;
     if (answer === undefined || answer === null || answer === "") {
       const left = partial && !Object.hasOwn(answers, variable);
       if (required && !left) problems.set(variable, ["Field required"]);

@@ -19,6 +19,9 @@ export const webhookHandlers = {
     const custom = customHeaders(body.custom_headers ?? {});
     if ("problems" in custom) return fail("invalid-fields", { custom_headers: custom.problems });
     if (new URL(body.url).protocol === "http:") finding("http-receiver", "the specification wants https");
+    if (leadsToAny(body.url, [settings.publicUrl, cluster.url, cluster.reachedAt])) {
+      finding("own-receiver", `${new URL(body.url).origin} is this emulator, which receives no webhooks`);
+    }
     return store.transaction("webhooks.create", async (tx) => {
       const row: Subscription = {
         id: tx.next("webhook"),
@@ -131,3 +134,16 @@ function problemOf(name: string, text: string, seen: ReadonlySet<string>): strin
   if (!isHeaderValue(text)) return "Header values must not contain characters beyond ISO-8859-1.";
   return undefined;
 }
+
+/** Whether a URL is at one of these addresses, by whatever name of this machine. */
+const leadsToAny = (url: string, addresses: readonly string[]): boolean =>
+  addresses.some((address) => placeOf(address) === placeOf(url));
+
+function placeOf(url: string): string {
+  const { protocol, hostname, port } = new URL(url);
+  const host = isLoopback(hostname) ? "localhost" : hostname;
+  return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
+}
+
+const isLoopback = (hostname: string): boolean =>
+  hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);

@@ -10,7 +10,7 @@ import { type Contract, compositeId, contracts, ofWorkspace } from "../../cluste
 import { emailEventData } from "../../cluster/emails/emails.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
-import { emit, eventBody, type Occurrence, SYSTEM } from "../../webhooks/emit.ts";
+import { amendedDocument, emit, type Occurrence, SYSTEM } from "../../webhooks/emit.ts";
 import { amended, subscriptions } from "../../webhooks/subscriptions.ts";
 import { type Template, templates, users, workspaces } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../world.ts";
@@ -25,7 +25,7 @@ export const activityHandlers = {
       const { occurrence, about } = await store.transaction("activities.fire", (tx) =>
         occurrenceOf(tx, body, clock.now(), fail),
       );
-      return { ...about, deliveries: [], payload: JSON.parse(eventBody(occurrence)) };
+      return { ...about, deliveries: [], payload: { ...amendedDocument(occurrence) } };
     }
     const fired = await store.transaction("activities.fire", async (tx) => {
       const { occurrence, about } = await occurrenceOf(tx, body, clock.now(), fail);

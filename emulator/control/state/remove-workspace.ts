@@ -12,6 +12,7 @@ import { storedObjects } from "../../cluster/storage/objects.ts";
 import { keyPointers } from "../../cluster/templates/key-pointers.ts";
 import { trialWorkspaces } from "../../cluster/workspace/trial-workspace.ts";
 import { outsiders } from "../../cluster/workspace/users.ts";
+import { removeGrants } from "../../router/device/rows.ts";
 import { signatories, signatoryKey } from "../../router/mapping/signatories.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { AnyRows, Rows, Store, Transaction } from "../../store/port.ts";
@@ -105,6 +106,7 @@ async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void>
   for (const [table, keys] of Object.entries(routing)) {
     tx.unmap(mappingTables[table as keyof typeof mappingTables], cluster_id, keys);
   }
+  await removeGrants(tx, cluster_id, routing.user_codes);
   for (const hash of hashes) tx.delete(signatories, signatoryKey(cluster_id, hash));
 }
 

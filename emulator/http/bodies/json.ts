@@ -1,3 +1,4 @@
+import { withExactNumbers } from "../../../src/base/exact-json.ts";
 import { JsonLimitError, parsePlainJson, parsePythonJson } from "./python-json.ts";
 import { tooHeavy } from "./weight.ts";
 
@@ -6,6 +7,8 @@ export interface Decoded {
   readonly value: unknown;
   /** The document with its numbers as written; made only when something is to be quoted. */
   readonly source: () => unknown;
+  /** The document with those numbers as written that a double would change; undefined where there are none. */
+  readonly exact?: () => unknown;
   /** Its length as a text. */
   readonly length: number;
   /** Whether its fields came as a form. */
@@ -25,7 +28,18 @@ export function parseJson(text: string, mayBeHeavy = false): Decoded {
   if (heavy !== undefined) throw new JsonLimitError(heavy);
   const value = parsed(text);
   const { length } = text;
-  return { value, source: () => (length > longestAsWritten ? value : parsePythonJson(text)), length };
+  const source = () => (length > longestAsWritten ? value : parsePythonJson(text));
+  return { value, source, exact: () => exactly(text, value), length };
+}
+
+function exactly(text: string, value: unknown): unknown {
+  try {
+    const exact = withExactNumbers(text, value);
+    return exact === value ? undefined : exact;
+  } catch {
+    // Python reads more than JSON is, such as NaN.
+    return undefined;
+  }
 }
 
 function parsed(text: string): unknown {

@@ -7,6 +7,7 @@ import { type Fields, lastOf, parseFields } from "../bodies/form.ts";
 import type { Decoded } from "../bodies/json.ts";
 import { type Issue, type Part, type Problem, valueAt } from "../dialects/problem.ts";
 
+import { numberKeeper } from "./free-form.ts";
 import { type Read, readLaxly, reads } from "./lax.ts";
 import { definitionOf, kindOf, schemaAt, takesAnyStrings, unwrap } from "./schema.ts";
 
@@ -91,6 +92,7 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
   let forLong: z.ZodType | undefined;
   const optional = schema.safeParse(undefined).success;
   const isLax = dialect !== "control";
+  const keepNumbers = numberKeeper(schema);
   return ({ decoded }, input, problems) => {
     let value = decoded?.value;
     if (decoded?.isForm && dialect === "fastapi") value = withoutBlanks(schema, value as Form);
@@ -117,7 +119,8 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
       parsed = fitting.safeParse(checked, { reportInput: true });
     }
     if (parsed.success) {
-      input.body = parsed.data;
+      const exact = keepNumbers && decoded?.exact?.();
+      input.body = exact === undefined ? parsed.data : keepNumbers!(parsed.data, exact);
       return;
     }
     const sent = decoded?.value === undefined ? value : decoded.source();

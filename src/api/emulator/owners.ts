@@ -44,6 +44,39 @@ export const removeSignatories = operation({
   examples: [{ title: "Forget one", body: { signatory_hashes: ["5d41402a"], cluster_id: "eu-1" } }],
 });
 
+/** The tables of which each key has one cluster. */
+export const keyedTables = ownerTables.filter((table) => table !== "signatories");
+
+export const lookUpOwners = operation({
+  id: "owners.look-up",
+  service: emulator,
+  summary: "Look up which clusters own many identifiers of one table",
+  description: "The routing service itself looks up one identifier a request.",
+  method: "POST",
+  path: "/_emulator/owners",
+  auth: "control-token",
+  role: "read",
+  request: {
+    body: json(
+      z.object({
+        table: z.enum(keyedTables).describe("Table of the routing data"),
+        keys: z.array(z.string()).max(10_000).describe("Identifiers as the table has them: hashes of e-mail addresses"),
+      }),
+    ),
+  },
+  responses: {
+    200: json(
+      z.strictObject({
+        cluster_ids: z.array(z.string().nullable()).describe("Clusters in the order of the keys; null: not mapped"),
+      }),
+    ),
+  },
+  failures: [],
+  cli: { command: "emulator owners look-up" },
+  basis: assumed("The control plane is the emulator's own."),
+  examples: [{ title: "Where two clients are", body: { table: "cluster_clients", keys: ["wk_1", "wk_2"] } }],
+});
+
 export const listOwners = operation({
   id: "owners.list",
   service: emulator,

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { isObject } from "../../base/object.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { Context } from "../command.ts";
 import { configFolder, hasConfigFolder } from "../config/folders.ts";
@@ -37,8 +38,17 @@ export const tokensPath = ({ host: { env } }: Pick<Context, "host">): string => 
 /** All accounts, by the address of their server. */
 export async function readAccounts(context: Pick<Context, "host">): Promise<Accounts> {
   if (!hasConfigFolder(context.host.env)) return {};
-  return (await readPrivate<TokenFile>(tokensPath(context)))?.accounts ?? {};
+  return (await readPrivate<TokenFile>(tokensPath(context), checkAccounts))?.accounts ?? {};
 }
+
+function checkAccounts({ accounts = {} }: Readonly<Record<string, unknown>>): string | undefined {
+  if (!isObject(accounts)) return "accounts must be an object";
+  const isAccount = (one: unknown) => isObject(one) && required.every((name) => typeof one[name] === "string");
+  const wrong = Object.entries(accounts).find(([, account]) => !isAccount(account));
+  return wrong && `the account of ${wrong[0]} must be an object with ${required.join(", ")}`;
+}
+
+const required = ["client_id", "access_token", "refresh_url"];
 
 /** Changes one account while no other process does; undefined removes it. */
 export async function changeAccount(
@@ -48,6 +58,7 @@ export async function changeAccount(
 ): Promise<Account | undefined> {
   const { accounts } = await changePrivate<TokenFile>(
     tokensPath(context),
+    checkAccounts,
     context.host,
     context.signal,
     async (content) => {

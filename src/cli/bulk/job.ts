@@ -22,15 +22,16 @@ import type { BulkWork } from "./work.ts";
 
 /** Of a batch without a row to send. */
 const none: ReadonlyMap<number, string> = new Map();
+const notLookedUp = { contradicted: none, unverified: 0 };
 const nothing: BatchResult = { moved: 0, refused: [] };
 
 /** What a job has seen of its rows. */
 export interface RowsSeen {
   readonly firstInvalid: InvalidRow | undefined;
   readonly distinct: number | null;
-  /** Rows of this run that a look-up has found where they should be; null where nobody looked. */
+  /** Rows that a look-up has found where they should be; null where nobody looked. */
   readonly verified: number | null;
-  /** Rows of this run that cannot be looked up. */
+  /** Rows that cannot be looked up. */
   readonly unverified: number;
 }
 
@@ -88,7 +89,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
     const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
     // Where nothing has passed yet, it is not about these rows.
     if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
-    const contradicted = (await verification?.contradicted(batch, refused)) ?? none;
+    const { contradicted, unverified } = (await verification?.lookUp(batch, refused)) ?? notLookedUp;
     const movedFrom = before ?? none;
     const fell = refusedRows + contradicted.size;
     await job.finish(
@@ -99,6 +100,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
         failed: fell,
         moved: moved ?? (before ? before.size : null),
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
+        ...(unverified > 0 && { unverified }),
       },
       resultLines(batch, { refused, contradicted, movedFrom }, record.results),
     );
@@ -125,8 +127,8 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
     }
     return {
       firstInvalid,
-      verified: verification?.verified ?? null,
-      unverified: verification?.unverified ?? 0,
+      verified: verification ? job.counts.rows - job.unverified : null,
+      unverified: job.unverified,
       distinct: counter ? counter.count : record.input.distinct,
     };
   } finally {

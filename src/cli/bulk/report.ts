@@ -15,9 +15,9 @@ export interface JobReport {
   readonly rows: number;
   /** Different identifiers among the valid rows of the input; null where they were not counted. */
   readonly distinct: number | null;
-  /** Rows of this run that a look-up has found where they should be; null where nobody looked. */
+  /** Rows that a look-up has found where they should be; null where nobody looked. */
   readonly verified: number | null;
-  /** Rows of this run that cannot be looked up. */
+  /** Rows that cannot be looked up. */
   readonly unverified: number;
   readonly batches: number;
   /** Identifiers that another cluster had before; null where the service does not say. */

@@ -33,31 +33,23 @@ export async function createMoves({ results, scope }: JobRecord, work: BulkWork,
 export async function createVerification({ scope }: JobRecord, work: BulkWork, context: Context) {
   const lookup = await requireLookup(work, context);
   const target = scope.cluster_id!;
-  let verified = 0;
-  let unverified = 0;
   return {
-    get verified() {
-      return verified;
-    },
-    get unverified() {
-      return unverified;
-    },
-    /** What was found for rows that are not as they should be, by their place. */
-    async contradicted(batch: Batch, refused: readonly RefusedRange[]): Promise<ReadonlyMap<number, string>> {
+    /** What was found for rows that are not as they should be, by their place; and how many cannot be looked up. */
+    async lookUp(batch: Batch, refused: readonly RefusedRange[]) {
       const values = batch.values();
       const clusters = await lookup.clustersOf(values);
-      const found = new Map<number, string>();
+      const contradicted = new Map<number, string>();
+      let unverified = 0;
       for (const [place, value] of values.entries()) {
         if (refused.some(({ from, to }) => place >= from && place < to)) continue;
         const cluster = clusters.get(value);
         if (cluster === undefined) unverified += 1;
-        else if ((cluster === target) === (work.action === "map")) verified += 1;
-        else {
+        else if ((cluster === target) !== (work.action === "map")) {
           const where = cluster === null ? "not mapped" : `mapped to ${cluster}`;
-          found.set(place, `a look-up afterwards says that it is ${where}`);
+          contradicted.set(place, `a look-up afterwards says that it is ${where}`);
         }
       }
-      return found;
+      return { contradicted, unverified };
     },
   };
 }

@@ -2,6 +2,7 @@ import { type Command, command } from "../command.ts";
 
 const completion = command({
   words: ["completion"],
+  sendsNothing: true,
   prints: "content",
   summary: "Print the script that completes svc in a shell",
   description:

@@ -5,6 +5,7 @@ const services = ["router", "contracts", "emulator"] as const;
 
 const openapi = command({
   words: ["openapi"],
+  sendsNothing: true,
   prints: "content",
   summary: "Print the OpenAPI 3.1 document of a service",
   description: "The server in it is the one that commands use here, or an emulator with its defaults.",

@@ -4,7 +4,7 @@ import { writeWhole } from "../../files/whole-file.ts";
 import { CommandFailed } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { withLock } from "./file-lock.ts";
-import { readPrivate } from "./private-file.ts";
+import { type Check, readPrivate } from "./private-file.ts";
 
 /**
  * Replaces the content by what `change` makes of it, while no other process does. The file is whole at every moment,
@@ -12,11 +12,12 @@ import { readPrivate } from "./private-file.ts";
  */
 export function changePrivate<T>(
   path: string,
+  check: Check,
   host: Host,
   signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
 ): Promise<T> {
-  return changeLocked(path, host, signal, change).catch((error: unknown) => {
+  return changeLocked(path, check, host, signal, change).catch((error: unknown) => {
     if (!isRefusal(error)) throw error;
     throw new CommandFailed("failed", "config_unwritable", `Couldn't write ${path}: ${whyOf(error)}.`, {
       hint: "SVC_CONFIG_DIR names another folder.",
@@ -27,6 +28,7 @@ export function changePrivate<T>(
 
 async function changeLocked<T>(
   path: string,
+  check: Check,
   host: Host,
   signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
@@ -34,7 +36,7 @@ async function changeLocked<T>(
   // A link stays a link: people keep their configuration elsewhere.
   const target = await realTarget(path);
   return withLock(target, host, signal, async () => {
-    const changed = await change(await readPrivate<T>(target));
+    const changed = await change(await readPrivate<T>(target, check));
     await writeWhole(target, `${JSON.stringify(changed, undefined, 2)}\n`);
     return changed;
   });

@@ -1,19 +1,23 @@
 import { readFile } from "node:fs/promises";
+import { isObject, parsedJson } from "../../base/object.ts";
 import { CommandFailed } from "../failure.ts";
 import { withoutByteOrderMark } from "../parse/body.ts";
 
-/** The content of a JSON file; undefined when there is none. Exit 2 when it cannot be read. */
-export async function readPrivate<T>(path: string): Promise<T | undefined> {
+/** What is wrong with the content of a file, without a word of it: `profile a must be an object`. */
+export type Check = (content: Readonly<Record<string, unknown>>) => string | undefined;
+
+/** The content of a JSON file; undefined when there is none. Exit 2 when it cannot be read, or is of another shape. */
+export async function readPrivate<T>(path: string, check: Check): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
     throw new CommandFailed("usage", "config_unreadable", `Couldn't read ${path}: ${error.code}`, { cause: error });
   });
   if (text === undefined) return undefined;
-  try {
-    const content = JSON.parse(withoutByteOrderMark(text)) as T;
-    if (typeof content === "object" && content !== null && !Array.isArray(content)) return content;
-  } catch {
-    // The parser's message quotes the text, and the text holds secrets.
-  }
-  throw new CommandFailed("usage", "config_damaged", `${path} is not a JSON object; mend or remove it.`);
+  // The parser's message quotes the text, and the text holds secrets.
+  const content = parsedJson(withoutByteOrderMark(text));
+  const problem = isObject(content) ? check(content) : "the file must contain a JSON object";
+  if (problem === undefined) return content as T;
+  throw new CommandFailed("usage", "config_damaged", `Cannot use ${path}: ${problem}.`, {
+    hint: "Fix the file, or remove it.",
+  });
 }

@@ -3,12 +3,12 @@ import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { namedProfile } from "../settings.ts";
 import { changePrivate } from "./private-file-change.ts";
-import { type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
+import { checkProfiles, type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
 
 const firstProfile = "default";
 
 const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => ProfileFile): Promise<ProfileFile> =>
-  changePrivate<ProfileFile>(profilesPath(host.env), host, signal, (content) =>
+  changePrivate<ProfileFile>(profilesPath(host.env), checkProfiles, host, signal, (content) =>
     change({ ...content, profiles: content?.profiles ?? {} }),
   );
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { isObject } from "../../base/object.ts";
 import type { Host } from "../host.ts";
 import { configFolder, hasConfigFolder } from "./folders.ts";
 import { readPrivate } from "./private-file.ts";
@@ -30,6 +31,23 @@ export const profilesPath = (env: Host["env"]): string => join(configFolder(env)
 
 /** The file's content; empty when there is none. */
 export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
-  const content = hasConfigFolder(env) ? await readPrivate<Partial<ProfileFile>>(profilesPath(env)) : undefined;
+  const content = hasConfigFolder(env)
+    ? await readPrivate<Partial<ProfileFile>>(profilesPath(env), checkProfiles)
+    : undefined;
   return { ...content, profiles: content?.profiles ?? {} };
+}
+
+/** Says which member of the file is of another type than it has to be. */
+export function checkProfiles({ current, profiles = {} }: Readonly<Record<string, unknown>>): string | undefined {
+  if (current !== undefined && typeof current !== "string") return "current must be the name of a profile";
+  if (!isObject(profiles)) return "profiles must be an object";
+  for (const [name, profile] of Object.entries(profiles)) {
+    if (!isObject(profile)) return `profile ${name} must be an object of settings`;
+    const { cluster_keys: keys = {}, ...settings } = profile;
+    if (!isObject(keys)) return `cluster_keys of profile ${name} must be an object`;
+    const [wrong] =
+      [...Object.entries(settings), ...Object.entries(keys)].find(([, value]) => typeof value !== "string") ?? [];
+    if (wrong !== undefined) return `${wrong} of profile ${name} must be a string`;
+  }
+  return undefined;
 }

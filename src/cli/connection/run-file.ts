@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { lstat, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fieldsOf } from "../../base/object.ts";
+import { originalOf, readLock } from "../../files/holder.ts";
 import { isOnThisMachine } from "../../files/machine.ts";
 import { isMadeHere } from "../../files/made-here.ts";
 import { realTarget } from "../../files/real-path.ts";
@@ -69,6 +70,9 @@ async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Prom
     // Some file systems know no modes: a folder that was made here says enough.
     if ((found.mode & 0o077) !== 0 && !(await isMadeHere(dirname(path)))) return "others may read it";
   }
+  const lock = await readLock(path).catch(() => undefined);
+  const original = lock && (await originalOf(path, lock.holder));
+  if (original !== undefined) return `it is a copy of ${original}`;
   // Else what follows the host could lead elsewhere once a path is added.
   if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it does not name an address";
   return isOnThisMachine(routerUrl) ? undefined : "it names another machine";

@@ -141,6 +141,7 @@ export function usageOfProblems(
 
 /** `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other messages of the schema follow a colon. */
 function joined(name: string, message: string, value?: unknown): string {
+  if (message.startsWith("must not ")) return `${name} ${message}`;
   if (!message.startsWith("must be ")) return `${name}: ${message}`;
   return `${name} ${message}${typeof value === "string" || typeof value === "number" ? `, got "${value}"` : ""}`;
 }

@@ -83,6 +83,9 @@ export function positionalValue(
   type: ValueType,
   choices: readonly string[] | undefined,
 ): unknown {
+  if (text.trim() === "" && type === "text" && name !== "value") {
+    throw new UsageError(`<${name.replaceAll("_", "-")}> must not be empty`);
+  }
   try {
     return convert(numberIn(name, text, type), type, choices);
   } catch (error) {

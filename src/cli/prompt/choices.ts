@@ -217,9 +217,8 @@ async function newestIntakes(context: Context) {
 /** Only what was stopped can be gone on with. */
 async function jobs({ host }: Context, command: string): Promise<Choice[]> {
   const { listJobs } = await import("../bulk/log/jobs.ts");
-  const fitting = (await listJobs(host)).filter(
-    ({ status }) => command !== "router jobs resume" || status === "interrupted",
-  );
+  const stored = (await listJobs(host)).filter((job) => job.status !== "damaged");
+  const fitting = stored.filter(({ status }) => command !== "router jobs resume" || status === "interrupted");
   return fitting.map(({ record: { id, command }, status }) => ({
     value: id,
     name: `${id}  ${command}  ${status}`,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { firstLine } from "../../../src/files/log-line.ts";
 import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
 const jobsOfFormat1 = join(import.meta.dirname, "../../../fixtures/jobs/1");
@@ -39,43 +40,75 @@ describe("the log of a job", () => {
     assert.deepEqual(await readdir(jobs), []);
   });
 
-  it("that was damaged is gone on with from the damage, which is told and kept", async (t) => {
-    const { svc, jobs, sent } = await bulkStage(t, numbered(8), stopsAtThird);
-    await svc(run);
-    const [id] = await readdir(jobs);
-    const log = join(jobs, id!, "job.log");
-    const text = await readFile(log, "utf8");
-    const damaged = text.replace('"started"', '"strated"');
-    const kept = damaged.slice(damaged.indexOf("\n") + 1);
-    await writeFile(log, damaged);
-    const { exit, err } = await svc("router jobs resume --last --quiet");
-    assert.deepEqual(
-      [exit, err],
-      [
-        0,
-        `warning: ${log}, line 2: the checksum of the line does not fit. ` +
-          `What follows (${kept.length} bytes) is kept in ${log}.torn, and done again\n`,
-      ],
-    );
-    assert.equal(await readFile(`${log}.torn`, "utf8"), kept);
-    assert.deepEqual(sent().slice(3), [
-      ["c0", "c1"],
-      ["c2", "c3"],
-      ["c4", "c5"],
-      ["c6", "c7"],
-    ]);
-  });
+  type Damage = (text: string) => string;
+  const damages: [what: string, damage: Damage, reason: string][] = [
+    [
+      "in its middle",
+      (text) => text.replace('"started"', '"strated"'),
+      ", line 2: the checksum of the line does not fit",
+    ],
+    [
+      "in its last line",
+      (text) => text.replace('"stopped"', '"stepped"'),
+      ", line 5: the checksum of the line does not fit",
+    ],
+    [
+      "by a line that is missing",
+      (text) => text.split("\n").toSpliced(2, 1).join("\n"),
+      ", line 3: a line before it is missing",
+    ],
+    [
+      "by a change of its first line",
+      (text) => text.replace("svc_job_log", "svc_job_lag"),
+      ", line 1: the checksum of the line does not fit",
+    ],
+    ["and is empty", () => "", " is empty or cut off in its first line"],
+    [
+      "and is of a later version",
+      () => firstLine('{"svc_job_log":3,"written_by":"9.9.9"}').toString(),
+      " was written by another version of svc (format 3)",
+    ],
+  ];
+  for (const [what, damage, reason] of damages) {
+    it(`that was damaged ${what} is an error in words, and nothing of it is dropped`, async (t) => {
+      const { svc, jobs, sent } = await bulkStage(t, numbered(8), stopsAtThird);
+      await svc(run);
+      const [id] = await readdir(jobs);
+      const log = join(jobs, id!, "job.log");
+      const damaged = damage(await readFile(log, "utf8"));
+      await writeFile(log, damaged);
+      const before = await readdir(join(jobs, id!));
+      for (const verb of ["resume", "show", "results", "undo"]) {
+        assert.deepEqual(await svc(`router jobs ${verb} --last`), {
+          exit: 1,
+          out: "",
+          err: [
+            `error: Cannot read ${id}: ${log}${reason}. Nothing was changed.`,
+            `  Run the command of the job again: rows that are sent twice change nothing. Then remove ${join(jobs, id!)}.`,
+            "  try: svc router jobs list",
+            "",
+          ].join("\n"),
+        });
+      }
+      const listed = await svc("router jobs list --json=id,status,stopped_because");
+      assert.deepEqual(JSON.parse(listed.out), [{ id, status: "damaged", stopped_because: `${log}${reason}` }]);
+      assert.deepEqual([await readFile(log, "utf8"), await readdir(join(jobs, id!))], [damaged, before]);
+      assert.equal(sent().length, 3);
+    });
+  }
 
-  it("of a later version is no job of this one, and stays as it is", async (t) => {
-    const { svc, jobs } = await bulkStage(t, numbered(8), stopsAtThird);
-    await svc(run);
+  it("that an earlier version began is damaged by a line that is no JSON", async (t) => {
+    const { svc, jobs } = await bulkStage(t, []);
+    await cp(jobsOfFormat1, jobs, { recursive: true });
     const [id] = await readdir(jobs);
-    const log = join(jobs, id!, "job.log");
-    const { firstLine } = await import("../../../src/files/log-line.ts");
-    await writeFile(log, firstLine('{"svc_job_log":3,"written_by":"9.9.9"}'));
-    const before = await readFile(log, "utf8");
-    assert.deepEqual((await svc("router jobs resume --last")).exit, 5);
-    assert.equal(await readFile(log, "utf8"), before);
+    const log = join(jobs, id!, "log.ndjson");
+    const text = await readFile(log, "utf8");
+    await writeFile(log, text.replace("{", "<"));
+    const { exit, err } = await svc("router jobs show --last");
+    assert.deepEqual(
+      [exit, err.split("\n")[0]],
+      [1, `error: Cannot read ${id}: ${log}, line 1: the line is not a JSON object. Nothing was changed.`],
+    );
   });
 });
 

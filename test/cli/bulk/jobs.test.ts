@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -41,17 +41,45 @@ describe("jobs", () => {
     assert.deepEqual(listed, [{ id, status: "done", rows: 6 }]);
   });
 
-  it("whose records somebody damaged are none, and hide no others", async (t) => {
+  it("whose records are damaged are listed as such, and hide no others", async (t) => {
     const { svc, jobs } = await bulkStage(t, numbered(4));
-    for (const damaged of ["no JSON", '{"version":1}', '{"version":2}']) {
+    const reasons: Record<string, string> = {};
+    for (const [damaged, reason] of [
+      ["no JSON", "is not a job record"],
+      ['{"version":1}', "is not a job record (command is missing or wrong)"],
+      ['{"version":2}', "is not a job record (version is missing or wrong)"],
+    ] as const) {
       const { err } = await svc(run);
       const id = /^(job_\w+): map-clients/.exec(err)![1]!;
-      await writeFile(join(jobs, id, "job.json"), damaged);
+      const record = join(jobs, id, "job.json");
+      await writeFile(record, damaged);
+      reasons[id] = `${record} ${reason}`;
       const { exit, err: refused } = await svc(`router jobs show ${id}`);
-      assert.deepEqual([exit, refused.includes(id)], [5, true], refused);
+      assert.deepEqual(
+        [exit, refused.split("\n")[0]],
+        [1, `error: Cannot read ${id}: ${record} ${reason}. Nothing was changed.`],
+      );
     }
     await svc(run);
-    assert.equal(JSON.parse((await svc("router jobs list --json")).out).length, 1);
+    const { out, err } = await svc("router jobs list --json=id,status,stopped_because");
+    const listed: { id: string; status: string; stopped_because: string | null }[] = JSON.parse(out);
+    const byId = Object.fromEntries(listed.map(({ id, stopped_because }) => [id, stopped_because]));
+    const [good] = listed.filter(({ status }) => status === "done");
+    assert.deepEqual(byId, { ...reasons, [good!.id]: null });
+    for (const [id, reason] of Object.entries(reasons)) assert.ok(err.includes(`warning: ${id}: ${reason}\n`), err);
+  });
+
+  it("whose folder was copied are not run under the copy's name", async (t) => {
+    const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
+    await svc(`${run} --retries 0`);
+    const [id] = await readdir(jobs);
+    await cp(join(jobs, id!), join(jobs, "job_copy"), { recursive: true });
+    const { exit, err } = await svc("router jobs resume job_copy");
+    assert.equal(exit, 1);
+    assert.match(
+      err,
+      new RegExp(`^error: Cannot read job_copy: .*job.json is the record of ${id}\\. Nothing was changed`),
+    );
   });
 
   it("that are finished are passed over by resume --last", async (t) => {

@@ -127,6 +127,18 @@ describe("--verify", () => {
     assert.deepEqual(results, [failure("c-2", "mapped to us-1"), failure("c-3", "not mapped")]);
   });
 
+  it("counts the rows of all runs of a job that was resumed", async (t) => {
+    const rows = ["c-1", "c-2", "c-3", "c-4"];
+    const owners = Object.fromEntries(rows.map((row) => [row, "eu-1"]));
+    const failsOnce = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);
+    const { svc } = await bulkStage(t, rows, failsOnce, owners);
+    const line = "router map-clients rows.txt --cluster eu-1 --verify --batch-size 2 --concurrency 1 --retries 0";
+    assert.equal((await svc(line)).exit, 75);
+    const { exit, out } = await svc("router jobs resume --last --json");
+    const { verified, unverified, rows: done } = JSON.parse(out);
+    assert.deepEqual({ exit, done, verified, unverified }, { exit: 0, done: 4, verified: 4, unverified: 0 });
+  });
+
   it("asks an emulator about every table, and is refused where a service has no look-up", async (t) => {
     const { svc } = await cliEmulator(t);
     const line = "router map-creator-tokens - --cluster eu-1 --verify";

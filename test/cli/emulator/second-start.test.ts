@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -11,8 +11,8 @@ import { following } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
 
-async function started(t: TestContext, line: string, env: Readonly<Record<string, string>> = {}) {
-  const cwd = await testFolder(t);
+async function started(t: TestContext, line: string, env: Readonly<Record<string, string>> = {}, folder?: string) {
+  const cwd = folder ?? (await testFolder(t));
   const run = following((argv, more) => runCli(argv, { cwd, env, ...more }), `${line} --json`.split(" "));
   t.after(async () => {
     run.signal("SIGINT");
@@ -159,6 +159,25 @@ describe("--ready-file", () => {
     // The seed is none, so that this one never is up.
     const { exit } = await runCli("emulator start --port 0 --ready-file up.json --seed seed.json", { cwd });
     assert.deepEqual([exit, existsSync(left)], [2, false]);
+  });
+
+  it("of a running emulator stays where a second start is rejected", async (t) => {
+    const { cwd, run } = await started(t, "emulator start --port 0 --ready-file up.json");
+    const before = await readFile(join(cwd, "up.json"), "utf8");
+    const { exit } = await runCli("emulator start --port 0 --ready-file up.json", { cwd });
+    assert.deepEqual([exit, await readFile(join(cwd, "up.json"), "utf8")], [1, before]);
+    run.signal("SIGINT");
+    await run.ended;
+    assert.equal(existsSync(join(cwd, "up.json")), false);
+  });
+
+  it("that others may read is its owner's alone once it holds a token", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "up.json"), "", { mode: 0o644 });
+    const { run } = await started(t, "emulator start --port 0 --ephemeral --ready-file up.json", {}, cwd);
+    assert.equal((await stat(join(cwd, "up.json"))).mode & 0o777, 0o600);
+    run.signal("SIGINT");
+    await run.ended;
   });
 
   it("that holds something else is left alone", async (t) => {

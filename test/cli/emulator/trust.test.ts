@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, cp, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
@@ -177,6 +177,40 @@ describe("a state that came with a folder", () => {
     assert.notEqual(await start(cwd), "up");
     assert.equal(await start(cwd, ["--trust-state"]), "up");
     assert.equal(await start(cwd), "up");
+  });
+
+  it("leads to no emulator of its original, and can have one of its own", async (t) => {
+    const author = await testFolder(t);
+    const original = await emulator(t, { file: join(author, ".svc/emulator.json") });
+    const cwd = await testFolder(t);
+    const notSocket = (path: string) => !path.endsWith(".socket");
+    await cp(join(author, ".svc"), join(cwd, ".svc"), { recursive: true, filter: notSocket });
+    const copy = join(cwd, ".svc/emulator.json");
+    const runFile = join(author, ".svc/emulator.json.run");
+    const refused = {
+      exit: 5,
+      out: "",
+      err: [
+        `error: No emulator of yours is known to run on ${copy}: its run file does not count, for it is a copy of ${runFile}.`,
+        `  If you started one there, name it with --base-url and SVC_EMULATOR_TOKEN; else remove ${copy}.run.\n`,
+      ].join("\n"),
+    };
+    for (const argv of ["emulator stop", "emulator stop --file .svc/emulator.json", "emulator clock advance --by 1h"]) {
+      assert.deepEqual(await runCli(argv, { cwd }), refused, argv);
+    }
+    assert.equal(await start(cwd, ["--trust-state"]), "up");
+    assert.equal((await runCli("emulator clock advance --by 1h", { cwd: author })).exit, 0);
+    assert.equal((await original.ask("GET", "clock")).status, 200);
+  });
+
+  it("that was moved while its emulator runs still leads to it", async (t) => {
+    const parent = await testFolder(t);
+    await emulator(t, { file: join(parent, "before/.svc/emulator.json") });
+    await rename(join(parent, "before"), join(parent, "after"));
+    const moved = { cwd: join(parent, "after") };
+    assert.equal((await runCli("emulator clock advance --by 1h", moved)).exit, 0);
+    assert.match(((await start(moved.cwd)) as RunResult).err, /^error: An emulator runs on .*after.* already/);
+    await rename(join(parent, "after"), join(parent, "before"));
   });
 
   it("is asked about at a terminal", async (t) => {

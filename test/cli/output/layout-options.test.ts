@@ -3,8 +3,27 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { astray, printedBy } from "../../support/cli/astray.ts";
-import { linesThatSend, runPrepared } from "../../support/cli/prepared-lines.ts";
+import { commandLines, wordsOf } from "../../support/cli/command-lines.ts";
+import { linesThatSend, runPrepared, sendsNothing } from "../../support/cli/prepared-lines.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+
+describe("options of requests", () => {
+  /** They send requests in some cases, or start what does. */
+  const sometimes = ["tour", "emulator start", "emulator exec", "webhooks verify", "webhooks sign", "webhooks explain"];
+  const others = ["router jobs undo", "auth status"];
+  const local = Object.keys(sendsNothing).filter((words) => ![...sometimes, ...others].includes(words));
+
+  for (const words of local) {
+    it(`are refused by svc ${words}, which sends none`, async () => {
+      const line = (await commandLines()).find(({ command }) => wordsOf(command) === words)!;
+      for (const flags of ["--timeout 3s", "--retries 1", "--max-wait 1s", "--max-answer 1MB"]) {
+        const { exit, out, err } = await runCli([...line.argv, ...flags.split(" ")]);
+        assert.deepEqual([exit, out], [2, ""]);
+        assert.ok(err.includes(`${flags.split(" ")[0]} cannot be used with svc ${words}`), err);
+      }
+    });
+  }
+});
 
 describe("options of layout", () => {
   it("--fields is honored or refused by every command that talks to a service", async (t) => {
@@ -43,11 +62,15 @@ describe("options of layout", () => {
     "completion bash --fields a",
     "openapi contracts --format csv",
     "config set router_url http://svc.example --fields a",
+    "config set router_url http://svc.example --wide",
+    "files download f-1 --wide",
+    "openapi contracts --wide",
+    "webhooks delete 1 --wide",
   ]) {
     it(`refuses svc ${line} before anything is done`, async () => {
       const { exit, out, err } = await runCli(`${line} --base-url http://127.0.0.1:1`);
       assert.deepEqual([exit, out], [2, ""]);
-      assert.match(err, /--(fields|format) cannot be used with svc /);
+      assert.match(err, /--(fields|format|wide) cannot be used with svc /);
     });
   }
 

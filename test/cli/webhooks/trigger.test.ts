@@ -80,6 +80,28 @@ describe("svc webhooks trigger", () => {
     assert.equal(app.received.length, 2);
   });
 
+  it("keeps the numbers of --raw, --data, --set, --add and --edit as they are written", async (t) => {
+    const { svc, app, cwd } = await withReceiver(t);
+    const trigger = ["webhooks", "trigger", "CONTRACT_SIGNED"];
+    const numbers = '{"big":12345678901234567890,"price":1.10,"power":1e5}';
+    await svc([...trigger, "--raw", "-", "--add", "sum=99999999999999999999.50"], { stdin: numbers });
+    await svc([...trigger, "--data", "-", "--set", "contract_title=2.0"], { stdin: numbers });
+    const script = join(cwd, "editor.mjs");
+    await writeFile(
+      script,
+      `import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+      const file = process.argv[2];
+      writeFileSync(file, readFileSync(file, "utf8").replace("1.10", "1.20"));`,
+    );
+    const env = { EDITOR: `${process.execPath} ${script}` };
+    const edited = await svc([...trigger, "--edit", "--add", "price=1.10"], { tty: true, env });
+    assert.equal(edited.exit, 0, edited.err);
+    const [raw, data, byHand] = app.received.map(({ body }) => body.toString());
+    assert.equal(raw, `${numbers.slice(0, -1)},"sum":99999999999999999999.50}`);
+    assert.ok(data!.includes(numbers.slice(1, -1)) && data!.includes('"contract_title":2.0,'), data);
+    assert.ok(byHand!.includes('"price":1.20'), byHand);
+  });
+
   it("sends what a person saved in an editor, who is shown a slip and may think better of it", async (t) => {
     const { svc, app, cwd } = await withReceiver(t);
     /** Each run of the editor saves the next text, or lets the payload be. */

@@ -4,6 +4,15 @@ import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { routed } from "../../support/routed.ts";
 
 describe("the owners of an identifier", () => {
+  it("are looked up many at a time, in one table, in the order in which they are asked for", async (t) => {
+    const world = await routed(t, {});
+    await world.map("clients", "us-1", ["c-1", "c-3"]);
+    await world.map("clients", "eu-1", ["c-2"]);
+    const body = { table: "cluster_clients", keys: ["c-3", "c-0", "c-2", "c-3"] };
+    const { status, body: found } = await world.ask("POST", "owners", { body });
+    assert.deepEqual([status, found], [200, { cluster_ids: ["us-1", null, "eu-1", "us-1"] }]);
+  });
+
   it("are told with the table that knows it, and the key by which it does", async (t) => {
     const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
     await world.map("emails", "eu-1", [emailHash("ada@example.org")]);

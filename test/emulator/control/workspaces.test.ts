@@ -7,6 +7,7 @@ import { longRowsOfWorkspace, rowsOfWorkspace } from "../../../emulator/control/
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { request } from "../../support/contracts.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { device } from "../../support/identity/devices.ts";
 import { receiver } from "../../support/receiver.ts";
 import { assertRefused } from "../../support/refused.ts";
 
@@ -150,6 +151,40 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
       return { rows, mappings: state.mappings };
     };
     assert.deepEqual(own(after), own(before));
+  });
+
+  it("takes the devices that its people approved, which would else get the tokens of somebody else", async (t) => {
+    const world = await emulator(t);
+    const { workspace } = await team(world, { name: "Team A" });
+    const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
+    const { email } = users.find(({ workspace_id }) => workspace_id === workspace.id)!;
+    const waiting = await device(world);
+    const body = { status: "AUTHORIZED", email };
+    assert.equal((await world.ask("POST", `device-grants/${waiting.user_code}`, { body })).status, 200);
+    assert.equal((await world.ask("DELETE", `workspaces/${workspace.id}`)).status, 200);
+    const { status, body: refused } = await waiting.poll();
+    assert.deepEqual([status, (refused as { error: string }).error], [400, "invalid_grant"]);
+  });
+
+  it("takes the access tokens of its people", async (t) => {
+    const world = await emulator(t);
+    const { workspace } = await team(world, { name: "Team A" });
+    const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
+    const { email } = users.find(({ workspace_id }) => workspace_id === workspace.id)!;
+    const waiting = await device(world);
+    const body = { status: "AUTHORIZED", email };
+    await world.ask("POST", `device-grants/${waiting.user_code}`, { body });
+    const tokens = (await waiting.poll()).body as { access_token: string; refresh_token: string };
+    const headers = { authorization: `Bearer ${tokens.access_token}` };
+    const userinfo = async () => (await world.router("GET", "/api/v1/oauth/userinfo/", { headers })).status;
+    assert.equal(await userinfo(), 200);
+    assert.equal((await world.ask("DELETE", `workspaces/${workspace.id}`)).status, 200);
+    await team(world, { name: "Team B" });
+    const renewed = await world.router("POST", "/api/v1/oauth/token/", {
+      body: `grant_type=refresh_token&client_id=demo-cli&refresh_token=${tokens.refresh_token}`,
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    });
+    assert.deepEqual([await userinfo(), renewed.status], [401, 400]);
   });
 
   it("is taken back by a rewind of one step", async (t) => {

@@ -1,6 +1,6 @@
 import { type Disk, systemDisk } from "../../../files/disk.ts";
 import { FinishedBatches } from "./finished.ts";
-import { LaterLog, type LogFile, readLogFile } from "./log-file.ts";
+import { type LogFile, readLogFile } from "./log-file.ts";
 
 /** Numbers of rows, summed over all batches that are finished. */
 export interface Counts {
@@ -21,6 +21,8 @@ export interface BatchLine extends Counts {
   /** Length of the results file that holds all finished batches, in bytes. */
   readonly results: number;
   readonly digest?: string;
+  /** Rows that cannot be looked up, under --verify; left out: none. */
+  readonly unverified?: number;
 }
 
 export interface EventLine {
@@ -34,19 +36,17 @@ export type LogLine = BatchLine | EventLine;
 
 /** What a job log tells. */
 export interface LoggedState extends Counts {
+  readonly unverified: number;
   readonly finished: FinishedBatches;
   readonly results: number;
   readonly last: EventLine | undefined;
   readonly file: LogFile;
 }
 
-/**
- * Reads a job log up to where it is torn or damaged: what stood there is done again. Undefined when there is none, or
- * one of a later version.
- */
-export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState | undefined> {
+/** Reads a job log up to where it is torn: what stood there is done again. Fails with JobLogError. */
+export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState> {
   const finished = new FinishedBatches();
-  const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null };
+  const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null, unverified: 0 };
   let results = 0;
   let last: EventLine | undefined;
   const take = (json: string) => {
@@ -61,13 +61,9 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
     sum.invalid += line.invalid;
     sum.failed += line.failed;
     sum.moved = sumOf(sum.moved, line.moved);
+    sum.unverified += line.unverified ?? 0;
     results = line.results;
   };
-  try {
-    const file = await readLogFile(disk, folder, take);
-    return file && { ...sum, finished, results, last, file };
-  } catch (error) {
-    if (error instanceof LaterLog) return undefined;
-    throw error;
-  }
+  const file = await readLogFile(disk, folder, take);
+  return { ...sum, finished, results, last, file };
 }

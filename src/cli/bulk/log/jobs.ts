@@ -1,5 +1,5 @@
 import { readdir, readFile, rm, rmdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import * as z from "zod";
 import { isoSeconds } from "../../../base/clock.ts";
 import { randomIds } from "../../../base/ids.ts";
@@ -50,6 +50,17 @@ export interface StoredJob extends Counts {
 export const newJobId = ({ wall }: Host): string =>
   `job_${isoSeconds(wall.now()).replace(/[-:]/g, "")}_${randomIds().pick("0123456789abcdefghjkmnpqrstvwxyz", 6)}`;
 
+/** A folder with a job record that cannot be read, or whose log cannot. */
+export interface DamagedJob {
+  readonly id: string;
+  readonly folder: string;
+  readonly status: "damaged";
+  /** Which file, and what is wrong with it. */
+  readonly reason: string;
+}
+
+export type FoundJob = StoredJob | DamagedJob;
+
 /** Writes the record and an empty log, durably, and gives the folder back. */
 export async function createJob(jobs: string, record: JobRecord): Promise<string> {
   const folder = join(jobs, record.id);
@@ -60,21 +71,36 @@ export async function createJob(jobs: string, record: JobRecord): Promise<string
   return folder;
 }
 
-/** All jobs of a folder, the newest first. What is no job, or not one of this version, is passed over. */
-export async function listJobs(host: Host): Promise<StoredJob[]> {
+/** All jobs of a folder, the newest first. Folders without a job record are skipped. */
+export async function listJobs(host: Host): Promise<FoundJob[]> {
   const jobs = jobsFolder(host);
-  const names = await readdir(jobs).catch(() => []);
+  const names = (await readdir(jobs).catch(ifMissing)) ?? [];
   const found = await Promise.all(names.map((name) => readJob(name, host)));
-  return found.filter((job) => job !== undefined).sort((a, b) => (a.record.id < b.record.id ? 1 : -1));
+  return found.filter((job) => job !== undefined).sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1));
 }
 
-export async function readJob(id: string, host: Host): Promise<StoredJob | undefined> {
+export const idOf = (job: FoundJob): string => (job.status === "damaged" ? job.id : job.record.id);
+
+export async function readJob(id: string, host: Host): Promise<FoundJob | undefined> {
   const folder = join(jobsFolder(host), id);
-  const text = await readFile(join(folder, "job.json"), "utf8").catch(() => undefined);
-  const log = text === undefined ? undefined : await readJobLog(folder);
-  if (text === undefined || !log) return undefined;
-  const { data: record } = JobRecord.safeParse(parsedJson(text));
-  if (!record) return undefined;
+  try {
+    return await readStoredJob(folder, host);
+  } catch (error) {
+    return { id, folder, status: "damaged", reason: (error as Error).message };
+  }
+}
+
+async function readStoredJob(folder: string, host: Host): Promise<StoredJob | undefined> {
+  const path = join(folder, "job.json");
+  const text = await readFile(path, "utf8").catch(ifMissing);
+  if (text === undefined) return undefined;
+  const { data: record, error } = JobRecord.safeParse(parsedJson(text));
+  if (!record) {
+    const field = error.issues[0]?.path.join(".");
+    throw new Error(`${path} is not a job record${field ? ` (${field} is missing or wrong)` : ""}`);
+  }
+  if (record.id !== basename(folder)) throw new Error(`${path} is the record of ${record.id}`);
+  const log = await readJobLog(folder);
   const { rows, invalid, failed, moved, finished, last } = log;
   const ended = invalid + failed > 0 ? "partial" : "done";
   const isRunning = await isLocked(lockPath(folder), host, log.file.path);
@@ -82,6 +108,11 @@ export async function readJob(id: string, host: Host): Promise<StoredJob | undef
   const reason = status === "interrupted" && last?.event === "started" ? killed : last?.reason;
   const at = last?.at ?? record.created_at;
   return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved };
+}
+
+/** ENOTDIR: a file stands where a folder is looked for. */
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (!["ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { parsedJson } from "../../../base/object.ts";
+import { isObject, parsedJson } from "../../../base/object.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Disk, isMissing } from "../../../files/disk.ts";
 import { beginning, firstLine, logLine } from "../../../files/log-line.ts";
@@ -13,8 +13,10 @@ const oldName = "log.ndjson";
 
 export const logNames: readonly string[] = [name, oldName];
 
-/** A log was written by a later version of svc. */
-export class LaterLog extends Error {}
+/** The log of a job that cannot be read: damaged, missing, or of a later version of svc. */
+export class JobLogError extends Error {
+  override readonly name = "JobLogError";
+}
 
 /** Where a log stands, and where it ends. */
 export interface LogFile extends LogEnd {
@@ -51,7 +53,7 @@ export async function createLog(disk: Disk, folder: string, lines: readonly stri
   await disk.syncFolder(folder);
 }
 
-/** Writes a log of format 1 anew, and one whose first line is not whole: durably, and without losing a line of it. */
+/** Rewrites a log of format 1 in the present format: durably, and without losing a line of it. */
 export async function renewLog(disk: Disk, folder: string): Promise<void> {
   const lines: string[] = [];
   await readLogFile(disk, folder, (json) => lines.push(json));
@@ -60,39 +62,41 @@ export async function renewLog(disk: Disk, folder: string): Promise<void> {
   await disk.syncFolder(folder);
 }
 
-/** Reads the log of a job line by line; undefined when there is none. Fails with LaterLog. */
-export async function readLogFile(
-  disk: Disk,
-  folder: string,
-  take: (json: string) => void,
-): Promise<LogFile | undefined> {
+/** Reads the log of a job line by line, up to a write that a crash cut short. Fails with JobLogError. */
+export async function readLogFile(disk: Disk, folder: string, take: (json: string) => void): Promise<LogFile> {
   const path = await logPath(disk, folder);
   const isOld = path.endsWith(oldName);
-  const taker = { first, line: take };
-  try {
-    const end = await (isOld ? readOld(disk, path, take) : readLog(disk, path, taker));
-    return { path, isOld, ...end };
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  const read = isOld
+    ? readOld(disk, path, take)
+    : readLog(disk, path, { first: (json) => first(json, path), line: take });
+  const end = await read.catch((cause) => {
+    if (isMissing(cause)) throw new JobLogError(`${path} is missing`, { cause });
+    throw cause;
+  });
+  if (end.damage) throw new JobLogError(`${path}, line ${end.damage.line}: ${end.damage.reason}`);
+  // The first line is durable before a folder becomes a job.
+  if (end.length === 0 && !isOld) throw new JobLogError(`${path} is empty or cut off in its first line`);
+  return { path, isOld, ...end };
 }
 
-function first(json: string) {
-  const { svc_job_log } = JSON.parse(json) as { readonly svc_job_log?: unknown };
-  if (svc_job_log !== format) throw new LaterLog();
-  return beginning;
+function first(json: string, path: string) {
+  const { svc_job_log } = (parsedJson(json) ?? {}) as { readonly svc_job_log?: unknown };
+  if (svc_job_log === format) return beginning;
+  throw new JobLogError(`${path} was written by another version of svc (format ${String(svc_job_log)})`);
 }
 
-/** Format 1: whatever is no JSON ends it. */
+/** Format 1, without checksums. */
 async function readOld(disk: Disk, path: string, take: (json: string) => void): Promise<LogEnd> {
   let length = 0;
-  const end = (torn: boolean): LogEnd => ({ length, torn, position: undefined, damage: undefined });
+  let lines = 0;
+  const end = (torn: boolean, damage?: LogEnd["damage"]): LogEnd => ({ length, torn, position: undefined, damage });
   for await (const { bytes, offset } of readLines(disk, path)) {
     for (let at = 0; at < bytes.byteLength; ) {
       const newline = bytes.indexOf("\n", at);
       const json = bytes.toString("utf8", at, newline);
-      if (newline === -1 || parsedJson(json) === undefined) return end(true);
+      lines += 1;
+      if (newline === -1) return end(true);
+      if (!isObject(parsedJson(json))) return end(true, { line: lines, reason: "the line is not a JSON object" });
       take(json);
       at = newline + 1;
       length = offset + at;

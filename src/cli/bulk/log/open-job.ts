@@ -1,13 +1,12 @@
 import { join } from "node:path";
 import { isoSeconds, type Wall } from "../../../base/clock.ts";
-import { counted } from "../../../base/counted.ts";
 import { AppendLog } from "../../../files/append-log.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../files/disk.ts";
 import { beginning } from "../../../files/log-line.ts";
-import { keepTail, keepTornTail } from "../../../files/torn-tail.ts";
+import { keepTornTail } from "../../../files/torn-tail.ts";
 import type { FinishedBatches } from "./finished.ts";
 import { type BatchLine, type Counts, type EventLine, type LoggedState, readJobLog, sumOf } from "./job-log.ts";
-import { type LogFile, renewLog } from "./log-file.ts";
+import { renewLog } from "./log-file.ts";
 import { OpenResults } from "./open-results.ts";
 
 type Finished = Omit<BatchLine, "low" | "results">;
@@ -34,6 +33,7 @@ export class OpenJob {
   readonly #results: OpenResults;
   readonly #wall: Wall;
   #counts: Counts;
+  #unverified: number;
   #kept: Counts;
   #hurry = new AbortController();
 
@@ -42,6 +42,7 @@ export class OpenJob {
     this.finished = finished;
     this.#counts = { rows, invalid, failed, moved };
     this.#kept = this.#counts;
+    this.#unverified = state.unverified;
     this.#results = results;
     this.#wall = wall;
     this.#log = new AppendLog({
@@ -60,7 +61,7 @@ export class OpenJob {
   static async open(folder: string, { wall, report, disk = systemDisk }: Options): Promise<OpenJob> {
     const state = await writable(folder, disk, report);
     const file = await disk.open(state.file.path, "write");
-    if (state.file.torn || state.file.damage) {
+    if (state.file.torn) {
       await file.truncate(state.file.length);
       await file.sync();
     }
@@ -71,6 +72,11 @@ export class OpenJob {
   /** Of all batches that are finished, in this run and before. */
   get counts(): Counts {
     return this.#counts;
+  }
+
+  /** Of the rows that the service confirmed, those that cannot be looked up. */
+  get unverified(): number {
+    return this.#unverified;
   }
 
   /** The same without those that are not known to be on the disk: a resume sends them again. */
@@ -90,6 +96,7 @@ export class OpenJob {
       moved: sumOf(moved, batch.moved),
     };
     this.#counts = counts;
+    this.#unverified += batch.unverified ?? 0;
     this.#results.add(results);
     const line: BatchLine = { ...batch, low: this.finished.low, results: this.#results.length };
     const keep = () => {
@@ -127,15 +134,10 @@ export class OpenJob {
 
 /** What the log tells, once it is one that may be added to. */
 async function writable(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
-  const state = (await readJobLog(folder, disk))!;
-  if (state.file.torn || state.file.damage) await report(await keptTail(disk, state.file));
-  if (!state.file.isOld && state.file.length > 0) return state;
+  const state = await readJobLog(folder, disk);
+  const { path, length, torn, isOld } = state.file;
+  if (torn) await report(await keepTornTail(disk, path, length));
+  if (!isOld) return state;
   await renewLog(disk, folder);
-  return (await readJobLog(folder, disk))!;
-}
-
-async function keptTail(disk: Disk, { path, length, damage }: LogFile): Promise<string> {
-  if (!damage) return keepTornTail(disk, path, length);
-  const { path: kept, bytes } = await keepTail(disk, path, length);
-  return `${path}, line ${damage.line}: ${damage.reason}. What follows (${counted(bytes, "byte")}) is kept in ${kept}, and done again`;
+  return readJobLog(folder, disk);
 }

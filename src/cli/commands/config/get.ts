@@ -3,6 +3,7 @@ import { CommandFailed, UsageError } from "../../failure.ts";
 
 export const configGet = command({
   words: ["config", "get"],
+  sendsNothing: true,
   summary: "Show one setting",
   description: "Exits 5 if it is not set. Secrets are not shown.",
   positionals: [{ name: "key", description: "Setting, such as router_url" }],

@@ -4,6 +4,7 @@ const hidden = "[hidden]";
 
 export const configList = command({
   words: ["config", "list"],
+  sendsNothing: true,
   summary: "Show the settings that commands would use here",
   description:
     "Options override the environment, and the environment overrides the profile. A profile of --profile overrides the environment. Secrets are never shown.",

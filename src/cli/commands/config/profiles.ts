@@ -5,6 +5,7 @@ const fields = ["name", "current", "router_url", "contracts_url", "client_id", "
 
 export const configProfiles = command({
   words: ["config", "profiles"],
+  sendsNothing: true,
   summary: "List the profiles",
   positionals: [],
   flags: [],

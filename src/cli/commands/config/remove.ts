@@ -3,6 +3,7 @@ import { confirmYes } from "../../prompt/confirm.ts";
 
 export const configRemove = command({
   words: ["config", "remove"],
+  sendsNothing: true,
   prints: "text",
   summary: "Remove a profile with its credentials",
   positionals: [{ name: "profile", description: "Name of the profile" }],

@@ -7,6 +7,7 @@ import { readText } from "../../parse/body.ts";
 
 export const configSet = command({
   words: ["config", "set"],
+  sendsNothing: true,
   prints: "text",
   summary: "Save a setting in a profile",
   description:

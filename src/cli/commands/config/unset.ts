@@ -2,6 +2,7 @@ import { command } from "../../command.ts";
 
 export const configUnset = command({
   words: ["config", "unset"],
+  sendsNothing: true,
   prints: "text",
   summary: "Remove a setting from a profile",
   positionals: [{ name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" }],

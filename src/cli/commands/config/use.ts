@@ -3,6 +3,7 @@ import { serviceSettings, variable } from "../../settings.ts";
 
 export const configUse = command({
   words: ["config", "use"],
+  sendsNothing: true,
   prints: "text",
   summary: "Set the profile of later commands",
   positionals: [{ name: "profile", description: "Name of the profile" }],

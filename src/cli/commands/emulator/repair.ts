@@ -14,6 +14,7 @@ const codes = lookupTable<string>({
 
 export const emulatorRepair = command({
   words: ["emulator", "repair"],
+  sendsNothing: true,
   summary: "Repair a damaged state up to the damaged part",
   description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
   positionals: [{ name: "file", description: "State file" }],

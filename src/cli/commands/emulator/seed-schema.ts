@@ -2,6 +2,7 @@ import { command } from "../../command.ts";
 
 export const emulatorSeedSchema = command({
   words: ["emulator", "seed-schema"],
+  sendsNothing: true,
   prints: "content",
   summary: "Print the JSON Schema of seed files",
   positionals: [],

@@ -126,7 +126,8 @@ export const emulatorStart = command({
     const ready = readyEvent(emulator, host);
     if (readyFile) {
       context.atEnd(() => readyFile.remove());
-      await readyFile.tell(ready);
+      // Standard output may be a log: only the file, which is its owner's alone, holds the token.
+      await readyFile.tell({ ...ready, instance_id: emulator.instanceId, token: emulator.token });
     }
     const started: Started = { ready, banner: bannerOf(emulator, toldAt, host), secrets: secretsOf(emulator) };
     await tell(started);

@@ -35,8 +35,8 @@ export const filesDownload = command({
       { params: { file_id: input.positionals.file_id } },
       { signal },
     );
-    const { value } = await client.send(CheckedCall.of(getObject), { url, signal });
-    const content = value as AsyncIterable<Uint8Array>;
+    const { documentBytes } = await import("../../output/document.ts");
+    const content = documentBytes(await client.send(CheckedCall.of(getObject), { url, signal }), { mayBeEmpty: true });
     if (!toFile) {
       await context.output.content(content);
       return undefined;

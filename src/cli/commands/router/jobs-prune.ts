@@ -6,9 +6,10 @@ const usualAge = "30d";
 
 export const jobsPrune = command({
   words: ["router", "jobs", "prune"],
+  sendsNothing: true,
   summary: "Remove the logs of bulk jobs that finished long ago",
   description:
-    "Keeps unfinished jobs, which can be resumed. Keeps jobs with failed rows, unless --partial is given. Jobs are never removed automatically.",
+    "Keeps unfinished jobs, which can be resumed, and damaged ones. Keeps jobs with failed rows, unless --partial is given. Jobs are never removed automatically.",
   positionals: [],
   flags: [
     {
@@ -30,7 +31,8 @@ export const jobsPrune = command({
     const ageMs = checkedDuration(flags["older-than"] ?? usualAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);
-    const old = (await listJobs(host)).filter((job) => ended.has(job.status) && isOld(job));
+    const stored = (await listJobs(host)).filter((job) => job.status !== "damaged");
+    const old = stored.filter((job) => ended.has(job.status) && isOld(job));
     const isDry = flags["dry-run"] === true;
     if (!isDry) for (const { folder } of old) await removeJob(folder);
     const rows = old.map(({ record, status, at, rows: done }) => ({

@@ -1,6 +1,6 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { concurrencyOf } from "../../bulk/flags.ts";
-import type { StoredJob } from "../../bulk/log/jobs.ts";
+import type { DamagedJob, FoundJob, StoredJob } from "../../bulk/log/jobs.ts";
 import { type Context, command, type InputOf } from "../../command.ts";
 import { CommandFailed, InputRequired, UsageError } from "../../failure.ts";
 import { commandLine } from "../../help/examples.ts";
@@ -20,7 +20,7 @@ const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
 async function jobOf(
   { positionals, flags }: JobInput,
   { host }: Context,
-  wanted: (job: StoredJob) => boolean = () => true,
+  wanted: (job: FoundJob) => boolean = () => true,
 ): Promise<StoredJob> {
   const [{ listJobs, readJob }, { jobsFolder }] = await Promise.all([
     import("../../bulk/log/jobs.ts"),
@@ -33,12 +33,26 @@ async function jobOf(
   const isName = name !== undefined && isJobId(name);
   const all = isLast ? await listJobs(host) : [];
   const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;
+  if (job?.status === "damaged") throw damagedJob(job);
   if (job) return job;
   throw new CommandFailed("not-found", "no_such_job", isLast ? "There are no jobs." : `There is no job ${name}.`, {
     hint: `Jobs are kept in ${jobsFolder(host)}.`,
     next: ["router", "jobs", "list"],
   });
 }
+
+const damagedJob = ({ id, reason, folder }: DamagedJob) =>
+  new CommandFailed("failed", "job_damaged", `Cannot read ${id}: ${reason}. Nothing was changed.`, {
+    hint: `Run the command of the job again: rows that are sent twice change nothing. Then remove ${folder}.`,
+    next: ["router", "jobs", "list"],
+  });
+
+const shownDamaged = ({ id, status, reason }: DamagedJob) => ({
+  ...Object.fromEntries(fields.map((field) => [field, null])),
+  id,
+  status,
+  stopped_because: reason,
+});
 
 const shown = ({ record, status, at, rows, invalid, failed, moved, batches, reason }: StoredJob) => ({
   id: record.id,
@@ -78,6 +92,7 @@ const fields = [
 
 export const jobsList = command({
   words: ["router", "jobs", "list"],
+  sendsNothing: true,
   summary: "List the bulk jobs of this machine, the newest first",
   positionals: [],
   flags: [],
@@ -86,13 +101,16 @@ export const jobsList = command({
     const { listJobs } = await import("../../bulk/log/jobs.ts");
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
-    await output.show(jobs.map(shown), { fields, columns, none: "No jobs; svc router map-emails FILE begins one" });
+    const rows = jobs.map((job) => (job.status === "damaged" ? shownDamaged(job) : shown(job)));
+    await output.show(rows, { fields, columns, none: "No jobs; svc router map-emails FILE begins one" });
+    for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
     return undefined;
   },
 });
 
 export const jobsShow = command({
   words: ["router", "jobs", "show"],
+  sendsNothing: true,
   summary: "Show how far a bulk job is",
   positionals: [id],
   flags: [last],
@@ -165,7 +183,7 @@ export const jobsUndo = command({
   },
 });
 
-const isFinished = ({ status }: Pick<StoredJob, "status">): boolean => status === "done" || status === "partial";
+const isFinished = ({ status }: Pick<FoundJob, "status">): boolean => status === "done" || status === "partial";
 
 type ResumeInput = InputOf<
   readonly [typeof last],
@@ -184,6 +202,7 @@ const fileOf = (input: ResumeInput): string | undefined =>
 
 export const jobsResults = command({
   words: ["router", "jobs", "results"],
+  sendsNothing: true,
   summary: "Print the rows of a bulk job that failed",
   description: "Prints all rows if the job ran with --results all.",
   positionals: [id],

@@ -1,7 +1,10 @@
 import type { fireActivity } from "../../../api/emulator/activities.ts";
 import type { ArgumentsOf } from "../../../api/operation.ts";
+import { exactJson, withExactNumbers } from "../../../base/exact-json.ts";
 import { isObject } from "../../../base/object.ts";
+import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
+import { type Answer, readable } from "../../../client/response.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context, InputOf } from "../../command.ts";
 import { mayAsk } from "../../context.ts";
@@ -103,10 +106,21 @@ export async function editedByHand({ activity, ...changes }: Body, client: Clien
     import("../../terminal/editor.ts"),
   ]);
   const { signal } = context;
-  const preview = await client.call(fireActivity, { body: { activity, ...changes, preview: true } }, { signal });
-  const shown = visibleJson(JSON.stringify(preview.payload, null, 2));
+  const call = CheckedCall.of(fireActivity, { body: { activity, ...changes, preview: true } });
+  const preview = readable((await client.send(call, { signal, exactNumbers: true })) as Answer<Preview>);
+  const shown = visibleJson(exactJson(preview.payload, 2));
   const text = await editText(shown, `${activity}.json`, context, problemIn);
-  return { activity, contract_id: preview.contract_id, payload: JSON.parse(text), wait: true };
+  return {
+    activity,
+    contract_id: preview.contract_id,
+    payload: withExactNumbers(text, JSON.parse(text)) as Document,
+    wait: true,
+  };
+}
+
+interface Preview {
+  readonly contract_id: number;
+  readonly payload: Document;
 }
 
 function problemIn(text: string): string | undefined {

@@ -11,7 +11,10 @@ const patienceMs = 500;
  * Removes the subscriptions of listeners that ended without doing so, as after kill -9: they would be tried again and
  * again. Only an emulator can list them. One that still listens is left alone. Gives how many were removed.
  */
-export async function removePredecessors(context: Context): Promise<number> {
+export async function removePredecessors(
+  context: Context,
+  onFailure: (id: number, error: unknown) => Promise<void>,
+): Promise<number> {
   const [{ listControlWebhooks }, { deleteWebhook }] = await Promise.all([
     import("../../../api/emulator/webhooks.ts"),
     import("../../../api/contracts/webhooks.ts"),
@@ -24,12 +27,12 @@ export async function removePredecessors(context: Context): Promise<number> {
   let removed = 0;
   for (const { id, title, url } of all) {
     if (title !== listenerTitle || !(await isDead(url))) continue;
-    const isOurs = await client.call(deleteWebhook, { params: { webhook_id: id } }, { signal }).then(
+    // 404: of another workspace, which these credentials do not know.
+    const isRemoved = await client.call(deleteWebhook, { params: { webhook_id: id } }, { signal }).then(
       () => true,
-      // Of another workspace, which these credentials do not know.
-      () => false,
+      (error: unknown) => onFailure(id, error).then(() => false),
     );
-    if (isOurs) removed += 1;
+    if (isRemoved) removed += 1;
   }
   return removed;
 }

@@ -1,8 +1,13 @@
 import { type Activity, activities as known } from "../../../api/activities.ts";
 import { counted } from "../../../base/counted.ts";
+import { fieldsOf } from "../../../base/object.ts";
 import { nearest } from "../../../base/suggest.ts";
+import { CheckedCall } from "../../../client/checked-call.ts";
+import { NetworkError, ServiceError, UnreadableAnswer } from "../../../client/errors.ts";
+import { type Answer, readable } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
+import { nextLine } from "../../next.ts";
 import { listenerTitle, removePredecessors } from "./predecessors.ts";
 
 /** The activities of a repeatable flag that takes lists: `A,B`. Throws a UsageError for what is none. */
@@ -40,20 +45,51 @@ export async function subscribe(
   const service = target?.baseUrls.contracts;
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
   const { createWebhook, deleteWebhook } = await import("../../../api/contracts/webhooks.ts");
-  const removed = await removePredecessors(context);
+  const removed = await removePredecessors(context, (id, error) => reportLeft(id, error, context));
   if (removed > 0) await context.output.note(`Removed ${counted(removed, "webhook")} of listeners that no longer run`);
   const client = await context.client("contracts", { connections: 2 });
-  const { id } = await client.call(
-    createWebhook,
-    { body: { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] } },
-    { signal: context.signal },
-  );
+  const body = { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] };
+  const { signal } = context;
+  const created = client.send(CheckedCall.of(createWebhook, { body }), { signal });
+  const id = await created.then(idOf).catch(async (error: unknown) => {
+    if (isOutcomeUnknown(error) || signal.aborted) await reportPossible(url, context);
+    throw error;
+  });
   context.atEnd(async () => {
-    // The service may have gone meanwhile, and the subscription with it.
-    await client.call(deleteWebhook, { params: { webhook_id: id } }, { retries: 0, timeoutMs: 700 }).catch(() => {});
+    await client
+      .call(deleteWebhook, { params: { webhook_id: id } }, { retries: 0, timeoutMs: 700 })
+      .catch((error: unknown) => reportLeft(id, error, context));
   });
   return id;
 }
+
+/** The id of a webhook, which is all that matters of it. */
+function idOf(answer: Answer): number {
+  const { id } = fieldsOf(answer.value);
+  return typeof id === "number" ? id : readable(answer as Answer<{ id: number }>).id;
+}
+
+/** Says that a webhook stays, why, and how to delete it. */
+export async function reportLeft(id: number, error: unknown, context: Context): Promise<void> {
+  if (error instanceof ServiceError && error.status === 404) return;
+  const { explain } = await import("../../exit.ts");
+  const line = nextLine(["webhooks", "delete", String(id)], context);
+  await context.output.warn(`warning: Webhook ${id} was not deleted. ${explain(error).message}`);
+  await context.output.warn(`To delete it: ${line}`);
+}
+
+/** The service may have created the webhook all the same: its id is not known. */
+async function reportPossible(url: string, context: Context): Promise<void> {
+  const of = `titled "${listenerTitle}" for ${url}`;
+  await context.output.warn(`warning: The service may have created a webhook ${of}, which is not deleted.`);
+  await context.output.warn(
+    `To delete it, find its id with svc webhooks list on an emulator, or in the application of the service: svc webhooks delete ID`,
+  );
+}
+
+const isOutcomeUnknown = (error: unknown): boolean =>
+  error instanceof UnreadableAnswer ||
+  ((error instanceof ServiceError || error instanceof NetworkError) && error.outcomeUnknown);
 
 /** Whether the service is one of this machine: its keys protect nothing. */
 export async function isLocalService(context: Context): Promise<boolean> {

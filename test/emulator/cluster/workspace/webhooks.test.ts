@@ -122,6 +122,22 @@ describe("webhooks.create", () => {
     );
   });
 
+  it("notes a receiver that is the emulator itself as a finding", async (t) => {
+    const { api, ask, routerUrl, clusters } = await emulator(t);
+    const port = new URL(routerUrl).port;
+    const own = [`${routerUrl}/hook`, `http://localhost:${port}/`, `http://[::1]:${port}/`, `${clusters[0]!.url}/x`];
+    for (const url of own) await createIn(api, { url });
+    await createIn(api, { url: "http://127.0.0.1:9/" });
+    const { items } = (await ask("GET", "requests?service=contracts")).body as {
+      items: { findings: { code: string; detail: string }[] }[];
+    };
+    const found = items.map(({ findings }) => findings.find(({ code }) => code === "own-receiver")?.detail ?? null);
+    assert.deepEqual(found.toSorted(), [
+      ...own.map((url) => `${new URL(url).origin} is this emulator, which receives no webhooks`).toSorted(),
+      null,
+    ]);
+  });
+
   it("takes https alone under --strict=receivers", async (t) => {
     const on = await emulator(t, { strict: ["receivers"] });
     assert.equal((await on.api("POST", path, { body: hook })).status, 201);

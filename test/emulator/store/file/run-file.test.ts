@@ -38,7 +38,7 @@ describe("the run file", () => {
     await claimed.tell({ clusters: run("one").clusters });
     const { id: _, began: __, since, socket: ___, ...told } = JSON.parse(await readFile(path, "utf8"));
     const { machine: ____, machine_id: _____, boot: ______, pid_namespace: _______, ...rest } = told;
-    assert.deepEqual({ ...rest, since }, { ...run("one"), since: new Date(wall.now()).toISOString() });
+    assert.deepEqual({ ...rest, since }, { ...run("one"), path, since: new Date(wall.now()).toISOString() });
     assert.equal((await stat(path)).mode & 0o777, 0o600);
     await claimed.release();
     assert.deepEqual(await readdir(join(folder, ".svc")), []);

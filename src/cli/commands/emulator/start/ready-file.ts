@@ -1,6 +1,8 @@
-import { readFile, rm, stat } from "node:fs/promises";
+import { chmod, readFile, rm, stat } from "node:fs/promises";
 import { fieldsOf } from "../../../../base/object.ts";
+import { isOnThisMachine } from "../../../../files/machine.ts";
 import type { Context } from "../../../command.ts";
+import { isItself } from "../../../connection/emulator-access.ts";
 import { checkedOutput, somethingElse, writeOutput } from "../../../output/file.ts";
 
 /** The file that says by being there that an emulator is up. Anything but a file, such as a pipe, is only written to. */
@@ -13,8 +15,9 @@ export interface ReadyFile {
 }
 
 /**
- * Looks whether the file can be written, and removes what an emulator before this one has left in it: whoever waits for
- * it waits for this one. Throws a UsageError over a file that holds something else.
+ * Looks whether the file can be written, and removes what an emulator that has ended has left in it: whoever waits for it
+ * waits for this one. What a running one has written stays until this one is up, since it may be the one that prevents
+ * that. Throws a UsageError over a file that holds something else.
  */
 export async function readyFileAt(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
   const absolute = await checkedOutput(host, path, "--ready-file");
@@ -22,12 +25,14 @@ export async function readyFileAt(path: string, { host }: Pick<Context, "host">)
   if (before !== undefined && before.trim() !== "" && !isReadyLine(before)) {
     throw somethingElse(path, "--ready-file");
   }
-  if (before !== undefined && isReadyLine(before)) await rm(absolute, { force: true });
+  if (before !== undefined && isReadyLine(before) && !(await isRunning(before))) await rm(absolute, { force: true });
   let told: string | undefined;
   return {
     path: absolute,
     async tell(ready) {
       told = `${JSON.stringify(ready)}\n`;
+      // It holds the token, whatever the permissions of the file that was there.
+      if ((await stat(absolute).catch(() => undefined))?.isFile()) await chmod(absolute, 0o600);
       await writeOutput(host, path, [Buffer.from(told)], 0o600);
     },
     async remove() {
@@ -40,6 +45,16 @@ export async function readyFileAt(path: string, { host }: Pick<Context, "host">)
 async function contentOf(path: string): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
+}
+
+/** Whether the emulator that a ready line tells of answers. */
+async function isRunning(line: string): Promise<boolean> {
+  const { router_url: routerUrl, instance_id: instanceId, pid } = fieldsOf(JSON.parse(line));
+  if (typeof routerUrl !== "string" || !URL.canParse(routerUrl) || !isOnThisMachine(routerUrl)) return false;
+  return isItself(
+    { routerUrl, instanceId: String(instanceId), pid: Number(pid), token: "" },
+    { mayBeStarting: true },
+  ).catch(() => true);
 }
 
 function isReadyLine(text: string): boolean {

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+const fileId = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
+
+/** A service that answers so whatever it is asked for, but names itself where a file is looked up. */
+async function stage(t: TestContext, answer: (response: ServerResponse) => void) {
+  const server = createServer((request, response) => {
+    request.resume();
+    if (!request.url!.includes(fileId)) return answer(response);
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ signed_url: `${url}/stored` }));
+  });
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const cwd = await testFolder(t);
+  const env = { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b", SVC_CONFIG_DIR: cwd };
+  await writeFile(join(cwd, "good.pdf"), "good");
+  return {
+    svc: (argv: string) => runCli(argv, { cwd, env }),
+    kept: () => readFile(join(cwd, "good.pdf"), "utf8"),
+  };
+}
+
+const hint = "  Is the base URL that of the service, and not of a web page or a proxy?\n";
+
+describe("a service that answers a read with nothing", () => {
+  for (const [what, answer] of [
+    ["no bytes", (response: ServerResponse) => response.writeHead(200).end()],
+    ["blanks", (response: ServerResponse) => response.writeHead(200).end(" \n")],
+  ] as const) {
+    it(`has not done it: ${what}`, async (t) => {
+      const { svc } = await stage(t, answer);
+      for (const argv of [
+        "contracts status T-1 --quiet",
+        "contracts status T-1 --json --quiet",
+        "contracts templates list --quiet",
+      ]) {
+        const { exit, out, err } = await svc(argv);
+        assert.deepEqual([exit, out], [1, ""], argv);
+        assert.match(err, /Expected JSON, but the service answered 200 with an empty body/, argv);
+      }
+    });
+  }
+});
+
+it("a service that answers an order with nothing is not said to have answered it", async (t) => {
+  const { svc } = await stage(t, (response) => response.writeHead(200).end());
+  const { exit, out, err } = await svc("contracts download-link T-1");
+  assert.deepEqual(
+    [exit, out, err.split("\n").at(-2)],
+    [0, "", "Get a signed URL to download a contract from: the service answered 200 with an empty body"],
+  );
+});
+
+describe("a download that is not the whole document", () => {
+  const answers: [what: string, answer: (response: ServerResponse) => void, message: string][] = [
+    [
+      "a part of it",
+      (response) => response.writeHead(206, { "content-range": "bytes 0-3/900" }).end("part"),
+      "The service answered 206 with a part of the document.",
+    ],
+    [
+      "no content",
+      (response) => response.writeHead(204).end(),
+      "Expected a document, but the service answered 204 with an empty body.",
+    ],
+  ];
+  for (const [what, answer, message] of answers) {
+    it(`leaves the file that was there: ${what}`, async (t) => {
+      const { svc, kept } = await stage(t, answer);
+      assert.deepEqual(await svc(`files download ${fileId} -o good.pdf --quiet`), {
+        exit: 1,
+        out: "",
+        err: `error: ${message}\n${hint}`,
+      });
+      assert.equal(await kept(), "good");
+    });
+  }
+
+  it("leaves the file that was there: one that is cut off, also where no length was named", async (t) => {
+    for (const headers of [{}, { "content-length": "900" }]) {
+      const { svc, kept } = await stage(t, (response) => {
+        response.writeHead(200, headers).write("part", () => response.destroy());
+      });
+      const { exit, err } = await svc(`files download ${fileId} -o good.pdf --quiet --retries 0`);
+      assert.equal(exit, 75, err);
+      assert.equal(await kept(), "good");
+    }
+  });
+
+  it("leaves the file that was there: an empty answer for a document that the service makes", async (t) => {
+    const { svc, kept } = await stage(t, (response) => response.writeHead(200).end());
+    const { exit, err } = await svc("contracts download T-1 -o good.pdf --quiet");
+    assert.deepEqual([exit, await kept()], [1, "good"], err);
+  });
+
+  it("is kept where the file is empty", async (t) => {
+    const { svc, kept } = await stage(t, (response) => response.writeHead(200, { "content-length": 0 }).end());
+    assert.deepEqual([(await svc(`files download ${fileId} -o good.pdf --quiet`)).exit, await kept()], [0, ""]);
+  });
+});

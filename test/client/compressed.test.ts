@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { NetworkError } from "../../src/client/errors.ts";
+import { textOf } from "../../src/client/response.ts";
+import { createTransport } from "../../src/client/transport.ts";
+
+/** What a service that answers everything so sends, as a client reads it that takes so many bytes. */
+async function received(
+  t: TestContext,
+  answer: { readonly encoding: string; readonly body: Uint8Array; readonly status?: number },
+  maxAnswerBytes?: number,
+) {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(answer.status ?? 200, { "content-encoding": answer.encoding, "x-kept": "yes" }).end(answer.body);
+  });
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  const transport = createTransport({ maxAnswerBytes });
+  t.after(async () => {
+    await transport.close();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const response = await transport.send({ method: "GET", url, headers: {}, body: undefined }, { timeoutMs: 10_000 });
+  return { text: await textOf(response.body), headers: response.headers };
+}
+
+const text = '{"id":"T-1"}';
+
+describe("an answer that is compressed although nobody asked for it", () => {
+  const codings: [encoding: string, body: Uint8Array][] = [
+    ["gzip", gzipSync(text)],
+    ["X-GZIP", gzipSync(text)],
+    ["deflate", deflateSync(text)],
+    ["br", brotliCompressSync(text)],
+    ["gzip, br", brotliCompressSync(gzipSync(text))],
+    ["identity", Buffer.from(text)],
+    ["utf-8", Buffer.from(text)],
+  ];
+  for (const [encoding, body] of codings) {
+    it(`is read: ${encoding}`, async (t) => {
+      assert.equal((await received(t, { encoding, body })).text, text);
+    });
+  }
+
+  it("says no longer that it is compressed, nor how long it was then", async (t) => {
+    const { headers } = await received(t, { encoding: "gzip", body: gzipSync(text) });
+    assert.deepEqual(
+      ["content-encoding", "content-length", "x-kept"].map((name) => headers[name]),
+      [undefined, undefined, "yes"],
+    );
+  });
+
+  it("may be empty", async (t) => {
+    for (const status of [200, 204]) {
+      assert.equal((await received(t, { encoding: "gzip", body: new Uint8Array(), status })).text, "");
+    }
+  });
+
+  const damages: [what: string, encoding: string, body: Uint8Array, message: RegExp][] = [
+    ["damaged", "gzip", Buffer.from(text), /: the compressed answer is damaged \(Z_DATA_ERROR\)\.$/],
+    [
+      "cut short",
+      "gzip",
+      gzipSync(text.repeat(99)).subarray(0, 30),
+      /: the compressed answer was cut short \(Z_BUF_ERROR\)/,
+    ],
+    ["damaged", "br", Buffer.from(text), /: the compressed answer is damaged/],
+    ["larger than what is read once it is read", "gzip", gzipSync("x".repeat(5_000_000)), /larger than 1 MiB/],
+  ];
+  for (const [what, encoding, body, message] of damages) {
+    it(`fails in words where it is ${what}: ${encoding}`, async (t) => {
+      await assert.rejects(received(t, { encoding, body }, 2 ** 20), (error: Error) => {
+        assert.ok(error instanceof NetworkError);
+        assert.match(error.message, message);
+        return true;
+      });
+    });
+  }
+});

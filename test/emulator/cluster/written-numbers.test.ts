@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { request } from "undici";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const numbers =
+  '{"big":12345678901234567890,"price":1.10,"power":1e5,"zero":-0,"list":[2.0,{"deep":7e12345}],"plain":5}';
+
+/** Sends text to the contract API, and gives the text that it answers. */
+async function text(
+  world: TestEmulator,
+  method: "GET" | "POST" | "PATCH",
+  path: string,
+  body?: string,
+): Promise<string> {
+  const { url, clientId = "", clientSecret = "" } = world.clusters[0]!;
+  const headers = { "client-id": clientId, "client-secret": clientSecret, "content-type": "application/json" };
+  const response = await request(`${url}/api/v2.1/public${path}`, { method, headers, ...(body && { body }) });
+  const answer = await response.body.text();
+  assert.ok(response.statusCode < 300, `${response.statusCode} ${answer}`);
+  return answer;
+}
+
+const party =
+  '"counter_party_details":[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]';
+const metadata = `{"id":"deal-42","record_data":${numbers}}`;
+const contract = `{"contract_template_id":101,"contract_data":${numbers},${party},"external_metadata":${metadata}}`;
+
+describe("numbers of free-form values", () => {
+  it("come back as they were written, in responses and webhooks, and after a restart", async (t) => {
+    const file = join(await testFolder(t), "emulator.json");
+    const world = await emulator(t, { file });
+    const inbox = await receiver(t);
+    const only_for_activities = ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"];
+    await world.api("POST", "/api/v2.1/public/webhooks/", {
+      body: { title: "t", url: inbox.url, only_for_activities },
+    });
+    await text(world, "POST", "/contracts/", contract);
+    const put = `{"external_metadata":{"record_data":{"sum":99999999999999999999.50}}}`;
+    const changed = await text(world, "POST", "/contracts/T-1/external_metadata", put);
+    assert.ok(changed.includes('"record_data":{"sum":99999999999999999999.50}'), changed);
+    await world.ask("POST", "clock/advance", { body: { until_idle: true } });
+    const [created, updated] = inbox.received.map(({ body }) => body.toString());
+    assert.ok(created!.includes(`"record_data":${numbers}`), created);
+    assert.ok(updated!.includes('"record_data":{"sum":99999999999999999999.50}'), updated);
+    await world.close();
+
+    const again = await emulator(t, { file });
+    const shown = await text(again, "GET", "/contracts/T-1/external_metadata");
+    assert.ok(shown.includes('"record_data":{"sum":99999999999999999999.50}'), shown);
+  });
+
+  it("are those that a contract's data is answered with, and are checked as numbers", async (t) => {
+    const world = await emulator(t);
+    await text(world, "POST", "/contracts/", contract);
+    const data = await text(world, "PATCH", "/contracts/T-1/contract_data", `{"data":${numbers}}`);
+    assert.ok(data.includes(`"price":1.10,"power":1e5`), data);
+  });
+
+  it("cannot be made of what looks like a stored one", async (t) => {
+    const world = await emulator(t);
+    const forged = '{"id":"deal-42","record_data":{"x":{"\\u0000number":"1,\\"y\\":2"}}}';
+    const body = contract.replace(metadata, forged);
+    await text(world, "POST", "/contracts/", body);
+    const shown = await text(world, "GET", "/contracts/T-1/external_metadata");
+    assert.deepEqual(JSON.parse(shown).external_metadata, JSON.parse(forged));
+  });
+});
