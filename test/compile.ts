@@ -12,7 +12,7 @@ const usesTarball = "test/support/tarball.ts";
 
 /** Packages that ship: bundled here, too, since Node takes long to load hundreds of small files. Others stay outside. */
 const shipped =
-  /^(@bomb\.sh\/tab|@inquirer\/prompts|chalk|commander|cross-spawn|csv-parse|fast-string-width|fastify|jose|lowdb|mime-types|ora|pdfjs-dist|undici|zod|@cantoo\/pdf-lib)(\/|$)/;
+  /^(@bomb\.sh\/tab|@inquirer\/prompts|chalk|commander|cross-spawn|csv-parse|fast-string-width|fastify|jose|lowdb|mime-types|ora|pdfjs-dist|undici|yaml|zod|@cantoo\/pdf-lib)(\/|$)/;
 
 /**
  * Compiles groups of test files, and the programs that tests start, into a folder below the project's own: most of the

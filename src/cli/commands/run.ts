@@ -1,0 +1,59 @@
+import { availableParallelism } from "node:os";
+import { type Command, command } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { checkedOutput } from "../output/file.ts";
+
+const run = command({
+  words: ["run"],
+  summary: "Run scenario files, each on an emulator of its own",
+  description: [
+    "A scenario is a YAML file of steps: calls of operations, command lines, moves of virtual time, people who sign,",
+    "scripted faults and receivers of webhooks, each with what must come of it. Every file runs on a fork of an emulator,",
+    "in memory. The exit code is 1 if a scenario fails, and 2 if a file is wrong, which is checked before anything runs.",
+  ].join(" "),
+  positionals: [{ name: "file", description: "Scenario file", variadic: true }],
+  flags: [
+    { flag: "report", type: "text", placeholder: "FILE", description: "Write the results as JUnit XML" },
+    { flag: "html", type: "text", placeholder: "FILE", description: "Write the results and traces as one HTML page" },
+    { flag: "update", type: "switch", description: "Write what was seen into the expectations of the files" },
+    { flag: "watch", type: "switch", description: "Run again whenever a file changes, until Ctrl-C" },
+    {
+      flag: "jobs",
+      type: "integer",
+      least: 1,
+      most: 256,
+      description: "Maximum number of processes (default: one for each core)",
+    },
+    { flag: "schema", type: "switch", description: "Print the JSON Schema of scenario files" },
+  ],
+  examples: [
+    { title: "Run the stories of a project in CI", argv: ["run", "story.yaml", "--report", "junit.xml"] },
+    { title: "Write what is seen into the expectations", argv: ["run", "story.yaml", "--update"] },
+    { title: "For an editor", argv: ["run", "--schema"] },
+  ],
+  async run({ positionals, flags }, context) {
+    const { output, host } = context;
+    if (flags.schema) {
+      const { scenarioSchema } = await import("../scenarios/schema.ts");
+      await output.document(scenarioSchema(), 2);
+      return undefined;
+    }
+    const files = positionals.file;
+    if (files.length === 0) throw new UsageError("<file> is required: the path of a scenario");
+    const inputs = [...files];
+    for (const name of ["report", "html"] as const) {
+      const path = flags[name];
+      if (path !== undefined) await checkedOutput(host, path, `--${name}`, { inputs });
+    }
+    const { runFiles } = await import("../scenarios/runner.ts");
+    const jobs = flags.jobs ?? availableParallelism();
+    const how = { jobs, report: flags.report, html: flags.html, update: flags.update === true };
+    if (flags.watch) {
+      const { watchFiles } = await import("../scenarios/watch.ts");
+      return watchFiles(files, how, context);
+    }
+    return (await runFiles(files, how, context)) ? undefined : "failed";
+  },
+});
+
+export const commands: readonly Command[] = [run];

@@ -1,0 +1,71 @@
+import { listControlContracts } from "../../api/emulator/contracts/contract-details.ts";
+import { listDeliveries } from "../../api/emulator/deliveries.ts";
+import { showTrace } from "../../api/emulator/traces.ts";
+import { listControlWebhooks } from "../../api/emulator/webhooks.ts";
+import type { ResultOf } from "../../api/operation.ts";
+import type { Stage } from "./stage.ts";
+
+/** A delivery as expectations see it. */
+export interface SeenDelivery {
+  readonly to: string;
+  readonly activity: string;
+  readonly contract: string | null;
+  readonly outcome: string;
+  readonly attempts: number;
+  readonly answers: readonly (number | string)[];
+  readonly minutes: readonly number[];
+}
+
+type Listed = ResultOf<typeof listDeliveries>["items"][number];
+
+/** All deliveries until now, oldest first. */
+export async function listSeenDeliveries({ client, receivers, signal }: Stage): Promise<readonly SeenDelivery[]> {
+  const names = new Map([...receivers].map(([name, { webhook }]) => [webhook, name]));
+  const { items } = await client.call(listDeliveries, { query: { limit: 500 } }, { signal });
+  return [...items].reverse().map((one) => seenDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
+}
+
+function seenDelivery({ activity, composite_id, outcome, attempts }: Listed, to: string): SeenDelivery {
+  const start = Date.parse(attempts[0]?.at ?? "");
+  return {
+    to,
+    activity,
+    contract: composite_id,
+    outcome,
+    attempts: attempts.length,
+    answers: attempts.map(({ status, error }) => status ?? error?.code ?? "no answer"),
+    minutes: attempts.map(({ at }) => Math.round((Date.parse(at) - start) / 60_000)),
+  };
+}
+
+/** The activities of all contracts until now, in the order in which they happened. */
+export async function listSeenActivities({ client, signal }: Stage): Promise<readonly string[]> {
+  const found = new Map<number, string>();
+  for (const ref of await listReferences({ client, signal })) {
+    const { nodes } = await client.call(showTrace, { params: { ref } }, { signal });
+    for (const { id, kind, what } of nodes) {
+      if (kind === "event") found.set(Number(id.split(":")[1]), what.split(" ")[0]!);
+    }
+  }
+  return [...found].sort(([one], [other]) => one - other).map(([, activity]) => activity);
+}
+
+async function listReferences({ client, signal }: Pick<Stage, "client" | "signal">): Promise<readonly string[]> {
+  const { items } = await client.call(listControlContracts, { query: { limit: 100 } }, { signal });
+  return items.map(({ composite_id }) => composite_id);
+}
+
+/** The status of the webhook of each receiver that has one. */
+export async function listSeenWebhooks({
+  client,
+  receivers,
+  signal,
+}: Stage): Promise<Readonly<Record<string, string>>> {
+  const all = await client.call(listControlWebhooks, {}, { signal });
+  return Object.fromEntries(
+    [...receivers].flatMap(([name, { webhook }]) => {
+      if (webhook === undefined) return [];
+      return [[name, all.find(({ id }) => id === webhook)?.status ?? "DELETED"] as const];
+    }),
+  );
+}
