@@ -44,6 +44,7 @@ export async function compileTests(groups: ReadonlyMap<string, readonly string[]
     logLevel: "warning",
     plugins: [groupsOf(groups), packagesOutside, testsKnowTheirSources],
   });
+  cpSync(join(root, "fixtures/scenarios/tour.yaml"), join(folder, "scenarios/tour.yaml"));
   await Promise.all([
     usesTarball in metafile.inputs ? packInto(folder) : usesPackage in metafile.inputs && makePackage(folder),
     // The emulator looks for it beside itself, too.

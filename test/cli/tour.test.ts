@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { openReceiver } from "../../src/cli/connection/receiver.ts";
-import { walk } from "../../src/cli/tour/walk.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 describe("svc tour", () => {
@@ -42,25 +40,17 @@ describe("svc tour", () => {
     );
   });
 
-  it("stops at the first step that does not do what it should", async (t) => {
-    const healthy = await openReceiver();
-    t.after(() => healthy.close());
-    const walked = await walk({
-      svc: async ([group]) =>
-        group === "files" ? { exit: 0, out: '[{"file_id":"f"}]', err: "" } : { exit: 1, out: "", err: "error: no\n" },
-      healthy,
-      dead: healthy,
-      onStep: async () => {},
-    });
+  it("stops at the first step that does not do what it should", async () => {
+    const { exit, out } = await runCli("tour --json", { env: { HTTP_PROXY: "http://127.0.0.1:9" } });
+    const { ok, problem, steps } = JSON.parse(out);
     assert.deepEqual(
-      [walked.steps.map(({ title, problem }) => [title, problem]), walked.problem],
       [
-        [
-          ["Upload a file", undefined],
-          ["Ask the legal team to look at it", "exit 1: error: no"],
-        ],
-        "Ask the legal team to look at it: exit 1: error: no",
+        exit,
+        ok,
+        steps.map(({ title, exit, problem: wrong }: Record<string, unknown>) => [title, exit, wrong]),
+        problem,
       ],
+      [1, false, [["Upload a file", 75, "x"]], "Upload a file: x"],
     );
   });
 });

@@ -93,7 +93,8 @@ async function readSeed(parsed: ParsedScenario, seed: string, host: Context["hos
   }
 }
 
-async function writeFiles(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
+/** Writes what a scenario puts into the folder of its command lines. */
+export async function writeFiles(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), contentOf(content));
 }
 

@@ -19,8 +19,9 @@ export interface SeenDelivery {
 type Listed = ResultOf<typeof listDeliveries>["items"][number];
 
 /** All deliveries until now, oldest first. */
-export async function listSeenDeliveries({ client, receivers, signal }: Stage): Promise<readonly SeenDelivery[]> {
-  const names = new Map([...receivers].map(([name, { webhook }]) => [webhook, name]));
+export async function listSeenDeliveries(stage: Stage): Promise<readonly SeenDelivery[]> {
+  const { client, signal } = stage;
+  const names = new Map((await listWebhooks(stage)).map(({ name, id }) => [id, name]));
   const { items } = await client.call(listDeliveries, { query: { limit: 500 } }, { signal });
   return [...items].reverse().map((one) => seenDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
 }
@@ -56,16 +57,16 @@ async function listReferences({ client, signal }: Pick<Stage, "client" | "signal
 }
 
 /** The status of the webhook of each receiver that has one. */
-export async function listSeenWebhooks({
-  client,
-  receivers,
-  signal,
-}: Stage): Promise<Readonly<Record<string, string>>> {
+export async function listSeenWebhooks(stage: Stage): Promise<Readonly<Record<string, string>>> {
+  return Object.fromEntries((await listWebhooks(stage)).map(({ name, status }) => [name, status]));
+}
+
+/** The webhooks to the receivers of the story: those that a step has created, or whose URL is that of a receiver. */
+async function listWebhooks({ client, receivers, signal }: Stage) {
   const all = await client.call(listControlWebhooks, {}, { signal });
-  return Object.fromEntries(
-    [...receivers].flatMap(([name, { webhook }]) => {
-      if (webhook === undefined) return [];
-      return [[name, all.find(({ id }) => id === webhook)?.status ?? "DELETED"] as const];
-    }),
-  );
+  return [...receivers].flatMap(([name, { webhook, url }]) => {
+    const found = all.find((one) => (webhook === undefined ? one.url === url : one.id === webhook));
+    const id = found?.id ?? webhook;
+    return id === undefined ? [] : [{ name, id, status: found?.status ?? "DELETED" }];
+  });
 }

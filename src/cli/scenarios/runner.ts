@@ -20,7 +20,7 @@ export interface RunSettings {
 }
 
 /** Files that a further process is worth: it takes as long to start as some of them to run. */
-const filesPerProcess = 4;
+const filesPerProcess = 12;
 
 /** Runs scenario files and reports on them, in the order of the files. Resolves with whether all went well. */
 export async function runFiles(files: readonly string[], settings: RunSettings, context: Context): Promise<boolean> {

@@ -39,9 +39,9 @@ const ExpectedDelivery = z.strictObject({
 });
 
 export const Expectations = z.strictObject({
-  status: z.int().min(100).max(599).nullable().optional().describe("HTTP status of the response"),
+  status: saved(z.int().min(100).max(599)).nullable().optional().describe("HTTP status of the response"),
   failure: z.string().nullable().optional().describe("Code of the failure: forbidden-move"),
-  exit: z.int().min(0).max(255).nullable().optional().describe("Exit code of the command line"),
+  exit: saved(z.int().min(0).max(255)).nullable().optional().describe("Exit code of the command line"),
   json: subset.nullable().optional().describe("Fields of the result, by path: items.0.status"),
   text: z
     .union([z.string(), z.array(z.string())])
