@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { nearest } from "../../base/suggest.ts";
+import { notSaved } from "./schema.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -23,7 +24,7 @@ export function problemOf(schema: z.ZodType, value: unknown, keys: readonly stri
 const weight = ({ code }: Issue): number => (code === "unrecognized_keys" ? 0 : 1);
 
 function problemIn(issue: Issue, keys: readonly string[], schema: z.ZodType): Problem {
-  const name = issue.path.map(String).join(".") || "The value";
+  const name = issue.path.map(String).join(".") || "The step";
   switch (issue.code) {
     case "unrecognized_keys": {
       const [key = ""] = issue.keys;
@@ -41,8 +42,10 @@ function problemIn(issue: Issue, keys: readonly string[], schema: z.ZodType): Pr
       const kinds = [...new Set(issue.errors.flatMap((branch) => branch.map(kindOf)))].filter(Boolean);
       return { at: issue.path, sentence: `${name} must be ${kinds.join(" or ")}, got ${shown(issue.input)}.` };
     }
-    case "invalid_key":
-      return problemIn({ ...issue.issues[0]!, path: issue.path } as Issue, keys, schema);
+    case "invalid_key": {
+      const key = String(issue.path.at(-1));
+      return { at: issue.path.slice(0, -1), key, sentence: `The name "${key}" ${issue.issues[0]!.message}.` };
+    }
     case "invalid_type":
       if (issue.input === undefined) return { at: issue.path, sentence: `${name} is required.` };
       return { at: issue.path, sentence: `${name} must be ${kindOf(issue)}, got ${shown(issue.input)}.` };
@@ -81,8 +84,7 @@ function bestBranch(errors: readonly (readonly Issue[])[]): Issue | undefined {
 }
 
 /** Nearly every field may be a saved value instead, which is seldom what was meant. */
-const isReference = (issue: Issue): boolean =>
-  issue.code === "invalid_format" && "pattern" in issue && issue.pattern === "/\\$/";
+const isReference = (issue: Issue): boolean => issue.message === notSaved;
 
 function kindOf(issue: Issue): string {
   if (issue.code === "invalid_value") return issue.values.map(String).join(" or ");

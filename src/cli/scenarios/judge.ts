@@ -19,7 +19,8 @@ export async function judge(given: Expectations, done: Observation, stage: Stage
   };
   check("status", done.status, (wanted) => wanted === done.status);
   check("failure", done.failures?.[0], (wanted) => done.failures?.includes(wanted) === true);
-  check("exit", done.exit, (wanted) => wanted === done.exit);
+  const why = done.error === undefined ? "" : ` (${done.error})`;
+  check("exit", done.exit, (wanted) => wanted === done.exit, `${textOf(done.exit)}${why}`);
   const text = done.output?.trim() ?? "";
   check("text", text, (wanted) => [wanted].flat().every((part) => text.includes(part)));
   if (expected.json === null) {

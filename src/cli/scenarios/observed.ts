@@ -3,6 +3,7 @@ import { listDeliveries } from "../../api/emulator/deliveries.ts";
 import { showTrace } from "../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../api/operation.ts";
+import { ServiceError } from "../../client/errors.ts";
 import type { Stage } from "./stage.ts";
 
 /** A delivery as expectations see it. */
@@ -39,21 +40,28 @@ function seenDelivery({ activity, composite_id, outcome, attempts }: Listed, to:
   };
 }
 
-/** The activities of all contracts until now, in the order in which they happened. */
+/** The activities until now, in the order in which they happened. */
 export async function listSeenActivities({ client, signal }: Stage): Promise<readonly string[]> {
   const found = new Map<number, string>();
-  for (const ref of await listReferences({ client, signal })) {
+  const follow = async (ref: string) => {
     const { nodes } = await client.call(showTrace, { params: { ref } }, { signal });
     for (const { id, kind, what } of nodes) {
       if (kind === "event") found.set(Number(id.split(":")[1]), what.split(" ")[0]!);
     }
+  };
+  const { items } = await client.call(listControlContracts, { query: { limit: 100 } }, { signal });
+  for (const { composite_id } of items) await follow(composite_id);
+  // Those of counterparties are in no trace of a contract.
+  for (let number = 1; ; number += 1) {
+    if (found.has(number)) continue;
+    try {
+      await follow(`event:${number}`);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      if (number > Math.max(0, ...found.keys())) break;
+    }
   }
   return [...found].sort(([one], [other]) => one - other).map(([, activity]) => activity);
-}
-
-async function listReferences({ client, signal }: Pick<Stage, "client" | "signal">): Promise<readonly string[]> {
-  const { items } = await client.call(listControlContracts, { query: { limit: 100 } }, { signal });
-  return items.map(({ composite_id }) => composite_id);
 }
 
 /** The status of the webhook of each receiver that has one. */

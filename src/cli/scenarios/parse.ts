@@ -1,4 +1,4 @@
-import { type Document, LineCounter, parseDocument } from "yaml";
+import { type Document, LineCounter, parseDocument, visit } from "yaml";
 import type { Operation } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
 import { nearest } from "../../base/suggest.ts";
@@ -38,12 +38,26 @@ export function parseScenario(file: string, text: string, operations: readonly O
   try {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    return fail({ line: 1, column: 1 }, sentence((error as Error).message));
+    return fail(unresolvedAlias(document, lines), `The file is not YAML: ${sentence((error as Error).message)}`);
   }
   if (!isObject(value)) return fail(positions.of([]), "A scenario must be a map with steps.");
   const checker = new Checker(file, positions, operations);
   checker.checkScenario(value);
   return { file, scenario: value as unknown as Scenario, document, positions };
+}
+
+/** Where the first alias is that names nothing; the beginning, where all name something. */
+function unresolvedAlias(document: Document, lines: LineCounter): Position {
+  let found: Position = { line: 1, column: 1 };
+  visit(document, {
+    Alias(_, alias) {
+      if (alias.resolve(document) !== undefined || !alias.range) return undefined;
+      const { line, col } = lines.linePos(alias.range[0]);
+      found = { line, column: col };
+      return visit.BREAK;
+    },
+  });
+  return found;
 }
 
 const sentence = (text: string): string =>
@@ -105,7 +119,7 @@ class Checker {
 
   #kindOf(step: Record<string, unknown>, path: Path): StepKind {
     const kinds = Object.keys(stepKinds) as StepKind[];
-    const found = kinds.filter((kind) => Object.hasOwn(step, kind));
+    const found = Object.keys(step).filter((key) => kinds.includes(key as StepKind)) as StepKind[];
     const [kind, other] = found.length > 1 ? found.filter((one) => one !== "expect") : found;
     if (kind === undefined) {
       const keys = Object.keys(step);

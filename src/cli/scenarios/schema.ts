@@ -7,8 +7,11 @@ import { durationPattern, parseDuration } from "../../base/duration.ts";
 /** The name of a saved value, of a receiver, or of what a loop runs over: `$contract`. */
 const name = z.string().regex(/^[a-z][a-z0-9_]*$/i, "must be a name (letters, digits and _)");
 
+/** What a text is that might have been a saved value. */
+export const notSaved = "must be a saved value ($name)";
+
 /** A place where a saved value may stand: `$contract`, or `${app.url}` within a text. */
-const reference = z.string().regex(/\$/).describe("A saved value: $name");
+const reference = z.string().regex(/\$/, { error: notSaved, abort: true }).describe("A saved value: $name");
 
 const saved = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
 
