@@ -11,7 +11,7 @@ const run = command({
     "scripted faults and receivers of webhooks, each with what must come of it. Every file runs on a fork of an emulator,",
     "in memory. The exit code is 1 if a scenario fails, and 2 if a file is wrong, which is checked before anything runs.",
   ].join(" "),
-  positionals: [{ name: "file", description: "Scenario file", variadic: true }],
+  positionals: [{ name: "file", description: "Scenario file", variadic: true, optional: true }],
   flags: [
     { flag: "report", type: "text", placeholder: "FILE", description: "Write the results as JUnit XML" },
     { flag: "html", type: "text", placeholder: "FILE", description: "Write the results and traces as one HTML page" },
@@ -24,11 +24,30 @@ const run = command({
       most: 256,
       description: "Maximum number of processes (default: one for each core)",
     },
+    {
+      flag: "record",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write a scenario of the requests that led to the last failure of the emulator here",
+    },
+    {
+      flag: "about",
+      type: "text",
+      placeholder: "REF",
+      description: "With --record: what the story is about, request:12 or delivery:3",
+    },
+    {
+      flag: "seed",
+      type: "text",
+      placeholder: "NAME|FILE",
+      description: "With --record: seed of the emulator: demo, empty, or a file beside the scenario",
+    },
     { flag: "schema", type: "switch", description: "Print the JSON Schema of scenario files" },
   ],
   examples: [
     { title: "Run the stories of a project in CI", argv: ["run", "story.yaml", "--report", "junit.xml"] },
     { title: "Write what is seen into the expectations", argv: ["run", "story.yaml", "--update"] },
+    { title: "Make a scenario of what just happened", argv: ["run", "--record", "story.yaml"] },
     { title: "For an editor", argv: ["run", "--schema"] },
   ],
   async run({ positionals, flags }, context) {
@@ -37,6 +56,16 @@ const run = command({
       const { scenarioSchema } = await import("../scenarios/schema.ts");
       await output.document(scenarioSchema(), 2);
       return undefined;
+    }
+    if (flags.record !== undefined) {
+      if (positionals.file.length > 0) throw new UsageError("--record cannot be used with <file>");
+      await checkedOutput(host, flags.record, "--record");
+      const { recordStory } = await import("../scenarios/record/record.ts");
+      await recordStory({ path: flags.record, about: flags.about, seed: flags.seed }, context);
+      return undefined;
+    }
+    for (const name of ["about", "seed"] as const) {
+      if (flags[name] !== undefined) throw new UsageError(`--${name} can only be used with --record`);
     }
     const files = positionals.file;
     if (files.length === 0) throw new UsageError("<file> is required: the path of a scenario");

@@ -22,7 +22,7 @@ export class ScenarioEmulators {
 
   /** Does the work on a stage of its own for this scenario; nothing of it is left afterwards. */
   async withStage<T>(parsed: ParsedScenario, work: (stage: Stage) => Promise<T>): Promise<T> {
-    const base = await this.#baseOf(parsed);
+    const base = await this.baseOf(parsed);
     const emulator = await base.fork();
     const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
     try {
@@ -47,7 +47,8 @@ export class ScenarioEmulators {
       await base.then((emulator) => emulator.close({ hurry: this.#context.cut })).catch(() => {});
   }
 
-  async #baseOf(parsed: ParsedScenario): Promise<Emulator> {
+  /** The emulator that a scenario begins with. */
+  async baseOf(parsed: ParsedScenario): Promise<Emulator> {
     const { start, seed = "demo" } = parsed.scenario;
     const folder =
       typeof seed === "string" && seed !== "demo" && seed !== "empty" ? folderOf(parsed, this.#context.host) : "";
