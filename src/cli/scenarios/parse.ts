@@ -13,6 +13,7 @@ export interface ParsedScenario {
   /** As it was named. */
   readonly file: string;
   readonly scenario: Scenario;
+  readonly text: string;
   readonly document: Document;
   readonly positions: Positions;
 }
@@ -43,7 +44,7 @@ export function parseScenario(file: string, text: string, operations: readonly O
   if (!isObject(value)) return fail(positions.of([]), "A scenario must be a map with steps.");
   const checker = new Checker(file, positions, operations);
   checker.checkScenario(value);
-  return { file, scenario: value as unknown as Scenario, document, positions };
+  return { file, scenario: value as unknown as Scenario, text, document, positions };
 }
 
 /** Where the first alias is that names nothing; the beginning, where all name something. */

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type Document, isNode } from "yaml";
+import { Document, isNode } from "yaml";
 import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
@@ -15,28 +15,32 @@ export async function updateFiles(
   for (const { file, seen } of results) {
     const parsed = scenarios.find((one) => one.file === file);
     if (!parsed || seen.length === 0) continue;
-    for (const one of seen) replaceValue(parsed.document, one);
-    await writeOutput(host, resolve(host.cwd, file), [Buffer.from(parsed.document.toString({ lineWidth: 0 }))]);
+    await writeOutput(host, resolve(host.cwd, file), [Buffer.from(withSeen(parsed, seen))]);
     await output.note(`Wrote ${counted(seen.length, "expectation")} into ${file}`);
   }
 }
 
-/** A value keeps the style and the comments of the one that it replaces. */
-function replaceValue(document: Document, { path, value }: SeenValue): void {
-  const before = document.getIn(path, true);
-  const node = document.createNode(value, { flow: path.length > 0 && isFlow(document, path) });
-  if (isNode(before)) {
-    node.comment = before.comment ?? null;
-    node.commentBefore = before.commentBefore ?? null;
-  }
-  document.setIn(path, node);
+/** The text of a file with other values at some places. */
+function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]): string {
+  const edits = seen.flatMap(({ path, value }) => {
+    const node = document.getIn(path, true);
+    return isNode(node) && node.range ? [{ start: node.range[0], end: node.range[1], value }] : [];
+  });
+  return edits
+    .sort((one, other) => other.start - one.start)
+    .reduce((now, { start, end, value }) => {
+      const before = now.slice(start, end);
+      const blanks = /\s*$/.exec(before)![0];
+      // Of a value that is left out, nothing stands behind the colon.
+      const space = now[start - 1] === ":" ? " " : "";
+      return now.slice(0, start) + space + written(value) + blanks + now.slice(end);
+    }, text);
 }
 
-/** Whether what stands at a path, or around it, is written within braces or brackets. */
-function isFlow(document: Document, path: SeenValue["path"]): boolean {
-  for (let length = path.length; length > 0; length -= 1) {
-    const node = document.getIn(path.slice(0, length), true) as { readonly flow?: boolean } | undefined;
-    if (node?.flow) return true;
-  }
-  return false;
+/** A value in one line, as it may stand at any place. */
+function written(value: unknown): string {
+  const document = new Document([value]);
+  document.contents.flow = true;
+  const list = document.toString({ lineWidth: 0, flowCollectionPadding: true }).trim();
+  return list.replace(/^\[\s*/, "").replace(/\s*\]$/, "");
 }

@@ -91,7 +91,7 @@ steps:
     );
     const again = await stage.svc("run story.yaml");
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
-    assert.match(again.out, /ok +\d {2}as jo@acme\.example sign T-1 {2}400 \(forbidden-move\)/);
+    assert.match(again.out, /ok +\d {2}as jo@acme\.example sign T-1 {2}400 \(already-signed\)/);
   });
 
   it("opens a receiver where a webhook was created, and repeats the time that passed", async (t) => {
