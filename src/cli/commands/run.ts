@@ -57,8 +57,9 @@ const run = command({
       await output.document(scenarioSchema(), 2);
       return undefined;
     }
+    const files = positionals.file ?? [];
     if (flags.record !== undefined) {
-      if (positionals.file.length > 0) throw new UsageError("--record cannot be used with <file>");
+      if (files.length > 0) throw new UsageError("--record cannot be used with <file>");
       await checkedOutput(host, flags.record, "--record");
       const { recordStory } = await import("../scenarios/record/record.ts");
       await recordStory({ path: flags.record, about: flags.about, seed: flags.seed }, context);
@@ -67,7 +68,6 @@ const run = command({
     for (const name of ["about", "seed"] as const) {
       if (flags[name] !== undefined) throw new UsageError(`--${name} can only be used with --record`);
     }
-    const files = positionals.file;
     if (files.length === 0) throw new UsageError("<file> is required: the path of a scenario");
     const inputs = [...files];
     for (const name of ["report", "html"] as const) {

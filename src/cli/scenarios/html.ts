@@ -1,4 +1,5 @@
 import { counted } from "../../base/counted.ts";
+import { lookupTable } from "../../base/lookup-table.ts";
 import { visibleText } from "../output/visible.ts";
 import type { ScenarioResult, StepResult } from "./result.ts";
 
@@ -63,13 +64,13 @@ const printed = (text: string): string =>
 
 const verdict = (ok: boolean): string => (ok ? "ok" : "failed");
 
-const entities: Readonly<Record<string, string>> = {
+const entities = lookupTable({
   "&": "&amp;",
   "<": "&lt;",
   ">": "&gt;",
   '"': "&quot;",
   "'": "&#39;",
-};
+});
 
 /** Text of others, in a page: what acts on a reader or on a browser is shown as it is written. */
 const escapeHtml = (text: string): string => visibleText(text).replace(/[&<>"']/g, (char) => entities[char]!);

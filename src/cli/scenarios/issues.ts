@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { lookupTable } from "../../base/lookup-table.ts";
 import { nearest } from "../../base/suggest.ts";
 import { notSaved } from "./schema.ts";
 
@@ -42,10 +43,6 @@ function problemIn(issue: Issue, keys: readonly string[], schema: z.ZodType): Pr
       const kinds = [...new Set(issue.errors.flatMap((branch) => branch.map(kindOf)))].filter(Boolean);
       return { at: issue.path, sentence: `${name} must be ${kinds.join(" or ")}, got ${shown(issue.input)}.` };
     }
-    case "invalid_key": {
-      const key = String(issue.path.at(-1));
-      return { at: issue.path.slice(0, -1), key, sentence: `The name "${key}" ${issue.issues[0]!.message}.` };
-    }
     case "invalid_type":
       if (issue.input === undefined) return { at: issue.path, sentence: `${name} is required.` };
       return { at: issue.path, sentence: `${name} must be ${kindOf(issue)}, got ${shown(issue.input)}.` };
@@ -61,6 +58,10 @@ function problemIn(issue: Issue, keys: readonly string[], schema: z.ZodType): Pr
     case "too_big":
       return { at: issue.path, sentence: `${name} must ${sizeOf(issue.origin, "most", issue.maximum)}.` };
     default: {
+      if (issue.code === "custom" && issue.params?.isName === true) {
+        const key = String(issue.path.at(-1));
+        return { at: issue.path.slice(0, -1), key, sentence: `The name "${key}" ${issue.message}.` };
+      }
       const message = issue.message.startsWith("must ") ? issue.message : `is wrong: ${issue.message}`;
       const isText = typeof issue.input === "string" || typeof issue.input === "number";
       return { at: issue.path, sentence: `${name} ${message}${isText ? `, got ${shown(issue.input)}` : ""}.` };
@@ -90,7 +91,7 @@ function kindOf(issue: Issue): string {
   if (issue.code === "invalid_value") return issue.values.map(String).join(" or ");
   if (issue.code !== "invalid_type") return "";
   const { expected } = issue;
-  const names: Readonly<Record<string, string>> = {
+  const names = lookupTable({
     string: "a text",
     number: "a number",
     int: "a whole number",
@@ -98,7 +99,7 @@ function kindOf(issue: Issue): string {
     object: "a map",
     record: "a map",
     boolean: "true or false",
-  };
+  });
   return names[expected] ?? expected;
 }
 

@@ -182,7 +182,7 @@ class Checker {
 
   #checkReferences(value: unknown, path: Path, kind: StepKind): void {
     for (const { name, path: below } of referencesIn(value)) {
-      // Paths of results have no values in them, and what a step saves is there when it is judged.
+      // Paths of results have no values in them, and what a step saves is there when it is checked.
       if (below[0] === "save" || this.#names.has(name)) continue;
       if (kind === "receiver" && below[0] === "expect") continue;
       const position = this.#positions.of([...path, ...below]);

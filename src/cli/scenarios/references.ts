@@ -4,7 +4,10 @@ import { isObject } from "../../base/object.ts";
 export type Values = ReadonlyMap<string, unknown>;
 
 /** `$$` is a dollar; `$name` and `${name.path}` are values; a dollar before anything else is itself. */
-const pattern = /\$\$|\$\{([^}]*)\}|\$([a-z][a-z0-9_]*)/gi;
+const pattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
+
+/** A text that is one value and nothing else. */
+const alone = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
 
 /** A name whose value is not there when a step runs. */
 export class UnsavedValueError extends Error {
@@ -38,11 +41,11 @@ export function resolveReferences(value: unknown, values: Values): unknown {
 }
 
 function resolveText(text: string, values: Values): unknown {
-  const [, braced, plain] = new RegExp(`^(?:${pattern.source})$`, "i").exec(text) ?? [];
+  const [, braced, plain] = alone.exec(text) ?? [];
   if ((braced ?? plain) !== undefined) return lookUp((braced ?? plain)!, values);
-  return text.replace(pattern, (whole, inBraces?: string, alone?: string) => {
+  return text.replace(pattern, (whole, inBraces?: string, plainName?: string) => {
     if (whole === "$$") return "$";
-    const found = lookUp((inBraces ?? alone)!, values);
+    const found = lookUp((inBraces ?? plainName)!, values);
     return typeof found === "object" ? JSON.stringify(found) : String(found);
   });
 }

@@ -3,7 +3,7 @@ import type { Operation } from "../../api/operation.ts";
 import { isoMillis, type Wall } from "../../base/clock.ts";
 import { unstyled } from "../output/styled.ts";
 import { treeLines } from "../trace/tree-lines.ts";
-import { judge } from "./judge.ts";
+import { checkExpectations } from "./check-expectations.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { Path } from "./problem.ts";
 import { resolveReferences, valueAt } from "./references.ts";
@@ -123,7 +123,7 @@ class ScenarioRun {
     }
     if (this.#options.update && expect === null && !isInLoop) this.#seeAll(path, done);
     if (!expect) return [];
-    const differences = await judge(expect, done, this.#stage);
+    const differences = await checkExpectations(expect, done, this.#stage);
     const where = (below: Path) => [...path, "expect", ...below] as (string | number)[];
     if (this.#options.update && !isInLoop) {
       for (const { path: below, seen } of differences) this.#seen.push({ path: where(below), value: seen ?? null });

@@ -1,11 +1,24 @@
 import * as z from "zod";
 import { activities } from "../../api/activities.ts";
 import { deliveryOutcomes } from "../../api/delivery-outcomes.ts";
+import { dictionary } from "../../api/dictionary.ts";
 import { addFault } from "../../api/emulator/faults.ts";
 import { durationPattern, parseDuration } from "../../base/duration.ts";
 
+/** A map whose names fit a pattern. */
+const named = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
+  dictionary(value)
+    .superRefine((map, context) => {
+      const wrong = Object.keys(map).find((key) => !pattern.test(key));
+      if (wrong !== undefined) context.addIssue({ code: "custom", path: [wrong], message, params: { isName: true } });
+    })
+    .meta({ propertyNames: { pattern: pattern.source } });
+
+const namePattern = /^[a-zA-Z][a-zA-Z0-9_]*$/;
+const nameMessage = "must be a name (letters, digits and _)";
+
 /** The name of a saved value, of a receiver, or of what a loop runs over: `$contract`. */
-const name = z.string().regex(/^[a-z][a-z0-9_]*$/i, "must be a name (letters, digits and _)");
+const name = z.string().regex(namePattern, nameMessage);
 
 /** What a text is that might have been a saved value. */
 export const notSaved = "must be a saved value ($name)";
@@ -26,7 +39,7 @@ const target = z
   .meta({ anyOf: [{ enum: ["next", "idle"] }, { pattern: durationPattern }, { format: "date-time" }] });
 
 /** JSON by path: fields that are not named may have any value. */
-const subset = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]);
+const subset = z.union([dictionary(z.unknown()), z.array(z.unknown())]);
 
 const ExpectedDelivery = z.strictObject({
   to: z.string().optional().describe("Name of the receiver"),
@@ -61,8 +74,7 @@ export const Expectations = z.strictObject({
     .nullable()
     .optional()
     .describe("Webhook deliveries since the beginning, in this order; others may come between them"),
-  webhooks: z
-    .record(z.string(), z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"]).nullable())
+  webhooks: dictionary(z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"]).nullable())
     .nullable()
     .optional()
     .describe("Status of the webhook of each receiver, by its name"),
@@ -72,19 +84,19 @@ const shared = {
   title: z.string().optional().describe("What the step is for, in the output"),
   expect: Expectations.nullable().optional().describe("What must have come of it; null: whatever comes of it"),
   save: z
-    .union([name, z.record(name, z.string())])
+    .union([name, named(namePattern, nameMessage, z.string())])
     .optional()
     .describe("Saves the result, or fields of it by their paths, for later steps"),
 };
 
-const input = z.record(z.string(), z.unknown());
+const input = dictionary(z.unknown());
 
 const CallStep = z
   .strictObject({
     call: z.string().describe("Id of an operation: contracts.create"),
     params: input.optional().describe("Values of the path"),
     query: input.optional(),
-    headers: z.record(z.string(), z.string()).optional(),
+    headers: dictionary(z.string()).optional(),
     body: z.unknown().optional(),
     ...shared,
   })
@@ -164,8 +176,7 @@ const ExpectStep = z
 
 const ForEachStep = z
   .strictObject({
-    "for each": z
-      .record(name, z.union([z.array(z.unknown()).min(1), reference]))
+    "for each": named(namePattern, nameMessage, z.union([z.array(z.unknown()).min(1), reference]))
       .refine((loop) => Object.keys(loop).length === 1, "must have one name with its list")
       .describe("A name, and the list of its values"),
     get steps() {
@@ -207,7 +218,7 @@ export type Expectations = z.output<typeof Expectations>;
 export const Scenario = z.strictObject({
   name: z.string().optional().describe("What the story is about"),
   seed: z
-    .union([z.string().min(1), z.record(z.string(), z.unknown())])
+    .union([z.string().min(1), dictionary(z.unknown())])
     .optional()
     .describe("State of the beginning: demo (default), empty, a file, or the seed itself"),
   start: z
@@ -216,8 +227,7 @@ export const Scenario = z.strictObject({
     .meta({ format: "date-time" })
     .optional()
     .describe("Virtual time of the beginning (default: that of the seed)"),
-  files: z
-    .record(z.string().regex(/^[\w-][\w.-]*$/, "must be the name of a file, without a folder"), z.unknown())
+  files: named(/^[\w-][\w.-]*$/, "must be the name of a file, without a folder", z.unknown())
     .optional()
     .describe("Files of the folder in which command lines run: a text, JSON, or { base64: … }"),
   steps: z.array(Step).min(1),

@@ -14,7 +14,7 @@ import { acts, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 import { splitWords } from "./words.ts";
 
-/** What a step did, before it is judged. */
+/** What a step did, before it is checked. */
 export interface Observation {
   readonly title: string;
   readonly outcome: string;

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { Document, isNode } from "yaml";
+import { Document, isCollection, isNode } from "yaml";
 import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
@@ -30,7 +30,7 @@ function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]
     .sort((one, other) => other.start - one.start)
     .reduce((now, { start, end, value }) => {
       const before = now.slice(start, end);
-      const blanks = /\s*$/.exec(before)![0];
+      const blanks = before.slice(before.trimEnd().length);
       // Of a value that is left out, nothing stands behind the colon.
       const space = now[start - 1] === ":" ? " " : "";
       return now.slice(0, start) + space + written(value) + blanks + now.slice(end);
@@ -40,7 +40,7 @@ function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]
 /** A value in one line, as it may stand at any place. */
 function written(value: unknown): string {
   const document = new Document([value]);
-  document.contents.flow = true;
+  if (isCollection(document.contents)) document.contents.flow = true;
   const list = document.toString({ lineWidth: 0, flowCollectionPadding: true }).trim();
-  return list.replace(/^\[\s*/, "").replace(/\s*\]$/, "");
+  return list.slice(1, -1).trim();
 }

@@ -95,14 +95,14 @@ const wrong: readonly (readonly [story: string, sentence: string])[] = [
 describe("svc run, files that are wrong", () => {
   it("says what is wrong in one sentence with its place, and the nearest word", async (t) => {
     const cwd = await testFolder(t);
-    const said: (readonly [string, string])[] = [];
+    const shown: (readonly [string, string])[] = [];
     for (const [story] of wrong) {
       await writeFile(join(cwd, "story.yaml"), story);
       const { exit, out, err } = await runCli("run story.yaml", { cwd });
-      said.push([story, exit === 2 && out === "" ? err.replace(hint, "").trimEnd() : `${exit} ${out}${err}`]);
+      shown.push([story, exit === 2 && out === "" ? err.replace(hint, "").trimEnd() : `${exit} ${out}${err}`]);
     }
     assert.deepEqual(
-      said,
+      shown,
       wrong.map(([story, sentence]) => [story, `error: story.yaml:${sentence}`]),
     );
   });

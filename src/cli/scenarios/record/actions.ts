@@ -27,7 +27,7 @@ export interface Action {
 }
 
 /** What a running emulator has noted. */
-export interface Recording {
+export interface RequestHistory {
   readonly actions: readonly Action[];
   readonly deliveries: readonly LoggedDelivery[];
   /** How many requests of others were noted. */
@@ -39,7 +39,7 @@ const leftOut =
   /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
 
 /** Reads the log of an emulator, and its deliveries. */
-export async function readRecording(client: Client, operations: readonly Operation[]): Promise<Recording> {
+export async function readRecording(client: Client, operations: readonly Operation[]): Promise<RequestHistory> {
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
   const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
@@ -81,10 +81,13 @@ async function isInner({ id, service, status }: Logged, client: Client): Promise
 function actionOf({ id, at, target, body, status, failure }: Logged, operation: Operation): Action | undefined {
   const [path = "", search] = target.split(/\?(.*)/s);
   if (operationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
-  const query: Record<string, unknown> = {};
-  for (const [name, value] of new URLSearchParams(search)) {
-    query[name] = query[name] === undefined ? value : [query[name], value].flat();
-  }
+  const parameters = new URLSearchParams(search);
+  const query = Object.fromEntries(
+    [...new Set(parameters.keys())].map((name) => {
+      const [first, ...more] = parameters.getAll(name);
+      return [name, more.length === 0 ? first : [first, ...more]];
+    }),
+  );
   const names = operation.path.split("/");
   const params = Object.fromEntries(
     path.split("/").flatMap((segment, i) => {

@@ -1,6 +1,6 @@
 import { UsageError } from "../../failure.ts";
 import type { SeenDelivery } from "../observed.ts";
-import type { Action, LoggedDelivery, Recording } from "./actions.ts";
+import type { Action, LoggedDelivery, RequestHistory } from "./actions.ts";
 
 /** What a story must still show once it is short. */
 export type Goal =
@@ -11,7 +11,7 @@ export type Goal =
  * What went wrong last: a request that was refused, or a delivery that was not made. `about`: the reference of another
  * one, `request:12` or `delivery:3`.
  */
-export function findGoal({ actions, deliveries }: Recording, about: string | undefined): Goal {
+export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): Goal {
   const goals = [
     ...actions.map((action) => ({ at: action.at, id: `request:${action.id}`, goal: requestGoal(action) })),
     ...deliveries.flatMap((seen) => {

@@ -6,7 +6,11 @@ import type { Stage } from "./stage.ts";
 import type { Observation } from "./steps.ts";
 
 /** Compares what a step did, and what has come of all, with what is expected. A null stands for what is not known yet. */
-export async function judge(given: Expectations, done: Observation, stage: Stage): Promise<readonly Difference[]> {
+export async function checkExpectations(
+  given: Expectations,
+  done: Observation,
+  stage: Stage,
+): Promise<readonly Difference[]> {
   const expected = resolveReferences(given, stage.known);
   const looksAround = ["activities", "deliveries", "webhooks"].some((name) => name in expected);
   if (looksAround) await stage.settle();
