@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os";
 import { type Command, command } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { checkedOutput } from "../output/file.ts";
@@ -22,7 +21,7 @@ const run = command({
       type: "integer",
       least: 1,
       most: 256,
-      description: "Maximum number of processes (default: one for each core)",
+      description: "Number of processes (default: one for each core, if there are many files)",
     },
     {
       flag: "record",
@@ -75,8 +74,7 @@ const run = command({
       if (path !== undefined) await checkedOutput(host, path, `--${name}`, { inputs });
     }
     const { runFiles } = await import("../scenarios/runner.ts");
-    const jobs = flags.jobs ?? availableParallelism();
-    const how = { jobs, report: flags.report, html: flags.html, update: flags.update === true };
+    const how = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };
     if (flags.watch) {
       const { watchFiles } = await import("../scenarios/watch.ts");
       return watchFiles(files, how, context);

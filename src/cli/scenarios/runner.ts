@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import type { Context } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import { annotateAt, annotates } from "../output/github-actions.ts";
@@ -11,8 +12,8 @@ import type { ScenarioResult } from "./result.ts";
 import { runScenario } from "./run-scenario.ts";
 
 export interface RunSettings {
-  /** Maximum number of processes. */
-  readonly jobs: number;
+  /** Number of processes; undefined: as many as there are cores, and as are worth it. */
+  readonly jobs: number | undefined;
   readonly report?: string | undefined;
   readonly html?: string | undefined;
   /** Write what was seen into the files. */
@@ -33,7 +34,8 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
     throw error;
   });
   const isText = output.format === "table";
-  const jobs = Math.min(settings.jobs, Math.ceil(scenarios.length / filesPerProcess));
+  const worthwhile = Math.min(availableParallelism(), Math.ceil(scenarios.length / filesPerProcess));
+  const jobs = Math.min(settings.jobs ?? worthwhile, scenarios.length);
   const results =
     jobs > 1
       ? runInProcesses(scenarios, jobs, settings.update, context)
