@@ -52,8 +52,12 @@ const run = command({
   async run({ positionals, flags }, context) {
     const { output, host } = context;
     if (flags.schema) {
-      const { scenarioSchema } = await import("../scenarios/schema.ts");
-      await output.document(scenarioSchema(), 2);
+      const [{ scenarioSchema }, { registry }] = await Promise.all([
+        import("../scenarios/schema.ts"),
+        import("../../api/registry.ts"),
+      ]);
+      const ids = registry.map(({ id }) => id).sort();
+      await output.document(scenarioSchema(ids), 2);
       return undefined;
     }
     const files = positionals.file ?? [];

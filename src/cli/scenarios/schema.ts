@@ -91,9 +91,11 @@ const shared = {
 
 const input = dictionary(z.unknown());
 
+const operationId = z.string().describe("Id of an operation: contracts.create");
+
 const CallStep = z
   .strictObject({
-    call: z.string().describe("Id of an operation: contracts.create"),
+    call: operationId,
     params: input.optional().describe("Values of the path"),
     query: input.optional(),
     headers: dictionary(z.string()).optional(),
@@ -120,7 +122,7 @@ const contract = z.string().describe("T-1, or a saved value");
 
 const AsStep = z
   .strictObject({
-    as: z.string().min(1).describe("E-mail address of the person; next: whoever is next"),
+    as: z.string().min(1).describe("E-mail address of the person; next: the next one"),
     sign: contract.optional(),
     decline: contract.optional(),
     approve: contract.optional(),
@@ -202,9 +204,9 @@ export type StepKind = keyof typeof stepKinds;
 
 export type StepOf<Kind extends StepKind> = z.output<(typeof stepKinds)[Kind]>;
 
-export const Step: z.ZodType<z.output<(typeof stepKinds)[Exclude<StepKind, "for each">]> | ForEach> = z.lazy(() =>
-  z.union(Object.values(stepKinds) as unknown as [z.ZodType<never>, z.ZodType<never>]),
-);
+export const Step: z.ZodType<z.output<(typeof stepKinds)[Exclude<StepKind, "for each">]> | ForEach> = z
+  .lazy(() => z.union(Object.values(stepKinds) as unknown as [z.ZodType<never>, z.ZodType<never>]))
+  .meta({ id: "ScenarioStep" });
 
 export interface ForEach {
   readonly "for each": Readonly<Record<string, readonly unknown[] | string>>;
@@ -235,9 +237,15 @@ export const Scenario = z.strictObject({
 
 export type Scenario = z.output<typeof Scenario>;
 
-/** The JSON Schema of scenario files, for editors. */
-export const scenarioSchema = (): object => ({
-  ...z.toJSONSchema(Scenario, { io: "input", unrepresentable: "any" }),
+/** The JSON Schema of scenario files, for editors, which offer the ids of operations by it. */
+export const scenarioSchema = (operations: readonly string[]): object => ({
+  ...z.toJSONSchema(Scenario, {
+    io: "input",
+    unrepresentable: "any",
+    override({ zodSchema, jsonSchema }) {
+      if (zodSchema === operationId) jsonSchema.enum = [...operations];
+    },
+  }),
   title: "Scenario",
   description: "A story that svc run runs on an emulator of its own",
 });

@@ -65,7 +65,8 @@ export class Stage {
   /** Runs a command line against the emulator. */
   svc(argv: readonly string[], stdin?: string): Promise<Captured> {
     return this.#context.svc(argv, {
-      env: emulatorVariables(this.emulator),
+      // What a command line would say to a runner is part of its output here.
+      env: { ...emulatorVariables(this.emulator), GITHUB_ACTIONS: undefined },
       cwd: this.#cwd,
       ...(stdin === undefined ? {} : { stdin }),
     });

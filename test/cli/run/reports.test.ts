@@ -141,6 +141,7 @@ steps:
     const { exit, out } = await runCli("run --schema");
     const { title, properties, required, $defs } = JSON.parse(out);
     const steps = JSON.stringify($defs ?? properties.steps);
+    assert.ok(steps.includes('"contracts.create"'), "names operations");
     const lacking = ["call", "svc", "advance", "as", "fault", "receiver", "for each", "expect"].filter(
       (kind) => !steps.includes(`"required":["${kind}"`),
     );
