@@ -1,6 +1,7 @@
 import { type Command, command } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { checkedOutput } from "../output/file.ts";
+import { readDocument } from "../parse/body.ts";
 
 const run = command({
   words: ["run"],
@@ -39,7 +40,7 @@ const run = command({
       flag: "seed",
       type: "text",
       placeholder: "NAME|FILE",
-      description: "With --record: seed of the emulator: demo, empty, or a file beside the scenario",
+      description: "With --record: seed of the emulator: demo, empty, or a file",
     },
     { flag: "schema", type: "switch", description: "Print the JSON Schema of scenario files" },
   ],
@@ -64,8 +65,10 @@ const run = command({
     if (flags.record !== undefined) {
       if (files.length > 0) throw new UsageError("--record cannot be used with <file>");
       await checkedOutput(host, flags.record, "--record");
+      const { seed } = flags;
+      if (seed !== undefined && seed !== "demo" && seed !== "empty") await readDocument(host, seed, "--seed");
       const { recordStory } = await import("../scenarios/record/record.ts");
-      await recordStory({ path: flags.record, about: flags.about, seed: flags.seed }, context);
+      await recordStory({ path: flags.record, about: flags.about, seed }, context);
       return undefined;
     }
     for (const name of ["about", "seed"] as const) {

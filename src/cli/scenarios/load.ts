@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
+import { readText } from "../parse/body.ts";
 import { type ParsedScenario, parseScenario } from "./parse.ts";
 import { ScenarioError } from "./problem.ts";
 
@@ -10,7 +10,8 @@ export async function loadScenarios(files: readonly string[], host: Host): Promi
   const { registry } = await import("../../api/registry.ts");
   const loaded = await Promise.all(
     files.map(async (file) => {
-      const text = await readText(resolve(host.cwd, file), file);
+      const text = await readText(host, file, "<file>");
+      if (text.trim() === "") throw new UsageError(`<file>: ${file} is empty`);
       try {
         return parseScenario(file, text, registry);
       } catch (error) {
@@ -35,16 +36,6 @@ export class WrongScenarios extends UsageError {
       hint: "svc run --schema prints the JSON Schema of scenario files.",
     });
     this.errors = errors;
-  }
-}
-
-async function readText(path: string, file: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : `cannot be read (${code})`;
-    throw new UsageError(`${file} ${why}`, { cause: error });
   }
 }
 

@@ -13,7 +13,6 @@ const wrong: readonly (readonly [story: string, sentence: string])[] = [
   ["steps: []", "1:8: steps must be a list with at least one step."],
   ["name: x", "1:1: steps is required."],
   ["- a", "1:1: A scenario must be a map with steps."],
-  ["", "1:1: A scenario must be a map with steps."],
   ["step: [{ advance: next }]", '1:1: Unknown key "step". Did you mean steps?'],
   ["steps: [{ advance: next }]\nsteps: []", "2:1: The file is not YAML: Map keys must be unique."],
   ['steps: [{ advance: "next }]', '1:28: The file is not YAML: Missing closing "quote.'],
@@ -124,7 +123,10 @@ describe("svc run, files that are wrong", () => {
 
   it("says which file cannot be read, and which seed", async (t) => {
     const { exit, err } = await runCli("run nowhere.yaml", { cwd: await testFolder(t) });
-    assert.deepEqual([exit, err], [2, "error: nowhere.yaml does not exist\n  See svc run --help.\n"]);
+    assert.deepEqual(
+      [exit, err],
+      [2, "error: <file>: cannot read nowhere.yaml: there is no such file\n  See svc run --help.\n"],
+    );
     const seed = await runStory(t, "seed: seeds.json\nsteps: [{ advance: next }]");
     assert.deepEqual(
       [seed.exit, seed.err],

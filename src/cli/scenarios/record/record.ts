@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import { counted } from "../../../base/counted.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailed } from "../../failure.ts";
@@ -19,13 +19,16 @@ interface RecordSettings {
   readonly path: string;
   /** What the story is about: `request:12`, `delivery:3`. */
   readonly about: string | undefined;
-  /** The seed with which the emulator was started, as scenarios name it. */
+  /** The seed with which the emulator was started: a name, or a file. */
   readonly seed: string | undefined;
 }
 
 /** Makes a scenario of what a running emulator has noted, with the requests alone that matter. */
-export async function recordStory({ path, about, seed }: RecordSettings, context: Context): Promise<void> {
+export async function recordStory({ path, about, seed: given }: RecordSettings, context: Context): Promise<void> {
   const { host, output } = context;
+  const isFile = given !== undefined && given !== "demo" && given !== "empty";
+  // A scenario names it from where it lies.
+  const seed = isFile ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, given)) : given;
   const { registry: operations } = await import("../../../api/registry.ts");
   const client = await context.client("emulator");
   const recording = await readRecording(client, operations);
