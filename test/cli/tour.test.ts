@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
+import { root } from "../structure/repository.ts";
 import { runCli } from "../support/cli/run-cli.ts";
+import { runStory } from "./run/story.ts";
 
 describe("svc tour", () => {
   it("walks the journey, shows the retries of a dead receiver, and ends with a verdict", async () => {
@@ -40,17 +44,13 @@ describe("svc tour", () => {
     );
   });
 
-  it("stops at the first step that does not do what it should", async () => {
-    const { exit, out } = await runCli("tour --json", { env: { HTTP_PROXY: "http://127.0.0.1:9" } });
-    const { ok, problem, steps } = JSON.parse(out);
-    assert.deepEqual(
-      [
-        exit,
-        ok,
-        steps.map(({ title, exit, problem: wrong }: Record<string, unknown>) => [title, exit, wrong]),
-        problem,
-      ],
-      [1, false, [["Upload a file", 75, "x"]], "Upload a file: x"],
+  it("is a scenario, which stops at the first step that does not do what it should", async (t) => {
+    const tour = readFileSync(join(root, "fixtures/scenarios/tour.yaml"), "utf8");
+    const { exit, out } = await runStory(t, tour.replace("status: ACTIVE", "status: DELETED"));
+    assert.equal(exit, 1);
+    assert.match(
+      out,
+      /failed {3}4 {2}Subscribe a receiver on this machine\n +json\.status: expected "DELETED", got "ACTIVE" .*\n {2}13 steps were not run\n/,
     );
   });
 });

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import { annotateAt, annotates } from "../output/github-actions.ts";
@@ -47,8 +48,7 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
     if (output.format === "ndjson") await output.document(result);
     await annotateFailures(result, context);
   }
-  // Processes have written theirs.
-  if (settings.update && jobs === 1) await (await import("./update.ts")).updateFiles(scenarios, done, context);
+  if (settings.update) await updateExpectations(scenarios, done, jobs, context);
   const seconds = (host.wall.monotonicNow() - startedAt) / 1_000;
   const ok = done.every((result) => result.ok);
   if (settings.report !== undefined) await writeText(settings.report, junitOf(done), context);
@@ -60,6 +60,19 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
   else if (output.format !== "ndjson")
     await output.show({ ok, seconds, scenarios: done }, { rows: "scenarios", columns });
   return ok;
+}
+
+/** Writes what was seen. Processes have written theirs. */
+async function updateExpectations(
+  scenarios: readonly ParsedScenario[],
+  done: readonly ScenarioResult[],
+  jobs: number,
+  context: Context,
+): Promise<void> {
+  if (jobs === 1) await (await import("./update.ts")).updateFiles(scenarios, done, context);
+  for (const { file, seen } of done) {
+    if (seen.length > 0) await context.output.note(`Wrote ${counted(seen.length, "expectation")} into ${file}`);
+  }
 }
 
 const columns = ["file", "name", "ok", "seconds"];

@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import { Document, isCollection, isNode } from "yaml";
-import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import type { ParsedScenario } from "./parse.ts";
@@ -10,13 +9,12 @@ import type { ScenarioResult, SeenValue } from "./result.ts";
 export async function updateFiles(
   scenarios: readonly ParsedScenario[],
   results: readonly ScenarioResult[],
-  { host, output }: Pick<Context, "host" | "output">,
+  { host }: Pick<Context, "host">,
 ): Promise<void> {
   for (const { file, seen } of results) {
     const parsed = scenarios.find((one) => one.file === file);
     if (!parsed || seen.length === 0) continue;
     await writeOutput(host, resolve(host.cwd, file), [Buffer.from(withSeen(parsed, seen))]);
-    await output.note(`Wrote ${counted(seen.length, "expectation")} into ${file}`);
   }
 }
 
