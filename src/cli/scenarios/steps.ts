@@ -50,7 +50,8 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
     const { exit, out, err } = await stage.svc(argv, stdin);
     const lines = out.trim().split("\n").map(parsedJson);
     const value = parsedJson(out) ?? (lines.every((line) => line !== undefined) ? lines : undefined);
-    const [first = ""] = err.trim().split("\n");
+    const notes = err.trim().split("\n");
+    const first = notes.find((line) => line.startsWith("error: ")) ?? notes[0] ?? "";
     return {
       title: `svc ${argv.join(" ")}`,
       outcome: exit === 0 ? "" : `exit ${exit}`,
