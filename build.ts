@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join, relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin, transform } from "esbuild";
@@ -184,6 +184,12 @@ function writeFonts(folder: string): void {
   }
 }
 
+/** The story that `svc tour` runs. */
+function writeTour(folder: string): void {
+  mkdirSync(folder);
+  cpSync(join(root, "fixtures/scenarios/tour.yaml"), join(folder, "tour.yaml"));
+}
+
 const fontPackage = "node_modules/dejavu-fonts-ttf";
 
 /** Packages that few commands get to use, and whose expressions take a millisecond to make: loaded by the first call. */
@@ -328,6 +334,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
   const ofConsole = await bundleConsole(`${fresh}/console`);
   writeParsers(fresh);
   writeFonts(`${fresh}/fonts`);
+  writeTour(`${fresh}/scenarios`);
   await writeCommands(fresh);
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);

@@ -12,7 +12,7 @@ const usesTarball = "test/support/tarball.ts";
 
 /** Packages that ship: bundled here, too, since Node takes long to load hundreds of small files. Others stay outside. */
 const shipped =
-  /^(@bomb\.sh\/tab|@inquirer\/prompts|chalk|commander|cross-spawn|csv-parse|fast-string-width|fastify|jose|lowdb|mime-types|ora|pdfjs-dist|undici|zod|@cantoo\/pdf-lib)(\/|$)/;
+  /^(@bomb\.sh\/tab|@inquirer\/prompts|chalk|commander|cross-spawn|csv-parse|fast-string-width|fastify|jose|lowdb|mime-types|ora|pdfjs-dist|undici|yaml|zod|@cantoo\/pdf-lib)(\/|$)/;
 
 /**
  * Compiles groups of test files, and the programs that tests start, into a folder below the project's own: most of the
@@ -44,6 +44,7 @@ export async function compileTests(groups: ReadonlyMap<string, readonly string[]
     logLevel: "warning",
     plugins: [groupsOf(groups), packagesOutside, testsKnowTheirSources],
   });
+  cpSync(join(root, "fixtures/scenarios/tour.yaml"), join(folder, "scenarios/tour.yaml"));
   await Promise.all([
     usesTarball in metafile.inputs ? packInto(folder) : usesPackage in metafile.inputs && makePackage(folder),
     // The emulator looks for it beside itself, too.

@@ -3,8 +3,9 @@ import { operationAt } from "../../src/api/operation-at.ts";
 import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
 import { isoMillis } from "../../src/base/clock.ts";
+import { parsedJson } from "../../src/base/object.ts";
 import { nearestOperation } from "../http/request-log/nearest.ts";
-import { redactHeaders, shownTarget } from "../http/request-log/redact.ts";
+import { redactBody, redactHeaders, shownTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 
 import { Backlog, follow, Resync } from "../http/sending/event-stream.ts";
@@ -32,7 +33,10 @@ export const requestHandlers = {
       .filter(filterOf({ ...query, reads: true }));
     const listed = query.reads ? matching : matching.filter((entry) => !isOwnRead(entry));
     return {
-      items: listed.slice(-query.limit).map(requestRecord),
+      items: listed.slice(-query.limit).map((entry) => {
+        const body = query.bodies ? shownBody(entry.body) : undefined;
+        return body === undefined ? requestRecord(entry) : { ...requestRecord(entry), body };
+      }),
       total: listed.length,
       reads_left_out: matching.length - listed.length,
     };
@@ -87,6 +91,11 @@ async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boole
   for await (const entry of follow(signal, watch, () => backlog.take())) {
     yield entry instanceof Resync ? entry : requestRecord(entry);
   }
+}
+
+/** JSON that was sent, without the values that go by the name of a secret; undefined where it is none. */
+function shownBody(body: Buffer | undefined): unknown {
+  return body === undefined ? undefined : redactBody(parsedJson(body.toString("utf8")));
 }
 
 /** An entry as the control plane prints it: without secrets. */

@@ -204,6 +204,7 @@ export class Exchange implements Cause {
       method,
       target,
       rawHeaders: log.shared(rawHeaders),
+      body: shortJson(this.received),
       status,
       failure,
       caller: this.#caller,
@@ -214,6 +215,15 @@ export class Exchange implements Cause {
       durationMs: wall.monotonicNow() - this.#begunAt,
     });
   }
+}
+
+/** Longer bodies are files and jobs. */
+const maxLoggedBody = 16 * 1024;
+
+/** The body as it is kept in the log: not what it was cut out of. */
+function shortJson({ method, body, headers }: Received): Buffer | undefined {
+  if (method === "GET" || body.length === 0 || body.length > maxLoggedBody) return undefined;
+  return headers["content-type"]?.includes("json") ? Buffer.from(body) : undefined;
 }
 
 interface Shown {

@@ -113,6 +113,7 @@ export const groups = lookupTable<Group>({
       "watch-trace",
     ],
   },
+  run: { summary: "Run scenario files, each on an emulator of its own", heading: "Integrate" },
   router: {
     summary: "Map identifiers to clusters, and look them up",
     heading: "Operate",

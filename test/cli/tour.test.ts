@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
-import { openReceiver } from "../../src/cli/connection/receiver.ts";
-import { walk } from "../../src/cli/tour/walk.ts";
+import { root } from "../structure/repository.ts";
 import { runCli } from "../support/cli/run-cli.ts";
+import { runStory } from "./run/story.ts";
 
 describe("svc tour", () => {
   it("walks the journey, shows the retries of a dead receiver, and ends with a verdict", async () => {
@@ -42,25 +44,13 @@ describe("svc tour", () => {
     );
   });
 
-  it("stops at the first step that does not do what it should", async (t) => {
-    const healthy = await openReceiver();
-    t.after(() => healthy.close());
-    const walked = await walk({
-      svc: async ([group]) =>
-        group === "files" ? { exit: 0, out: '[{"file_id":"f"}]', err: "" } : { exit: 1, out: "", err: "error: no\n" },
-      healthy,
-      dead: healthy,
-      onStep: async () => {},
-    });
-    assert.deepEqual(
-      [walked.steps.map(({ title, problem }) => [title, problem]), walked.problem],
-      [
-        [
-          ["Upload a file", undefined],
-          ["Ask the legal team to look at it", "exit 1: error: no"],
-        ],
-        "Ask the legal team to look at it: exit 1: error: no",
-      ],
+  it("is a scenario, which stops at the first step that does not do what it should", async (t) => {
+    const tour = readFileSync(join(root, "fixtures/scenarios/tour.yaml"), "utf8");
+    const { exit, out } = await runStory(t, tour.replace("status: ACTIVE", "status: DELETED"));
+    assert.equal(exit, 1);
+    assert.match(
+      out,
+      /failed {3}4 {2}Subscribe a receiver on this machine\n +json\.status: expected "DELETED", got "ACTIVE" .*\n {2}13 steps were not run\n/,
     );
   });
 });

@@ -145,6 +145,23 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
     assert.ok(app.received.length >= 2, "forwarded once, replayed once");
   },
 
+  async "docs/scenarios.md"(t, page) {
+    const { svc, cwd } = await cliEmulator(t);
+    const app = await receiver(t);
+    for (const block of blocks(page, "yaml")) {
+      const [, name = ""] = /^# (\S+\.yaml)\n/.exec(block) ?? [];
+      await writeFile(join(cwd, name), block.replace("http://localhost:3000/hooks", app.url));
+    }
+    await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));
+    await svc("contracts create --data nda.json");
+    for (const command of commandsIn(page)) {
+      const [line = "", file] = command.split(" > ");
+      const run = svc(argumentsOf(line));
+      await succeeds(command, run);
+      if (file !== undefined) JSON.parse((await run).out);
+    }
+  },
+
   async "docs/configuration.md"(t, page) {
     const [configuring = "", completing = "", ...more] = blocks(page, "sh");
     assert.deepEqual(more, []);

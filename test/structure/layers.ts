@@ -117,13 +117,14 @@ export const layers: readonly Layer[] = [
 
 /** Packages with a home: their code is imported there alone (types may be named anywhere). */
 export const homes: Readonly<Record<string, readonly string[]>> = {
-  zod: ["src/api", "emulator", "src/cli/bulk"],
+  zod: ["src/api", "emulator", "src/cli/bulk", "src/cli/scenarios"],
   fastify: ["emulator/http"],
   "content-disposition": ["emulator/http"],
   undici: ["src/client/transport.ts", "src/client/tunnels.ts", "emulator/http/outgoing"],
   lowdb: ["emulator/store"],
   postgres: ["emulator/store/postgres"],
   commander: ["src/cli"],
+  yaml: ["src/cli/scenarios"],
   "@inquirer/prompts": ["src/cli"],
   chalk: ["src/cli"],
   ora: ["src/cli"],

@@ -47,6 +47,14 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
 
 const mask = "[redacted]";
 
+/** A JSON body without the values that go by the name of a secret, and without credentials in its texts. */
+export function redactBody(value: unknown, name = ""): unknown {
+  if (typeof value === "string") return isSecretName(name) ? mask : redactText(value);
+  if (Array.isArray(value)) return value.map((one) => redactBody(one, name));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, redactBody(inner, key)]));
+}
+
 /**
  * The target of a request as people may see it. Whatever name or place a secret comes under, it does not stand there: of a
  * query the values of parameters that the operation declares are left, of an unknown path what is no secret by its

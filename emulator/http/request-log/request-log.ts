@@ -18,6 +18,8 @@ export interface LoggedRequest {
   readonly method: string;
   readonly target: string;
   readonly rawHeaders: readonly string[];
+  /** JSON that was sent, where it is short. */
+  readonly body?: Buffer | undefined;
   readonly status: number;
   /** Code of the declared failure that was answered. */
   readonly failure: string | undefined;
@@ -77,7 +79,12 @@ export class RequestLog {
   add(entry: LoggedRequest): void {
     // It came before the numbers went back.
     if (entry.id > this.#lastId) entry.left = true;
-    const bytes = entryBytes + textBytes(entry.target) + findingsBytes(entry.findings) + this.#headersBytes;
+    const bytes =
+      entryBytes +
+      textBytes(entry.target) +
+      findingsBytes(entry.findings) +
+      this.#headersBytes +
+      (entry.body?.length ?? 0);
     this.#kept.add(entry, bytes);
     this.#headersBytes = 0;
     for (const tell of this.#watchers) tell(entry, bytes);

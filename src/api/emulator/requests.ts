@@ -28,6 +28,10 @@ export const LoggedRequest = z.strictObject({
     .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
     .describe("What was accepted by leniency and the real service may refuse"),
   duration_ms: z.int().describe("Wall milliseconds"),
+  body: z
+    .unknown()
+    .optional()
+    .describe("JSON that was sent, without secrets; with bodies alone, and where it had 16 KiB or less"),
   fault: z
     .string()
     .optional()
@@ -73,6 +77,7 @@ export const listRequests = operation({
       ...filters,
       id: z.int().min(1).optional().describe("Show the request with this number"),
       limit: z.int().min(1).max(10_000).default(100).describe("Maximum number of rows, newest first"),
+      bodies: z.boolean().default(false).describe("Include the JSON that was sent, without secrets"),
     }),
   },
   responses: {

@@ -1,11 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { counted } from "../../base/counted.ts";
 import { type Command, type Context, command } from "../command.ts";
 import { bold, cyan, dim, green, type Line, red } from "../output/styled.ts";
 import { table } from "../output/text.ts";
-import type { Step, TimelineRow, TourResult } from "../tour/walk.ts";
+import type { StepResult } from "../scenarios/result.ts";
+import { type TimelineRow, timelineOf } from "../tour/timeline.ts";
 
 const tour = command({
   words: ["tour"],
@@ -20,7 +21,7 @@ const tour = command({
     const startedAt = host.wall.monotonicNow();
     const isText = output.format === "table";
     let number = 0;
-    const walked = await onFreshGround(context, async (step) => {
+    const walked = await runTour(context, async (step) => {
       number += 1;
       if (isText) await output.print(...stepLines(number, step));
     });
@@ -31,42 +32,88 @@ const tour = command({
   },
 });
 
+/** One command of the tour, and whether it did what it should. */
+interface Step {
+  readonly title: string;
+  readonly command: string;
+  readonly exit: number;
+  readonly output: string;
+  /** What it said to people beside it. */
+  readonly notes: string;
+  readonly problem: string | null;
+}
+
+interface TourResult {
+  readonly steps: readonly Step[];
+  readonly timeline: readonly TimelineRow[];
+  /** Undefined when everything did what it should. */
+  readonly problem: string | undefined;
+}
+
 const documentOf = ({ steps, timeline, problem }: TourResult, seconds: number) => ({
   ok: problem === undefined,
   problem: problem ?? null,
   seconds,
-  steps: steps.map(({ problem: wrong, ...step }) => ({ ...step, problem: wrong ?? null })),
+  steps,
   timeline,
 });
 
-/** An emulator in memory with standing virtual time, two receivers and a folder with the documents; all gone at the end. */
-async function onFreshGround(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
-  const [{ startEmulator }, { openReceiver }, { environmentOf }, { walk }, documents] = await Promise.all([
-    import("../../../emulator/index.ts"),
-    import("../connection/receiver.ts"),
-    import("./emulator/exec.ts"),
-    import("../tour/walk.ts"),
-    import("../tour/documents.ts"),
-  ]);
+/** Runs the scenario of the tour on an emulator in memory, in a folder of its own; all gone at the end. */
+async function runTour(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
+  const [{ startEmulator }, { registry: operations }, { Stage }, { parseScenario }, { runScenario }, { writeFiles }] =
+    await Promise.all([
+      import("../../../emulator/index.ts"),
+      import("../../api/registry.ts"),
+      import("../scenarios/stage.ts"),
+      import("../scenarios/parse.ts"),
+      import("../scenarios/run-scenario.ts"),
+      import("../scenarios/emulators.ts"),
+    ]);
   const { host, atEnd } = context;
   const folder = await mkdtemp(join(tmpdir(), "svc-tour-"));
   atEnd(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(join(folder, "msa.pdf"), documents.emptyPdf());
-  await writeFile(join(folder, "contract.json"), JSON.stringify(documents.contractDocument, null, 2));
+  const parsed = parseScenario("tour.yaml", await readTour(), operations);
+  await writeFiles(folder, parsed.scenario.files ?? {});
   const emulator = await startEmulator({ clock: { mode: "manual" } });
   atEnd(() => emulator.close());
-  const healthy = await openReceiver();
-  atEnd(() => healthy.close());
-  const dead = await openReceiver({ status: 500 });
-  atEnd(() => dead.close());
-  const env = environmentOf(emulator, host);
-  return walk({
-    svc: (argv, stdin) => context.svc(argv, { env, cwd: folder, ...(stdin === undefined ? {} : { stdin }) }),
-    healthy,
-    dead,
-    onStep,
+  const stage = await Stage.open(emulator, folder, context);
+  atEnd(() => stage.close());
+  const steps: Step[] = [];
+  const { steps: all } = await runScenario(parsed, stage, {
+    operations,
+    wall: host.wall,
+    async onStep(result) {
+      if (result.command === undefined) return;
+      const step = stepOf(result);
+      steps.push(step);
+      await onStep(step);
+    },
   });
+  const failed = all.find(({ ok }) => !ok);
+  const log = steps.find(({ command }) => command.startsWith("svc emulator deliveries"));
+  return {
+    steps,
+    timeline: log === undefined ? [] : timelineOf(log.output),
+    problem: failed && `${failed.title}: ${problemOf(failed)}`,
+  };
 }
+
+const stepOf = (result: StepResult): Step => ({
+  title: result.title,
+  command: result.command ?? "",
+  exit: result.exit ?? 0,
+  output: result.output,
+  notes: result.notes,
+  problem: result.ok ? null : problemOf(result),
+});
+
+const problemOf = ({ problems }: StepResult): string => problems.map(({ message }) => message).join("; ");
+
+/** The build puts it beside the bundle; without it, it is read where it is written. */
+const readTour = (): Promise<string> =>
+  readFile(new URL("./scenarios/tour.yaml", import.meta.url), "utf8").catch(() =>
+    readFile(new URL("../../../fixtures/scenarios/tour.yaml", import.meta.url), "utf8"),
+  );
 
 /** As much of one answer as tells what it is like. */
 const shownLines = 12;
@@ -79,7 +126,7 @@ function stepLines(number: number, { title, command, output, notes, problem }: S
     [bold(`${number}. ${title}`)],
     ["   ", cyan(`$ ${command}`)],
     ...shown.map((line) => `   ${line}`),
-    ...(problem === undefined ? [] : [["   ", red(`failed: ${problem}`)]]),
+    ...(problem === null ? [] : [["   ", red(`failed: ${problem}`)]]),
     "",
   ];
 }

@@ -18,6 +18,16 @@ export async function annotate(host: Host, { code, message, hint }: Explanation)
   await write(host.stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(lines.join("\n"))}\n`);
 }
 
+/** Marks a line of a file, in which something is not as it should be. */
+export async function annotateAt(
+  host: Host,
+  { file, line, column }: { readonly file: string; readonly line: number; readonly column: number },
+  message: string,
+): Promise<void> {
+  const place = `file=${escapedProperty(visible(file))},line=${line},col=${column}`;
+  await write(host.stderr, `::error ${place}::${escaped(visible(withoutSent(host, message)))}\n`);
+}
+
 /** Keeps secrets out of everything that the runner prints from now on. */
 export async function maskSecrets(host: Host, secrets: readonly (string | undefined)[]): Promise<void> {
   if (!annotates(host.env)) return;

@@ -55,6 +55,7 @@ const besides: readonly (readonly [command: RegExp, words: string])[] = [
   [/^webhooks trigger/, "CONTRACT_SIGNED"],
   [/^crm-b open --envelope/, "--consumer-secret-file rows.txt"],
   [/^emulator start/, "--port 0"],
+  [/^run --seed/, "--record story.yaml"],
   [/^billing event --password-file/, "--username x"],
   [/^emulator exec/, "-- true"],
 ];
@@ -84,7 +85,7 @@ function lineOf({ command, place, spec }: FileInput, file: string): string[] {
 }
 
 /** Rows are needed beside what their work writes. */
-const needsRows = (place: string): boolean => ["--errors-out", "--plan-out", "--report"].includes(place);
+const needsRows = (place: string): boolean => ["--errors-out", "--html", "--plan-out", "--report"].includes(place);
 
 const given = { "rows.txt": "ada@example.com\n", "kinds.txt": "client c-1\n", "empty.json": "", "bad.json": "{" };
 

@@ -259,6 +259,28 @@ describe("GET /_emulator/requests", () => {
     }
   });
 
+  it("shows the JSON that was sent where that is asked for, without secrets, and unless it is long", async (t) => {
+    const { api, ask } = await emulator(t);
+    const webhook = (title: string) => ({
+      title,
+      url: "http://localhost:9/hooks",
+      only_for_activities: ["CONTRACT_SIGNED"],
+      custom_headers: { "X-Token": "s3cret-token" },
+    });
+    for (const title of ["short", "long".repeat(5_000)]) {
+      await api("POST", "/api/v2.1/public/webhooks/", { body: webhook(title) });
+    }
+    const bodiesOf = async (query: string) => {
+      const { body } = await ask("GET", `requests?operation=webhooks.create${query}`);
+      return (body as { items: { body?: unknown }[] }).items.map((one) => one.body);
+    };
+    assert.deepEqual(await bodiesOf("&bodies=true"), [
+      { ...webhook("short"), custom_headers: { "X-Token": "[redacted]" } },
+      undefined,
+    ]);
+    assert.deepEqual(await bodiesOf(""), [undefined, undefined]);
+  });
+
   it("needs the token of the control plane", async (t) => {
     const { router } = await emulator(t);
     const without: Record<string, string>[] = [{}, { authorization: "Bearer" }, { authorization: "Basic eDp5" }];

@@ -32,8 +32,10 @@ export const credentials = {
 export const writtenBy: ReadonlySet<string> = new Set([
   "output",
   "errors-out",
+  "html",
   "plan-out",
   "ready-file",
+  "record",
   "report",
   "run-file",
   "save",

@@ -89,6 +89,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   "emulator webhooks": subscribed,
   intake: ["intake create --title Help --workflow-id 201"],
   "router jobs": [job],
+  "run --record": [create],
   "router jobs undo": [`${job} --results all`],
   "router show-client": [job],
   "trial complete": ["trial signup --email ada@example.com --captcha pass"],
@@ -138,6 +139,7 @@ function files({ emulator: { clusters } }: CliEmulator): Record<string, string |
     "payload.txt": `payload=${encodeURIComponent(JSON.stringify(team))}`,
     "prices.txt": "10 EUR",
     "secret.txt": "s3cret",
+    "story.yaml": "steps: [{ advance: PT1H, expect: }]",
     "token.txt": "t0ken",
     "vendor-agreement.pdf": emptyPdf(),
     "webhooks.ndjson": JSON.stringify({

@@ -11,6 +11,7 @@ import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
 /** Commands that send nothing to a service, and why. */
 export const sendsNothing: Readonly<Record<string, string>> = {
+  run: "runs an emulator of its own; --record is tested in test/cli/run",
   tour: "runs an emulator of its own",
   "emulator start": "is the service",
   "emulator exec": "runs an emulator of its own",

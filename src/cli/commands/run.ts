@@ -1,0 +1,93 @@
+import { type Command, command } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { checkedOutput } from "../output/file.ts";
+import { readDocument } from "../parse/body.ts";
+
+const run = command({
+  words: ["run"],
+  summary: "Run scenario files, each on an emulator of its own",
+  description: [
+    "A scenario is a YAML file of steps: calls of operations, command lines, moves of virtual time, people who sign,",
+    "scripted faults and receivers of webhooks, each with what must come of it. Every file runs on a fork of an emulator,",
+    "in memory. The exit code is 1 if a scenario fails, and 2 if a file is wrong, which is checked before anything runs.",
+  ].join(" "),
+  positionals: [{ name: "file", description: "Scenario file", variadic: true, optional: true }],
+  flags: [
+    { flag: "report", type: "text", placeholder: "FILE", description: "Write the results as JUnit XML" },
+    { flag: "html", type: "text", placeholder: "FILE", description: "Write the results and traces as one HTML page" },
+    { flag: "update", type: "switch", description: "Write what was seen into the expectations of the files" },
+    { flag: "watch", type: "switch", description: "Run again whenever a file changes, until Ctrl-C" },
+    {
+      flag: "jobs",
+      type: "integer",
+      least: 1,
+      most: 256,
+      description: "Number of processes (default: one for each core, if there are many files)",
+    },
+    {
+      flag: "record",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write a scenario of the requests that led to the last failure of the emulator here",
+    },
+    {
+      flag: "about",
+      type: "text",
+      placeholder: "REF",
+      description: "With --record: what the story is about, request:12 or delivery:3",
+    },
+    {
+      flag: "seed",
+      type: "text",
+      placeholder: "NAME|FILE",
+      description: "With --record: seed of the emulator: demo, empty, or a file",
+    },
+    { flag: "schema", type: "switch", description: "Print the JSON Schema of scenario files" },
+  ],
+  examples: [
+    { title: "Run the stories of a project in CI", argv: ["run", "story.yaml", "--report", "junit.xml"] },
+    { title: "Write what is seen into the expectations", argv: ["run", "story.yaml", "--update"] },
+    { title: "Make a scenario of what just happened", argv: ["run", "--record", "story.yaml"] },
+    { title: "For an editor", argv: ["run", "--schema"] },
+  ],
+  async run({ positionals, flags }, context) {
+    const { output, host } = context;
+    if (flags.schema) {
+      const [{ scenarioSchema }, { registry }] = await Promise.all([
+        import("../scenarios/schema.ts"),
+        import("../../api/registry.ts"),
+      ]);
+      const ids = registry.map(({ id }) => id).sort();
+      await output.document(scenarioSchema(ids), 2);
+      return undefined;
+    }
+    const files = positionals.file ?? [];
+    if (flags.record !== undefined) {
+      if (files.length > 0) throw new UsageError("--record cannot be used with <file>");
+      await checkedOutput(host, flags.record, "--record");
+      const { seed } = flags;
+      if (seed !== undefined && seed !== "demo" && seed !== "empty") await readDocument(host, seed, "--seed");
+      const { recordStory } = await import("../scenarios/record/record.ts");
+      await recordStory({ path: flags.record, about: flags.about, seed }, context);
+      return undefined;
+    }
+    for (const name of ["about", "seed"] as const) {
+      if (flags[name] !== undefined) throw new UsageError(`--${name} can only be used with --record`);
+    }
+    if (files.length === 0) throw new UsageError("<file> is required: the path of a scenario");
+    const inputs = [...files];
+    for (const name of ["report", "html"] as const) {
+      const path = flags[name];
+      if (path !== undefined) await checkedOutput(host, path, `--${name}`, { inputs });
+    }
+    const { runFiles } = await import("../scenarios/runner.ts");
+    const how = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };
+    if (flags.watch) {
+      const { watchFiles } = await import("../scenarios/watch.ts");
+      return watchFiles(files, how, context);
+    }
+    return (await runFiles(files, how, context)) ? undefined : "failed";
+  },
+});
+
+export const commands: readonly Command[] = [run];

@@ -1,0 +1,80 @@
+import { dirname, relative, resolve } from "node:path";
+import { counted } from "../../../base/counted.ts";
+import type { Context } from "../../command.ts";
+import { CommandFailed } from "../../failure.ts";
+import { writeOutput } from "../../output/file.ts";
+import { withSpinner } from "../../terminal/spinner.ts";
+import { ScenarioEmulators } from "../emulators.ts";
+import { parseScenario } from "../parse.ts";
+import { runScenario } from "../run-scenario.ts";
+import { type Action, readRecording } from "./actions.ts";
+import { findGoal, type Goal } from "./goal.ts";
+import { findLinks } from "./links.ts";
+import { Replayer } from "./replay.ts";
+import { shrink } from "./shrink.ts";
+import { writeStory } from "./story.ts";
+
+interface RecordSettings {
+  /** The file of the scenario. */
+  readonly path: string;
+  /** What the story is about: `request:12`, `delivery:3`. */
+  readonly about: string | undefined;
+  /** The seed with which the emulator was started: a name, or a file. */
+  readonly seed: string | undefined;
+}
+
+/** Makes a scenario of what a running emulator has noted, with the requests alone that matter. */
+export async function recordStory({ path, about, seed: given }: RecordSettings, context: Context): Promise<void> {
+  const { host, output } = context;
+  const isFile = given !== undefined && given !== "demo" && given !== "empty";
+  // A scenario names it from where it lies.
+  const seed = isFile ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, given)) : given;
+  const { registry: operations } = await import("../../../api/registry.ts");
+  const client = await context.client("emulator");
+  const recording = await readRecording(client, operations);
+  const goal = findGoal(recording, about);
+  const emulators = new ScenarioEmulators(context);
+  context.atEnd(() => emulators.close());
+  const empty = parseScenario(
+    path,
+    JSON.stringify({ ...(seed && { seed }), steps: [{ advance: "next" }] }),
+    operations,
+  );
+  const story = await withSpinner(context, "Leaving out what does not matter", async () => {
+    const replayer = new Replayer(await emulators.baseOf(empty), context, operations);
+    const before = recording.actions.filter(({ id, at }) => isBefore(goal, id, at));
+    const links = findLinks(before, await replayer.run(before, new Map()));
+    const essential = [goal.kind === "request" ? goal.action : goal.webhook];
+    const holds = (actions: readonly Action[]) => replayer.reaches(goal, actions, links);
+    const actions = await shrink(before, essential, links, holds);
+    if (!actions) {
+      throw new CommandFailed(
+        "failed",
+        "not_repeatable",
+        `The ${nameOf(goal)} comes out otherwise when it is repeated.`,
+        {
+          hint: "Name the seed of the emulator with --seed. Uploads, secrets and requests of other workspaces cannot be recorded.",
+        },
+      );
+    }
+    return { text: writeStory({ goal, actions, links, requests: recording.requests, seed }), actions };
+  });
+  const parsed = parseScenario(path, story.text, operations);
+  const result = await emulators.withStage(parsed, (stage) =>
+    runScenario(parsed, stage, { operations, wall: host.wall }),
+  );
+  if (!result.ok) {
+    const problem = result.steps.flatMap(({ problems }) => problems)[0];
+    await output.warn(`warning: the story fails when it is run: ${problem?.message}`);
+  }
+  await writeOutput(host, resolve(host.cwd, path), [Buffer.from(story.text)]);
+  const matter = `${story.actions.length} of ${counted(recording.requests, "request")} matter`;
+  if (output.format === "table") await output.print(`Wrote ${path}: ${matter}.`);
+  else await output.show({ file: path, requests: recording.requests, kept: story.actions.length, ok: result.ok });
+}
+
+const isBefore = (goal: Goal, id: number, at: number): boolean =>
+  goal.kind === "request" ? id <= goal.action.id : at <= goal.until;
+
+const nameOf = (goal: Goal): string =>
+  goal.kind === "request" ? `request ${goal.action.id} (${goal.action.operation.id})` : `delivery ${goal.seen.id}`;

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { contract, runStory } from "./story.ts";
+
+const hint = "  svc run --schema prints the JSON Schema of scenario files.\n";
+
+/** What is wrong, and the sentence. */
+const wrong: readonly (readonly [story: string, sentence: string])[] = [
+  ["steps: []", "1:8: steps must be a list with at least one step."],
+  ["name: x", "1:1: steps is required."],
+  ["- a", "1:1: A scenario must be a map with steps."],
+  ["step: [{ advance: next }]", '1:1: Unknown key "step". Did you mean steps?'],
+  ["steps: [{ advance: next }]\nsteps: []", "2:1: The file is not YAML: Map keys must be unique."],
+  ['steps: [{ advance: "next }]', '1:28: The file is not YAML: Missing closing "quote.'],
+  ["steps: [next]", "1:9: A step must be a map with one of call, svc, advance, as, fault, receiver, for each, expect."],
+  ["steps: [{ advanc: next }]", '1:11: Unknown key "advanc" of a step. Did you mean advance?'],
+  [
+    "steps:\n  - wait: 5s",
+    '2:5: Unknown key "wait" of a step. A step has one of call, svc, advance, as, fault, receiver, for each, expect.',
+  ],
+  ["steps: [{ advance: next, svc: x }]", "1:26: advance cannot be used with svc in one step."],
+  [
+    "steps: [{ advance: soon }]",
+    '1:20: advance must be a duration (30s, PT2H35M), a time (2031-01-02T03:04:05Z), next or idle, got "soon".',
+  ],
+  ["steps: [{ advance: 5 }]", "1:20: advance must be a text, got 5."],
+  ["steps: [{ call: contracts.creat }]", '1:17: Unknown operation "contracts.creat". Did you mean contracts.create?'],
+  ["steps: [{ call: contracts.send }]", "1:9: params.composite_id is required by contracts.send."],
+  [
+    "steps: [{ call: contracts.send, params: { composite: T-1 } }]",
+    '1:43: Unknown key "composite" in params of contracts.send. Known: composite_id.',
+  ],
+  ["steps: [{ call: no.such }]", '1:17: Unknown operation "no.such". svc openapi lists the operations.'],
+  ['steps: [{ svc: "a \'b" }]', "1:16: svc has a quote that is not closed."],
+  [
+    "steps: [{ as: next, sign: $contrct }]",
+    "1:27: $contrct is saved by no step before. Known: client_id, cluster_id, contracts_url, router_url.",
+  ],
+  [
+    "steps:\n  - { svc: x, save: contract }\n  - { as: next, sign: $contrct }",
+    "3:23: $contrct is saved by no step before. Did you mean contract?",
+  ],
+  ["steps: [{ as: next }]", "1:9: The step must have one of sign, decline and approve."],
+  ["steps: [{ fault: { direction: up } }]", '1:31: fault.direction cannot be "up". Known: incoming, outgoing.'],
+  [
+    "steps: [{ fault: { direction: outgoing, efect: drop } }]",
+    '1:41: Unknown key "efect" in fault. Did you mean effect?',
+  ],
+  [
+    "steps: [{ fault: { direction: outgoing, effect: dropp } }]",
+    '1:49: fault.effect cannot be "dropp". Did you mean drop?',
+  ],
+  ["steps: [{ receiver: my app }]", '1:21: receiver must be a name (letters, digits and _), got "my app".'],
+  [
+    "steps: [{ receiver: app, subscribe: [CONTRACT_SIGND] }]",
+    '1:38: subscribe.0 cannot be "CONTRACT_SIGND". Did you mean CONTRACT_SIGNED?',
+  ],
+  ["steps: [{ receiver: app, answers: up }]", '1:35: answers must be a number or down, got "up".'],
+  ["steps: [{ advance: next, expect: { stats: 200 } }]", '1:36: Unknown key "stats" in expect. Did you mean status?'],
+  ["steps: [{ expect: { status: 99 } }]", "1:29: expect.status must be at least 100."],
+  [
+    "steps: [{ expect: { deliveries: [{ to: ap }] } }]",
+    '1:40: No step before opens the receiver "ap". There are none.',
+  ],
+  [
+    "steps:\n  - receiver: app\n  - expect: { webhooks: { apps: ACTIVE } }",
+    '3:27: No step before opens the receiver "apps". Did you mean app?',
+  ],
+  [
+    "steps: [{ for each: { a: [1], b: [2] }, steps: [{ advance: next }] }]",
+    "1:21: for each must have one name with its list.",
+  ],
+  ["steps: [{ for each: { a: [1] } }]", "1:9: steps is required in a step with for each."],
+  [
+    "steps:\n  - for each: { a: [1] }\n    steps: [{ advanc: next }]",
+    '3:15: Unknown key "advanc" of a step. Did you mean advance?',
+  ],
+  ["start: tomorrow\nsteps: [{ advance: next }]", '1:8: start must be a time (2031-01-02T03:04:05Z), got "tomorrow".'],
+  [
+    "files: { ../x: y }\nsteps: [{ advance: next }]",
+    '1:10: The name "../x" must be the name of a file, without a folder.',
+  ],
+  ["steps: [{ advance: !other next }]", "1:20: The file is not YAML: Unresolved tag: !other."],
+  [
+    "a: &a [x, x, x, x]\nsteps: *b",
+    "2:8: The file is not YAML: Unresolved alias (the anchor must be set before the alias): b.",
+  ],
+];
+
+describe("svc run, files that are wrong", () => {
+  it("says what is wrong in one sentence with its place, and the nearest word", async (t) => {
+    const cwd = await testFolder(t);
+    const shown: (readonly [string, string])[] = [];
+    for (const [story] of wrong) {
+      await writeFile(join(cwd, "story.yaml"), story);
+      const { exit, out, err } = await runCli("run story.yaml", { cwd });
+      shown.push([story, exit === 2 && out === "" ? err.replace(hint, "").trimEnd() : `${exit} ${out}${err}`]);
+    }
+    assert.deepEqual(
+      shown,
+      wrong.map(([story, sentence]) => [story, `error: story.yaml:${sentence}`]),
+    );
+  });
+
+  it("runs nothing where one of several files is wrong, and names each", async (t) => {
+    const { exit, out, err } = await runStory(t, "steps: [{ advance: PT1H }]", ["other.yaml", "third.yaml"], {
+      "other.yaml": "steps: []",
+      "third.yaml": "steps: 5",
+    });
+    assert.deepEqual(
+      [exit, out, err],
+      [
+        2,
+        "",
+        `error: other.yaml:1:8: steps must be a list with at least one step.\n  - third.yaml:1:8: steps must be a list with at least one step.\n${hint}`,
+      ],
+    );
+  });
+
+  it("says which file cannot be read, and which seed", async (t) => {
+    const { exit, err } = await runCli("run nowhere.yaml", { cwd: await testFolder(t) });
+    assert.deepEqual(
+      [exit, err],
+      [2, "error: <file>: cannot read nowhere.yaml: there is no such file\n  See svc run --help.\n"],
+    );
+    const seed = await runStory(t, "seed: seeds.json\nsteps: [{ advance: next }]");
+    assert.deepEqual(
+      [seed.exit, seed.err],
+      [
+        2,
+        "error: story.yaml:1:7: seed seeds.json cannot be read: it must be demo, empty, or a file beside the scenario.\n",
+      ],
+    );
+  });
+
+  it("names the line of 200 files that are broken at random", async (t) => {
+    const cwd = await testFolder(t);
+    const random = seeded(43);
+    const odd: string[] = [];
+    for (let i = 0; i < 200; i += 1) {
+      const broken = breakStory(random);
+      await writeFile(join(cwd, "story.yaml"), broken);
+      const { exit, out, err } = await runCli("run story.yaml", { cwd });
+      const isSentence = /^error: story\.yaml:[1-9]\d*:[1-9]\d*: [^\n]+[.?]\n$/.test(err.replace(hint, ""));
+      if (exit !== 2 || out !== "" || !isSentence) odd.push(`${broken}\n--> ${exit} ${out}${err}`);
+    }
+    assert.deepEqual(odd, []);
+  });
+});
+
+const whole = `name: A story
+start: 2031-01-02T03:04:05Z
+steps:
+  - receiver: app
+    answers: [500, 200]
+    subscribe: [CONTRACT_CREATED, CONTRACT_SIGNED]
+  - call: contracts.create
+    body: ${contract}
+    save: { contract: id }
+    expect: { status: 201, json: { contract_status: DRAFT } }
+  - call: contracts.send
+    params: { composite_id: $contract }
+  - as: jo@acme.example
+    sign: $contract
+  - fault: { direction: outgoing, effect: duplicate, count: 2 }
+  - advance: PT2H35M
+  - for each: { page: [1, 2] }
+    steps:
+      - svc: contracts list --page $page
+  - expect:
+      activities: [CONTRACT_CREATED]
+      deliveries: [{ to: app, outcome: delivered, attempts: 2 }]
+      webhooks: { app: ACTIVE }
+`;
+
+type Random = () => number;
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function seeded(seed: number): Random {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+
+/** Names whose every misspelling is an error. */
+const names =
+  /\b(steps|receiver|answers|subscribe|call|body|save|expect|status|json|params|as|sign|fault|direction|effect|count|advance|for each|svc|activities|deliveries|to|outcome|attempts|webhooks|composite_id|start)(?=:)/g;
+const values =
+  /\b(CONTRACT_CREATED|CONTRACT_SIGNED|contracts\.create|contracts\.send|outgoing|duplicate|PT2H35M|delivered|ACTIVE|\$contract|\$page|2031-01-02T03:04:05Z)\b/g;
+
+/** Ways to break a story, each of which leaves one that means nothing. */
+const ways: readonly ((random: Random) => string)[] = [
+  (random) => misspell(names, random),
+  (random) => misspell(values, random),
+  (random) => replaceAt(values, random, () => "[[7]]"),
+  (random) => replaceAt(/\[(?=[A-Z\d{])/g, random, () => ""),
+  (random) => replaceAt(/\{(?= \w+:)/g, random, () => "{ {"),
+  (random) => replaceAt(/^ +- /gm, random, (found) => `\t${found}`),
+  (random) => replaceAt(/: (?=\w)/g, random, () => ': "'),
+  (random) => replaceAt(/^ {4}(?=\w)/gm, random, () => " "),
+  (random) => replaceAt(/^ {2}- \w/gm, random, (found) => `  - nonsense: 1\n${found}`),
+  (random) => whole.slice(0, 1 + Math.floor(random() * (whole.indexOf("steps:") + 5))),
+];
+
+const breakStory = (random: Random): string => pick(random, ways)(random);
+
+function replaceAt(pattern: RegExp, random: Random, replace: (found: string) => string): string {
+  const { 0: found, index } = pick(random, [...whole.matchAll(pattern)]);
+  return whole.slice(0, index) + replace(found) + whole.slice(index + found.length);
+}
+
+/** Drops, doubles or changes a letter. */
+const misspell = (pattern: RegExp, random: Random): string =>
+  replaceAt(pattern, random, (word) => {
+    const at = Math.floor(random() * (word.length - 1)) + 1;
+    return word.slice(0, at) + pick(random, ["", "q", `${word[at]}z`]) + word.slice(at + 1);
+  });

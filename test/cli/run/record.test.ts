@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const contract = {
+  contract_template_id: 101,
+  contract_data: {},
+  counter_party_details: [{ is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } }],
+};
+
+/** Makes requests of a program to the contract API, and of people to the control plane. */
+function caller({ emulator }: CliEmulator) {
+  const { url, clientId, clientSecret } = emulator.clusters[0]!;
+  const send = async (method: string, path: string, body?: unknown): Promise<{ id: string | number }> => {
+    const headers = { "client-id": clientId!, "client-secret": clientSecret!, "content-type": "application/json" };
+    const answer = await fetch(`${url}/api/v2.1/public/${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return (await answer.json().catch(() => ({}))) as { id: string };
+  };
+  return { send, act: (path: string, body: unknown = {}) => emulator.ask("POST", path, { body }) };
+}
+
+const read = ({ cwd }: CliEmulator, name: string): Promise<string> => readFile(join(cwd, name), "utf8");
+
+describe("svc run --record", () => {
+  it("shortens 200 requests to those that led to the last refusal, and the story fails as they did", async (t) => {
+    const stage = await cliEmulator(t, { clock: { mode: "manual" } });
+    const { send, act } = caller(stage);
+    await send("POST", "webhooks/", {
+      title: "x",
+      url: (await receiver(t)).url,
+      only_for_activities: ["CONTRACT_SIGNED"],
+    });
+    for (let i = 1; i <= 64; i += 1) {
+      const { id } = await send("POST", "contracts/", contract);
+      await send("GET", `contracts/${id}/status`);
+      if (i % 2 === 0) await act(`contracts/${id}/send`);
+      if (i % 8 === 0) await act(`contracts/${id}/sign`, { email: "jo@acme.example" });
+      if (i % 8 === 0) await stage.emulator.clock.advance({ by: "PT1H" });
+    }
+    const kim = { is_individual: true, poc_details: { first_name: "Kim", email: "kim@acme.example" } };
+    const both = { ...contract, counter_party_details: [...contract.counter_party_details, kim] };
+    const { id } = await send("POST", "contracts/", both);
+    await send("POST", `contracts/${id}/send_to_counterparties`);
+    await act(`contracts/${id}/sign`, { email: "jo@acme.example" });
+    const { status } = await act(`contracts/${id}/sign`, { email: "jo@acme.example" });
+    const { total } = await stage.json<{ total: number }>("emulator requests --no-reads");
+    const { exit, out, err } = await stage.svc("run --record story.yaml");
+    assert.deepEqual([exit, err, status], [0, "", 400]);
+    assert.ok(total >= 200, `${total} requests`);
+    assert.match(out, /^Wrote story\.yaml: 4 of \d{3} requests matter\.\n$/);
+    const story = await read(stage, "story.yaml");
+    assert.equal(
+      story.replace(/of \d+ requests/, "of 200 requests"),
+      `# Recorded by svc run --record: 4 of 200 requests matter.
+
+name: What led to emulator-contracts.sign
+steps:
+  - call: contracts.create
+    body:
+      contract_template_id: 101
+      contract_data: {}
+      counter_party_details:
+        - is_individual: true
+          poc_details:
+            first_name: Jo
+            email: jo@acme.example
+        - is_individual: true
+          poc_details:
+            first_name: Kim
+            email: kim@acme.example
+    save:
+      contract: id
+  - call: contracts.send
+    params:
+      composite_id: $contract
+  - as: jo@acme.example
+    sign: $contract
+  - as: jo@acme.example
+    sign: $contract
+    expect:
+      status: 400
+      failure: already-signed
+`,
+    );
+    const again = await stage.svc("run story.yaml");
+    assert.deepEqual([again.exit, again.err], [0, ""], again.out);
+    assert.match(again.out, /ok +\d {2}as jo@acme\.example sign T-1 {2}400 \(already-signed\)/);
+  });
+
+  it("opens a receiver where a webhook was created, and repeats the time that passed", async (t) => {
+    const stage = await cliEmulator(t, { clock: { mode: "manual" } });
+    const { send } = caller(stage);
+    const app = await receiver(t);
+    app.answer(500);
+    for (let i = 0; i < 5; i += 1) await send("POST", "contracts/", contract);
+    await send("POST", "webhooks/", { title: "x", url: app.url, only_for_activities: ["CONTRACT_CREATED"] });
+    await send("POST", "contracts/", contract);
+    await stage.emulator.clock.advance({ by: "PT2H35M" });
+    const { exit, out, err } = await stage.svc("run --record story.yaml");
+    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 7 requests matter.\n", ""]);
+    assert.equal(
+      await read(stage, "story.yaml"),
+      `# Recorded by svc run --record: 2 of 7 requests matter.
+
+name: What led to the delivery of CONTRACT_CREATED
+steps:
+  - receiver: receiver
+    answers: 500
+    subscribe: [ CONTRACT_CREATED ]
+  - call: contracts.create
+    body:
+      contract_template_id: 101
+      contract_data: {}
+      counter_party_details:
+        - is_individual: true
+          poc_details:
+            first_name: Jo
+            email: jo@acme.example
+  - advance: PT2H35M1S
+  - expect:
+      deliveries:
+        - to: receiver
+          activity: CONTRACT_CREATED
+          outcome: retrying
+          answers: [ 500, 500, 500, 500, 500, 500 ]
+`,
+    );
+    const again = await stage.svc("run story.yaml");
+    assert.deepEqual([again.exit, again.err], [0, ""], again.out);
+  });
+
+  it("says that there is nothing to record, and what a story can be about", async (t) => {
+    const stage = await cliEmulator(t);
+    const none = await stage.svc("run --record story.yaml");
+    const other = await stage.svc("run --record story.yaml --about request:99");
+    assert.deepEqual(
+      [none.exit, none.err, other.exit, other.err],
+      [
+        2,
+        "error: The request log of the emulator has no request that a story could repeat\n  Use the emulator first: svc emulator requests shows the log.\n",
+        2,
+        "error: --about: request:99 is not in the request log\n  It takes request:12 (see svc emulator requests) or delivery:3 (see svc emulator deliveries).\n",
+      ],
+    );
+  });
+});

@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { emulator } from "../../support/emulator.ts";
+import { contract, runStory } from "./story.ts";
+
+const failing = `
+name: A <signed> contract
+steps:
+  - { call: contracts.create, body: ${contract}, save: { contract: id } }
+  - { svc: contracts status $contract --json, expect: { json: { contract_status: EXECUTED } } }
+`;
+
+/** The attributes of each element in junit-10.xsd of Jenkins' xunit plugin, of those that matter here. */
+const jenkins = new Set([
+  ...["name", "time", "tests", "failures", "errors"].map((name) => `testsuites ${name}`),
+  ...["name", "tests", "failures", "errors", "time", "skipped", "timestamp"].map((name) => `testsuite ${name}`),
+  ...["name", "time", "classname", "group"].map((name) => `testcase ${name}`),
+  ...["failure", "error", "skipped"].flatMap((element) => [`${element} type`, `${element} message`]),
+]);
+
+describe("svc run, its reports", () => {
+  it("writes JUnit XML with the sentence and the trace", async (t) => {
+    const { exit, read } = await runStory(t, failing, ["--report", "junit.xml"]);
+    const xml = (await read("junit.xml")).replaceAll(/time="\d+\.\d+"/g, 'time="0.1"');
+    assert.equal(exit, 1);
+    assert.match(
+      xml,
+      /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites tests="1" failures="1" errors="0" time="0\.1">\n {2}<testsuite name="svc run" .*>\n {4}<testcase name="A &lt;signed&gt; contract" classname="story\.yaml" time="0\.1">\n/,
+    );
+    assert.match(
+      xml,
+      /story\.yaml:4 step 2 \(svc contracts status T-1 --json\): json\.contract_status: expected &quot;EXECUTED&quot;, got &quot;DRAFT&quot;/,
+    );
+    assert.match(xml, /trace of T-1\n.*CONTRACT_CREATED T-1/s);
+  });
+
+  it("writes nothing that the schema of Jenkins does not know", async (t) => {
+    const { read } = await runStory(t, failing, ["--report", "junit.xml"]);
+    const xml = await read("junit.xml");
+    const unknown = [...xml.matchAll(/<(\w[\w-]*)((?: [\w-]+="[^"]*")*)/g)].flatMap(
+      ([, element = "", attributes = ""]) =>
+        [...attributes.matchAll(/ ([\w-]+)=/g)]
+          .map(([, name = ""]) => `${element} ${name}`)
+          .filter((one) => !jenkins.has(one)),
+    );
+    const lacking = ["name", "tests", "failures", "errors"].filter(
+      (name) => !new RegExp(`<testsuite [^>]*\\b${name}=`).test(xml),
+    );
+    assert.deepEqual([unknown, lacking, (xml.match(/ time="(?!\d{1,3}\.\d*")/g) ?? []).length], [[], [], 0]);
+  });
+
+  it("writes a page that loads nothing, with what was printed and the trace, also where all went well", async (t) => {
+    const { read } = await runStory(t, failing, ["--html", "report.html"]);
+    const good = await runStory(t, failing.replace("EXECUTED", "DRAFT"), ["--html", "report.html"]);
+    const page = await read("report.html");
+    assert.match(page, /<title>1 scenario, 0 passed, 1 failed<\/title>/);
+    assert.match(page, /A &lt;signed&gt; contract/);
+    assert.match(
+      page,
+      /<p class="failed">json\.contract_status: expected &quot;EXECUTED&quot;, got &quot;DRAFT&quot;<\/p>/,
+    );
+    assert.match(page, /<details open><summary>Trace of T-1<\/summary><pre>.*contracts\.create/);
+    assert.match(await good.read("report.html"), /<details><summary>Trace of T-1<\/summary><pre>.*contracts\.create/);
+    assert.deepEqual(page.match(/(?:src|href|url)\s*[=(]|<script|https?:\/\/(?!127\.0\.0\.1)/g), null);
+  });
+
+  it("marks the line of a failure for GitHub, and that of a file that is wrong", async (t) => {
+    const env = { GITHUB_ACTIONS: "true" };
+    const failed = await runStory(t, failing, [], {}, { env });
+    const wrong = await runStory(t, "steps: []", [], {}, { env });
+    const without = await runStory(t, failing, ["--no-annotations"], {}, { env });
+    assert.equal(
+      failed.err,
+      '::error file=story.yaml,line=4,col=82::svc contracts status T-1 --json: json.contract_status: expected "EXECUTED", got "DRAFT"\n',
+    );
+    assert.match(wrong.err, /^::error file=story\.yaml,line=1,col=8::steps must be a list with at least one step\.\n/);
+    assert.equal(without.err, "");
+  });
+
+  it("gives the same as data: a document, or a line for each scenario", async (t) => {
+    const { exit, out } = await runStory(t, failing, ["--json"]);
+    const { ok, scenarios } = JSON.parse(out);
+    const [{ steps, trace, ...rest }] = scenarios;
+    assert.deepEqual([exit, ok, steps.length, trace.length > 0], [1, false, 2, true]);
+    assert.deepEqual(
+      { ...rest, seconds: 0 },
+      { file: "story.yaml", name: "A <signed> contract", ok: false, seconds: 0, skipped: 0, traced: "T-1", seen: [] },
+    );
+    const lines = (await runStory(t, failing, ["--format", "ndjson"])).out.trim().split("\n");
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).ok),
+      [false],
+    );
+  });
+
+  it("shows no secret, wherever it comes from", async (t) => {
+    const story = `
+steps:
+  - { call: webhooks.hmac-key, save: { key: hmac_key } }
+  - { svc: webhooks hmac-key --json }
+  - { title: "Look for $key", svc: [api, GET, "/none?x=$key"], expect: { exit: 0, text: [$key] } }
+`;
+    const env = { GITHUB_ACTIONS: "true" };
+    const run = await runStory(t, story, ["--json", "--report", "junit.xml", "--html", "page.html"], {}, { env });
+    const text = await runStory(t, story, [], {}, { env });
+    const printed = [run.out, run.err, await run.read("junit.xml"), await run.read("page.html"), text.out, text.err];
+    // The same seed, and so the same keys.
+    const { clusters, token } = await emulator(t, { deterministic: true, clock: { mode: "manual" } });
+    const secrets = [token, ...clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey])];
+    const shown = secrets.filter((secret) => secret !== undefined && printed.join("\n").includes(secret));
+    assert.deepEqual([run.exit, shown], [1, []]);
+    assert.deepEqual(
+      printed.map((one) => one.includes("[hidden]")),
+      [true, true, true, true, true, true],
+    );
+  });
+
+  it("runs files in several processes, and reports in their order", async (t) => {
+    const cwd = await testFolder(t);
+    const names = Array.from({ length: 5 }, (_, i) => `story${String(i).padStart(2, "0")}.yaml`);
+    for (const [i, name] of names.entries()) {
+      const step = i === 3 ? "svc: contracts status T-9" : "advance: PT1H";
+      await writeFile(join(cwd, name), `name: Number ${i}\nsteps: [{ ${step} }]\n`);
+    }
+    const { exit, out, err } = await runCli(["run", ...names, "--jobs", "2", "--report", "junit.xml"], { cwd });
+    const headings = out.split("\n").filter((line) => line.startsWith("story"));
+    assert.deepEqual([exit, err, headings], [1, "", names.map((name, i) => `${name}  Number ${i}`)]);
+    assert.match(out, /5 scenarios, 4 passed, 1 failed/);
+    assert.equal((await readFile(join(cwd, "junit.xml"), "utf8")).match(/<failure /g)?.length, 1);
+  });
+
+  it("prints with --quiet what failed alone", async (t) => {
+    const { out } = await runStory(t, failing.replace("EXECUTED", "DRAFT"), ["--quiet"]);
+    const failed = await runStory(t, failing, ["--quiet"]);
+    assert.match(out, /^1 scenario, 1 passed, 0 failed, \d+\.\d s\n$/);
+    assert.match(failed.out, /^story\.yaml {2}A <signed> contract\n {2}ok/);
+  });
+
+  it("publishes a JSON Schema that has every kind of step", async () => {
+    const { exit, out } = await runCli("run --schema");
+    const { title, properties, required, $defs } = JSON.parse(out);
+    const steps = JSON.stringify($defs ?? properties.steps);
+    assert.ok(steps.includes('"contracts.create"'), "names operations");
+    const lacking = ["call", "svc", "advance", "as", "fault", "receiver", "for each", "expect"].filter(
+      (kind) => !steps.includes(`"required":["${kind}"`),
+    );
+    assert.deepEqual(
+      [exit, title, Object.keys(properties), required, lacking],
+      [0, "Scenario", ["name", "seed", "start", "files", "steps"], ["steps"], []],
+    );
+  });
+});
+
+describe("svc run --update", () => {
+  it("writes what was seen into the expectations, and keeps comments", async (t) => {
+    const story = `# About signing.
+steps:
+  - call: contracts.create # first
+    body: ${contract}
+    expect: { status: 200, json: { contract_status: null, id: T-7 } } # as it is
+  # Sent to Jo.
+  - call: contracts.send
+    params: { composite_id: T-1 }
+    expect:
+  - expect:
+      # In this order.
+      activities: [CONTRACT_SIGNED]
+  - svc: contracts status T-9
+    expect: { exit: 0 }
+`;
+    const { exit, err, read } = await runStory(t, story, ["--update"]);
+    assert.deepEqual([exit, err], [0, "Wrote 6 expectations into story.yaml\n"]);
+    const written = await read("story.yaml");
+    assert.equal(
+      written,
+      `# About signing.
+steps:
+  - call: contracts.create # first
+    body: ${contract}
+    expect: { status: 201, json: { contract_status: DRAFT, id: T-1 } } # as it is
+  # Sent to Jo.
+  - call: contracts.send
+    params: { composite_id: T-1 }
+    expect: { status: 200 }
+  - expect:
+      # In this order.
+      activities: [ COUNTER_PARTY_CREATED, COUNTER_PARTY_CONTACT_CREATED, CONTRACT_CREATED, CONTRACT_SIGNATURE_REQUESTED, CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT, CONTRACT_PROCESS_METRIC_UPDATED ]
+  - svc: contracts status T-9
+    expect: { exit: 5 }
+`,
+    );
+    const again = await runStory(t, written);
+    assert.deepEqual([again.exit, again.err], [0, ""], again.out);
+  });
+
+  it("leaves a file alone that is as it should be", async (t) => {
+    const story = "steps:   [ {advance: PT1H} ]\n";
+    const { exit, err, read } = await runStory(t, story, ["--update"]);
+    assert.deepEqual([exit, err, await read("story.yaml")], [0, "", story]);
+  });
+});
+
+describe("svc run --watch", () => {
+  it("runs again when a file changes, also after a mistake, until Ctrl-C", async (t) => {
+    const cwd = await testFolder(t);
+    const path = join(cwd, "story.yaml");
+    await writeFile(path, "steps: [{ advance: PT1H }]");
+    const next = ["steps: [{ advance: }]", "steps: [{ advance: PT2H }]"];
+    let stop = () => {};
+    let seen = 0;
+    const { exit, out, err } = await runCli("run story.yaml --watch", {
+      cwd,
+      onStart: ({ signal }) => {
+        stop = () => signal("SIGINT");
+      },
+      onError(text) {
+        const rounds = text.split("Watching 1 file").length - 1;
+        if (rounds <= seen) return;
+        seen = rounds;
+        const story = next.shift();
+        if (story === undefined) stop();
+        else void writeFile(path, story);
+      },
+    });
+    assert.equal(exit, 130);
+    assert.deepEqual(out.match(/advance \S+/g), ["advance PT1H", "advance PT2H"]);
+    assert.match(err, /error: story\.yaml:1:\d+: advance must be a text, got null\./);
+  });
+});

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { root } from "../../structure/repository.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { receiver } from "../../support/receiver.ts";
+import { contract, runStory } from "./story.ts";
+
+describe("svc run, the steps of a story", () => {
+  it("runs ten journeys of at most 20 lines that ship with the sources", async () => {
+    const folder = join(root, "fixtures/scenarios");
+    const files = readdirSync(folder);
+    const long = files.filter((file) => readFileSync(join(folder, file), "utf8").trim().split("\n").length > 20);
+    const { exit, out, err } = await runCli(["run", ...files, "--jobs", "1", "--format", "ndjson"], { cwd: folder });
+    const failed = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+      .filter(({ ok }) => !ok);
+    assert.deepEqual([files.length, long, exit, err, failed], [10, [], 0, "", []]);
+  });
+
+  it("prints a line for each step", async (t) => {
+    const { exit, out, err } = await runStory(
+      t,
+      `
+name: A contract is signed
+steps:
+  - { receiver: app, answers: [500, 200], subscribe: [CONTRACT_CREATED] }
+  - { call: contracts.create, body: ${contract}, save: { contract: id } }
+  - { call: contracts.send, params: { composite_id: $contract }, title: Send it }
+  - { as: jo@acme.example, sign: $contract }
+  - { svc: contracts status $contract --json, expect: { json: { contract_status: EXECUTED } } }
+  - { fault: { direction: outgoing, effect: duplicate, webhook: "\${app.webhook}" } }
+  - { advance: PT5M }
+  - { expect: { deliveries: [{ to: app, contract: $contract, answers: [500, 200] }] } }
+`,
+    );
+    assert.deepEqual(
+      [exit, out.replace(/\d+\.\d s/, "0.1 s"), err],
+      [
+        0,
+        `story.yaml  A contract is signed
+  ok       1  receiver app answers 500, 200  subscribed to 1 activity
+  ok       2  call contracts.create  201 T-1 DRAFT
+  ok       3  Send it  200
+  ok       4  as jo@acme.example sign T-1  200 T-1 EXECUTED
+  ok       5  svc contracts status T-1 --json
+  ok       6  fault outgoing: effect duplicate, webhook 1
+  ok       7  advance PT5M  1 scheduled entry
+  ok       8  expect deliveries
+
+1 scenario, 1 passed, 0 failed, 0.1 s
+`,
+        "",
+      ],
+    );
+  });
+
+  it("shows what is otherwise, where that is expected, and the trace of what happened", async (t) => {
+    const { exit, out } = await runStory(
+      t,
+      `
+steps:
+  - { call: contracts.create, body: ${contract}, save: { contract: id } }
+  - call: contracts.send
+    params: { composite_id: $contract }
+  - expect:
+      activities: [CONTRACT_SIGNATURE_REQUESTED, CONTRACT_SIGNED]
+  - { advance: PT1H }
+`,
+    );
+    const [verdict, ...trace] = out.split("  trace of T-1\n");
+    assert.deepEqual(
+      [exit, verdict],
+      [
+        1,
+        `story.yaml
+  ok       1  call contracts.create  201 T-1 DRAFT
+  ok       2  call contracts.send  200
+  failed   3  expect activities
+              activities.1: CONTRACT_SIGNED did not happen after CONTRACT_SIGNATURE_REQUESTED; seen: COUNTER_PARTY_CREATED, COUNTER_PARTY_CONTACT_CREATED, CONTRACT_CREATED, CONTRACT_SIGNATURE_REQUESTED, CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT, CONTRACT_PROCESS_METRIC_UPDATED  (story.yaml:6:19)
+  1 step was not run
+`,
+      ],
+    );
+    assert.match(trace.join(), /contracts\.send POST .*\n.*CONTRACT_SIGNATURE_REQUESTED T-1/s);
+  });
+
+  it("fails a step whose call is refused, and one whose command exits in another way than 0", async (t) => {
+    const { exit, out } = await runStory(t, "steps: [{ call: contracts.status, params: { composite_id: T-9 } }]");
+    const other = await runStory(t, "steps: [{ svc: contracts status T-9 }]");
+    assert.deepEqual([exit, other.exit], [1, 1]);
+    assert.match(
+      out,
+      /failed {3}1 {2}call contracts\.status .*404.*\n {14}contracts\.status answered 404 \(\S+\): .*\(story\.yaml:1:11\)/,
+    );
+    assert.match(other.out, /failed {3}1 {2}svc contracts status T-9 {2}exit 5\n {14}exit 5: .*\(story\.yaml:1:11\)/);
+  });
+
+  it("expects failures by their status, their code and the exit code", async (t) => {
+    const story = `
+steps:
+  - { call: contracts.status, params: { composite_id: T-9 }, expect: { status: 404 } }
+  - { call: contracts.create, body: { contract_template_id: none }, expect: { status: 400 } }
+  - { svc: contracts status T-9, expect: { exit: 5 } }
+  - { as: next, sign: T-9, expect: { failure: no-such-contract } }
+`;
+    const { exit, out } = await runStory(t, story);
+    assert.equal(exit, 0, out);
+    assert.deepEqual(out.match(/ {2}\S+ \S+\)$|exit 5$/gm), [
+      "  404 (not-found)",
+      "  400 (invalid-fields)",
+      "exit 5",
+      "  404 (no-such-contract)",
+    ]);
+  });
+
+  it("repeats steps for each value of a list", async (t) => {
+    const { exit, out } = await runStory(
+      t,
+      `
+steps:
+  - for each: { email: [jo@acme.example, kim@acme.example] }
+    steps:
+      - { svc: [emulator, invitations, --json] }
+      - { call: contracts.create, body: { contract_template_id: 101, contract_data: {}, counter_party_details: [{ is_individual: true, poc_details: { first_name: Jo, email: $email } }] } }
+`,
+    );
+    assert.equal(exit, 0, out);
+    assert.deepEqual(
+      [...out.matchAll(/ok +(\S+) {2}call .*(T-\d)/g)].map(([, number, id]) => [number, id]),
+      [
+        ["1.1.2", "T-1"],
+        ["1.2.2", "T-2"],
+      ],
+    );
+  });
+
+  it("sends webhooks to the program of the author", async (t) => {
+    const app = await receiver(t);
+    const story = `
+steps:
+  - { receiver: app, url: "${app.url}", subscribe: all }
+  - { call: contracts.create, body: ${contract} }
+  - { expect: { deliveries: [{ to: app, activity: CONTRACT_CREATED, outcome: delivered }] } }
+`;
+    const { exit, out } = await runStory(t, story);
+    assert.deepEqual([exit, app.received.length > 0], [0, true], out);
+  });
+
+  it("begins with another seed, at another time, with files beside it", async (t) => {
+    const story = `
+seed: seed.json
+start: 2033-05-05T00:00:00Z
+files: { note.txt: hello, data.json: ${contract} }
+steps:
+  - { svc: emulator clock show --json, expect: { text: "2033-05-05T00:00:00" } }
+  - { svc: emulator workspaces --json, expect: { text: Seeded } }
+  - { svc: contracts create --data data.json --dry-run, expect: { exit: 0, text: contract_template_id } }
+`;
+    const seed = JSON.parse(readFileSync(join(root, "fixtures/seeds/demo.json"), "utf8"));
+    seed.workspaces[0].name = "Seeded";
+    const { exit, out } = await runStory(t, story, [], { "seed.json": JSON.stringify(seed) });
+    assert.equal(exit, 0, out);
+  });
+});
