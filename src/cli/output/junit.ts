@@ -1,3 +1,4 @@
+import { lookupTable } from "../../base/lookup-table.ts";
 import { visibleText } from "./visible.ts";
 
 /** One case of a report: passed, unless it has a failure or a reason why it was skipped. */
@@ -48,14 +49,14 @@ const formatAttributes = (attributes: Readonly<Record<string, string>>): string 
     .map(([name, value]) => ` ${name}="${escapeText(value)}"`)
     .join("");
 
-const entities: Readonly<Record<string, string>> = {
+const entities = lookupTable<string>({
   "&": "&amp;",
   "<": "&lt;",
   ">": "&gt;",
   '"': "&quot;",
   "\n": "&#10;",
   "\t": "&#9;",
-};
+});
 
 /** XML has no character for most controls, escaped or not: they are written as a terminal would show them. */
 const escapeText = (text: string): string =>
