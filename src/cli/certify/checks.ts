@@ -1,6 +1,6 @@
 import { didYouMean } from "../../base/suggest.ts";
 import { UsageError } from "../failure.ts";
-import { behaviorChecks } from "./behavior-checks.ts";
+import { behaviorChecks, responseTimeCheck } from "./behavior-checks.ts";
 import type { Check } from "./check.ts";
 import { genuineCheck, genuineChecks } from "./genuine-checks.ts";
 import { probeCheck, probeChecks } from "./probe-checks.ts";
@@ -9,6 +9,7 @@ import { signatureChecks } from "./signature-checks.ts";
 /** All checks, in the order in which they are made. Their positions number their events. */
 export const allChecks: readonly Check[] = [
   genuineCheck,
+  responseTimeCheck,
   probeCheck,
   ...genuineChecks,
   ...signatureChecks,

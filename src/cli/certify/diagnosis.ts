@@ -115,7 +115,8 @@ const hasReplyOf =
   (like: CheckedItem) =>
   ({ check, exchanges }: CheckedItem): boolean => {
     const statusOf = (item: Pick<CheckedItem, "exchanges">) =>
-      item.exchanges.map(({ reply }) => reply).find((reply) => !isAccepted(reply))?.status;
+      item.exchanges.map(({ reply }) => reply).find((reply) => !isAccepted(reply) && reply.error?.code !== "hung-up")
+        ?.status;
     return check.expects === "accept" && statusOf({ exchanges }) === statusOf(like);
   };
 

@@ -3,11 +3,6 @@ import { describeReply } from "./check.ts";
 import type { Probe } from "./probe.ts";
 import { isAccepted } from "./sender.ts";
 
-/** How long what the receiver stores may take to show. */
-const patienceMs = 2_000;
-/** How long what it should not store is waited for. */
-const settleMs = 400;
-
 /** The check that those of this list build on: silence does not change the output, an event does. */
 export const probeCheck: Check = {
   id: "probe",
@@ -23,7 +18,7 @@ export const probeCheck: Check = {
     }
     const reply = await send(deliveries.genuine(numberOf()));
     if (!isAccepted(reply)) return { result: "not_checked", detail: `no event was accepted: ${describeReply(reply)}` };
-    return (await probe.readChanged(before, patienceMs)) === undefined
+    return (await probe.readChanged(before)) === undefined
       ? { result: "failed", detail: "the output does not change after an event" }
       : { result: "passed", detail: "the output changes after an event" };
   }),
@@ -39,13 +34,13 @@ export const probeChecks: readonly Check[] = [
     reason: "After a 2xx the service never sends the event again",
     requires: "probe",
     run: withProbe(async (probe, { deliveries, numberOf, send }) => {
-      const before = await probe.read();
+      const before = await probe.readSettled();
       const reply = await send(deliveries.genuine(numberOf()));
       if (!isAccepted(reply)) return { result: "not_checked", detail: describeReply(reply) };
       if ((await probe.readChanged(before, 0)) !== undefined) {
         return { result: "passed", detail: "the event was stored when the response came" };
       }
-      await probe.readChanged(before, patienceMs);
+      await probe.readChanged(before);
       return { result: "failed", detail: "the event was stored only after the response" };
     }),
   },
@@ -58,12 +53,12 @@ export const probeChecks: readonly Check[] = [
     requires: "probe",
     run: withProbe(async (probe, { deliveries, numberOf, send }) => {
       const delivery = deliveries.genuine(numberOf());
-      const before = await probe.read();
+      const before = await probe.readSettled();
       const first = await send(delivery);
-      const after = await probe.readChanged(before, patienceMs);
+      const after = await probe.readChanged(before);
       if (!isAccepted(first) || after === undefined) return { result: "not_checked", detail: describeReply(first) };
       await send(delivery);
-      return (await probe.readChanged(after, settleMs)) === undefined
+      return (await probe.staysSame(after))
         ? { result: "passed", detail: "the second delivery changes nothing" }
         : { result: "failed", detail: "the second delivery of the event changes the output" };
     }),
@@ -77,9 +72,9 @@ export const probeChecks: readonly Check[] = [
     requires: "probe",
     run: withProbe(async (probe, { deliveries, numberOf, send }) => {
       const { body, headers } = deliveries.genuine(numberOf());
-      const before = await probe.read();
+      const before = await probe.readSettled();
       await send({ headers, body: Buffer.from(body.toString().replace('"SIGN"', '"VOID"')) });
-      return (await probe.readChanged(before, settleMs)) === undefined
+      return (await probe.staysSame(before))
         ? { result: "passed", detail: "the output does not change" }
         : { result: "failed", detail: "the output changes after an event with a wrong signature" };
     }),
@@ -94,14 +89,15 @@ export const probeChecks: readonly Check[] = [
     run: withProbe(async (probe, { deliveries, numberOf, send }) => {
       const number = numberOf();
       const newest = "EXECUTED";
-      const before = await probe.read();
+      const before = await probe.readSettled();
       await send(deliveries.genuine(number, { status: newest, laterSeconds: 60 }));
-      const after = await probe.readChanged(before, patienceMs);
+      const after = await probe.readChanged(before);
       if (after === undefined || countOf(after, newest) <= countOf(before, newest)) {
         return { result: "not_checked", detail: "the output does not show the status of a contract" };
       }
       await send(deliveries.genuine(number));
-      const late = (await probe.readChanged(after, settleMs)) ?? after;
+      await probe.staysSame(after);
+      const late = await probe.readSettled();
       return countOf(late, newest) < countOf(after, newest)
         ? { result: "failed", detail: "the older event replaces the newer status" }
         : { result: "passed", detail: "the newer status stays" };

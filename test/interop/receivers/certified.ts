@@ -1,0 +1,42 @@
+import { createServer } from "node:net";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { CertifyReport } from "../../../src/cli/certify/report.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+/** What a run of `svc webhooks certify` says of a receiver. */
+export interface Certified {
+  readonly exit: number;
+  readonly report: CertifyReport;
+  /** The mistakes that are named, in alphabetical order. */
+  readonly mistakes: readonly string[];
+}
+
+/** Checks a receiver that this command starts, with what it stores. */
+export async function certified(
+  t: TestContext,
+  command: string,
+  { mistake = "", probe = true }: { readonly mistake?: string; readonly probe?: boolean } = {},
+): Promise<Certified> {
+  const cwd = await testFolder(t);
+  const store = join(cwd, "store.json");
+  const to = `http://127.0.0.1:${await freePort()}/hooks`;
+  const { PATH, HOME } = process.env;
+  const argv = ["webhooks", "certify", "--to", to, "--command", command, "--json"];
+  const { exit, out, err } = await runCli([...argv, ...(probe ? ["--probe", 'cat "$STORE"'] : [])], {
+    cwd,
+    env: { PATH, HOME, SVC_CONFIG_DIR: join(cwd, "config"), STORE: store, MISTAKE: mistake },
+  });
+  if (out === "") throw new Error(err);
+  const report = JSON.parse(out) as CertifyReport;
+  return { exit, report, mistakes: report.findings.map((finding) => finding.mistake).sort() };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
