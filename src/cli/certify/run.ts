@@ -36,7 +36,7 @@ const responseTimeoutMs = 5_000;
 const slowerMs = 150;
 const concurrencyOfSlow = 16;
 /** All checks together; what is left then is not made. */
-const maxRunMs = 9_000;
+const maxRunMs = 8_000;
 /** What a check with a probe takes, where the receiver is slow. */
 const probeMs = 2_000;
 const maxRestarts = 5;

@@ -17,14 +17,14 @@ export interface Certified {
 export async function certified(
   t: TestContext,
   command: string,
-  { mistake = "", probe = true }: { readonly mistake?: string; readonly probe?: boolean } = {},
+  { mistake = "", probe = 'cat "$STORE"' }: { readonly mistake?: string; readonly probe?: string } = {},
 ): Promise<Certified> {
   const cwd = await testFolder(t);
   const store = join(cwd, "store.json");
   const to = `http://127.0.0.1:${await freePort()}/hooks`;
   const { PATH, HOME } = process.env;
   const argv = ["webhooks", "certify", "--to", to, "--command", command, "--json"];
-  const { exit, out, err } = await runCli([...argv, ...(probe ? ["--probe", 'cat "$STORE"'] : [])], {
+  const { exit, out, err } = await runCli([...argv, "--probe", probe], {
     cwd,
     env: { PATH, HOME, SVC_CONFIG_DIR: join(cwd, "config"), STORE: store, MISTAKE: mistake },
   });
