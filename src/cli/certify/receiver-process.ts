@@ -89,6 +89,9 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       // What it started may outlive it.
       endGroup(ended, "SIGKILL");
       await ending;
+      const until = host.wall.monotonicNow() + graceMs;
+      while ((await listens(url)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
+      child = undefined;
       ended.stdout?.destroy();
       ended.stderr?.destroy();
     },
