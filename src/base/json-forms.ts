@@ -12,12 +12,26 @@ export const formOfWebhook = (form: WebhookJsonForm, number: number): JsonForm =
 
 /** The same document in another form: numbers and the order of keys stay. `text` is what `JSON.stringify` made. */
 export function writeJson(text: string, form: JsonForm): string {
-  if (form === "spaced") return text.replace(stringOrMark, (found) => (found.length === 1 ? `${found} ` : found));
+  if (form === "spaced") return spaceMarks(text);
   if (form === "escaped") return text.replace(/[\u0080-\uffff]/g, escapeUnit);
   return text;
 }
 
-/** A string, which stays as it is, or a mark between values: a string has at least two characters. */
-const stringOrMark = /"(?:[^"\\]|\\.)*"|[,:]/g;
+/** A blank after each comma and colon that is not in a string. */
+function spaceMarks(text: string): string {
+  const pieces: string[] = [];
+  let isString = false;
+  let from = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === "\\") at += 1;
+    else if (char === '"') isString = !isString;
+    else if (!isString && (char === "," || char === ":")) {
+      pieces.push(text.slice(from, at + 1));
+      from = at + 1;
+    }
+  }
+  return [...pieces, text.slice(from)].join(" ");
+}
 
 const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -105,7 +105,7 @@ async function openReceiver(
     const { askText } = await import("../terminal/ask.ts");
     await askText("Press Enter when it listens", host, signal);
   }
-  if (!(await listens(url))) {
+  if (!(await listens(url, host.wall))) {
     throw new CommandFailed("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
       hint: "Start the receiver, or let --command start it.",
     });

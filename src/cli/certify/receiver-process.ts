@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
+import type { Wall } from "../../base/clock.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
 
@@ -41,7 +42,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     },
 
     async start() {
-      if (await listens(url)) {
+      if (await listens(url, host.wall)) {
         throw new CommandFailed("failed", "port_taken", `Something already listens at ${url}.`, {
           hint: "Stop it, or leave --command out and name its key with --hmac-key-file.",
         });
@@ -67,7 +68,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
         });
       }
       const until = host.wall.monotonicNow() + readyTimeoutMs;
-      while (!(await listens(url))) {
+      while (!(await listens(url, host.wall))) {
         signal.throwIfAborted();
         if (hasEnded()) throw notStarted(`ended with ${endOf(started)} before it listened at ${url}`, printed);
         if (host.wall.monotonicNow() > until) {
@@ -90,7 +91,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       endGroup(ended, "SIGKILL");
       await ending;
       const until = host.wall.monotonicNow() + graceMs;
-      while ((await listens(url)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
+      while ((await listens(url, host.wall)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
       child = undefined;
       ended.stdout?.destroy();
       ended.stderr?.destroy();
@@ -124,14 +125,18 @@ const portOf = (url: string): string => {
   return port || (protocol === "https:" ? "443" : "80");
 };
 
+const maxConnectMs = 1_000;
+
 /** Whether something accepts connections at this address. */
-export const listens = (url: string): Promise<boolean> =>
+export const listens = (url: string, wall: Wall): Promise<boolean> =>
   new Promise((resolve) => {
+    const ended = new AbortController();
     const socket = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port: Number(portOf(url)) });
-    const end = (found: boolean) => {
+    const end = (isOpen: boolean) => {
+      ended.abort();
       socket.destroy();
-      resolve(found);
+      resolve(isOpen);
     };
-    socket.setTimeout(1_000, () => end(false));
     socket.once("connect", () => end(true)).once("error", () => end(false));
+    void wall.sleep(maxConnectMs, ended.signal).then(() => end(false));
   });

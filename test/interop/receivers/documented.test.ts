@@ -41,9 +41,9 @@ describe("the receivers of docs/receivers", () => {
 });
 
 async function pythonReceiver(): Promise<BuiltReceiver> {
-  const { missing, folder: environment } = await pythonPackages("flask==3.1.3", "fastapi==0.165.0", "uvicorn==0.54.0");
-  if (missing !== undefined) return { missing };
-  return { command: `exec '${join(environment, "bin/python")}' -B '${join(folder, "receiver.py")}'` };
+  const installed = await pythonPackages("flask==3.1.3", "fastapi==0.165.0", "uvicorn==0.54.0");
+  if (installed.missing !== undefined) return installed;
+  return { command: `exec '${join(installed.folder, "bin/python")}' -B '${join(folder, "receiver.py")}'` };
 }
 
 async function csharpReceiver(): Promise<BuiltReceiver> {
