@@ -177,7 +177,7 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
   ]);
   const { host } = context;
   const { to, command, probe, report } = flags;
-  if (to === undefined) throw new InputRequired("to", "--to is required", { next: ["webhooks", "certify", "--help"] });
+  if (to === undefined) throw new InputRequired("to", "--to is required");
   const keep = flags.keep === undefined ? undefined : resolve(host.cwd, flags.keep);
   if (keep !== undefined) await SavedDeliveries.check(keep, "--keep");
   if (report !== undefined) {
