@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { CertifyReport } from "../../../src/cli/certify/report.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { freePort } from "../../support/free-port.ts";
 
 /** A receiver as a file, which crashes at an activity that it does not know. */
 const program = `
@@ -23,14 +24,6 @@ createServer(async (request, response) => {
   response.end();
 }).listen(process.env.PORT);
 `;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 const isOpen = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

@@ -1,9 +1,9 @@
-import { createServer } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { CertifyReport } from "../../../src/cli/certify/report.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { freePort } from "../../support/free-port.ts";
 
 /** What a run of `svc webhooks certify` says of a receiver. */
 export interface Certified {
@@ -31,12 +31,4 @@ export async function certified(
   if (out === "") throw new Error(err);
   const report = JSON.parse(out) as CertifyReport;
   return { exit, report, mistakes: report.findings.map((finding) => finding.mistake).sort() };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -110,7 +110,7 @@ export const webhooksCertify = command({
   examples: [
     {
       title: "A receiver that the command starts",
-      argv: ["webhooks", "certify", "--to", "http://localhost:3000/hooks", "--command", "node receiver.js"],
+      argv: ["webhooks", "certify", "--to", "localhost:3000/hooks", "--command", "node receiver.mjs"],
     },
     {
       title: "With what it stores, and a report for CI",
@@ -118,18 +118,18 @@ export const webhooksCertify = command({
         "webhooks",
         "certify",
         "--to",
-        "3000",
+        "localhost:3000/hooks",
         "--command",
-        "node receiver.js",
+        "node receiver.mjs",
         "--probe",
-        "cat events.log",
+        "cat events.jsonl",
         "--report",
         "junit.xml",
       ],
     },
     {
       title: "A receiver that runs, with its key",
-      argv: ["webhooks", "certify", "--to", "http://localhost:3000/hooks", "--hmac-key-file", "hmac.key"],
+      argv: ["webhooks", "certify", "--to", "localhost:3000/hooks", "--hmac-key-file", "hmac.key"],
     },
     { title: "Which checks are there?", argv: ["webhooks", "certify", "--list"] },
   ],
