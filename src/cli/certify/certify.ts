@@ -100,8 +100,9 @@ async function openReceiver(
         hint: "SVC_WEBHOOK_HMAC_KEY may hold the key, too.",
       });
     }
-    await output.note("Start the receiver with this key:");
-    await output.note(`  SVC_WEBHOOK_HMAC_KEY=${deliveries.key}`);
+    // Under --quiet, too: without the key there is nothing to wait for.
+    await output.warn("Start the receiver with this key:");
+    await output.warn(`  SVC_WEBHOOK_HMAC_KEY=${deliveries.key}`);
     const { askText } = await import("../terminal/ask.ts");
     await askText("Press Enter when it listens", host, signal);
   }

@@ -250,6 +250,17 @@ Compare the header with the HMAC of the body, and respond with 401 where they di
     assert.deepEqual([again.exit, same, language, checks.map(({ id }) => id)], [0, url, "go", ["genuine"]]);
   });
 
+  it("ends at Ctrl-C", async (t) => {
+    let stop = () => {};
+    const { certify } = await signedReceiver(t, { respond: () => stop() });
+    const { exit, out } = await certify([], {
+      onStart: ({ signal }) => {
+        stop = () => signal("SIGINT");
+      },
+    });
+    assert.deepEqual([exit, out], [130, ""]);
+  });
+
   it("sends what the receiver gets as often as it says", async (t) => {
     const { certify, bodies } = await signedReceiver(t);
     const { checks } = reportOf(await certify(["--only", "parallel,outage", "--json"]));

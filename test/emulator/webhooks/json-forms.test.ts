@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { type CliEmulator, cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const title = "Düsseldorf";
@@ -28,6 +30,34 @@ const formOf = (body: string): string =>
   body.startsWith('{"activity": ') ? "spaced" : body.includes("D\\u00fcsseldorf") ? "escaped" : "compact";
 
 describe("--webhook-json", () => {
+  it("is an option of svc emulator start", async (t) => {
+    const cwd = await testFolder(t);
+    const app = await receiver(t);
+    const svc: CliEmulator["svc"] = (argv, options) => runCli(argv, { cwd, ...options });
+    const flags = ["--port", "0", "--clock", "manual", "--webhook-json", "spaced"];
+    const emulator = following(svc, ["emulator", "start", ...flags]);
+    t.after(() => emulator.signal("SIGINT"));
+    await emulator.saw("Ctrl-C stops it.");
+    const create = [
+      "webhooks",
+      "create",
+      "--title",
+      "app",
+      "--url",
+      app.url,
+      "--only-for-activities",
+      "CONTRACT_SIGNED",
+    ];
+    assert.equal((await svc(create)).exit, 0);
+    assert.equal((await svc("webhooks trigger CONTRACT_SIGNED")).exit, 0);
+    assert.deepEqual(
+      app.received.map(({ body }) => formOf(body.toString("utf8"))),
+      ["spaced"],
+    );
+    const { exit, err } = await svc("emulator exec --webhook-json loose -- true");
+    assert.deepEqual([exit, err.includes("compact, escaped, mixed or spaced")], [2, true], err);
+  });
+
   it("writes the same events in other bytes", async (t) => {
     const compact = await bodiesOf(t, undefined);
     for (const form of ["spaced", "escaped"] as const) {
