@@ -25,6 +25,8 @@ export interface CertifyPlan {
   readonly key: string | undefined;
   readonly command: string | undefined;
   readonly readyTimeoutMs: number;
+  /** Of all checks together. */
+  readonly maxMs: number;
   readonly probe: string | undefined;
   readonly language: Language | undefined;
   /** Absolute. */
@@ -53,6 +55,7 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
     url,
     activity,
     checks: plan.checks,
+    maxMs: plan.maxMs,
     deliveries,
     retryLate,
     probe,

@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly receiver: ReceiverProcess | undefined;
   readonly wall: Wall;
   readonly signal: AbortSignal;
+  /** Of all checks together; what is left then is not made. */
+  readonly maxMs: number;
   /** Called after each check, in their order. */
   readonly onChecked: (item: CheckedItem) => Promise<void>;
 }
@@ -35,8 +37,6 @@ export interface RunOptions {
 const responseTimeoutMs = 5_000;
 const slowerMs = 150;
 const concurrencyOfSlow = 16;
-/** All checks together; what is left then is not made. */
-const maxRunMs = 8_000;
 /** What a check with a probe takes, where the receiver is slow. */
 const probeMs = 2_000;
 const maxRestarts = 5;
@@ -45,7 +45,7 @@ const numbersPerCheck = 100;
 
 /** Makes the checks, and gives what came of them in their order; those that build on a genuine delivery come after it. */
 export async function runChecks(options: RunOptions): Promise<readonly CheckedItem[]> {
-  const { checks, wall, signal, receiver, onChecked } = options;
+  const { checks, wall, signal, receiver, onChecked, maxMs } = options;
   const begunAt = wall.monotonicNow();
   const pace = { bestMs: 0, isSlow: false };
   const items = new Map<string, CheckedItem>();
@@ -61,9 +61,9 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   async function make(check: Check): Promise<void> {
     const reason = reasonToSkip(check, items);
     if (reason !== undefined) return skip(check, reason);
-    const leftMs = maxRunMs - (wall.monotonicNow() - begunAt);
+    const leftMs = maxMs - (wall.monotonicNow() - begunAt);
     if (leftMs <= (check.requires === "probe" ? probeMs : 0))
-      return skip(check, `the ${maxRunMs / 1_000} s of a run were over`);
+      return skip(check, `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`);
     if (receiver?.hasEnded) {
       if (restarts === maxRestarts) return skip(check, "the receiver ended again and again");
       restarts += 1;

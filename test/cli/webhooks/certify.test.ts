@@ -250,6 +250,20 @@ Compare the header with the HMAC of the body, and respond with 401 where they di
     assert.deepEqual([again.exit, same, language, checks.map(({ id }) => id)], [0, url, "go", ["genuine"]]);
   });
 
+  it("makes no check after the time limit", async (t) => {
+    const { certify } = await signedReceiver(t);
+    const { checks } = reportOf(
+      await certify(["--only", "genuine,signature.missing", "--time-limit", "1ms", "--json"]),
+    );
+    assert.deepEqual(
+      checks.map(({ id, result, detail }) => [id, result, detail]),
+      [
+        ["genuine", "passed", "status 200"],
+        ["signature.missing", "not_checked", "the time limit of 0.001 s was reached (--time-limit)"],
+      ],
+    );
+  });
+
   it("ends at Ctrl-C", async (t) => {
     let stop = () => {};
     const { certify } = await signedReceiver(t, { respond: () => stop() });

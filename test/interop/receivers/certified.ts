@@ -23,7 +23,7 @@ export async function certified(
   const store = join(cwd, "store.json");
   const to = `http://127.0.0.1:${await freePort()}/hooks`;
   const { PATH, HOME } = process.env;
-  const argv = ["webhooks", "certify", "--to", to, "--command", command, "--json"];
+  const argv = ["webhooks", "certify", "--to", to, "--command", command, "--json", "--time-limit", "2m"];
   const { exit, out, err } = await runCli([...argv, "--probe", probe], {
     cwd,
     env: { PATH, HOME, SVC_CONFIG_DIR: join(cwd, "config"), STORE: store, MISTAKE: mistake },

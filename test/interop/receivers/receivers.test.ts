@@ -23,7 +23,6 @@ const planted: Readonly<Record<string, readonly (keyof typeof receivers)[]>> = O
   "prefix-comparison": ["express", "flask"],
 });
 const warnings = ["case-insensitive", "slow-work"];
-const maxSeconds = 10;
 
 describe("svc webhooks certify and receivers as frameworks document them", () => {
   for (const [name, receiver] of Object.entries(receivers)) {
@@ -31,7 +30,6 @@ describe("svc webhooks certify and receivers as frameworks document them", () =>
       const { exit, report, mistakes } = await certified(t, commandOf(receiver));
       const wrong = report.checks.filter(({ result }) => result !== "passed");
       assert.deepEqual([exit, mistakes, wrong], [0, [], []]);
-      assert.ok(report.seconds <= maxSeconds, `${report.seconds} s`);
     });
   }
 
@@ -42,7 +40,6 @@ describe("svc webhooks certify and receivers as frameworks document them", () =>
         const { exit, report, mistakes } = await certified(t, commandOf(receiver), { mistake });
         assert.deepEqual(mistakes, [mistake], JSON.stringify(report.findings, null, 2));
         assert.equal(exit, warnings.includes(mistake) ? 0 : 1);
-        assert.ok(report.seconds <= maxSeconds, `${report.seconds} s`);
       });
     }
   }

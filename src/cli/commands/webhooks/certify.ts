@@ -72,6 +72,14 @@ const flags = [
     description: "Activity of the events",
     default: "CONTRACT_SIGNED",
   },
+  {
+    flag: "time-limit",
+    section: "Checks",
+    type: "text",
+    placeholder: "DURATION",
+    description: "Maximum time of all checks; what is left then is not checked",
+    default: "8s",
+  },
   { flag: "list", section: "Checks", type: "switch", description: "List the checks, and exit" },
   { flag: "last", section: "Checks", type: "switch", description: "Repeat the last run in this folder" },
   {
@@ -187,6 +195,7 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
     url: receiverUrl(to, "--to"),
     checks: selectChecks({ only: listOf(flags.only), skip: listOf(flags.skip) }),
     activity: checkedActivity(flags.activity ?? "CONTRACT_SIGNED") as Activity,
+    maxMs: checkedDuration(flags["time-limit"] ?? "8s", "--time-limit"),
     readyTimeoutMs: checkedDuration(flags["ready-timeout"] ?? "30s", "--ready-timeout"),
     language: (flags.language as Language | undefined) ?? guessLanguage(command ?? ""),
     key: await givenKey(flags, context),
