@@ -49,11 +49,10 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
 
   const begunAt = host.wall.monotonicNow();
   const isTable = output.format === "table";
-  const { url, language, activity } = plan;
+  const { url, language } = plan;
   const { deliveries, retryLate } = emulation;
   const items = await runChecks({
     url,
-    activity,
     checks: plan.checks,
     maxMs: plan.maxMs,
     deliveries,

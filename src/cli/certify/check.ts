@@ -1,4 +1,3 @@
-import type { Activity } from "../../api/activities.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Probe } from "./probe.ts";
 import type { Delivery, Reply } from "./sender.ts";
@@ -34,13 +33,10 @@ export interface CheckFinding {
 /** What a check may use. */
 export interface CheckRun {
   readonly deliveries: Deliveries;
-  /** The activity of genuine events. */
-  readonly activity: Activity;
   /** Sends it, and records it for the report and for --keep. */
   send(delivery: Delivery): Promise<Reply>;
   /** The number of the event that is this check's own, or of a further one. */
   numberOf(further?: number): number;
-  sleep(ms: number): Promise<void>;
   /** How long one delivery takes, and whether that is so long that many at once prove nothing. */
   readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */

@@ -1,4 +1,3 @@
-import type { Activity } from "../../api/activities.ts";
 import { isoMicros } from "../../base/clock.ts";
 import { type Digest, hmac } from "../../base/hmac.ts";
 import { type JsonForm, writeJson } from "../../base/json-forms.ts";
@@ -75,9 +74,6 @@ interface HashRules {
 }
 
 export const contentType: readonly [string, string] = ["Content-Type", "application/json"];
-
-/** The key of the example activities: any of the lifecycle will do. */
-export const defaultActivity: Activity = "CONTRACT_SIGNED";
 
 /** The same document with the keys of all objects in alphabetical order. */
 export const sortKeys = (value: unknown): unknown => {

@@ -1,4 +1,3 @@
-import type { Activity } from "../../api/activities.ts";
 import type { Wall } from "../../base/clock.ts";
 import { responseTimeCheck } from "./behavior-checks.ts";
 import { type Check, type CheckFinding, type CheckRun, describeReply, type Exchange } from "./check.ts";
@@ -20,7 +19,6 @@ export interface CheckedItem extends CheckFinding {
 export interface RunOptions {
   readonly url: string;
   readonly checks: readonly Check[];
-  readonly activity: Activity;
   readonly deliveries: Deliveries;
   readonly retryLate: CheckRun["retryLate"];
   readonly probe: Probe | undefined;
@@ -123,17 +121,15 @@ async function makeCheck(
   options: RunOptions,
   { pace, timeoutMs, further: skipped = 0 }: Making,
 ): Promise<CheckedItem> {
-  const { url, activity, deliveries, retryLate, probe, wall, signal } = options;
+  const { url, deliveries, retryLate, probe, wall, signal } = options;
   const sender = createSender({ url, wall, signal, timeoutMs });
   const exchanges: Exchange[] = [];
   const begunAt = wall.monotonicNow();
   const position = allChecks.indexOf(check) + 1;
   const finding = await check.run({
     deliveries,
-    activity,
     probe,
     pace,
-    sleep: (ms) => wall.sleep(ms, signal),
     numberOf: (further = 0) => position * numbersPerCheck + further + skipped,
     async send(delivery) {
       const place = exchanges.push({ delivery, reply: noReply }) - 1;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { contentHash, contentHashHeader } from "../../schemes/webhook.ts";
+import { contentHash } from "../../schemes/webhook.ts";
 import { type Check, type CheckRun, describeReply } from "./check.ts";
 import { contentType } from "./deliveries.ts";
 import { type Delivery, isAccepted, type Reply } from "./sender.ts";
@@ -104,5 +104,3 @@ export const signatureChecks: readonly Check[] = [
     build: (run: CheckRun) => forged(run, (body) => run.deliveries.hash(body, { encoding: "base64" })),
   },
 ].map(rejects);
-
-export const signatureHeader = contentHashHeader;
