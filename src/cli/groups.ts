@@ -40,9 +40,9 @@ export const groups = lookupTable<Group>({
     shown: ["create", "list"],
   },
   webhooks: {
-    summary: "Receive, verify, replay and diagnose webhooks",
+    summary: "Receive, verify, certify and diagnose webhooks",
     heading: "Integrate",
-    shown: ["listen", "trigger", "create"],
+    shown: ["listen", "trigger", "certify"],
   },
   emulator: {
     summary: "Run and control the local emulator of both services",

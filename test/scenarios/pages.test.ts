@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { copyFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { tsImport } from "tsx/esm/api";
 import { emulatorOptions } from "../../src/cli/commands/emulator/options.ts";
 import { contractDocument, emptyPdf } from "../../src/cli/tour/documents.ts";
+import { root } from "../structure/repository.ts";
 import { type CliEmulator, cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { type Following, following } from "../support/cli/following.ts";
 import { assertPart, blocks, commandsIn, commandsOf, pages, readPage } from "../support/cli/pages.ts";
 import { type RunOptions, type RunResult, runCli } from "../support/cli/run-cli.ts";
 import { installSvc } from "../support/cli/terminal.ts";
+import { freePort } from "../support/free-port.ts";
 import { receiver } from "../support/receiver.ts";
 import { shippedBundle } from "../support/shipped.ts";
 import { movedWall } from "../support/walls/moved-wall.ts";
@@ -125,12 +127,18 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
   },
 
   async "docs/webhooks.md"(t, page) {
-    const { svc } = await cliEmulator(t, { autoSignMs: 600_000 });
+    const { svc, cwd } = await cliEmulator(t, { autoSignMs: 600_000 });
     const app = await receiver(t);
     let listener: Following | undefined;
     for (const command of commandsIn(page)) {
       // The emulator runs, and what `eval` sets is set.
       if (/^(npx svc emulator (start|stop)\b|eval )/.test(command)) continue;
+      if (command.includes(" certify ")) {
+        await copyFile(join(root, "docs/receivers/receiver.mjs"), join(cwd, "receiver.mjs"));
+        const env = { PATH: process.env.PATH };
+        await succeeds(command, svc(argumentsOf(command.replace("3000", String(await freePort()))), { env }));
+        continue;
+      }
       const words = argumentsOf(command.replace("3000/", `${new URL(app.url).port}/`));
       if (!words.includes("listen")) {
         await succeeds(command, svc(words));

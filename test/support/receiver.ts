@@ -25,7 +25,12 @@ export async function receiver(t: Pick<TestContext, "after">): Promise<Receiver>
   let how: number | ((request: Received, response: ServerResponse) => void) = 200;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      // The sender hung up.
+      return;
+    }
     const { method = "", url = "", headers, rawHeaders } = request;
     const got = { method, url, headers, rawHeaders, body: Buffer.concat(chunks) };
     received.push(got);

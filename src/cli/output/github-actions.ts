@@ -13,7 +13,10 @@ export const annotates = (env: Host["env"], argv: readonly string[] = []): boole
   env.GITHUB_ACTIONS === "true" && !argv.includes("--no-annotations");
 
 /** Marks a failure in the run. */
-export async function annotate(host: Host, { code, message, hint }: Explanation): Promise<void> {
+export async function annotate(
+  host: Host,
+  { code, message, hint }: Pick<Explanation, "code" | "message" | "hint">,
+): Promise<void> {
   const lines = [message, ...(hint === undefined ? [] : [hint])].map((text) => visible(withoutSent(host, text)));
   await write(host.stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(lines.join("\n"))}\n`);
 }

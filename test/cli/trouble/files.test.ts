@@ -49,7 +49,7 @@ const besides: readonly (readonly [command: RegExp, words: string])[] = [
   [/^router offboard (?!--apply)/, "--confirm eu-1"],
   [/^router offboard --(.*-out|report)$/, "--from kinds.txt"],
   [/^webhooks (verify|explain) (?!--headers)/, "--signature 00"],
-  [/^webhooks replay/, "--to 3000"],
+  [/^webhooks (replay|certify)/, "--to 3000"],
   [/^webhooks replay --from/, "--last 1"],
   [/^webhooks replay --key-file/, "rows.txt --sign"],
   [/^webhooks trigger/, "CONTRACT_SIGNED"],

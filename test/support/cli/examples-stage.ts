@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import type { TestContext } from "node:test";
@@ -7,6 +8,8 @@ import { exitCodeOf, signalCodes } from "../../../src/cli/exit.ts";
 import { contractDocument, emptyPdf } from "../../../src/cli/tour/documents.ts";
 import type { CommandExample } from "../../../src/derive/command-spec.ts";
 import { contentHash } from "../../../src/schemes/webhook.ts";
+import { root } from "../../structure/repository.ts";
+import { freePort } from "../free-port.ts";
 import { receiver } from "../receiver.ts";
 import { type CliEmulator, cliEmulator } from "./cli-emulator.ts";
 import type { Built, RunOptions, RunResult } from "./run-cli.ts";
@@ -138,6 +141,7 @@ function files({ emulator: { clusters } }: CliEmulator): Record<string, string |
     "order-form-7.pdf": emptyPdf(),
     "payload.txt": `payload=${encodeURIComponent(JSON.stringify(team))}`,
     "prices.txt": "10 EUR",
+    "receiver.mjs": readFileSync(join(root, "docs/receivers/receiver.mjs")),
     "secret.txt": "s3cret",
     "story.yaml": "steps: [{ advance: PT1H, expect: }]",
     "token.txt": "t0ken",
@@ -226,6 +230,7 @@ async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, b
   const { cwd, emulator } = stage;
   const svc: CliEmulator["svc"] = (words, options) => stage.svc(words, { ...options, built });
   const { url } = await receiver(t);
+  const address = argv.includes("--command") ? `127.0.0.1:${await freePort()}/hooks` : url;
   const line = argv.join(" ");
   const [key = ""] = Object.keys(before)
     .filter((start) => line.startsWith(start))
@@ -251,7 +256,7 @@ async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, b
   const [start] = Object.keys(here).filter((words) => line.startsWith(words));
   const own = start === undefined ? argv : [...here[start]!.split(" "), ...argv.slice(start.split(" ").length)];
   const someone = attended(svc);
-  const result = await svc(["--yes", ...own.map((word) => real(word.replace("localhost:3000/hooks", url)))], {
+  const result = await svc(["--yes", ...own.map((word) => real(word.replace("localhost:3000/hooks", address)))], {
     env: { ...env, PATH: [join(cwd, "bin"), process.env.PATH].join(delimiter), EDITOR: "true" },
     tty: line.endsWith("--edit"),
     ...(stdin === undefined ? {} : { stdin }),
@@ -276,6 +281,7 @@ const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonl
   "no upload has this id either": [1, ["intake create --title Review the reseller"]],
   "not everybody has signed yet": [8, ["contracts status T-1 --exit-status"]],
   "nobody has approved it yet": [8, ["auth device-login --client-id demo-cli --no-wait", "auth device-login --finish"]],
+  "the receiver checks no signature": [1, ["webhooks certify --to localhost:3000/hooks --hmac-key-file"]],
   "the signature is cut short": [1, ["webhooks verify body.json", "webhooks explain"]],
   "scripts repeat the name of what they destroy": [2, ["router offboard eu-1 --client-ids"]],
   "scripts do not type secrets": [2, ["config set cluster_keys"]],

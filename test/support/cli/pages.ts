@@ -7,7 +7,7 @@ import { root } from "../../structure/repository.ts";
 export const pages: readonly string[] = [
   "README.md",
   ...readdirSync(join(root, "docs"))
-    .filter((name) => name !== "reference.md")
+    .filter((name) => name.endsWith(".md") && name !== "reference.md")
     .map((name) => `docs/${name}`),
 ];
 

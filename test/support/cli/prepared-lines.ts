@@ -17,6 +17,7 @@ export const sendsNothing: Readonly<Record<string, string>> = {
   "emulator exec": "runs an emulator of its own",
   "emulator repair": "mends files",
   "emulator seed-schema": "prints a document of this program",
+  "webhooks certify": "sends to a receiver, from an emulator of its own",
   "webhooks verify": "computes",
   "webhooks sign": "computes",
   "webhooks explain": "computes",

@@ -1,4 +1,5 @@
 import type { Command } from "../../command.ts";
+import { webhooksCertify } from "./certify.ts";
 import { webhooksCreate } from "./create.ts";
 import { webhooksDeliveries } from "./deliveries.ts";
 import { webhooksExplain } from "./explain.ts";
@@ -23,4 +24,5 @@ export const commands: readonly Command[] = [
   webhooksVerify,
   webhooksSign,
   webhooksExplain,
+  webhooksCertify,
 ];

@@ -28,12 +28,18 @@ export async function keyOf({ globals, host, output }: Context, { flags }: Keyed
     if (found) await output.note(`Using the key of ${found.origin}`);
     return found?.value;
   }
-  const text = (await readText(host, file, "--key-file")).trim();
-  if (text === "") throw new UsageError(`--key-file: ${file} is empty`);
-  return checkedKey(keyIn(text), `--key-file: ${file}`);
+  return readKeyFile(host, file, "--key-file");
 }
 
-function givenByEnvironment(host: Context["host"]): string | undefined {
+/** The base64 text of the key in a file that a flag names. */
+export async function readKeyFile(host: Context["host"], file: string, flag: string): Promise<string> {
+  const text = (await readText(host, file, flag)).trim();
+  if (text === "") throw new UsageError(`${flag}: ${file} is empty`);
+  return checkedKey(keyIn(text), `${flag}: ${file}`);
+}
+
+/** The key of SVC_WEBHOOK_HMAC_KEY; undefined where it is not set. */
+export function givenByEnvironment(host: Context["host"]): string | undefined {
   const found = webhookKeySetting(host);
   const text = found?.value.trim();
   return found && text ? checkedKey(keyIn(text), found.origin) : undefined;

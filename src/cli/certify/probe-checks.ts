@@ -1,0 +1,113 @@
+import type { Check, CheckFinding, CheckRun } from "./check.ts";
+import { describeReply } from "./check.ts";
+import type { Probe } from "./probe.ts";
+import { isAccepted } from "./sender.ts";
+
+/** The check that those of this list build on: silence does not change the output, an event does. */
+export const probeCheck: Check = {
+  id: "probe",
+  summary: "The output of --probe shows an event, and only that",
+  expects: "other",
+  basis: "specified",
+  reason: "What the responses do not show is read from what the receiver has stored",
+  requires: "probe",
+  run: withProbe(async (probe, { deliveries, numberOf, send }) => {
+    const before = await probe.read();
+    if ((await probe.readChanged(before, 0)) !== undefined) {
+      return { result: "failed", detail: "the output changes without an event" };
+    }
+    const reply = await send(deliveries.genuine(numberOf()));
+    if (!isAccepted(reply)) return { result: "not_checked", detail: `no event was accepted: ${describeReply(reply)}` };
+    return (await probe.readChanged(before)) === undefined
+      ? { result: "failed", detail: "the output does not change after an event" }
+      : { result: "passed", detail: "the output changes after an event" };
+  }),
+};
+
+/** What HTTP responses cannot show. */
+export const probeChecks: readonly Check[] = [
+  {
+    id: "store.before-response",
+    summary: "Stores an event before it responds",
+    expects: "other",
+    basis: "specified",
+    reason: "After a 2xx the service never sends the event again",
+    requires: "probe",
+    run: withProbe(async (probe, { deliveries, numberOf, send }) => {
+      const before = await probe.readSettled();
+      const reply = await send(deliveries.genuine(numberOf()));
+      if (!isAccepted(reply)) return { result: "not_checked", detail: describeReply(reply) };
+      if ((await probe.readChanged(before, 0)) !== undefined) {
+        return { result: "passed", detail: "the event was stored when the response came" };
+      }
+      await probe.readChanged(before);
+      return { result: "failed", detail: "the event was stored only after the response" };
+    }),
+  },
+  {
+    id: "duplicate.processed-once",
+    summary: "Processes the same event once",
+    expects: "other",
+    basis: "specified",
+    reason: "Retries can repeat an event, so a receiver keeps a dedupe key",
+    requires: "probe",
+    run: withProbe(async (probe, { deliveries, numberOf, send }) => {
+      const delivery = deliveries.genuine(numberOf());
+      const before = await probe.readSettled();
+      const first = await send(delivery);
+      const after = await probe.readChanged(before);
+      if (!isAccepted(first) || after === undefined) return { result: "not_checked", detail: describeReply(first) };
+      await send(delivery);
+      return (await probe.staysSame(after))
+        ? { result: "passed", detail: "the second delivery changes nothing" }
+        : { result: "failed", detail: "the second delivery of the event changes the output" };
+    }),
+  },
+  {
+    id: "signature.not-processed",
+    summary: "Does not process an event with a wrong signature",
+    expects: "other",
+    basis: "specified",
+    reason: "Anybody can send such an event",
+    requires: "probe",
+    run: withProbe(async (probe, { deliveries, numberOf, send }) => {
+      const { body, headers } = deliveries.genuine(numberOf());
+      const before = await probe.readSettled();
+      await send({ headers, body: Buffer.from(body.toString().replace('"SIGN"', '"VOID"')) });
+      return (await probe.staysSame(before))
+        ? { result: "passed", detail: "the output does not change" }
+        : { result: "failed", detail: "the output changes after an event with a wrong signature" };
+    }),
+  },
+  {
+    id: "order.newest-wins",
+    summary: "Keeps the newer status when an older event comes late",
+    expects: "other",
+    basis: "specified",
+    reason: "An event that is retried arrives after later ones",
+    requires: "probe",
+    run: withProbe(async (probe, { deliveries, numberOf, send }) => {
+      const number = numberOf();
+      const newest = "EXECUTED";
+      const before = await probe.readSettled();
+      await send(deliveries.genuine(number, { status: newest, laterSeconds: 60 }));
+      const after = await probe.readChanged(before);
+      if (after === undefined || countOf(after, newest) <= countOf(before, newest)) {
+        return { result: "not_checked", detail: "the output does not show the status of a contract" };
+      }
+      await send(deliveries.genuine(number));
+      await probe.staysSame(after);
+      const late = await probe.readSettled();
+      return countOf(late, newest) < countOf(after, newest)
+        ? { result: "failed", detail: "the older event replaces the newer status" }
+        : { result: "passed", detail: "the newer status stays" };
+    }),
+  },
+];
+
+const countOf = (text: string, word: string): number => text.split(word).length - 1;
+
+function withProbe(check: (probe: Probe, run: CheckRun) => Promise<CheckFinding>): Check["run"] {
+  return (run) =>
+    run.probe ? check(run.probe, run) : Promise.resolve({ result: "not_checked", detail: "--probe is not given" });
+}

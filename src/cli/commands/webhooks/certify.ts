@@ -1,0 +1,217 @@
+import { resolve } from "node:path";
+import { type Activity, activities } from "../../../api/activities.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import type { CertifyPlan } from "../../certify/certify.ts";
+import { type Language, languages } from "../../certify/language.ts";
+import { type Context, command, type InputOf } from "../../command.ts";
+import { InputRequired } from "../../failure.ts";
+import { checkedDuration } from "../../parse/globals.ts";
+import { givenByEnvironment, readKeyFile } from "./key.ts";
+import { receiverUrl } from "./post.ts";
+import { checkedActivity } from "./registration.ts";
+
+const flags = [
+  {
+    flag: "to",
+    section: "Receiver",
+    type: "text",
+    placeholder: "URL",
+    description: "Address of the receiver: a URL, or a port of localhost",
+  },
+  {
+    flag: "command",
+    section: "Receiver",
+    type: "text",
+    placeholder: "COMMAND",
+    description: "Start the receiver with this shell command, and end it afterwards",
+  },
+  {
+    flag: "ready-timeout",
+    section: "Receiver",
+    type: "text",
+    placeholder: "DURATION",
+    description: "Maximum wait until --command listens",
+    default: "30s",
+  },
+  {
+    flag: "hmac-key-file",
+    section: "Receiver",
+    type: "text",
+    placeholder: "FILE",
+    description: "File with the base64 key that the receiver has (SVC_WEBHOOK_HMAC_KEY)",
+  },
+  {
+    flag: "probe",
+    section: "Receiver",
+    type: "text",
+    placeholder: "COMMAND",
+    description: "Shell command that prints what the receiver has stored",
+  },
+  {
+    flag: "only",
+    section: "Checks",
+    type: "text",
+    placeholder: "A,B",
+    repeatable: true,
+    description: "Make only these checks, by ID or group: signature, raw-body.spaced",
+  },
+  {
+    flag: "skip",
+    section: "Checks",
+    type: "text",
+    placeholder: "A,B",
+    repeatable: true,
+    description: "Leave these checks out, by ID or group",
+  },
+  {
+    flag: "activity",
+    section: "Checks",
+    type: "text",
+    placeholder: "ACTIVITY",
+    offered: activities,
+    description: "Activity of the events",
+    default: "CONTRACT_SIGNED",
+  },
+  {
+    flag: "time-limit",
+    section: "Checks",
+    type: "text",
+    placeholder: "DURATION",
+    description: "Maximum time of all checks; what is left then is not checked",
+    default: "8s",
+  },
+  { flag: "list", section: "Checks", type: "switch", description: "List the checks, and exit" },
+  { flag: "last", section: "Checks", type: "switch", description: "Repeat the last run in this folder" },
+  {
+    flag: "language",
+    section: "Report",
+    type: "text",
+    placeholder: "LANGUAGE",
+    choices: languages,
+    description: "Language of the fixes (default: guessed from --command)",
+  },
+  {
+    flag: "keep",
+    section: "Report",
+    type: "text",
+    placeholder: "FOLDER",
+    description: "Write the body and headers of each delivery to this folder",
+  },
+  {
+    flag: "report",
+    section: "Report",
+    type: "text",
+    placeholder: "FILE",
+    description: "Write a JUnit XML report to this file",
+  },
+] as const satisfies readonly FlagSpec[];
+
+type CertifyFlags = InputOf<typeof flags>["flags"];
+
+export const webhooksCertify = command({
+  words: ["webhooks", "certify"],
+  summary: "Check a webhook receiver, and name its mistakes",
+  description:
+    "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. Exits 1 if a check failed; warnings do not count.",
+  positionals: [],
+  flags,
+  examples: [
+    {
+      title: "A receiver that the command starts",
+      argv: ["webhooks", "certify", "--to", "localhost:3000/hooks", "--command", "node receiver.mjs"],
+    },
+    {
+      title: "With what it stores, and a report for CI",
+      argv: [
+        "webhooks",
+        "certify",
+        "--to",
+        "localhost:3000/hooks",
+        "--command",
+        "node receiver.mjs",
+        "--probe",
+        "cat events.jsonl",
+        "--report",
+        "junit.xml",
+      ],
+    },
+    {
+      title: "A receiver that runs, with its key",
+      argv: ["webhooks", "certify", "--to", "localhost:3000/hooks", "--hmac-key-file", "hmac.key"],
+    },
+    { title: "Which checks are there?", argv: ["webhooks", "certify", "--list"] },
+  ],
+  async run(input, context) {
+    const { output } = context;
+    if (input.flags.list) {
+      const { allChecks } = await import("../../certify/checks.ts");
+      const rows = allChecks.map(({ id, summary, basis, reason, requires }) => ({
+        id,
+        summary,
+        basis,
+        reason,
+        requires: requires === undefined ? null : `--${requires}`,
+      }));
+      const columns = ["id", { name: "summary", cut: 1, least: 20 }, "basis", "requires"] as const;
+      await output.show(rows, { columns, fields: ["id", "summary", "basis", "reason", "requires"] });
+      return undefined;
+    }
+    const given = await flagsOf(input.flags, context);
+    const plan = await planOf(given, context);
+    const [{ certify }, { storeLastRun }, { environmentOf }] = await Promise.all([
+      import("../../certify/certify.ts"),
+      import("../../certify/last-run.ts"),
+      import("../emulator/exec.ts"),
+    ]);
+    await storeLastRun(context.host, given);
+    return certify(plan, (access) => environmentOf(access, context.host), context);
+  },
+});
+
+/** The flags of the run: those of the last one, with what is given now. */
+async function flagsOf({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
+  if (!last) return given;
+  const { readLastRun } = await import("../../certify/last-run.ts");
+  return { ...(await readLastRun(host)), ...given };
+}
+
+/** Everything that can be wrong with the command line, before anything is started. */
+async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
+  const [{ selectChecks }, { guessLanguage }, { SavedDeliveries }, { checkedOutput }] = await Promise.all([
+    import("../../certify/checks.ts"),
+    import("../../certify/language.ts"),
+    import("./saved.ts"),
+    import("../../output/file.ts"),
+  ]);
+  const { host } = context;
+  const { to, command, probe, report } = flags;
+  if (to === undefined) throw new InputRequired("to", "--to is required");
+  const keep = flags.keep === undefined ? undefined : resolve(host.cwd, flags.keep);
+  if (keep !== undefined) await SavedDeliveries.check(keep, "--keep");
+  if (report !== undefined) {
+    await checkedOutput(host, report, "--report", { isOurs: (beginning) => beginning.startsWith("<?xml") });
+  }
+  return {
+    url: receiverUrl(to, "--to"),
+    checks: selectChecks({ only: listOf(flags.only), skip: listOf(flags.skip) }),
+    activity: checkedActivity(flags.activity ?? "CONTRACT_SIGNED") as Activity,
+    maxMs: checkedDuration(flags["time-limit"] ?? "8s", "--time-limit"),
+    readyTimeoutMs: checkedDuration(flags["ready-timeout"] ?? "30s", "--ready-timeout"),
+    language: (flags.language as Language | undefined) ?? guessLanguage(command ?? ""),
+    key: await givenKey(flags, context),
+    command,
+    probe,
+    keep,
+    report,
+  };
+}
+
+const listOf = (given: readonly string[] = []): readonly string[] =>
+  given.flatMap((text) => text.split(",")).flatMap((text) => text.trim() || []);
+
+/** The key that the receiver has already; undefined: it gets one. */
+async function givenKey(flags: CertifyFlags, { host }: Context): Promise<string | undefined> {
+  const file = flags["hmac-key-file"];
+  if (file !== undefined) return readKeyFile(host, file, "--hmac-key-file");
+  return flags.command === undefined ? givenByEnvironment(host) : undefined;
+}

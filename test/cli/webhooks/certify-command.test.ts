@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { CertifyReport } from "../../../src/cli/certify/report.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { freePort } from "../../support/free-port.ts";
+
+/** A receiver as a file, which crashes at an activity that it does not know. */
+const program = `
+import { createHmac } from "node:crypto";
+import { createServer } from "node:http";
+const key = Buffer.from(process.env.SVC_WEBHOOK_HMAC_KEY, "base64");
+const handlers = { CONTRACT_SIGNED() {} };
+createServer(async (request, response) => {
+  const chunks = [];
+  try { for await (const chunk of request) chunks.push(chunk); } catch { return; }
+  const body = Buffer.concat(chunks);
+  const expected = createHmac("sha512", key).update(body).digest("hex");
+  if (request.headers["x-svc-webhook-content-hash"] !== expected) return response.writeHead(401).end();
+  handlers[JSON.parse(body).activity]();
+  response.end();
+}).listen(process.env.PORT);
+`;
+
+const isOpen = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+
+async function stage(t: TestContext) {
+  const cwd = await testFolder(t);
+  await writeFile(join(cwd, "receiver.mjs"), program);
+  const port = await freePort();
+  const svc = (command: string, ...argv: readonly string[]) =>
+    runCli(["webhooks", "certify", "--to", String(port), "--command", command, ...argv], {
+      cwd,
+      env: { SVC_CONFIG_DIR: join(cwd, "config"), PATH: process.env.PATH },
+    });
+  return { cwd, port, svc };
+}
+
+const node = `'${process.execPath}'`;
+
+describe("svc webhooks certify --command", () => {
+  it("starts the receiver with its key, starts it again when it crashes, and ends it", async (t) => {
+    const { port, svc } = await stage(t);
+    const { exit, out } = await svc(`${node} receiver.mjs`, "--json");
+    const { findings, language } = JSON.parse(out) as CertifyReport;
+    assert.deepEqual(
+      [exit, language, findings.map(({ mistake, checks }) => [mistake, checks])],
+      [1, "node", [["unknown-activity", ["event.unknown-activity"]]]],
+    );
+    assert.equal(await isOpen(port), false);
+  });
+
+  it("ends whatever the shell has started", async (t) => {
+    const { port, svc } = await stage(t);
+    const { exit } = await svc(`${node} receiver.mjs & sleep 1000 & wait`, "--only", "genuine");
+    assert.deepEqual([exit, await isOpen(port)], [0, false]);
+  });
+
+  it("says what a receiver printed that does not start", async (t) => {
+    const { svc } = await stage(t);
+    const ended = await svc("echo no database; exit 3");
+    assert.deepEqual(
+      [
+        ended.exit,
+        ended.err
+          .split("\n")
+          .slice(0, 2)
+          .map((line) => line.replace(/\d{4,}/, "N")),
+      ],
+      [
+        1,
+        [
+          "error: The receiver of --command ended with exit code 3 before it listened at http://localhost:N.",
+          "  It printed: no database",
+        ],
+      ],
+    );
+    const silent = await svc("exec sleep 1000", "--ready-timeout", "100ms");
+    assert.match(silent.err, /^error: The receiver of --command does not listen at \S+ after 0.1 s\./);
+  });
+
+  it("starts nothing where something listens already", async (t) => {
+    const { port, svc } = await stage(t);
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    t.after(() => server.close());
+    const { exit, err } = await svc(`${node} receiver.mjs`);
+    assert.deepEqual([exit, err.split("\n")[0]], [1, `error: Something already listens at http://localhost:${port}.`]);
+  });
+});

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { systemWall, type Wall } from "../../../src/base/clock.ts";
+import type { CertifyReport } from "../../../src/cli/certify/report.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { hmacKey, runCertify } from "../../support/cli/signed-receiver.ts";
+
+/** Waits a tenth as long for responses. */
+const impatientWall: Wall = {
+  ...systemWall,
+  sleep: (ms, signal, how) => systemWall.sleep(ms >= 1_000 ? ms / 10 : ms, signal, how),
+};
+
+const ok = "HTTP/1.1 200 OK\r\n";
+
+/** Writes until the other end has enough. */
+function flood(socket: Socket, piece: string): void {
+  const write = () => {
+    while (!socket.destroyed && socket.write(piece));
+  };
+  socket.on("drain", write);
+  write();
+}
+
+/** What receivers do once the head of a delivery has come, and what is said of it. */
+const plays: Readonly<Record<string, readonly [play: (socket: Socket) => void, detail: RegExp]>> = Object.freeze({
+  "never responds": [() => {}, /^no response after 5 s$/],
+  "responds without end": [
+    (socket) => {
+      socket.write(`${ok}\r\n`);
+      flood(socket, "x".repeat(10_000));
+    },
+    /^status 200, but the response has more than 1 MiB$/,
+  ],
+  "never ends its response": [
+    (socket) => socket.write(`${ok}Content-Length: 10\r\n\r\nx`),
+    /^status 200, but the response is not complete after 5 s$/,
+  ],
+  "cuts its response off": [
+    (socket) => socket.end(`${ok}Content-Length: 10\r\n\r\nx`),
+    /^status 200, but the connection closed in the response$/,
+  ],
+  "resets the connection": [(socket) => socket.resetAndDestroy(), /^the connection closed without a response$/],
+  "sends 1xx without end": [
+    (socket) => flood(socket, "HTTP/1.1 102 Processing\r\n\r\n".repeat(100)),
+    /^the receiver sends only 1xx responses$/,
+  ],
+  redirects: [
+    (socket) => socket.end("HTTP/1.1 307 Temporary Redirect\r\nLocation: /\r\nContent-Length: 0\r\n\r\n"),
+    /^status 307$/,
+  ],
+  "sends 10 MB of headers": [
+    (socket) => socket.end(`${ok}${`X-Filler: ${"x".repeat(1_000)}\r\n`.repeat(10_000)}\r\n`),
+    /^the headers of the response are too large$/,
+  ],
+  "speaks no HTTP": [(socket) => socket.end("+PONG\r\n"), /^the response is not HTTP/],
+  "changes the protocol": [
+    (socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+    /^the receiver changes the protocol$/,
+  ],
+});
+
+async function hostileReceiver(t: TestContext, play: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
+    socket.once("data", () => play(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
+}
+
+describe("svc webhooks certify of a receiver that", () => {
+  for (const [name, [play, detail]] of Object.entries(plays)) {
+    it(`${name} comes to an end`, async (t) => {
+      const url = await hostileReceiver(t, play);
+      const cwd = await testFolder(t);
+      await writeFile(join(cwd, "hmac.key"), hmacKey);
+      const { exit, out } = await runCertify(cwd, url, ["--json"], { wall: impatientWall });
+      const { findings, checks } = JSON.parse(out) as CertifyReport;
+      const mistake = name === "redirects" ? "redirect" : "broken-response";
+      assert.deepEqual([exit, findings.map((finding) => finding.mistake)], [1, [mistake]]);
+      assert.match(checks[0]!.detail, detail);
+    });
+  }
+});

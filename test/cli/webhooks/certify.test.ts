@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { CertifyReport } from "../../../src/cli/certify/report.ts";
+import { contentHash } from "../../../src/schemes/webhook.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { enter, person } from "../../support/cli/person.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { hmacKey, type ReceiverRules, runCertify, signedReceiver } from "../../support/cli/signed-receiver.ts";
+
+const reportOf = ({ out }: { out: string }) => JSON.parse(out) as CertifyReport;
+const resultsOf = ({ checks }: CertifyReport) => Object.fromEntries(checks.map(({ id, result }) => [id, result]));
+const mistakesOf = ({ findings }: CertifyReport) => findings.map(({ mistake, result }) => [mistake, result]);
+
+/** What is found of a receiver with these rules. */
+async function findings(t: TestContext, rules: ReceiverRules) {
+  const { certify } = await signedReceiver(t, rules);
+  const run = await certify(["--skip", "parallel,outage,transfer.interrupted", "--json"]);
+  return [run.exit, mistakesOf(reportOf(run))];
+}
+
+const jsonOf = (body: Buffer) => JSON.parse(body.toString("utf8")) as Record<string, unknown>;
+
+describe("svc webhooks certify", () => {
+  it("finds nothing wrong with a good receiver", async (t) => {
+    const { certify } = await signedReceiver(t);
+    const run = await certify(["--json"]);
+    const { result, findings, counts, checks } = reportOf(run);
+    assert.deepEqual([run.exit, result, findings], [0, "passed", []]);
+    const notChecked = checks.filter(({ result }) => result !== "passed");
+    assert.deepEqual(counts, { passed: checks.length - 5, failed: 0, warning: 0, not_checked: 5 });
+    assert.deepEqual(new Set(notChecked.map(({ detail }) => detail)), new Set(["--probe is not given"]));
+  });
+
+  it("names the mistake of a receiver, with a fix in its language", async (t) => {
+    const { certify } = await signedReceiver(t, { signed: (body) => JSON.stringify(jsonOf(body)) });
+    const run = await certify(["--json", "--language", "python"]);
+    assert.equal(run.exit, 1);
+    assert.deepEqual(reportOf(run).findings, [
+      {
+        mistake: "reserialized-json",
+        result: "failed",
+        title: "The signature is computed over JSON that was parsed and written again",
+        fix: "Compute the HMAC over the raw bytes of the body, before anything parses it.",
+        code: "body = request.get_data() # Flask; FastAPI: await request.body()",
+        checks: ["raw-body.spaced", "raw-body.escaped", "raw-body.numbers", "raw-body.indented"],
+      },
+    ]);
+  });
+
+  it("names one mistake, however many checks it fails", async (t) => {
+    const undecoded = { key: hmacKey };
+    assert.deepEqual(await findings(t, undecoded), [1, [["key-not-decoded", "failed"]]]);
+    assert.deepEqual(await findings(t, { digest: "sha256" }), [1, [["wrong-digest", "failed"]]]);
+    const both = [
+      ["wrong-digest", "failed"],
+      ["key-not-decoded", "failed"],
+    ];
+    assert.deepEqual(await findings(t, { ...undecoded, digest: "sha256" }), [1, both]);
+    assert.deepEqual(await findings(t, { isGenuine: () => true }), [1, [["signature-unchecked", "failed"]]]);
+    assert.deepEqual(await findings(t, { isGenuine: () => false }), [1, [["header-case", "failed"]]]);
+    const anyCase: ReceiverRules = { isGenuine: (given, expected) => given?.toLowerCase() === expected };
+    assert.deepEqual(await findings(t, anyCase), [0, [["case-insensitive", "warning"]]]);
+    const isPrefix: ReceiverRules = { isGenuine: (given, expected) => !!given && expected.startsWith(given) };
+    assert.deepEqual(await findings(t, isPrefix), [1, [["prefix-comparison", "failed"]]]);
+    const limited: ReceiverRules = {
+      respond: (body, response) => response.writeHead(body.length > 100_000 ? 413 : 200).end(),
+    };
+    assert.deepEqual(await findings(t, limited), [1, [["body-limit", "failed"]]]);
+    const moved: ReceiverRules = { respond: (_, response) => response.writeHead(302, { location: "/" }).end() };
+    assert.deepEqual(await findings(t, moved), [1, [["redirect", "failed"]]]);
+  });
+
+  it("sends the same bytes in each run, and writes them to a folder", async (t) => {
+    const { cwd, certify } = await signedReceiver(t);
+    const runs: Record<string, string>[] = [];
+    for (const folder of ["one", "two", "three"]) {
+      await certify(["--keep", folder]);
+      const names = (await readdir(join(cwd, folder))).sort();
+      const texts = names.map(async (name) => [name, await readFile(join(cwd, folder, name), "latin1")] as const);
+      runs.push(Object.fromEntries(await Promise.all(texts)));
+    }
+    const [first] = runs;
+    assert.deepEqual(runs, [first, first, first]);
+    assert.deepEqual(
+      Object.keys(first!).filter((name) => /^(duplicate|outage)[-.](2|json|h)/.test(name)),
+      [
+        "duplicate-2.headers",
+        "duplicate-2.json",
+        "duplicate.headers",
+        "duplicate.json",
+        "outage.headers",
+        "outage.json",
+      ],
+    );
+    const body = first!["raw-body.spaced.json"]!;
+    const hash = contentHash(hmacKey, Buffer.from(body, "latin1"));
+    const headers = `Content-Type: application/json\nX-SVC-WEBHOOK-CONTENT-HASH: ${hash}\n`;
+    assert.deepEqual(
+      [body.startsWith('{"activity": "CONTRACT_SIGNED", '), first!["raw-body.spaced.headers"]],
+      [true, headers],
+    );
+  });
+
+  it("makes the checks that are named, by ID or by group", async (t) => {
+    const { certify } = await signedReceiver(t, {
+      isGenuine: (given, expected) => given === undefined || given === expected,
+    });
+    const run = await certify([
+      "--only",
+      "signature.missing,duplicate",
+      "--skip",
+      "duplicate.processed-once",
+      "--json",
+    ]);
+    assert.deepEqual(resultsOf(reportOf(run)), {
+      "signature.missing": "failed",
+      duplicate: "passed",
+      "duplicate.after-hang-up": "passed",
+    });
+    const unknown = await certify(["--only", "signature.mising"]);
+    const message = '--only: unknown check "signature.mising". Did you mean signature.missing?';
+    assert.deepEqual([unknown.exit, unknown.err.includes(message)], [2, true], unknown.err);
+  });
+
+  it("lists the checks with the basis of each", async () => {
+    const { exit, out } = await runCli("webhooks certify --list --json");
+    const rows = JSON.parse(out) as Record<string, unknown>[];
+    assert.equal(exit, 0);
+    assert.deepEqual(rows[0], {
+      id: "genuine",
+      summary: "Accepts a signed event",
+      basis: "specified",
+      reason: "2xx is success, and everything else is retried",
+      requires: null,
+    });
+    assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length);
+  });
+
+  it("writes a report for CI servers", async (t) => {
+    const { cwd, certify } = await signedReceiver(t, { isGenuine: () => true });
+    const flags = ["--only", "signature.tampered,genuine,probe", "--report", "junit.xml", "--format", "ndjson"];
+    const { exit, out } = await certify(flags);
+    const types = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { type: string }).type);
+    assert.deepEqual([exit, types], [1, ["check", "check", "check", "finding", "result"]]);
+    const xml = (await readFile(join(cwd, "junit.xml"), "utf8")).replaceAll(/time="[\d.]+"/g, 'time="T"');
+    assert.equal(
+      xml,
+      `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="3" failures="1" errors="0" skipped="1" time="T">
+  <testsuite name="svc webhooks certify" tests="3" failures="1" errors="0" skipped="1" time="T">
+    <testcase name="genuine: Accepts a signed event" classname="webhooks.genuine" time="T"/>
+    <testcase name="probe: The output of --probe shows an event, and only that" classname="webhooks.probe" time="T">
+      <skipped message="--probe is not given"/>
+    </testcase>
+    <testcase name="signature.tampered: Rejects a body that was changed after signing" classname="webhooks.signature" time="T">
+      <failure message="status 200">status 200
+The signature is not checked
+Compare the header with the HMAC of the body, and respond with 401 where they differ.</failure>
+    </testcase>
+  </testsuite>
+</testsuites>
+`,
+    );
+  });
+
+  it("marks findings in a run of GitHub Actions", async (t) => {
+    const { certify } = await signedReceiver(t, { isGenuine: () => true });
+    const { err } = await certify(["--only", "signature.tampered", "--quiet"], { env: { GITHUB_ACTIONS: "true" } });
+    const title = "::error title=svc%3A signature-unchecked::The signature is not checked (signature.tampered)%0A";
+    assert.ok(err.includes(title), err);
+  });
+
+  it("shows a person what is wrong", async (t) => {
+    const { url, certify } = await signedReceiver(t, { isGenuine: () => true });
+    const { out } = await certify(["--only", "signature.tampered,genuine", "--language", "go", "--format", "table"]);
+    const [first, second, , ...rest] = out.split("\n");
+    assert.deepEqual(
+      [first, second, ...rest.slice(0, 5), rest[5]?.replace(/[\d.]+ s$/, "N s")],
+      [
+        "passed       Accepts a signed event (genuine)",
+        "failed       Rejects a body that was changed after signing (signature.tampered: status 200)",
+        "The signature is not checked (signature-unchecked)",
+        "  Compare the header with the HMAC of the body, and respond with 401 where they differ.",
+        "  hmac.Equal([]byte(expected), []byte(given))",
+        "  Checks: signature.tampered",
+        "",
+        `${url}: 1 passed, 1 failed, 0 warnings, 0 not checked in N s`,
+      ],
+    );
+  });
+
+  it("prints the key at a terminal, and waits until the receiver has it", async (t) => {
+    const emulators = await runCli("webhooks certify --to http://localhost:9", {
+      env: { SVC_CONFIG_DIR: "/nonexistent" },
+    });
+    assert.deepEqual(
+      [emulators.exit, emulators.err.split("\n")[0]],
+      [2, "error: --command or --hmac-key-file is required when not running interactively"],
+    );
+    const { url, cwd } = await signedReceiver(t);
+    const { err } = await runCli(["webhooks", "certify", "--to", url, "--only", "signature.missing"], {
+      ...person(["Press Enter", enter]),
+      cwd,
+      env: { SVC_CONFIG_DIR: join(cwd, "config") },
+    });
+    assert.match(err, /SVC_WEBHOOK_HMAC_KEY=[\w+/]{86}==/);
+  });
+
+  it("says that nothing listens", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "hmac.key"), hmacKey);
+    const { exit, err } = await runCertify(cwd, "http://127.0.0.1:9", []);
+    assert.deepEqual([exit, err.split("\n")[0]], [75, "error: Nothing accepts connections at http://127.0.0.1:9."]);
+  });
+
+  it("checks with a probe what the responses do not show", async (t) => {
+    const { cwd, bodies, certify } = await signedReceiver(t, {
+      respond: (_, response) => void writeFile(join(cwd, "count"), String(bodies.length)).then(() => response.end()),
+    });
+    await writeFile(join(cwd, "count"), "0");
+    const only = ["--only", "probe,store,duplicate.processed-once,signature.not-processed", "--json"];
+    const run = await certify([...only, "--probe", "cat count"]);
+    assert.deepEqual(resultsOf(reportOf(run)), {
+      probe: "passed",
+      "store.before-response": "passed",
+      "duplicate.processed-once": "failed",
+      "signature.not-processed": "passed",
+    });
+    assert.deepEqual(mistakesOf(reportOf(run)), [["no-dedupe", "failed"]]);
+    const restless = reportOf(await certify([...only, "--probe", "date +%N"]));
+    assert.deepEqual(mistakesOf(restless), [["probe", "failed"]]);
+    const broken = await certify([...only, "--probe", "exit 3"]);
+    assert.deepEqual([broken.exit, JSON.parse(broken.err).error.message], [1, "The command of --probe exits with 3."]);
+  });
+
+  it("repeats the last run in the folder", async (t) => {
+    const { certify, cwd, url } = await signedReceiver(t);
+    const env = { SVC_CONFIG_DIR: join(cwd, "config") };
+    const last = ["webhooks", "certify", "--last", "--json"];
+    assert.equal((await runCli(last, { cwd, env })).exit, 2);
+    await certify(["--only", "genuine"]);
+    const again = await runCli([...last, "--language", "go"], { cwd, env });
+    const { url: same, language, checks } = reportOf(again);
+    assert.deepEqual([again.exit, same, language, checks.map(({ id }) => id)], [0, url, "go", ["genuine"]]);
+  });
+
+  it("makes no check after the time limit", async (t) => {
+    const { certify } = await signedReceiver(t);
+    const { checks } = reportOf(
+      await certify(["--only", "genuine,signature.missing", "--time-limit", "1ms", "--json"]),
+    );
+    assert.deepEqual(
+      checks.map(({ id, result, detail }) => [id, result, detail]),
+      [
+        ["genuine", "passed", "status 200"],
+        ["signature.missing", "not_checked", "the time limit of 0.001 s was reached (--time-limit)"],
+      ],
+    );
+  });
+
+  it("ends at Ctrl-C", async (t) => {
+    let stop = () => {};
+    const { certify } = await signedReceiver(t, { respond: () => stop() });
+    const { exit, out } = await certify([], {
+      onStart: ({ signal }) => {
+        stop = () => signal("SIGINT");
+      },
+    });
+    assert.deepEqual([exit, out], [130, ""]);
+  });
+
+  it("sends what the receiver gets as often as it says", async (t) => {
+    const { certify, bodies } = await signedReceiver(t);
+    const { checks } = reportOf(await certify(["--only", "parallel,outage", "--json"]));
+    const hashes = new Set(bodies.map((body) => createHash("sha256").update(body).digest("hex")));
+    assert.deepEqual(
+      checks.map(({ id, deliveries }) => [id, deliveries]),
+      [
+        ["parallel", 64],
+        ["outage", 1],
+      ],
+    );
+    // And the first genuine event.
+    assert.equal(hashes.size, 66);
+  });
+});

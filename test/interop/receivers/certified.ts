@@ -1,0 +1,34 @@
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { CertifyReport } from "../../../src/cli/certify/report.ts";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { freePort } from "../../support/free-port.ts";
+
+/** What a run of `svc webhooks certify` says of a receiver. */
+export interface Certified {
+  readonly exit: number;
+  readonly report: CertifyReport;
+  /** The mistakes that are named, in alphabetical order. */
+  readonly mistakes: readonly string[];
+}
+
+/** Checks a receiver that this command starts, with what it stores. */
+export async function certified(
+  t: TestContext,
+  command: string,
+  { mistake = "", probe = 'cat "$STORE"' }: { readonly mistake?: string; readonly probe?: string } = {},
+): Promise<Certified> {
+  const cwd = await testFolder(t);
+  const store = join(cwd, "store.json");
+  const to = `http://127.0.0.1:${await freePort()}/hooks`;
+  const { PATH, HOME } = process.env;
+  const argv = ["webhooks", "certify", "--to", to, "--command", command, "--json", "--time-limit", "2m"];
+  const { exit, out, err } = await runCli([...argv, "--probe", probe], {
+    cwd,
+    env: { PATH, HOME, SVC_CONFIG_DIR: join(cwd, "config"), STORE: store, MISTAKE: mistake },
+  });
+  if (out === "") throw new Error(err);
+  const report = JSON.parse(out) as CertifyReport;
+  return { exit, report, mistakes: report.findings.map((finding) => finding.mistake).sort() };
+}

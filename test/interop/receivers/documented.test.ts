@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { copyFile, mkdtemp, readdir, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { pythonPackages } from "../../support/foreign/installed.ts";
+import { run, works } from "../../support/foreign/program.ts";
+import { type BuiltReceiver, commandOf, goReceiver, javaReceiver } from "./built.ts";
+import { certified } from "./certified.ts";
+
+const folder = fileURLToPath(new URL("../../../docs/receivers/", import.meta.url));
+const maxLines = 40;
+
+/** The receivers of docs/receivers, as their first lines say that they are started. */
+const documented: Readonly<Record<string, BuiltReceiver>> = Object.freeze({
+  "receiver.mjs": { command: `exec '${process.execPath}' '${join(folder, "receiver.mjs")}'` },
+  "receiver.py": await pythonReceiver(),
+  "receiver.go": await goReceiver(folder, "receiver.go"),
+  "Receiver.java": await javaReceiver(folder, "Receiver"),
+  "Receiver.cs": await csharpReceiver(),
+});
+
+describe("the receivers of docs/receivers", () => {
+  for (const [name, receiver] of Object.entries(documented)) {
+    it(`${name} passes svc webhooks certify`, { skip: receiver.missing }, async (t) => {
+      const { exit, mistakes, report } = await certified(t, commandOf(receiver), { probe: "cat events.jsonl" });
+      const wrong = report.checks.filter(({ result }) => result !== "passed");
+      assert.deepEqual([exit, mistakes, wrong], [0, [], []]);
+    });
+  }
+
+  it("are all that are there, each of at most 40 lines", async () => {
+    const names = await readdir(folder);
+    assert.deepEqual(names.sort(), Object.keys(documented).sort());
+    for (const name of names) {
+      const lines = (await readFile(join(folder, name), "utf8")).trimEnd().split("\n").length;
+      assert.ok(lines <= maxLines, `${name} has ${lines} lines`);
+    }
+  });
+});
+
+async function pythonReceiver(): Promise<BuiltReceiver> {
+  const installed = await pythonPackages("flask==3.1.3", "fastapi==0.165.0", "uvicorn==0.54.0");
+  if (installed.missing !== undefined) return installed;
+  return { command: `exec '${join(installed.folder, "bin/python")}' -B '${join(folder, "receiver.py")}'` };
+}
+
+async function csharpReceiver(): Promise<BuiltReceiver> {
+  if (!(await works("dotnet", "--version"))) return { missing: ".NET is not installed." };
+  const project = await mkdtemp(join(tmpdir(), "svc-receiver-cs-"));
+  await run("dotnet", ["new", "web", "--name", "receiver", "--output", project], { cwd: project });
+  await copyFile(join(folder, "Receiver.cs"), join(project, "Program.cs"));
+  await run("dotnet", ["build", "--configuration", "Release", "--output", join(project, "out")], { cwd: project });
+  return { command: `exec dotnet '${join(project, "out", "receiver.dll")}'` };
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { commandOf, receivers } from "./built.ts";
+import { certified } from "./certified.ts";
+
+/** Mistakes that are planted, and in which receivers. */
+const planted: Readonly<Record<string, readonly (keyof typeof receivers)[]>> = Object.freeze({
+  "reserialized-json": ["express", "flask", "go"],
+  "key-not-decoded": ["express", "flask", "java"],
+  "wrong-digest": ["express", "flask", "java"],
+  "decoded-text": ["express", "flask", "java"],
+  "case-insensitive": ["express", "flask", "go"],
+  "signature-unchecked": ["express", "flask", "go"],
+  "header-case": ["express", "flask", "go", "java"],
+  "body-limit": ["express", "flask", "go"],
+  "answered-before-stored": ["express", "flask", "go"],
+  "slow-work": ["express", "flask", "java"],
+  "no-dedupe": ["express", "flask", "java"],
+  "unknown-activity": ["express", "flask", "java"],
+  "duplicate-refused": ["express", "go"],
+  "stale-overwrite": ["express", "flask", "java"],
+  "missing-accepted": ["flask", "go"],
+  "prefix-comparison": ["express", "flask"],
+});
+const warnings = ["case-insensitive", "slow-work"];
+
+describe("svc webhooks certify and receivers as frameworks document them", () => {
+  for (const [name, receiver] of Object.entries(receivers)) {
+    it(`finds nothing wrong with ${name}`, { skip: receiver.missing }, async (t) => {
+      const { exit, report, mistakes } = await certified(t, commandOf(receiver));
+      const wrong = report.checks.filter(({ result }) => result !== "passed");
+      assert.deepEqual([exit, mistakes, wrong], [0, [], []]);
+    });
+  }
+
+  for (const [mistake, names] of Object.entries(planted)) {
+    for (const name of names) {
+      const receiver = receivers[name];
+      it(`names ${mistake} in ${name}, and nothing else`, { skip: receiver.missing }, async (t) => {
+        const { exit, report, mistakes } = await certified(t, commandOf(receiver), { mistake });
+        assert.deepEqual(mistakes, [mistake], JSON.stringify(report.findings, null, 2));
+        assert.equal(exit, warnings.includes(mistake) ? 0 : 1);
+      });
+    }
+  }
+});

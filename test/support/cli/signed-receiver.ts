@@ -1,0 +1,75 @@
+import { createHmac } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { testFolder } from "./cli-emulator.ts";
+import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
+
+export const hmacKey = Buffer.alloc(64, 7).toString("base64");
+
+/** What a receiver goes by; left out: as a good one does. */
+export interface ReceiverRules {
+  readonly key?: string | Buffer;
+  readonly digest?: string;
+  readonly signed?: (body: Buffer) => string | Buffer;
+  readonly isGenuine?: (given: string | undefined, expected: string) => boolean;
+  /** Responds by itself to a genuine event. */
+  readonly respond?: (body: Buffer, response: ServerResponse, request: IncomingMessage) => void;
+}
+
+export interface SignedReceiver {
+  readonly url: string;
+  /** A folder with the key in `hmac.key`. */
+  readonly cwd: string;
+  /** The genuine events, as they came. */
+  readonly bodies: readonly Buffer[];
+  /** Runs `svc webhooks certify` against it. */
+  certify(argv?: readonly string[], options?: RunOptions): Promise<RunResult>;
+}
+
+/** A receiver in this process. Closed when the test ends. */
+export async function signedReceiver(t: TestContext, rules: ReceiverRules = {}): Promise<SignedReceiver> {
+  const { key = Buffer.from(hmacKey, "base64"), digest = "sha512", signed = (body) => body } = rules;
+  const { isGenuine = (given, expected) => given === expected, respond } = rules;
+  const bodies: Buffer[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      return;
+    }
+    const body = Buffer.concat(chunks);
+    const expected = createHmac(digest, key).update(signed(body)).digest("hex");
+    const given = request.headers["x-svc-webhook-content-hash"] as string | undefined;
+    if (!isGenuine(given, expected)) return void response.writeHead(401).end("bad signature");
+    bodies.push(body);
+    if (respond) respond(body, response, request);
+    else response.writeHead(200).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const cwd = await testFolder(t);
+  await writeFile(join(cwd, "hmac.key"), hmacKey);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
+  return { url, cwd, bodies, certify: (argv = [], options = {}) => runCertify(cwd, url, argv, options) };
+}
+
+/** Runs the command in a folder with the key in `hmac.key`. */
+export const runCertify = (
+  cwd: string,
+  url: string,
+  argv: readonly string[],
+  { env, ...options }: RunOptions = {},
+): Promise<RunResult> =>
+  runCli(["webhooks", "certify", "--to", url, "--hmac-key-file", "hmac.key", ...argv], {
+    cwd,
+    env: { SVC_CONFIG_DIR: join(cwd, "config"), PATH: process.env.PATH, ...env },
+    ...options,
+  });
