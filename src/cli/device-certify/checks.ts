@@ -1,0 +1,139 @@
+import { judgeDelivery, judgeSecrets, judgeShownAddress, judgeShownCode } from "./judge-approval.ts";
+import { judgeContinuation, judgeExitCode, judgeStop } from "./judge-ends.ts";
+import { judgeEncoding, judgeFields } from "./judge-requests.ts";
+import { judgeAddition, judgeEachAddition, judgeInterval, judgeLastingAddition } from "./judge-timing.ts";
+import type { ScenarioResult } from "./run-scenario.ts";
+
+/** `not_checked`: the run does not show it. `warning`: allowed, and yet likely to hurt. */
+export type Verdict = "passed" | "failed" | "not_checked" | "warning";
+
+export interface Judgement {
+  readonly verdict: Verdict;
+  /** What was seen, one sentence. */
+  readonly detail: string;
+  /** What to change. */
+  readonly fix?: string;
+}
+
+export interface Check {
+  /** Stable: scripts name it. */
+  readonly id: string;
+  readonly scenario: string;
+  readonly summary: string;
+  /** Where the rule stands. */
+  readonly basis: string;
+  /** `lagMs`: by how much times may be off, as this machine was busy. */
+  judge(result: ScenarioResult, lagMs: number): Judgement;
+}
+
+const advice = "advice of svc; RFC 8628 does not require it";
+
+const endings = [
+  ["expired", "expired_token"],
+  ["denied", "access_denied"],
+] as const;
+
+const disturbances = [
+  ["reset", "a connection reset"],
+  ["html-503", "a 503 with an HTML page"],
+  ["lost-answer", "a response that breaks off"],
+] as const;
+
+/** All checks, in the order of the report. */
+export const checks: readonly Check[] = [
+  {
+    id: "request.encoding",
+    scenario: "approval",
+    summary: "Sends POST requests with application/x-www-form-urlencoded",
+    basis: "RFC 8628, 3.1 and 3.4; the routing service also accepts JSON",
+    judge: judgeEncoding,
+  },
+  {
+    id: "request.fields",
+    scenario: "approval",
+    summary: "Sends client_id, grant_type and device_code",
+    basis: "RFC 8628, 3.1 and 3.4",
+    judge: judgeFields,
+  },
+  {
+    id: "shown.code",
+    scenario: "approval",
+    summary: "Shows the user code",
+    basis: "RFC 8628, 3.3",
+    judge: judgeShownCode,
+  },
+  {
+    id: "shown.address",
+    scenario: "approval",
+    summary: "Shows the verification address",
+    basis: "RFC 8628, 3.3",
+    judge: judgeShownAddress,
+  },
+  {
+    id: "poll.interval",
+    scenario: "approval",
+    summary: "Polls no faster than the interval",
+    basis: "RFC 8628, 3.2 and 3.5",
+    judge: judgeInterval,
+  },
+  {
+    id: "approval.tokens",
+    scenario: "approval",
+    summary: "Accepts the tokens, and stops polling",
+    basis: "RFC 8628, 3.5",
+    judge: judgeDelivery,
+  },
+  {
+    id: "secrets.arguments",
+    scenario: "approval",
+    summary: "Has no device code or token among the arguments of a process",
+    basis: "RFC 8628, 5.2; every user of a machine can read arguments",
+    judge: judgeSecrets,
+  },
+  {
+    id: "slow-down.added",
+    scenario: "slow-down",
+    summary: "Adds 5 s at slow_down",
+    basis: "RFC 8628, 3.5",
+    judge: judgeAddition,
+  },
+  {
+    id: "slow-down.for-good",
+    scenario: "slow-down",
+    summary: "Keeps the longer interval for all later polls",
+    basis: "RFC 8628, 3.5",
+    judge: judgeLastingAddition,
+  },
+  {
+    id: "slow-down.each",
+    scenario: "slow-down",
+    summary: "Adds another 5 s at each slow_down",
+    basis: "RFC 8628, 3.5",
+    judge: judgeEachAddition,
+  },
+  ...endings.flatMap(([scenario, error]): readonly Check[] => [
+    {
+      id: `${scenario}.stops`,
+      scenario,
+      summary: `Stops polling at ${error}`,
+      basis: "RFC 8628, 3.5",
+      judge: judgeStop(error),
+    },
+    {
+      id: `${scenario}.exit-code`,
+      scenario,
+      summary: `Exits with another code than 0 at ${error}`,
+      basis: advice,
+      judge: judgeExitCode(error),
+    },
+  ]),
+  ...disturbances.map(
+    ([scenario, what]): Check => ({
+      id: `${scenario}.continues`,
+      scenario,
+      summary: `Polls again after ${what}`,
+      basis: advice,
+      judge: judgeContinuation(what),
+    }),
+  ),
+];

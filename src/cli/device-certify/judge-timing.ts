@@ -1,0 +1,83 @@
+import type { Judgement } from "./checks.ts";
+import { describeState, notPolled } from "./judge-requests.ts";
+import type { ScenarioResult } from "./run-scenario.ts";
+import { intervalSeconds, slowDownSeconds } from "./scenarios.ts";
+
+/** A client whose timer ticks is late once, and early at the next: over all polls that cancels out. */
+const intervalSlackMs = 900;
+/** The same of one wait of several seconds. */
+const waitSlackMs = 750;
+/** Beyond it, times say nothing about the client. */
+const maxLagMs = 2_000;
+
+const tooBusy = (lagMs: number): Judgement => ({
+  verdict: "not_checked",
+  detail: `This machine was busy: times are off by up to ${seconds(lagMs)} s.`,
+});
+
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+
+/** Milliseconds between one poll and the next, by the number of the first. */
+const waits = ({ polls }: ScenarioResult): readonly number[] => polls.slice(1).map(({ at }, i) => at - polls[i]!.at);
+
+export function judgeInterval(result: ScenarioResult, lagMs: number): Judgement {
+  if (result.polls.length === 0) return notPolled(result);
+  // A response with tokens ends it: whatever follows is no poll.
+  const polls = result.polls.filter(({ step }) => step !== undefined);
+  if (polls.length < 3)
+    return { verdict: "not_checked", detail: `The client polled ${polls.length} times; ${describeState(result)}.` };
+  if (lagMs > maxLagMs) return tooBusy(lagMs);
+  const tookMs = polls.at(-1)!.at - polls[0]!.at;
+  const leastMs = (polls.length - 1) * intervalSeconds * 1_000;
+  const detail = `${polls.length} polls in ${seconds(tookMs)} s; the interval is ${intervalSeconds} s.`;
+  if (tookMs >= leastMs - intervalSlackMs - lagMs) return { verdict: "passed", detail };
+  return { verdict: "failed", detail, fix: "Wait for `interval` seconds (5 if it is missing) before each poll." };
+}
+
+/** The pace of the client before the first slow_down: slower than asked for is allowed. */
+function paceMs(result: ScenarioResult): number {
+  const [first = 0] = waits(result);
+  // It may have been late, by a busy machine, and is then as fast as asked for.
+  return Math.min(first, Math.max(intervalSeconds * 1_000, first - 2_000));
+}
+
+const addition = (times: number) => times * slowDownSeconds * 1_000;
+
+export const judgeAddition = (result: ScenarioResult, lagMs: number): Judgement =>
+  judgeWait(result, lagMs, {
+    wait: 1,
+    additions: 1,
+    fix: "At slow_down add 5 s to the interval, and wait for that before the next poll.",
+  });
+
+export function judgeLastingAddition(result: ScenarioResult, lagMs: number): Judgement {
+  if (judgeAddition(result, lagMs).verdict !== "passed") return depends("slow-down.added");
+  const fix = "Keep the longer interval until the end of the sign-in.";
+  return judgeWait(result, lagMs, { wait: 2, additions: 1, fix });
+}
+
+export function judgeEachAddition(result: ScenarioResult, lagMs: number): Judgement {
+  if (judgeLastingAddition(result, lagMs).verdict !== "passed") return depends("slow-down.for-good");
+  const fix = "Add 5 s to the present interval at each slow_down, not to the first one.";
+  return judgeWait(result, lagMs, { wait: 3, additions: 2, fix });
+}
+
+const depends = (id: string): Judgement => ({ verdict: "not_checked", detail: `Not judged unless ${id} passes.` });
+
+function judgeWait(
+  result: ScenarioResult,
+  lagMs: number,
+  { wait, additions, fix }: { readonly wait: number; readonly additions: number; readonly fix: string },
+): Judgement {
+  if (result.polls.length === 0) return notPolled(result);
+  const waitedMs = waits(result)[wait];
+  if (waitedMs === undefined) {
+    const detail = `The client polled ${result.polls.length} times; ${describeState(result)}.`;
+    return { verdict: "not_checked", detail };
+  }
+  if (lagMs > maxLagMs) return tooBusy(lagMs);
+  const leastMs = paceMs(result) + addition(additions);
+  const detail = `${seconds(waitedMs)} s between polls ${wait + 1} and ${wait + 2}; at least ${seconds(leastMs)} s are due.`;
+  if (waitedMs >= leastMs - waitSlackMs - lagMs) return { verdict: "passed", detail };
+  return { verdict: "failed", detail, fix };
+}
