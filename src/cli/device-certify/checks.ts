@@ -22,8 +22,7 @@ export interface Check {
   readonly summary: string;
   /** Where the rule stands. */
   readonly basis: string;
-  /** `lagMs`: by how much times may be off, as this machine was busy. */
-  judge(result: ScenarioResult, lagMs: number): Judgement;
+  judge(result: ScenarioResult): Judgement;
 }
 
 const advice = "advice of svc; RFC 8628 does not require it";

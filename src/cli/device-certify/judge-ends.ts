@@ -1,5 +1,6 @@
 import type { Check, Judgement } from "./checks.ts";
 import { describeState, notPolled } from "./judge-requests.ts";
+import { maxWait } from "./judge-timing.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { intervalSeconds } from "./scenarios.ts";
 
@@ -45,7 +46,7 @@ export const judgeExitCode =
 
 export const judgeContinuation =
   (what: string): Check["judge"] =>
-  (result, lagMs) => {
+  (result) => {
     if (result.polls.length === 0) return notPolled(result);
     const disturbed = result.polls.findIndex(({ step }) => step !== undefined && isDisturbance(step));
     if (disturbed === -1) {
@@ -53,9 +54,9 @@ export const judgeContinuation =
     }
     const next = result.polls[disturbed + 1];
     if (next) {
-      const waitedMs = next.at - result.polls[disturbed]!.at;
+      const waitedMs = maxWait(result.polls[disturbed]!, next);
       const detail = `The client polled again ${(waitedMs / 1_000).toFixed(1)} s after ${what}.`;
-      if (waitedMs >= intervalSeconds * 500 - lagMs) return { verdict: "passed", detail };
+      if (waitedMs >= intervalSeconds * 750) return { verdict: "passed", detail };
       return { verdict: "warning", detail, fix: "Wait for at least the interval; double it at each failure." };
     }
     const fix = "Wait for at least the interval, then poll again until the code expires.";

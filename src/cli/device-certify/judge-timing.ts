@@ -1,5 +1,6 @@
 import type { Judgement } from "./checks.ts";
 import { describeState, notPolled } from "./judge-requests.ts";
+import type { OAuthRequest } from "./oauth-request.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { intervalSeconds, slowDownSeconds } from "./scenarios.ts";
 
@@ -8,29 +9,36 @@ const intervalSlackMs = 900;
 /** The same of one wait of several seconds. */
 const waitSlackMs = 750;
 /** Beyond it, times say nothing about the client. */
-const maxLagMs = 2_000;
+const maxDelayMs = 1_500;
 
-const tooBusy = (lagMs: number): Judgement => ({
-  verdict: "not_checked",
-  detail: `This machine was busy: times are off by up to ${seconds(lagMs)} s.`,
-});
+/** The longest time that can have passed between the arrivals of two requests. */
+export const maxWait = (first: OAuthRequest, second: OAuthRequest): number => second.at - first.earliestAt;
+
+/** The judgement of a poll that was perhaps seen too late to measure from. */
+function judgeDelay({ at, earliestAt }: OAuthRequest): Judgement | undefined {
+  if (at - earliestAt <= maxDelayMs) return undefined;
+  const detail = `This machine was busy: times are off by up to ${seconds(at - earliestAt)} s.`;
+  return { verdict: "not_checked", detail };
+}
 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
 /** Milliseconds between one poll and the next, by the number of the first. */
-const waits = ({ polls }: ScenarioResult): readonly number[] => polls.slice(1).map(({ at }, i) => at - polls[i]!.at);
+const waits = ({ polls }: ScenarioResult): readonly number[] =>
+  polls.slice(1).map((poll, i) => maxWait(polls[i]!, poll));
 
-export function judgeInterval(result: ScenarioResult, lagMs: number): Judgement {
+export function judgeInterval(result: ScenarioResult): Judgement {
   if (result.polls.length === 0) return notPolled(result);
   // A response with tokens ends it: whatever follows is no poll.
   const polls = result.polls.filter(({ step }) => step !== undefined);
   if (polls.length < 3)
     return { verdict: "not_checked", detail: `The client polled ${polls.length} times; ${describeState(result)}.` };
-  if (lagMs > maxLagMs) return tooBusy(lagMs);
-  const tookMs = polls.at(-1)!.at - polls[0]!.at;
+  const delay = judgeDelay(polls[0]!);
+  if (delay) return delay;
+  const tookMs = maxWait(polls[0]!, polls.at(-1)!);
   const leastMs = (polls.length - 1) * intervalSeconds * 1_000;
   const detail = `${polls.length} polls in ${seconds(tookMs)} s; the interval is ${intervalSeconds} s.`;
-  if (tookMs >= leastMs - intervalSlackMs - lagMs) return { verdict: "passed", detail };
+  if (tookMs >= leastMs - intervalSlackMs) return { verdict: "passed", detail };
   return { verdict: "failed", detail, fix: "Wait for `interval` seconds (5 if it is missing) before each poll." };
 }
 
@@ -43,30 +51,29 @@ function paceMs(result: ScenarioResult): number {
 
 const addition = (times: number) => times * slowDownSeconds * 1_000;
 
-export const judgeAddition = (result: ScenarioResult, lagMs: number): Judgement =>
-  judgeWait(result, lagMs, {
+export const judgeAddition = (result: ScenarioResult): Judgement =>
+  judgeWait(result, {
     wait: 1,
     additions: 1,
     fix: "At slow_down add 5 s to the interval, and wait for that before the next poll.",
   });
 
-export function judgeLastingAddition(result: ScenarioResult, lagMs: number): Judgement {
-  if (judgeAddition(result, lagMs).verdict !== "passed") return depends("slow-down.added");
+export function judgeLastingAddition(result: ScenarioResult): Judgement {
+  if (judgeAddition(result).verdict !== "passed") return depends("slow-down.added");
   const fix = "Keep the longer interval until the end of the sign-in.";
-  return judgeWait(result, lagMs, { wait: 2, additions: 1, fix });
+  return judgeWait(result, { wait: 2, additions: 1, fix });
 }
 
-export function judgeEachAddition(result: ScenarioResult, lagMs: number): Judgement {
-  if (judgeLastingAddition(result, lagMs).verdict !== "passed") return depends("slow-down.for-good");
+export function judgeEachAddition(result: ScenarioResult): Judgement {
+  if (judgeLastingAddition(result).verdict !== "passed") return depends("slow-down.for-good");
   const fix = "Add 5 s to the present interval at each slow_down, not to the first one.";
-  return judgeWait(result, lagMs, { wait: 3, additions: 2, fix });
+  return judgeWait(result, { wait: 3, additions: 2, fix });
 }
 
 const depends = (id: string): Judgement => ({ verdict: "not_checked", detail: `Not judged unless ${id} passes.` });
 
 function judgeWait(
   result: ScenarioResult,
-  lagMs: number,
   { wait, additions, fix }: { readonly wait: number; readonly additions: number; readonly fix: string },
 ): Judgement {
   if (result.polls.length === 0) return notPolled(result);
@@ -75,9 +82,10 @@ function judgeWait(
     const detail = `The client polled ${result.polls.length} times; ${describeState(result)}.`;
     return { verdict: "not_checked", detail };
   }
-  if (lagMs > maxLagMs) return tooBusy(lagMs);
+  const delay = judgeDelay(result.polls[wait]!);
+  if (delay) return delay;
   const leastMs = paceMs(result) + addition(additions);
   const detail = `${seconds(waitedMs)} s between polls ${wait + 1} and ${wait + 2}; at least ${seconds(leastMs)} s are due.`;
-  if (waitedMs >= leastMs - waitSlackMs - lagMs) return { verdict: "passed", detail };
+  if (waitedMs >= leastMs - waitSlackMs) return { verdict: "passed", detail };
   return { verdict: "failed", detail, fix };
 }

@@ -5,8 +5,10 @@ export type Fields = Readonly<Record<string, string>>;
 
 /** One request of the flow, as the client sent it. */
 export interface OAuthRequest {
-  /** Monotonic milliseconds of its arrival. */
+  /** Monotonic milliseconds at which it was seen. */
   readonly at: number;
+  /** At which it can have arrived at the earliest. */
+  readonly earliestAt: number;
   readonly method: string;
   readonly encoding: "form" | "json" | "other";
   /** Of the body; undefined where that cannot be read. */
@@ -19,14 +21,18 @@ export interface OAuthRequest {
   readonly status?: number;
 }
 
-export function parseOAuthRequest({ method = "", url = "/", headers }: IncomingMessage, body: Buffer, at: number) {
+export function parseOAuthRequest(
+  { method = "", url = "/", headers }: IncomingMessage,
+  body: Buffer,
+  times: Pick<OAuthRequest, "at" | "earliestAt">,
+): OAuthRequest {
   const contentType = headers["content-type"] ?? "";
   const text = body.toString("utf8");
   const type = contentType.split(";")[0]!.trim().toLowerCase();
   const json = type === "application/json" ? parseFields(text) : undefined;
   const isForm = type === "application/x-www-form-urlencoded";
-  const request: OAuthRequest = {
-    at,
+  return {
+    ...times,
     method,
     contentType,
     encoding: isForm ? "form" : json ? "json" : "other",
@@ -34,7 +40,6 @@ export function parseOAuthRequest({ method = "", url = "/", headers }: IncomingM
     query: Object.fromEntries(new URL(url, "http://localhost").searchParams),
     isAuthenticated: headers.authorization !== undefined,
   };
-  return request;
 }
 
 function parseFields(text: string): Fields | undefined {

@@ -1,9 +1,9 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 import type { Check, Judgement } from "./checks.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
 import { scenarios } from "./scenarios.ts";
 import { type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
@@ -23,23 +23,20 @@ export async function runChecks(
   context: Context,
 ): Promise<readonly CheckOutcome[]> {
   const names = [...new Set(checks.map(({ scenario }) => scenario))];
-  const delay = monitorEventLoopDelay({ resolution: 20 });
   const servers = await startServers(names, context);
   const text = `Running the client in ${counted(names.length, "scenario")}, for up to 30 s`;
   await context.output.note(`${text} …`);
-  delay.enable();
   const found = await withSpinner(
     context,
     text,
     () => allEnded(servers.map((server) => runScenario(server, argv, maxWaitMs, context))),
     { tellsTime: true },
   );
-  delay.disable();
   const results = new Map(names.map((name, i) => [name, found[i]!]));
   if (found.every(({ deviceRequests }) => deviceRequests.length === 0)) throw neverAsked(found);
   return checks.map((check) => {
     const result = results.get(check.scenario)!;
-    const judgement = check.judge(result, delay.max / 1e6);
+    const judgement = check.judge(result);
     const { id, scenario, basis } = check;
     return { check: id, ...judgement, scenario, basis, seconds: result.seconds };
   });
@@ -48,10 +45,13 @@ export async function runChecks(
 /** One for each scenario; all are up before a client starts, so that times are the client's alone. */
 async function startServers(names: readonly string[], context: Context): Promise<readonly ScriptedServer[]> {
   const servers: ScriptedServer[] = [];
+  const stopped = new AbortController();
+  const heartbeat = new Heartbeat(context.host.wall, stopped.signal);
   context.atEnd(async () => {
+    stopped.abort();
     await Promise.all(servers.map((server) => server.close()));
   });
-  for (const name of names) servers.push(await startScriptedServer(scenarios[name]!, context));
+  for (const name of names) servers.push(await startScriptedServer(scenarios[name]!, heartbeat, context));
   return servers;
 }
 

@@ -6,6 +6,7 @@ import { exchangeToken } from "../../api/router/oidc.ts";
 import { fieldsOf } from "../../base/object.ts";
 import type { Context } from "../command.ts";
 import { asking } from "../connection/emulator-access.ts";
+import type { Heartbeat } from "./heartbeat.ts";
 import { type OAuthRequest, parseOAuthRequest } from "./oauth-request.ts";
 import { findArguments } from "./process-arguments.ts";
 import { intervalSeconds, type Step } from "./scenarios.ts";
@@ -50,7 +51,11 @@ const devicePath = createDeviceCode.path;
 const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path];
 
 /** A fresh emulator behind a server that answers the polls of one client by a script, and everything else as it is. */
-export async function startScriptedServer(script: readonly Step[], context: Context): Promise<ScriptedServer> {
+export async function startScriptedServer(
+  script: readonly Step[],
+  heartbeat: Heartbeat,
+  context: Context,
+): Promise<ScriptedServer> {
   const observation: Observation = { deviceRequests: [], polls: [], hasTokens: false };
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
@@ -65,10 +70,10 @@ export async function startScriptedServer(script: readonly Step[], context: Cont
   const secrets: string[] = [];
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const at = context.host.wall.monotonicNow();
+    const times = { at: context.host.wall.monotonicNow(), earliestAt: heartbeat.earliest };
     const body = await readBody(request);
     const path = (request.url ?? "/").split("?")[0]!;
-    const oauth = parseOAuthRequest(request, body, at);
+    const oauth = parseOAuthRequest(request, body, times);
     if (path === devicePath) return answerDevice(request, response, body, oauth);
     if (tokenPaths.includes(path) && isPoll(oauth)) return answerPoll(request, response, body, oauth);
     send(response, await forward(request, body, emulator.routerUrl));
@@ -91,7 +96,7 @@ export async function startScriptedServer(script: readonly Step[], context: Cont
 
   async function answerPoll(request: IncomingMessage, response: ServerResponse, body: Buffer, oauth: OAuthRequest) {
     observation.lastAt = oauth.at;
-    await lookForSecrets();
+    lookForSecrets();
     const isOfFirst = oauth.fields?.device_code === observation.challenge?.deviceCode;
     const step = isOfFirst ? steps.shift() : undefined;
     const poll = { ...oauth, step };
@@ -149,9 +154,9 @@ export async function startScriptedServer(script: readonly Step[], context: Cont
     );
   }
 
-  async function lookForSecrets(): Promise<void> {
-    if (typeof observation.exposedIn === "string") return;
-    const found = await findArguments(secrets);
+  function lookForSecrets(): void {
+    if (secrets.length === 0 || typeof observation.exposedIn === "string") return;
+    const found = findArguments(secrets);
     if (found !== undefined) observation.exposedIn = found;
   }
 
