@@ -1,14 +1,14 @@
-import { judgeDelivery, judgeSecrets, judgeShownAddress, judgeShownCode } from "./judge-approval.ts";
-import { judgeContinuation, judgeExitCode, judgeStop } from "./judge-ends.ts";
-import { judgeEncoding, judgeFields } from "./judge-requests.ts";
-import { judgeAddition, judgeEachAddition, judgeInterval, judgeLastingAddition } from "./judge-timing.ts";
+import { assessDelivery, assessSecrets, assessShownAddress, assessShownCode } from "./assess-approval.ts";
+import { assessContinuation, assessExitCode, assessStop } from "./assess-ends.ts";
+import { assessEncoding, assessFields } from "./assess-requests.ts";
+import { assessAddition, assessEachAddition, assessInterval, assessLastingAddition } from "./assess-timing.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 
 /** `not_checked`: the run does not show it. `warning`: allowed, and yet likely to hurt. */
-export type Verdict = "passed" | "failed" | "not_checked" | "warning";
+export type CheckStatus = "passed" | "failed" | "not_checked" | "warning";
 
-export interface Judgement {
-  readonly verdict: Verdict;
+export interface Assessment {
+  readonly verdict: CheckStatus;
   /** What was seen, one sentence. */
   readonly detail: string;
   /** What to change. */
@@ -22,7 +22,7 @@ export interface Check {
   readonly summary: string;
   /** Where the rule stands. */
   readonly basis: string;
-  judge(result: ScenarioResult): Judgement;
+  assess(result: ScenarioResult): Assessment;
 }
 
 const advice = "advice of svc; RFC 8628 does not require it";
@@ -45,70 +45,70 @@ export const checks: readonly Check[] = [
     scenario: "approval",
     summary: "Sends POST requests with application/x-www-form-urlencoded",
     basis: "RFC 8628, 3.1 and 3.4; the routing service also accepts JSON",
-    judge: judgeEncoding,
+    assess: assessEncoding,
   },
   {
     id: "request.fields",
     scenario: "approval",
     summary: "Sends client_id, grant_type and device_code",
     basis: "RFC 8628, 3.1 and 3.4",
-    judge: judgeFields,
+    assess: assessFields,
   },
   {
     id: "shown.code",
     scenario: "approval",
     summary: "Shows the user code",
     basis: "RFC 8628, 3.3",
-    judge: judgeShownCode,
+    assess: assessShownCode,
   },
   {
     id: "shown.address",
     scenario: "approval",
     summary: "Shows the verification address",
     basis: "RFC 8628, 3.3",
-    judge: judgeShownAddress,
+    assess: assessShownAddress,
   },
   {
     id: "poll.interval",
     scenario: "approval",
     summary: "Polls no faster than the interval",
     basis: "RFC 8628, 3.2 and 3.5",
-    judge: judgeInterval,
+    assess: assessInterval,
   },
   {
     id: "approval.tokens",
     scenario: "approval",
     summary: "Accepts the tokens, and stops polling",
     basis: "RFC 8628, 3.5",
-    judge: judgeDelivery,
+    assess: assessDelivery,
   },
   {
     id: "secrets.arguments",
     scenario: "approval",
     summary: "Has no device code or token among the arguments of a process",
     basis: "RFC 8628, 5.2; every user of a machine can read arguments",
-    judge: judgeSecrets,
+    assess: assessSecrets,
   },
   {
     id: "slow-down.added",
     scenario: "slow-down",
     summary: "Adds 5 s at slow_down",
     basis: "RFC 8628, 3.5",
-    judge: judgeAddition,
+    assess: assessAddition,
   },
   {
     id: "slow-down.for-good",
     scenario: "slow-down",
     summary: "Keeps the longer interval for all later polls",
     basis: "RFC 8628, 3.5",
-    judge: judgeLastingAddition,
+    assess: assessLastingAddition,
   },
   {
     id: "slow-down.each",
     scenario: "slow-down",
     summary: "Adds another 5 s at each slow_down",
     basis: "RFC 8628, 3.5",
-    judge: judgeEachAddition,
+    assess: assessEachAddition,
   },
   ...endings.flatMap(([scenario, error]): readonly Check[] => [
     {
@@ -116,14 +116,14 @@ export const checks: readonly Check[] = [
       scenario,
       summary: `Stops polling at ${error}`,
       basis: "RFC 8628, 3.5",
-      judge: judgeStop(error),
+      assess: assessStop(error),
     },
     {
       id: `${scenario}.exit-code`,
       scenario,
       summary: `Exits with another code than 0 at ${error}`,
       basis: advice,
-      judge: judgeExitCode(error),
+      assess: assessExitCode(error),
     },
   ]),
   ...disturbances.map(
@@ -132,7 +132,7 @@ export const checks: readonly Check[] = [
       scenario,
       summary: `Polls again after ${what}`,
       basis: advice,
-      judge: judgeContinuation(what),
+      assess: assessContinuation(what),
     }),
   ),
 ];

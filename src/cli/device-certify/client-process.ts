@@ -5,7 +5,7 @@ import spawn from "cross-spawn";
 import { deadline } from "../../base/clock.ts";
 import { CommandFailed } from "../failure.ts";
 
-/** A run of the client that is judged. */
+/** A run of the client that is assessed. */
 export interface ClientProcess {
   /** What it has printed on both streams. */
   readonly output: () => string;

@@ -1,4 +1,4 @@
-import type { Wall } from "../../base/clock.ts";
+import { systemWall } from "../../base/clock.ts";
 
 const beatMs = 25;
 
@@ -7,13 +7,11 @@ const beatMs = 25;
  * the next one looks shorter than it was: a client must not be blamed for that.
  */
 export class Heartbeat {
-  readonly #wall: Wall;
   #last: number;
   #previous: number;
 
-  constructor(wall: Wall, signal: AbortSignal) {
-    this.#wall = wall;
-    this.#last = wall.monotonicNow();
+  constructor(signal: AbortSignal) {
+    this.#last = systemWall.monotonicNow();
     this.#previous = this.#last;
     void this.#run(signal);
   }
@@ -26,9 +24,9 @@ export class Heartbeat {
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#wall.sleep(beatMs, signal);
+      await systemWall.sleep(beatMs, signal);
       this.#previous = this.#last;
-      this.#last = this.#wall.monotonicNow();
+      this.#last = systemWall.monotonicNow();
     }
   }
 }

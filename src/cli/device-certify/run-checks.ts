@@ -2,20 +2,20 @@ import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
 import { withSpinner } from "../terminal/spinner.ts";
-import type { Check, Judgement } from "./checks.ts";
+import type { Assessment, Check } from "./checks.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
 import { scenarios } from "./scenarios.ts";
 import { type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 
-/** One check with its judgement. */
-export interface CheckOutcome extends Judgement, Pick<Check, "scenario" | "basis"> {
+/** One check with its assessment. */
+export interface CheckOutcome extends Assessment, Pick<Check, "scenario" | "basis"> {
   readonly check: string;
   /** How long its scenario took. */
   readonly seconds: number;
 }
 
-/** Runs the scenarios of these checks, all at once, and judges what they showed. */
+/** Runs the scenarios of these checks, all at once, and assesses what they showed. */
 export async function runChecks(
   checks: readonly Check[],
   argv: readonly [string, ...string[]],
@@ -36,9 +36,9 @@ export async function runChecks(
   if (found.every(({ deviceRequests }) => deviceRequests.length === 0)) throw neverAsked(found);
   return checks.map((check) => {
     const result = results.get(check.scenario)!;
-    const judgement = check.judge(result);
+    const assessment = check.assess(result);
     const { id, scenario, basis } = check;
-    return { check: id, ...judgement, scenario, basis, seconds: result.seconds };
+    return { check: id, ...assessment, scenario, basis, seconds: result.seconds };
   });
 }
 
@@ -46,7 +46,7 @@ export async function runChecks(
 async function startServers(names: readonly string[], context: Context): Promise<readonly ScriptedServer[]> {
   const servers: ScriptedServer[] = [];
   const stopped = new AbortController();
-  const heartbeat = new Heartbeat(context.host.wall, stopped.signal);
+  const heartbeat = new Heartbeat(stopped.signal);
   context.atEnd(async () => {
     stopped.abort();
     await Promise.all(servers.map((server) => server.close()));
@@ -68,8 +68,8 @@ function neverAsked(results: readonly ScenarioResult[]): CommandFailed {
   const { exitCode, output } = results[0]!;
   const ended = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
   const last = output.trim().split("\n").at(-1)?.slice(0, 300);
-  const said = last ? ` Its last line: ${last}` : "";
-  return new CommandFailed("failed", "no_sign_in", `The client requested no device code, and ${ended}.${said}`, {
+  const lastLine = last ? ` Its last line: ${last}` : "";
+  return new CommandFailed("failed", "no_sign_in", `The client requested no device code, and ${ended}.${lastLine}`, {
     hint: "It finds the server by SVC_ROUTER_URL, and its client ID by SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
   });
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Emulator } from "../../../emulator/index.ts";
 import { createDeviceCode, redeemDeviceCode } from "../../api/router/device-grant.ts";
 import { exchangeToken } from "../../api/router/oidc.ts";
+import { systemWall } from "../../base/clock.ts";
 import { fieldsOf } from "../../base/object.ts";
 import type { Context } from "../command.ts";
 import { asking } from "../connection/emulator-access.ts";
@@ -70,7 +71,7 @@ export async function startScriptedServer(
   const secrets: string[] = [];
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const times = { at: context.host.wall.monotonicNow(), earliestAt: heartbeat.earliest };
+    const times = { at: systemWall.monotonicNow(), earliestAt: heartbeat.earliest };
     const body = await readBody(request);
     const path = (request.url ?? "/").split("?")[0]!;
     const oauth = parseOAuthRequest(request, body, times);
@@ -104,7 +105,7 @@ export async function startScriptedServer(
     const played = await playStep(step, response);
     if (played) return;
     const answered = await forward(request, body, emulator.routerUrl);
-    if (isOfFirst && steps.length === 0) observation.endedAt ??= context.host.wall.monotonicNow();
+    if (isOfFirst && steps.length === 0) observation.endedAt ??= systemWall.monotonicNow();
     if (answered.status === 200) {
       observation.hasTokens = true;
       const { access_token } = fieldsOf(JSON.parse(answered.body.toString("utf8")));

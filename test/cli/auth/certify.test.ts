@@ -87,7 +87,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     assert.equal(exit, 1);
   });
 
-  it("does not judge a client that is slow, or that runs on", async (t) => {
+  it("does not assess a client that is slow, or that runs on", async (t) => {
     const slow = [process.execPath, "-e", "setTimeout(() => {}, 60_000)"];
     const { exit, err } = await certify(t, slow, ["--only", "denied", "--client-timeout", "300ms"]);
     assert.equal(exit, 1);

@@ -24,6 +24,7 @@ export const sendsNothing: Readonly<Record<string, string>> = {
   "router jobs results": "reads a job of this machine",
   "router jobs prune": "removes jobs of this machine",
   "router jobs undo": "has nothing to undo where no job has moved rows: test/cli/bulk/moves.test.ts",
+  "auth certify": "runs emulators of its own",
   "auth status": "reads the sign-ins of this machine",
   "config list": "reads settings",
   "config get": "reads settings",

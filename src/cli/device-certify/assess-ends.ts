@@ -1,19 +1,19 @@
-import type { Check, Judgement } from "./checks.ts";
-import { describeState, notPolled } from "./judge-requests.ts";
-import { maxWait } from "./judge-timing.ts";
+import { describeState, notPolled } from "./assess-requests.ts";
+import { maxWait } from "./assess-timing.ts";
+import type { Assessment, Check } from "./checks.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { intervalSeconds } from "./scenarios.ts";
 
-/** What prevents a judgement of how a sign-in ended. */
-function notRefused(result: ScenarioResult, error: string): Judgement | undefined {
+/** What prevents a assessment of how a sign-in ended. */
+function notRefused(result: ScenarioResult, error: string): Assessment | undefined {
   if (result.polls.length === 0) return notPolled(result);
   if (result.endedAt !== undefined) return undefined;
   const detail = `The client did not poll often enough to get ${error}; ${describeState(result)}.`;
   return { verdict: "not_checked", detail };
 }
 
-export const judgeStop =
-  (error: string): Check["judge"] =>
+export const assessStop =
+  (error: string): Check["assess"] =>
   (result) => {
     const unseen = notRefused(result, error);
     if (unseen) return unseen;
@@ -32,8 +32,8 @@ export const judgeStop =
     return { verdict: "not_checked", detail: `The client has not polled again after ${error}, and still runs.` };
   };
 
-export const judgeExitCode =
-  (error: string): Check["judge"] =>
+export const assessExitCode =
+  (error: string): Check["assess"] =>
   (result) => {
     const unseen = notRefused(result, error);
     if (unseen) return unseen;
@@ -44,8 +44,8 @@ export const judgeExitCode =
     return { verdict: "warning", detail, fix: "Exit with another code, so that scripts notice." };
   };
 
-export const judgeContinuation =
-  (what: string): Check["judge"] =>
+export const assessContinuation =
+  (what: string): Check["assess"] =>
   (result) => {
     if (result.polls.length === 0) return notPolled(result);
     const disturbed = result.polls.findIndex(({ step }) => step !== undefined && isDisturbance(step));

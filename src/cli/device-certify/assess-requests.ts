@@ -1,13 +1,13 @@
-import type { Judgement } from "./checks.ts";
+import type { Assessment } from "./checks.ts";
 import type { OAuthRequest } from "./oauth-request.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-export const notAsked: Judgement = { verdict: "not_checked", detail: "The client requested no device code." };
+export const notAsked: Assessment = { verdict: "not_checked", detail: "The client requested no device code." };
 
 /** Of the client that got a code and never polled. */
-export const notPolled = (result: ScenarioResult): Judgement =>
+export const notPolled = (result: ScenarioResult): Assessment =>
   result.challenge === undefined
     ? notAsked
     : { verdict: "not_checked", detail: `The client did not poll; ${describeState(result)}.` };
@@ -16,7 +16,7 @@ export const notPolled = (result: ScenarioResult): Judgement =>
 export const describeState = ({ exitCode }: ScenarioResult): string =>
   exitCode === undefined ? "it was still running" : `it ended with exit code ${exitCode}`;
 
-export function judgeEncoding({ deviceRequests, polls }: ScenarioResult): Judgement {
+export function assessEncoding({ deviceRequests, polls }: ScenarioResult): Assessment {
   const requests = [...deviceRequests, ...polls];
   if (requests.length === 0) return notAsked;
   const fix = "Send the fields in the body of a POST with content-type: application/x-www-form-urlencoded.";
@@ -32,7 +32,7 @@ export function judgeEncoding({ deviceRequests, polls }: ScenarioResult): Judgem
   return { verdict: "passed", detail: "All requests are form-encoded." };
 }
 
-export function judgeFields({ deviceRequests, polls }: ScenarioResult): Judgement {
+export function assessFields({ deviceRequests, polls }: ScenarioResult): Assessment {
   const requests = [...deviceRequests, ...polls];
   if (requests.length === 0) return notAsked;
   if (requests.some(({ fields }) => fields === undefined)) {

@@ -1,8 +1,8 @@
-import type { Judgement } from "./checks.ts";
-import { describeState, notAsked, notPolled } from "./judge-requests.ts";
+import { describeState, notAsked, notPolled } from "./assess-requests.ts";
+import type { Assessment } from "./checks.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 
-export function judgeShownCode(result: ScenarioResult): Judgement {
+export function assessShownCode(result: ScenarioResult): Assessment {
   const { challenge, output } = result;
   if (!challenge) return notAsked;
   const bare = (text: string) => text.replaceAll(/[-\s]/g, "").toUpperCase();
@@ -10,7 +10,7 @@ export function judgeShownCode(result: ScenarioResult): Judgement {
   return notShown(result, "user code", "Print user_code on standard output or standard error.");
 }
 
-export function judgeShownAddress(result: ScenarioResult): Judgement {
+export function assessShownAddress(result: ScenarioResult): Assessment {
   const { challenge, output } = result;
   if (!challenge) return notAsked;
   // Windows break long lines, and terminals need no scheme.
@@ -19,7 +19,7 @@ export function judgeShownAddress(result: ScenarioResult): Judgement {
   return notShown(result, "verification address", "Print verification_uri on standard output or standard error.");
 }
 
-function notShown(result: ScenarioResult, what: string, fix: string): Judgement {
+function notShown(result: ScenarioResult, what: string, fix: string): Assessment {
   // A pipe holds back what a running program has printed.
   if (result.exitCode === undefined && result.output === "") {
     return { verdict: "not_checked", detail: "The client has printed nothing yet, and was still running." };
@@ -27,7 +27,7 @@ function notShown(result: ScenarioResult, what: string, fix: string): Judgement 
   return { verdict: "failed", detail: `The ${what} does not appear in what the client printed.`, fix };
 }
 
-export function judgeDelivery(result: ScenarioResult): Judgement {
+export function assessDelivery(result: ScenarioResult): Assessment {
   const { hasTokens, polls, exitCode } = result;
   if (polls.length === 0) return notPolled(result);
   if (!hasTokens) return { verdict: "not_checked", detail: `No poll got the tokens; ${describeState(result)}.` };
@@ -42,7 +42,7 @@ export function judgeDelivery(result: ScenarioResult): Judgement {
   return { verdict: "failed", detail, fix: "Accept the token response: access_token, token_type, expires_in, scope." };
 }
 
-export function judgeSecrets(result: ScenarioResult): Judgement {
+export function assessSecrets(result: ScenarioResult): Assessment {
   if (!result.challenge) return notAsked;
   if (result.exposedIn === undefined) {
     const detail = "The arguments of processes were not seen: the client did not poll, or the system hides them.";
