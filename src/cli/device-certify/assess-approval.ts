@@ -1,5 +1,5 @@
 import { describeState, notAsked, notPolled } from "./assess-requests.ts";
-import type { Assessment } from "./checks.ts";
+import type { Assessment } from "./assessment.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 
 export function assessShownCode(result: ScenarioResult): Assessment {

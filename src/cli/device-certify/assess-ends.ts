@@ -1,6 +1,6 @@
 import { describeState, notPolled } from "./assess-requests.ts";
 import { maxWait } from "./assess-timing.ts";
-import type { Assessment, Check } from "./checks.ts";
+import type { Assess, Assessment } from "./assessment.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { intervalSeconds } from "./scenarios.ts";
 
@@ -13,7 +13,7 @@ function notRefused(result: ScenarioResult, error: string): Assessment | undefin
 }
 
 export const assessStop =
-  (error: string): Check["assess"] =>
+  (error: string): Assess =>
   (result) => {
     const unseen = notRefused(result, error);
     if (unseen) return unseen;
@@ -33,7 +33,7 @@ export const assessStop =
   };
 
 export const assessExitCode =
-  (error: string): Check["assess"] =>
+  (error: string): Assess =>
   (result) => {
     const unseen = notRefused(result, error);
     if (unseen) return unseen;
@@ -45,7 +45,7 @@ export const assessExitCode =
   };
 
 export const assessContinuation =
-  (what: string): Check["assess"] =>
+  (what: string): Assess =>
   (result) => {
     if (result.polls.length === 0) return notPolled(result);
     const disturbed = result.polls.findIndex(({ step }) => step !== undefined && isDisturbance(step));

@@ -1,4 +1,4 @@
-import type { Assessment } from "./checks.ts";
+import type { Assessment } from "./assessment.ts";
 import type { OAuthRequest } from "./oauth-request.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 

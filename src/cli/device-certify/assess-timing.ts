@@ -1,5 +1,5 @@
 import { describeState, notPolled } from "./assess-requests.ts";
-import type { Assessment } from "./checks.ts";
+import type { Assessment } from "./assessment.ts";
 import type { OAuthRequest } from "./oauth-request.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { intervalSeconds, slowDownSeconds } from "./scenarios.ts";

@@ -2,18 +2,7 @@ import { assessDelivery, assessSecrets, assessShownAddress, assessShownCode } fr
 import { assessContinuation, assessExitCode, assessStop } from "./assess-ends.ts";
 import { assessEncoding, assessFields } from "./assess-requests.ts";
 import { assessAddition, assessEachAddition, assessInterval, assessLastingAddition } from "./assess-timing.ts";
-import type { ScenarioResult } from "./run-scenario.ts";
-
-/** `not_checked`: the run does not show it. `warning`: allowed, and yet likely to hurt. */
-export type CheckStatus = "passed" | "failed" | "not_checked" | "warning";
-
-export interface Assessment {
-  readonly verdict: CheckStatus;
-  /** What was seen, one sentence. */
-  readonly detail: string;
-  /** What to change. */
-  readonly fix?: string;
-}
+import type { Assess } from "./assessment.ts";
 
 export interface Check {
   /** Stable: scripts name it. */
@@ -22,7 +11,7 @@ export interface Check {
   readonly summary: string;
   /** Where the rule stands. */
   readonly basis: string;
-  assess(result: ScenarioResult): Assessment;
+  readonly assess: Assess;
 }
 
 const advice = "advice of svc; RFC 8628 does not require it";

@@ -2,7 +2,8 @@ import { counted } from "../../base/counted.ts";
 import type { Context } from "../command.ts";
 import { CommandFailed } from "../failure.ts";
 import { withSpinner } from "../terminal/spinner.ts";
-import type { Assessment, Check } from "./checks.ts";
+import type { Assessment } from "./assessment.ts";
+import type { Check } from "./checks.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
 import { scenarios } from "./scenarios.ts";
@@ -51,7 +52,7 @@ async function startServers(names: readonly string[], context: Context): Promise
     stopped.abort();
     await Promise.all(servers.map((server) => server.close()));
   });
-  for (const name of names) servers.push(await startScriptedServer(scenarios[name]!, heartbeat, context));
+  for (const name of names) servers.push(await startScriptedServer(scenarios[name]!, heartbeat));
   return servers;
 }
 

@@ -50,7 +50,7 @@ export async function runScenario(
     const seconds = (systemWall.monotonicNow() - began) / 1_000;
     return { ...server.observation, output: client.output(), exitCode: client.exitCode(), seconds };
   } finally {
-    await endClient(client, context);
+    await endClient(client);
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -63,7 +63,7 @@ function hasShownAll(observation: Observation, now: number, latest: number): boo
   return later.length >= enoughPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
 }
 
-async function endClient(client: ClientProcess, { host }: Context): Promise<void> {
+async function endClient(client: ClientProcess): Promise<void> {
   if (client.exitCode() === undefined) {
     client.kill("SIGTERM");
     const waited = new AbortController();

@@ -5,7 +5,6 @@ import { createDeviceCode, redeemDeviceCode } from "../../api/router/device-gran
 import { exchangeToken } from "../../api/router/oidc.ts";
 import { systemWall } from "../../base/clock.ts";
 import { fieldsOf } from "../../base/object.ts";
-import type { Context } from "../command.ts";
 import { asking } from "../connection/emulator-access.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { type OAuthRequest, parseOAuthRequest } from "./oauth-request.ts";
@@ -52,11 +51,7 @@ const devicePath = createDeviceCode.path;
 const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path];
 
 /** A fresh emulator behind a server that answers the polls of one client by a script, and everything else as it is. */
-export async function startScriptedServer(
-  script: readonly Step[],
-  heartbeat: Heartbeat,
-  context: Context,
-): Promise<ScriptedServer> {
+export async function startScriptedServer(script: readonly Step[], heartbeat: Heartbeat): Promise<ScriptedServer> {
   const observation: Observation = { deviceRequests: [], polls: [], hasTokens: false };
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());

@@ -1,3 +1,4 @@
+import { lookupTable } from "../../base/lookup-table.ts";
 import { visibleText } from "./visible.ts";
 
 /** One case of a report: passed, unless it has a failure or a reason why it was skipped. */
@@ -45,18 +46,11 @@ const formatSeconds = (seconds: number): string => seconds.toFixed(3);
 
 const formatAttributes = (attributes: Readonly<Record<string, string>>): string =>
   Object.entries(attributes)
-    .map(([name, value]) => ` ${name}="${escapeText(value)}"`)
+    .map(([name, value]) => ` ${name}="${escapeText(value).replaceAll("\n", "&#10;").replaceAll("\t", "&#9;")}"`)
     .join("");
 
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "\n": "&#10;",
-  "\t": "&#9;",
-};
+const entities = lookupTable<string>({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" });
 
 /** XML has no character for most controls, escaped or not: they are written as a terminal would show them. */
 const escapeText = (text: string): string =>
-  visibleText(text).replace(/[&<>"\n\t\ufffe\uffff]/g, (char) => entities[char] ?? "\ufffd");
+  visibleText(text).replace(/[&<>"\ufffe\uffff]/g, (char) => entities[char] ?? "\ufffd");
