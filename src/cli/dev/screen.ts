@@ -1,0 +1,89 @@
+import type { Context } from "../command.ts";
+import type { Line } from "../output/styled.ts";
+import { visible } from "../output/visible.ts";
+import { widthOf } from "../output/width.ts";
+import { write } from "../output/write.ts";
+import { usualColumns, windowOf } from "../terminal/wide.ts";
+
+const separator = " | ";
+
+/** A list that grows, and below it, where there is a terminal, one line that says how things are. */
+export class Screen {
+  readonly #context: Context;
+  readonly #hasStatus: boolean;
+  #parts: readonly string[] = [];
+  /** What is drawn at present. */
+  #drawn = "";
+  #last = "";
+  #queue: Promise<void> = Promise.resolve();
+
+  constructor(context: Context, hasStatus: boolean) {
+    this.#context = context;
+    this.#hasStatus = hasStatus;
+    if (!hasStatus) return;
+    const { stderr } = context.host;
+    const redraw = () => void this.#enqueue(async () => {});
+    stderr.on("resize", redraw);
+    context.atEnd(async () => {
+      stderr.off("resize", redraw);
+      await this.setStatus([]);
+    });
+  }
+
+  /** Adds lines to the list. */
+  print(...lines: readonly Line[]): Promise<void> {
+    return this.#enqueue(() => this.#context.output.print(...lines));
+  }
+
+  /** The same, but not twice in a row: several parts of a session may notice the same thing. */
+  notice(line: string): Promise<void> {
+    if (line === this.#last) return this.#queue;
+    this.#last = line;
+    return this.print(line);
+  }
+
+  /** Replaces the status line. Of these parts, the first are shown in a narrow window. */
+  setStatus(parts: readonly string[]): Promise<void> {
+    if (!this.#hasStatus) return Promise.resolve();
+    this.#parts = parts;
+    return this.#enqueue(async () => {});
+  }
+
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    const done = this.#queue.then(async () => {
+      await this.#erase();
+      await work();
+      await this.#draw();
+    });
+    this.#queue = done.catch(() => {});
+    return done;
+  }
+
+  /** A window that became narrower shows the line on several rows. */
+  async #erase(): Promise<void> {
+    if (this.#drawn === "") return;
+    const above = Math.ceil(widthOf(this.#drawn) / this.#columns) - 1;
+    this.#drawn = "";
+    await write(this.#context.host.stderr, `${above > 0 ? `\x1b[${above}A` : ""}\r\x1b[J`);
+  }
+
+  async #draw(): Promise<void> {
+    this.#drawn = fitParts(this.#parts, this.#columns - 1);
+    if (this.#drawn !== "") await write(this.#context.host.stderr, this.#drawn);
+  }
+
+  get #columns(): number {
+    const { stderr, env } = this.#context.host;
+    return windowOf(stderr, env) ?? usualColumns;
+  }
+}
+
+/** As many parts as fit, without those that do not. */
+export function fitParts(parts: readonly string[], columns: number): string {
+  let line = "";
+  for (const part of parts.map(visible)) {
+    const longer = line === "" ? part : `${line}${separator}${part}`;
+    if (widthOf(longer) <= columns) line = longer;
+  }
+  return line;
+}
