@@ -45,7 +45,9 @@ const reasons = {
 export function deliveryLine({ at, activity, composite_id, verified, reason, forwarded }: Listened): Line {
   const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
   const verdict = verified ? green("verified") : red(reasons[reason ?? "missing"]);
-  const answer = forwarded && (succeeded(forwarded) ? green : red)(answerText(forwarded));
+  // The address stands above, at the start.
+  const text = forwarded && answerText(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
+  const answer = forwarded && (succeeded(forwarded) ? green : red)(text ?? "");
   return [dim(at.slice(11, 19)), `  webhook  ${about}  `, verdict, ...(answer ? ["  ", answer] : [])];
 }
 

@@ -34,7 +34,8 @@ export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: R
 export function readyLines({ emulator, webhookId, forwardTo }: Ready, hasKeys: boolean, host: Host): readonly Line[] {
   const cluster = mainCluster(emulator);
   const state = relative(host.cwd, emulator.state) || emulator.state;
-  const target = forwardTo ?? "nowhere: it is only shown. --forward-to 3000 sends it to your app";
+  const target =
+    forwardTo === undefined ? "shown here; --forward-to 3000 forwards to your app" : `forwarded to ${forwardTo}`;
   return [
     [bold("ready"), `  emulator ${emulator.isOwn ? "started" : "joined"}, state in ${state}`],
     `  router       ${emulator.routerUrl}`,
@@ -42,7 +43,7 @@ export function readyLines({ emulator, webhookId, forwardTo }: Ready, hasKeys: b
     `  client id    ${cluster?.clientId ?? "none"}`,
     `  secret       ${cluster?.clientSecret ?? "none"}`,
     `  signing key  ${cluster?.hmacKey ?? "none"}`,
-    `  webhook ${webhookId ?? "none"}    is forwarded to ${target}`,
+    `  webhook      ${webhookId ?? "none"}, ${target}`,
     ...(hasKeys ? ["Press c to create a contract, s to send and sign it, ? for all keys, q to quit."] : []),
   ];
 }
