@@ -62,8 +62,7 @@ const dev = command({
     const isText = output.format === "table";
     const isInteractive = isText && host.stdout.isTTY === true && mayAsk(host, globals);
     const screen = new Screen(context, isInteractive);
-    const notice = (line: unknown) => screen.notice(line as string);
-    const own = contextOfFolder(context, { ...output, ...(isText && { warn: notice, note: notice }) });
+    const own = contextOfFolder(context, { ...output, warn: (line) => screen.notice(line) });
     const emulator = await startOrJoin(plan.port, own);
     const session = new Session({ ...plan, isInteractive }, own, screen);
     const onDelivery = (delivery: Parameters<typeof session.onDelivery>[0]) => session.onDelivery(delivery);
@@ -73,6 +72,7 @@ const dev = command({
     const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
     if (isText) await screen.print(...readyLines(ready, isInteractive, host));
     else await output.document(readyDocument(ready));
+    if (!isInteractive) await output.note("Ctrl-C ends it");
     await session.run();
     context.signal.throwIfAborted();
     return undefined;

@@ -8,6 +8,7 @@ import { dim, type Line, red } from "../output/styled.ts";
 export interface ActionState {
   /** The contract that changed last. */
   contract?: string | undefined;
+  contractStatus?: string | undefined;
   /** The delivery that changed last, of the session's webhook. */
   deliveryId?: number | undefined;
   webhookId?: number | undefined;
@@ -44,7 +45,8 @@ export const actions = lookupTable<Action>({
     async act({ run, state, print }) {
       const made = await run(create);
       if (made === undefined) return;
-      state.contract = String(made.composite_id ?? `T-${made.id ?? made.contract_id}`);
+      state.contract = String(made.composite_id ?? made.id);
+      state.contractStatus = "DRAFT";
       await print(`Created ${state.contract}.`);
     },
   },
@@ -53,9 +55,7 @@ export const actions = lookupTable<Action>({
     async act({ run, state, print }) {
       const { contract } = state;
       if (contract === undefined) return print("There is no contract yet. Press c to create one.");
-      const found = await run(["contracts", "status", contract]);
-      if (found === undefined) return;
-      let status = String(found.contract_status ?? found.status);
+      let status = state.contractStatus;
       if (status === "DRAFT") {
         if ((await run(["contracts", "send", contract])) === undefined) return;
         status = "SIGN";

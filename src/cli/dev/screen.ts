@@ -1,5 +1,5 @@
 import type { Context } from "../command.ts";
-import type { Line } from "../output/styled.ts";
+import { type Line, unstyled } from "../output/styled.ts";
 import { visible } from "../output/visible.ts";
 import { widthOf } from "../output/width.ts";
 import { write } from "../output/write.ts";
@@ -35,11 +35,15 @@ export class Screen {
     return this.#enqueue(() => this.#context.output.print(...lines));
   }
 
-  /** The same, but not twice in a row: several parts of a session may notice the same thing. */
-  notice(line: string): Promise<void> {
-    if (line === this.#last) return this.#queue;
-    this.#last = line;
-    return this.print(line);
+  /**
+   * Says what has happened to the session, but not twice in a row: several parts of it may notice the same thing. Programs
+   * get documents on standard output, and this on standard error.
+   */
+  notice(line: Line): Promise<void> {
+    const text = unstyled(line);
+    if (text === this.#last) return this.#queue;
+    this.#last = text;
+    return this.#context.output.format === "table" ? this.print(line) : this.#context.output.warn(line);
   }
 
   /** Replaces the status line. Of these parts, the first are shown in a narrow window. */

@@ -133,7 +133,10 @@ export class Session {
       this.#clock = { ...event.clock, seenAt: this.#context.host.wall.monotonicNow() };
       return void this.#drawStatus();
     }
-    if (event.event === "contract") this.#state.contract = event.ref;
+    if (event.event === "contract") {
+      this.#state.contract = event.ref;
+      this.#state.contractStatus = event.contract.contract_status;
+    }
     if (event.event === "request" && event.request.service !== "emulator") {
       void this.#event(requestEvent(event.request), requestLine(event.request, columns));
     }

@@ -156,6 +156,7 @@ const programs = { "bin/npm": "#!/bin/sh\n", "bin/pytest": "#!/bin/sh\n", "bin/p
 /** What an example becomes where its own words would leave this machine, or take ports of somebody else. */
 const here: Readonly<Record<string, string>> = {
   "auth device-login --issuer https://id.example.com --client-id tool": "auth device-login --client-id demo-cli",
+  dev: "dev --port 0",
   "emulator start --store postgres://svc@db.example/sandbox":
     "emulator start --store postgres://svc@127.0.0.1:9/sandbox",
   "emulator start": "emulator start --port 0",

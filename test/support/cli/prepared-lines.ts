@@ -11,6 +11,7 @@ import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
 /** Commands that send nothing to a service, and why. */
 export const sendsNothing: Readonly<Record<string, string>> = {
+  dev: "runs an emulator of its own",
   tour: "runs an emulator of its own",
   "emulator start": "is the service",
   "emulator exec": "runs an emulator of its own",
