@@ -51,11 +51,11 @@ const dev = command({
   async run(input, context) {
     const plan = planOf(input, context);
     const [{ startOrJoin }, { contextOfFolder }, { Screen }, { Session }, { receive }, { mayAsk }] = await Promise.all([
-      import("../dev/start-or-join.ts"),
-      import("../dev/folder-context.ts"),
-      import("../dev/screen.ts"),
-      import("../dev/session.ts"),
-      import("../dev/receive.ts"),
+      import("./dev/start-or-join.ts"),
+      import("./dev/folder-context.ts"),
+      import("./dev/screen.ts"),
+      import("./dev/session.ts"),
+      import("./dev/receive.ts"),
       import("../context.ts"),
     ]);
     const { host, globals, output } = context;
@@ -68,7 +68,7 @@ const dev = command({
     const onDelivery = (delivery: Parameters<typeof session.onDelivery>[0]) => session.onDelivery(delivery);
     const receiver = await receive({ ...plan, onDelivery }, own);
     await session.subscribe(receiver);
-    const { readyDocument, readyLines } = await import("../dev/ready.ts");
+    const { readyDocument, readyLines } = await import("./dev/ready.ts");
     const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
     if (isText) await screen.print(...readyLines(ready, isInteractive, host));
     else await output.document(readyDocument(ready));

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { hasProgram, svcTerminal } from "../../support/cli/terminal.ts";
+import { hasProgram, svcTerminal, untilGone } from "../../support/cli/terminal.ts";
+import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
@@ -61,6 +62,14 @@ describe("svc dev at a terminal", { skip }, () => {
     await until(/virtual date \d{4}-\d\d-\d\d/);
     await keys("q");
     await until("exit=0");
+  });
+
+  it("ends with its terminal, and removes its webhook", async (t) => {
+    const { close, folder } = await session(t, 80);
+    await close();
+    await untilGone(join(folder, ".svc/emulator.json.run"));
+    const { ask } = await emulator(t, { file: join(folder, ".svc/emulator.json") });
+    assert.deepEqual((await ask("GET", "webhooks")).body, []);
   });
 
   it("ends at Ctrl-C with 130, and leaves the terminal as it was", async (t) => {

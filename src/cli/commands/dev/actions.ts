@@ -1,8 +1,8 @@
-import { lookupTable } from "../../base/lookup-table.ts";
-import { fieldsOf } from "../../base/object.ts";
-import type { Captured, Context } from "../command.ts";
-import { commandLine } from "../help/examples.ts";
-import { dim, type Line, red } from "../output/styled.ts";
+import { lookupTable } from "../../../base/lookup-table.ts";
+import { fieldsOf } from "../../../base/object.ts";
+import type { Captured, Context } from "../../command.ts";
+import { commandLine } from "../../help/examples.ts";
+import { dim, type Line, red } from "../../output/styled.ts";
 
 /** What the keys of a session work on. */
 export interface ActionState {

@@ -1,5 +1,5 @@
-import type { Context } from "../command.ts";
-import { isRefused } from "../commands/webhooks/predecessors.ts";
+import type { Context } from "../../command.ts";
+import { isRefused } from "../webhooks/predecessors.ts";
 
 const probeMs = 300;
 

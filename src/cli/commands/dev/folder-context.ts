@@ -1,11 +1,12 @@
-import type { Client } from "../../client/client.ts";
-import type { Context } from "../command.ts";
-import { openClient } from "../connection/http.ts";
-import { controlTarget, serviceTarget } from "../connection/target.ts";
-import type { Output } from "../output/output.ts";
+import { lookupTable } from "../../../base/lookup-table.ts";
+import type { Client } from "../../../client/client.ts";
+import type { Context } from "../../command.ts";
+import { openClient } from "../../connection/http.ts";
+import { controlTarget, serviceTarget } from "../../connection/target.ts";
+import type { Output } from "../../output/output.ts";
 
 /** Variables that lead to other services than the emulator of the folder. */
-export const otherServices: Readonly<Record<string, undefined>> = {
+export const otherServices = lookupTable<undefined>({
   SVC_BASE_URL: undefined,
   SVC_ROUTER_URL: undefined,
   SVC_CONTRACTS_URL: undefined,
@@ -18,7 +19,7 @@ export const otherServices: Readonly<Record<string, undefined>> = {
   SVC_WEBHOOK_HMAC_KEY: undefined,
   SVC_PROFILE: undefined,
   SVC_TOKEN: undefined,
-};
+});
 
 /**
  * The same run, for which the services are always those of the emulator of this folder, wherever it listens at that moment.

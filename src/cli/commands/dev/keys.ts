@@ -1,6 +1,6 @@
-import type { Context } from "../command.ts";
-import { Interrupted } from "../failure.ts";
-import type { InputStream } from "../host.ts";
+import type { Context } from "../../command.ts";
+import { Interrupted } from "../../failure.ts";
+import type { InputStream } from "../../host.ts";
 
 type RawInput = InputStream & { setRawMode?(isRaw: boolean): unknown };
 

@@ -1,9 +1,9 @@
-import type { Context } from "../command.ts";
-import { type Line, unstyled } from "../output/styled.ts";
-import { visible } from "../output/visible.ts";
-import { widthOf } from "../output/width.ts";
-import { write } from "../output/write.ts";
-import { usualColumns, windowOf } from "../terminal/wide.ts";
+import type { Context } from "../../command.ts";
+import { type Line, unstyled } from "../../output/styled.ts";
+import { visible } from "../../output/visible.ts";
+import { widthOf } from "../../output/width.ts";
+import { write } from "../../output/write.ts";
+import { usualColumns, windowOf } from "../../terminal/wide.ts";
 
 const separator = " | ";
 

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
-import { mainCluster } from "../connection/emulator-variables.ts";
-import type { Host } from "../host.ts";
-import { bold, type Line } from "../output/styled.ts";
+import { mainCluster } from "../../connection/emulator-variables.ts";
+import type { Host } from "../../host.ts";
+import { bold, type Line } from "../../output/styled.ts";
 import type { SessionEmulator } from "./start-or-join.ts";
 
 interface Ready {

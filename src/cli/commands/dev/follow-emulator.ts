@@ -1,7 +1,7 @@
-import { followEvents } from "../../api/emulator/console/events.ts";
-import { CheckedCall } from "../../client/checked-call.ts";
-import type { Context } from "../command.ts";
-import type { EventOf } from "../connection/follow.ts";
+import { followEvents } from "../../../api/emulator/console/events.ts";
+import { CheckedCall } from "../../../client/checked-call.ts";
+import type { Context } from "../../command.ts";
+import type { EventOf } from "../../connection/follow.ts";
 
 export type SessionEvent = EventOf<typeof followEvents>;
 

@@ -1,8 +1,8 @@
-import type { showClock } from "../../api/emulator/clock.ts";
-import type { listControlWebhooks } from "../../api/emulator/webhooks.ts";
-import type { ResultOf } from "../../api/operation.ts";
-import { counted } from "../../base/counted.ts";
-import { durationWords } from "../../base/duration.ts";
+import type { showClock } from "../../../api/emulator/clock.ts";
+import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { counted } from "../../../base/counted.ts";
+import { durationWords } from "../../../base/duration.ts";
 
 export type Clock = ResultOf<typeof showClock>;
 export type Webhooks = ResultOf<typeof listControlWebhooks>;

@@ -1,10 +1,10 @@
-import type { Context } from "../command.ts";
-import { openEmulator } from "../commands/emulator/open.ts";
-import { requireTrust } from "../commands/emulator/start/trust.ts";
-import { type EmulatorAccess, emulatorHere } from "../connection/emulator-access.ts";
-import { stateFile } from "../connection/run-file.ts";
-import { defaultPort } from "../connection/state-folder.ts";
-import { CommandFailed } from "../failure.ts";
+import type { Context } from "../../command.ts";
+import { type EmulatorAccess, emulatorHere } from "../../connection/emulator-access.ts";
+import { stateFile } from "../../connection/run-file.ts";
+import { defaultPort } from "../../connection/state-folder.ts";
+import { CommandFailed } from "../../failure.ts";
+import { openEmulator } from "../emulator/open.ts";
+import { requireTrust } from "../emulator/start/trust.ts";
 
 /** The emulator that a session works with. */
 export interface SessionEmulator extends EmulatorAccess {

@@ -1,9 +1,9 @@
-import { showHmacKey } from "../../api/contracts/webhooks.ts";
-import type { Context } from "../command.ts";
-import type { Listened, VerifiedDelivery } from "../commands/webhooks/listened.ts";
-import { verifyDelivery } from "../commands/webhooks/listened.ts";
-import { openPoster } from "../commands/webhooks/post.ts";
-import { openReceiver, type ReceivedPost, type Receiver } from "../connection/receiver.ts";
+import { showHmacKey } from "../../../api/contracts/webhooks.ts";
+import type { Context } from "../../command.ts";
+import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/receiver.ts";
+import type { Listened, VerifiedDelivery } from "../webhooks/listened.ts";
+import { verifyDelivery } from "../webhooks/listened.ts";
+import { openPoster } from "../webhooks/post.ts";
 
 interface ReceiveOptions {
   readonly forwardTo: string | undefined;

@@ -1,7 +1,7 @@
-import { activityLine } from "../commands/emulator/start/activity-lines.ts";
-import type { Listened } from "../commands/webhooks/listened.ts";
-import { answerText, succeeded } from "../commands/webhooks/post.ts";
-import { dim, green, type Line, red } from "../output/styled.ts";
+import { dim, green, type Line, red } from "../../output/styled.ts";
+import { activityLine } from "../emulator/start/activity-lines.ts";
+import type { Listened } from "../webhooks/listened.ts";
+import { answerText, succeeded } from "../webhooks/post.ts";
 import type { SessionEvent } from "./follow-emulator.ts";
 
 type RequestOf = Extract<SessionEvent, { event: "request" }>["request"];
