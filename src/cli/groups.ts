@@ -27,6 +27,7 @@ export const briefHeadings: readonly Heading[] = ["Connected apps", "More"];
 
 /** The groups in the order of the root help. */
 export const groups = lookupTable<Group>({
+  dev: { summary: "Run an emulator and forward its webhooks to your app", heading: "Integrate" },
   contracts: {
     summary: "Create, send and follow contracts",
     heading: "Integrate",

@@ -3,6 +3,7 @@ import type { Command } from "./command.ts";
 
 /** The hand-written commands of a group; each stands beside the derived ones, or for one of the same words. */
 export const writtenCommands = lookupTable<() => Promise<{ readonly commands: readonly Command[] }>>({
+  dev: () => import("./commands/dev.ts"),
   run: () => import("./commands/run.ts"),
   tour: () => import("./commands/tour.ts"),
   emulator: () => import("./commands/emulator/index.ts"),

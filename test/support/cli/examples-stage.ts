@@ -144,6 +144,7 @@ function files({ emulator: { clusters } }: CliEmulator): Record<string, string |
     "receiver.mjs": readFileSync(join(root, "docs/receivers/receiver.mjs")),
     "secret.txt": "s3cret",
     "story.yaml": "steps: [{ advance: PT1H, expect: }]",
+    "sign-in.js": "",
     "token.txt": "t0ken",
     "vendor-agreement.pdf": emptyPdf(),
     "webhooks.ndjson": JSON.stringify({
@@ -156,11 +157,12 @@ function files({ emulator: { clusters } }: CliEmulator): Record<string, string |
 }
 
 /** Programs of a user's project, which examples run. */
-const programs = { "bin/npm": "#!/bin/sh\n", "bin/pytest": "#!/bin/sh\n" };
+const programs = { "bin/npm": "#!/bin/sh\n", "bin/pytest": "#!/bin/sh\n", "bin/python3": "#!/bin/sh\n" };
 
 /** What an example becomes where its own words would leave this machine, or take ports of somebody else. */
 const here: Readonly<Record<string, string>> = {
   "auth device-login --issuer https://id.example.com --client-id tool": "auth device-login --client-id demo-cli",
+  dev: "dev --port 0",
   "emulator start --store postgres://svc@db.example/sandbox":
     "emulator start --store postgres://svc@127.0.0.1:9/sandbox",
   "emulator start": "emulator start --port 0",
@@ -294,6 +296,7 @@ const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonl
   "no machine is called so": [1, ["emulator start --store"]],
   "nobody is signed in": [4, ["auth status", "auth token", "auth refresh", "oidc userinfo"]],
   "no issuer made this token": [4, ["chat-b messaging --file activity.json --token-file", "chat-b messaging --file -"]],
+  "the client signs in nowhere": [1, ["auth certify --report", "auth certify --only", "auth certify -- "]],
   "nobody signed this request": [4, ["crm-b open --signed-request"]],
 };
 

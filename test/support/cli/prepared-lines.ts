@@ -12,6 +12,7 @@ import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 /** Commands that send nothing to a service, and why. */
 export const sendsNothing: Readonly<Record<string, string>> = {
   run: "runs an emulator of its own; --record is tested in test/cli/run",
+  dev: "runs an emulator of its own",
   tour: "runs an emulator of its own",
   "emulator start": "is the service",
   "emulator exec": "runs an emulator of its own",
@@ -26,6 +27,7 @@ export const sendsNothing: Readonly<Record<string, string>> = {
   "router jobs results": "reads a job of this machine",
   "router jobs prune": "removes jobs of this machine",
   "router jobs undo": "has nothing to undo where no job has moved rows: test/cli/bulk/moves.test.ts",
+  "auth certify": "runs emulators of its own",
   "auth status": "reads the sign-ins of this machine",
   "config list": "reads settings",
   "config get": "reads settings",

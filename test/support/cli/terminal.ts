@@ -1,5 +1,6 @@
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -30,6 +31,8 @@ export interface Terminal {
   cursor(): Promise<boolean>;
   /** Everything that was written to it, as it came. */
   written(): Promise<string>;
+  /** Goes away, as a window that is closed. */
+  close(): Promise<void>;
   /** Makes it so many columns wide, and tells whoever runs in it. */
   resize(columns: number): Promise<void>;
 }
@@ -62,6 +65,15 @@ interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly columns?: number;
   readonly rows?: number;
+}
+
+/** Resolves once there is no such file: a terminal that has gone away shows no longer when its program has ended. */
+export async function untilGone(path: string): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  while (existsSync(path)) {
+    if (performance.now() > deadline) throw new Error(`${path} is still there`);
+    await pause(50);
+  }
 }
 
 /** A real terminal of this size that runs a shell: tmux, with a server of its own that ends with the test. */
@@ -99,6 +111,9 @@ export async function terminal(
     async resize(columns) {
       const device = (await tmux("display-message", "-p", "#{pane_tty}")).trim();
       await run("stty", ["-F", device, "columns", String(columns)]);
+    },
+    async close() {
+      await tmux("kill-session");
     },
     async keys(...names) {
       await tmux("send-keys", ...names);

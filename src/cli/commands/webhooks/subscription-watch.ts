@@ -18,6 +18,8 @@ interface WatchOptions {
   readonly forwardTo: string | undefined;
   /** Whether the webhook is enabled again when the app is back. */
   readonly enables: boolean;
+  /** Called once it no longer exists, by a caller that subscribes again; nothing is watched any more then. */
+  readonly onDeleted?: (() => void) | undefined;
 }
 
 /** For an answer of the control plane. */
@@ -36,14 +38,20 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
   if (!emulator) return;
   const ended = new AbortController();
   const signal = AbortSignal.any([context.signal, ended.signal]);
-  const watch = new SubscriptionWatch(webhook, options, context, emulator, signal);
+  const onDeleted = options.onDeleted && (() => ended.abort());
+  const watch = new SubscriptionWatch(webhook, { ...options, onDeleted }, context, emulator, signal);
   // The emulator of this folder may be another one than the service that was called.
   if (!(await watch.isFound().catch(() => false))) return;
-  const watching = watch.run().catch(async (error: unknown) => {
-    if (signal.aborted) return;
-    const why = error instanceof Error ? error.message : String(error);
-    await context.output.warn(`Webhook ${webhook.id} is not watched any more: ${why}`);
-  });
+  const watching = watch
+    .run()
+    .catch(async (error: unknown) => {
+      if (signal.aborted) return;
+      const why = error instanceof Error ? error.message : String(error);
+      await context.output.warn(`Webhook ${webhook.id} is not watched any more: ${why}`);
+    })
+    .finally(() => {
+      if (!context.signal.aborted) options.onDeleted?.();
+    });
   context.atEnd(() => {
     ended.abort();
     return watching;
@@ -147,7 +155,9 @@ class SubscriptionWatch {
     }
     if (status === "DELETED") {
       const again = "To subscribe again, run svc webhooks listen again.";
-      return this.#report("webhook_deleted", `Webhook ${id} no longer exists, so nothing arrives. ${again}`);
+      const next = this.#options.onDeleted ? "Another one is created." : again;
+      await this.#report("webhook_deleted", `Webhook ${id} no longer exists, so nothing arrives. ${next}`);
+      return this.#options.onDeleted?.();
     }
     if (status === "DISABLED_BY_USER") {
       return this.#report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enable}`);
@@ -195,7 +205,8 @@ class SubscriptionWatch {
       } catch (error) {
         if (!(error instanceof ServiceError && error.status === 401)) continue;
         const again = "To subscribe there, run svc webhooks listen again.";
-        await this.#report("webhook_deleted", `Another emulator runs at ${this.#emulator.url} now. ${again}`);
+        const next = this.#options.onDeleted ? "A webhook is created there." : again;
+        await this.#report("webhook_deleted", `Another emulator runs at ${this.#emulator.url} now. ${next}`);
         return false;
       }
     }

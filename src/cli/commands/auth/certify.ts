@@ -1,0 +1,84 @@
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { type Context, command } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { checkedDuration } from "../../parse/globals.ts";
+
+const flags = [
+  {
+    flag: "only",
+    type: "text",
+    placeholder: "CHECK",
+    repeatable: true,
+    description: "Run only this check, or those that begin so: slow-down",
+  },
+  { flag: "skip", type: "text", placeholder: "CHECK", repeatable: true, description: "Skip this check, or those" },
+  { flag: "list", type: "switch", description: "List the checks with their basis, and run nothing" },
+  { flag: "strict", type: "switch", description: "Count warnings as failures" },
+  {
+    flag: "client-timeout",
+    type: "text",
+    placeholder: "DURATION",
+    default: "60s",
+    description: "Maximum time for one run of the client",
+  },
+  { flag: "report", type: "text", placeholder: "FILE", description: "Write a JUnit XML report to this file" },
+] as const satisfies readonly FlagSpec[];
+
+export const authCertify = command({
+  words: ["auth", "certify"],
+  summary: "Check a device-flow client against scripted responses",
+  description:
+    "Runs the command several times at once, each against an emulator of its own, and checks what it sends and when (RFC 8628): its polling interval, slow_down, expiry, denial, a connection reset, a 503 with an HTML page, and a response that breaks off. The command has to start a new sign-in each time. It finds the server by SVC_ROUTER_URL and its client ID by SVC_OAUTH_CLIENT_ID; /.well-known/openid-configuration names the endpoints. The emulator approves each sign-in. A run takes about 30 s. Exits with 1 when a check fails. Checks that a run does not show are not_checked; warnings are allowed behavior that is likely to hurt.",
+  passthrough: true,
+  positionals: [
+    {
+      name: "command",
+      description: "Client to run, with its arguments; -- may stand before it",
+      variadic: true,
+      optional: true,
+    },
+  ],
+  flags,
+  examples: [
+    { title: "List the checks", argv: ["auth", "certify", "--list"] },
+    { title: "Check a client", argv: ["auth", "certify", "--", "node", "sign-in.js"] },
+    {
+      title: "In CI, with a report",
+      argv: ["auth", "certify", "--report", "certify.xml", "--", "python3", "sign_in.py"],
+    },
+    { title: "Check how it slows down", argv: ["auth", "certify", "--only", "slow-down", "--", "node", "sign-in.js"] },
+  ],
+  async run(input, context) {
+    const { chooseChecks } = await import("../../device-certify/choose-checks.ts");
+    const chosen = chooseChecks(input.flags.only, input.flags.skip);
+    if (input.flags.list) {
+      const rows = chosen.map(({ id, scenario, summary, basis }) => ({ check: id, scenario, summary, basis }));
+      await context.output.show(rows, { fields: ["check", "scenario", "summary", "basis"] });
+      return undefined;
+    }
+    const argv = checkedCommand(input.positionals.command);
+    const maxWaitMs = checkedDuration(input.flags["client-timeout"] ?? "60s", "--client-timeout");
+    const report = await openReport(input.flags.report, context);
+    const { runChecks } = await import("../../device-certify/run-checks.ts");
+    const results = await runChecks(chosen, argv, maxWaitMs, context);
+    const { showResults } = await import("../../device-certify/report.ts");
+    await report?.(results);
+    await showResults(results, context);
+    const fails = input.flags.strict ? ["failed", "warning"] : ["failed"];
+    return results.some(({ verdict }) => fails.includes(verdict)) ? "failed" : undefined;
+  },
+});
+
+function checkedCommand([program, ...args]: readonly string[] = []): readonly [string, ...string[]] {
+  if (program !== undefined) return [program, ...args];
+  throw new UsageError("<command> is required", { hint: "For example: svc auth certify -- node sign-in.js" });
+}
+
+/** Checks the file before the client is run; returns what writes the report. */
+async function openReport(path: string | undefined, { host }: Context) {
+  if (path === undefined) return undefined;
+  const { checkedOutput, writeOutput } = await import("../../output/file.ts");
+  await checkedOutput(host, path, "--report", { isOurs: (text) => text === "" || text.startsWith("<?xml") });
+  const { formatReport } = await import("../../device-certify/report.ts");
+  return (results: Parameters<typeof formatReport>[0]) => writeOutput(host, path, [Buffer.from(formatReport(results))]);
+}

@@ -1,0 +1,101 @@
+import { activities as allActivities } from "../../api/activities.ts";
+import type { FlagSpec } from "../../derive/command-spec.ts";
+import { type Command, type Context, command, type InputOf } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { parseHeader, receiverUrl } from "./webhooks/post.ts";
+import { activitiesOf } from "./webhooks/registration.ts";
+
+const flags = [
+  {
+    flag: "forward-to",
+    type: "text",
+    placeholder: "URL",
+    description: "Forward each delivery to this URL, or to a port of localhost",
+  },
+  {
+    flag: "activities",
+    type: "text",
+    placeholder: "A,B",
+    repeatable: true,
+    offered: allActivities,
+    description: `Activities to subscribe to (default: all ${allActivities.length})`,
+  },
+  {
+    flag: "header",
+    type: "text",
+    placeholder: "NAME: VALUE",
+    repeatable: true,
+    description: "Add a header to forwarded requests",
+  },
+  {
+    flag: "port",
+    type: "integer",
+    least: 0,
+    most: 65_535,
+    description: "Port of an emulator that is started (default: 4010, or a free one)",
+  },
+] as const satisfies readonly FlagSpec[];
+
+const dev = command({
+  words: ["dev"],
+  summary: "Run an emulator and forward its webhooks to your app",
+  description:
+    "Starts the emulator of this folder or joins a running one, creates a webhook, verifies each delivery and forwards it to your app. Shows each request and each delivery with the response of your app, and below them the virtual time, what is due next, and failing webhooks. Keys create, send and sign contracts, resend, fail and advance; ? lists them, and each prints the command that does the same. When your app is down, a webhook is disabled or the emulator has ended, this is reported, and the session continues once it is over. In a pipe and with --json, no keys are read. With --json, each event is a line of JSON, the first of which is ready.",
+  positionals: [],
+  flags,
+  examples: [
+    { title: "With an app on port 3000", argv: ["dev", "--forward-to", "3000"] },
+    { title: "Without an app, to see what is sent", argv: ["dev"] },
+    { title: "For a script", argv: ["dev", "--forward-to", "localhost:3000/hooks", "--json"] },
+  ],
+  async run(input, context) {
+    const plan = planOf(input, context);
+    const [{ startOrJoin }, { contextOfFolder }, { Screen }, { Session }, { receive }, { mayAsk }] = await Promise.all([
+      import("./dev/start-or-join.ts"),
+      import("./dev/folder-context.ts"),
+      import("./dev/screen.ts"),
+      import("./dev/session.ts"),
+      import("./dev/receive.ts"),
+      import("../context.ts"),
+    ]);
+    const { host, globals, output } = context;
+    const isText = output.format === "table";
+    const isInteractive = isText && host.stdout.isTTY === true && mayAsk(host, globals);
+    const screen = new Screen(context, isInteractive);
+    const own = contextOfFolder(context, { ...output, warn: (line) => screen.notice(line) });
+    const emulator = await startOrJoin(plan.port, own);
+    const session = new Session({ ...plan, isInteractive }, own, screen);
+    const onDelivery = (delivery: Parameters<typeof session.onDelivery>[0]) => session.onDelivery(delivery);
+    const receiver = await receive({ ...plan, onDelivery }, own);
+    await session.subscribe(receiver);
+    const { readyDocument, readyLines } = await import("./dev/ready.ts");
+    const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
+    if (isText) await screen.print(...readyLines(ready, isInteractive, host));
+    else await output.document(readyDocument(ready));
+    if (!isInteractive) await output.note("Ctrl-C ends it");
+    await session.run();
+    context.signal.throwIfAborted();
+    return undefined;
+  },
+});
+
+function planOf({ flags: given }: InputOf<typeof flags>, { globals }: Context) {
+  for (const [flag, value] of [
+    ["--base-url", globals.baseUrl],
+    ["--profile", globals.profile],
+    ["--emulator", globals.emulator || undefined],
+  ] as const) {
+    if (value !== undefined) {
+      throw new UsageError(`${flag} cannot be used with svc dev, which uses the emulator of this folder`);
+    }
+  }
+  const forwardTo = given["forward-to"];
+  return {
+    forwardTo: forwardTo === undefined ? undefined : receiverUrl(forwardTo, "--forward-to"),
+    extraHeaders: Object.fromEntries((given.header ?? []).map(parseHeader)),
+    activities: activitiesOf(given.activities) ?? allActivities,
+    port: given.port,
+  };
+}
+
+export const commands: readonly Command[] = [dev];

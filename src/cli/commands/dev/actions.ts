@@ -1,0 +1,151 @@
+import { lookupTable } from "../../../base/lookup-table.ts";
+import { fieldsOf } from "../../../base/object.ts";
+import type { Captured, Context } from "../../command.ts";
+import { commandLine } from "../../help/examples.ts";
+import { dim, type Line, red } from "../../output/styled.ts";
+
+/** What the keys of a session work on. */
+export interface ActionState {
+  /** The contract that changed last. */
+  contract?: string | undefined;
+  contractStatus?: string | undefined;
+  /** The delivery that changed last, of the session's webhook. */
+  deliveryId?: number | undefined;
+  webhookId?: number | undefined;
+}
+
+/** What an action may use. */
+export interface ActionTools {
+  readonly state: ActionState;
+  /** Shows the command, runs it, and resolves with its answer; undefined where it failed, which was shown. */
+  run(argv: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined>;
+  /** Shows the command, and all that it prints. */
+  show(argv: readonly string[]): Promise<void>;
+  print(...lines: readonly Line[]): Promise<void>;
+}
+
+interface Action {
+  readonly summary: string;
+  act(tools: ActionTools): Promise<void>;
+}
+
+const counterparty = { is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } };
+const create = [
+  ...["contracts", "create", "--contract-template-id", "101", "--set", "contract_data={}"],
+  ...["--set", `counter_party_details=${JSON.stringify([counterparty])}`],
+];
+
+/** More signatories than a contract of the demo has. */
+const maxSignatures = 10;
+
+/** What each key does: nothing that the command which it prints does not do. */
+export const actions = lookupTable<Action>({
+  c: {
+    summary: "create a contract",
+    async act({ run, state, print }) {
+      const made = await run(create);
+      if (made === undefined) return;
+      state.contract = String(made.composite_id ?? made.id);
+      state.contractStatus = "DRAFT";
+      await print(`Created ${state.contract}.`);
+    },
+  },
+  s: {
+    summary: "send and sign it",
+    async act({ run, state, print }) {
+      const { contract } = state;
+      if (contract === undefined) return print("There is no contract yet. Press c to create one.");
+      let status = state.contractStatus;
+      if (status === "DRAFT") {
+        if ((await run(["contracts", "send", contract])) === undefined) return;
+        status = "SIGN";
+      }
+      for (let i = 0; status === "SIGN" && i < maxSignatures; i += 1) {
+        const signed = await run(["emulator", "sign", contract]);
+        if (signed === undefined) return;
+        status = String(signed.contract_status);
+      }
+      await print(`${contract} is ${status}.`);
+    },
+  },
+  r: {
+    summary: "resend the last delivery",
+    async act({ run, state, print }) {
+      if (state.deliveryId === undefined) return print("There is no delivery yet. Press c to create a contract.");
+      await run(["emulator", "deliveries", "resend", String(state.deliveryId)]);
+    },
+  },
+  f: {
+    summary: "fail the next three deliveries",
+    async act({ run, state, print }) {
+      if (state.webhookId === undefined) return print("There is no webhook yet.");
+      const webhook = ["--webhook", String(state.webhookId)];
+      const fault = ["--direction", "outgoing", ...webhook, "--effect", "drop", "--count", "3"];
+      const made = await run(["emulator", "fault", "add", ...fault]);
+      if (made) await print("The next three attempts do not arrive.");
+    },
+  },
+  n: {
+    summary: "advance to what is due next",
+    async act({ run, print }) {
+      const advanced = await run(["emulator", "clock", "advance", "--next"]);
+      if (advanced === undefined) return;
+      const count = Array.isArray(advanced.ran) ? advanced.ran.length : 0;
+      if (count === 0) await print("Nothing is due.");
+    },
+  },
+  o: { summary: "open the console", act: ({ show }) => show(["emulator", "open"]) },
+  w: { summary: "diagnose failing webhooks", act: ({ show }) => show(["webhooks", "why"]) },
+});
+
+/** `c create a contract`, one line for each key. */
+export const keyLines = (): readonly string[] => [
+  ...Object.entries(actions).map(([key, { summary }]) => `  ${key}  ${summary}`),
+  "  ?  show the keys",
+  "  q  quit",
+];
+
+/** The tools of one session. */
+export function createTools(
+  state: ActionState,
+  context: Context,
+  print: (...lines: readonly Line[]) => Promise<void>,
+): ActionTools {
+  const announce = (argv: readonly string[]) => print([dim("$ "), commandLine(argv)]);
+  return {
+    state,
+    print,
+    async run(argv) {
+      await announce(argv);
+      const done = await context.svc([...argv, "--json", "--yes"]);
+      if (done.exit === 0) return readAnswer(done.out);
+      await print([red(errorIn(done))]);
+      return undefined;
+    },
+    async show(argv) {
+      await announce(argv);
+      const { out, err } = await context.svc([...argv, "--yes"]);
+      const lines = `${out}${err}`.split("\n").filter((line) => line !== "");
+      await print(...lines);
+    },
+  };
+}
+
+function readAnswer(out: string): Readonly<Record<string, unknown>> {
+  try {
+    return fieldsOf(JSON.parse(out));
+  } catch {
+    return {};
+  }
+}
+
+/** The message of a failed command, or its last line. */
+function errorIn({ err, exit }: Captured): string {
+  const last = err.trim().split("\n").at(-1) ?? "";
+  try {
+    const { message, hint } = fieldsOf(fieldsOf(JSON.parse(last)).error);
+    return [message, hint].filter((text) => typeof text === "string" && text !== "").join(" ");
+  } catch {
+    return last === "" ? `The command ended with exit code ${exit}.` : last;
+  }
+}

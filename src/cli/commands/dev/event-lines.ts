@@ -1,0 +1,108 @@
+import { dim, green, type Line, red } from "../../output/styled.ts";
+import { activityLine } from "../emulator/start/activity-lines.ts";
+import type { Listened } from "../webhooks/listened.ts";
+import { answerText, succeeded } from "../webhooks/post.ts";
+import type { SessionEvent } from "./follow-emulator.ts";
+
+type RequestOf = Extract<SessionEvent, { event: "request" }>["request"];
+type DeliveryOf = Extract<SessionEvent, { event: "delivery" }>["delivery"];
+
+/** One request, as svc emulator start shows it. */
+export const requestLine = ({ findings, ...request }: RequestOf, columns: number | undefined): Line =>
+  activityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
+
+/** How an attempt went, and when the next one comes; undefined while none was made and nothing has ended. */
+export function attemptLine(at: string, delivery: DeliveryOf, columns: number | undefined): Line {
+  const { id, webhook_id, activity, contract_id, composite_id, attempt, outcome, next_attempt_at } = delivery;
+  return activityLine(
+    {
+      event: "delivery",
+      at,
+      delivery_id: id,
+      webhook_id,
+      activity,
+      contract_id,
+      composite_id,
+      attempt: attempt?.number ?? null,
+      status: attempt?.status ?? null,
+      error: attempt?.error?.code ?? null,
+      duration_ms: attempt?.duration_ms ?? null,
+      outcome,
+      next_attempt_at,
+      webhook_disabled: delivery.webhook_status !== "ACTIVE",
+    },
+    columns,
+  );
+}
+
+const reasons = {
+  missing: "no signature",
+  malformed: "malformed signature",
+  mismatch: "signature mismatch",
+} as const;
+
+/** `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`, by the clock of this machine. */
+export function deliveryLine({ at, activity, composite_id, verified, reason, forwarded }: Listened): Line {
+  const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
+  const verdict = verified ? green("verified") : red(reasons[reason ?? "missing"]);
+  // The address stands above, at the start.
+  const text = forwarded && answerText(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
+  const answer = forwarded && (succeeded(forwarded) ? green : red)(text ?? "");
+  return [dim(at.slice(11, 19)), `  webhook  ${about}  `, verdict, ...(answer ? ["  ", answer] : [])];
+}
+
+export const requestEvent = ({
+  id,
+  at,
+  method,
+  target,
+  status,
+  operation,
+  failure,
+  findings,
+  duration_ms,
+}: RequestOf) => ({
+  type: "request",
+  id,
+  at,
+  method,
+  target,
+  status,
+  operation,
+  failure,
+  findings: findings.map(({ code }) => code),
+  duration_ms,
+});
+
+export const attemptEvent = (at: string, delivery: DeliveryOf) => ({
+  type: "attempt",
+  at,
+  delivery_id: delivery.id,
+  webhook_id: delivery.webhook_id,
+  activity: delivery.activity,
+  composite_id: delivery.composite_id,
+  attempt: delivery.attempt?.number ?? null,
+  status: delivery.attempt?.status ?? null,
+  error: delivery.attempt?.error?.code ?? null,
+  outcome: delivery.outcome,
+  next_attempt_at: delivery.next_attempt_at,
+});
+
+export function deliveryEvent({ at, activity, composite_id, verified, reason, bytes, forwarded }: Listened) {
+  const answer =
+    forwarded === undefined
+      ? null
+      : "status" in forwarded
+        ? { status: forwarded.status, duration_ms: forwarded.duration_ms }
+        : { error: forwarded.error, duration_ms: forwarded.duration_ms };
+  return {
+    type: "delivery",
+    at,
+    activity: activity ?? null,
+    composite_id: composite_id ?? null,
+    verified,
+    reason: reason ?? null,
+    bytes,
+    forwarded: answer,
+  };
+}

@@ -1,0 +1,47 @@
+import { lookupTable } from "../../../base/lookup-table.ts";
+import type { Client } from "../../../client/client.ts";
+import type { Context } from "../../command.ts";
+import { openClient } from "../../connection/http.ts";
+import { controlTarget, serviceTarget } from "../../connection/target.ts";
+import type { Output } from "../../output/output.ts";
+
+/** Variables that lead to other services than the emulator of the folder. */
+export const otherServices = lookupTable<undefined>({
+  SVC_BASE_URL: undefined,
+  SVC_ROUTER_URL: undefined,
+  SVC_CONTRACTS_URL: undefined,
+  SVC_EMULATOR_URL: undefined,
+  SVC_EMULATOR_TOKEN: undefined,
+  SVC_CLIENT_ID: undefined,
+  SVC_CLIENT_SECRET: undefined,
+  SVC_CLUSTER_KEY: undefined,
+  SVC_CLUSTERS: undefined,
+  SVC_WEBHOOK_HMAC_KEY: undefined,
+  SVC_PROFILE: undefined,
+  SVC_TOKEN: undefined,
+});
+
+/**
+ * The same run, for which the services are always those of the emulator of this folder, wherever it listens at that moment.
+ */
+export function contextOfFolder(context: Context, output: Output): Context {
+  const { globals, atEnd } = context;
+  const host = { ...context.host, env: { ...context.host.env, ...otherServices } };
+  // Which emulator is used was reported at the start.
+  const quiet = { ...output, note: async () => {} };
+  const target: Context["target"] = (service) =>
+    service === "emulator" ? controlTarget(globals, host, undefined, quiet, true) : serviceTarget(globals, host, quiet);
+  return {
+    ...context,
+    host,
+    output,
+    target,
+    async client(service, { connections } = {}) {
+      const { baseUrls, credentials } = await target(service);
+      const made: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
+      atEnd(() => made.close());
+      return made;
+    },
+    svc: (argv, options) => context.svc(argv, { ...options, env: { ...otherServices, ...options?.env } }),
+  };
+}

@@ -1,0 +1,26 @@
+import { followEvents } from "../../../api/emulator/console/events.ts";
+import { CheckedCall } from "../../../client/checked-call.ts";
+import type { Context } from "../../command.ts";
+import type { EventOf } from "../../connection/follow.ts";
+
+export type SessionEvent = EventOf<typeof followEvents>;
+
+/** How often it looks whether an emulator that has ended is back. */
+const retryMs = 500;
+
+/** Hands over the events of the emulator of this folder until the run ends, across its restarts. */
+export async function followEmulator(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
+  const { signal, host } = context;
+  while (!signal.aborted) {
+    // That it has ended, the watch of the subscription reports.
+    await followOnce(context, onEvent).catch(() => {});
+    await host.wall.sleep(retryMs, signal);
+  }
+}
+
+async function followOnce(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
+  const client = await context.client("emulator", { connections: 1 });
+  const call = CheckedCall.of(followEvents);
+  const { value } = await client.send(call, { signal: context.signal, silenceMs: 0, retries: 0 });
+  for await (const event of value as AsyncIterable<SessionEvent>) onEvent(event);
+}

@@ -1,0 +1,49 @@
+import { relative } from "node:path";
+import { mainCluster } from "../../connection/emulator-variables.ts";
+import type { Host } from "../../host.ts";
+import { bold, type Line } from "../../output/styled.ts";
+import type { SessionEmulator } from "./start-or-join.ts";
+
+interface Ready {
+  readonly emulator: SessionEmulator;
+  readonly receiverUrl: string;
+  readonly webhookId: number | undefined;
+  readonly forwardTo: string | undefined;
+}
+
+/** The first line for programs. The keys are those of an emulator, which protect nothing. */
+export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: Ready) {
+  const cluster = mainCluster(emulator);
+  return {
+    type: "ready",
+    ui: "1.0",
+    started: emulator.isOwn,
+    router_url: emulator.routerUrl,
+    contracts_url: cluster?.url ?? null,
+    control_url: emulator.controlUrl,
+    client_id: cluster?.clientId ?? null,
+    client_secret: cluster?.clientSecret ?? null,
+    hmac_key: cluster?.hmacKey ?? null,
+    state: emulator.state,
+    receiver_url: receiverUrl,
+    webhook_id: webhookId ?? null,
+    forward_to: forwardTo ?? null,
+  };
+}
+
+export function readyLines({ emulator, webhookId, forwardTo }: Ready, hasKeys: boolean, host: Host): readonly Line[] {
+  const cluster = mainCluster(emulator);
+  const state = relative(host.cwd, emulator.state) || emulator.state;
+  const target =
+    forwardTo === undefined ? "shown here; --forward-to 3000 forwards to your app" : `forwarded to ${forwardTo}`;
+  return [
+    [bold("ready"), `  emulator ${emulator.isOwn ? "started" : "joined"}, state in ${state}`],
+    `  router       ${emulator.routerUrl}`,
+    `  contracts    ${cluster?.url ?? "none"}`,
+    `  client id    ${cluster?.clientId ?? "none"}`,
+    `  secret       ${cluster?.clientSecret ?? "none"}`,
+    `  signing key  ${cluster?.hmacKey ?? "none"}`,
+    `  webhook      ${webhookId ?? "none"}, ${target}`,
+    ...(hasKeys ? ["Press c to create a contract, s to send and sign it, ? for all keys, q to quit."] : []),
+  ];
+}

@@ -1,0 +1,58 @@
+import { showHmacKey } from "../../../api/contracts/webhooks.ts";
+import type { Context } from "../../command.ts";
+import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/receiver.ts";
+import type { Listened, VerifiedDelivery } from "../webhooks/listened.ts";
+import { verifyDelivery } from "../webhooks/listened.ts";
+import { openPoster } from "../webhooks/post.ts";
+
+interface ReceiveOptions {
+  readonly forwardTo: string | undefined;
+  readonly extraHeaders: Readonly<Record<string, string>>;
+  readonly onDelivery: (delivery: Listened) => Promise<void>;
+}
+
+/** Opens the receiver of a session: it verifies each delivery, forwards it, and answers as the app does. */
+export async function receive(options: ReceiveOptions, context: Context): Promise<Receiver> {
+  const { forwardTo, extraHeaders, onDelivery } = options;
+  const poster = forwardTo === undefined ? undefined : await openPoster(context);
+  let key = await fetchKey(context);
+  let count = 0;
+
+  async function verify({ path, body, headers: given }: ReceivedPost): Promise<VerifiedDelivery> {
+    const headers = joinHeaders(given);
+    const of = { number: count, at: context.host.wall.now(), path, body, headers };
+    const checked = verifyDelivery({ ...of, key });
+    if (checked.reason !== "mismatch") return checked;
+    // Another state has another key.
+    key = await fetchKey(context).catch(() => key);
+    return verifyDelivery({ ...of, key });
+  }
+
+  const receiver = await openReceiver({
+    async answer(post) {
+      if (post.method !== "POST") return { status: 405 };
+      count += 1;
+      const checked = await verify(post);
+      const headers = { ...joinHeaders(post.headers), ...extraHeaders };
+      const forwarded = await poster?.post(forwardTo!, { body: post.body, headers });
+      await onDelivery({ ...checked, file: undefined, forwarded });
+      if (!forwarded) return checked.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
+      if ("error" in forwarded) return { status: 502, body: "the app did not respond" };
+      return { status: forwarded.status, body: forwarded.body, contentType: forwarded.content_type };
+    },
+  });
+  context.atEnd(() => receiver.close());
+  return receiver;
+}
+
+async function fetchKey(context: Context): Promise<string> {
+  const client = await context.client("contracts", { connections: 1 });
+  return (await client.call(showHmacKey, {}, { signal: context.signal })).hmac_key;
+}
+
+const joinHeaders = (headers: ReceivedPost["headers"]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, [value].flat().join(", ")]],
+    ),
+  );

@@ -1,0 +1,186 @@
+import { showClock } from "../../../api/emulator/clock.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import type { Context } from "../../command.ts";
+import type { Receiver } from "../../connection/receiver.ts";
+import type { Line } from "../../output/styled.ts";
+import type { Listened } from "../webhooks/listened.ts";
+import { subscribe } from "../webhooks/registration.ts";
+import { watchSubscription } from "../webhooks/subscription-watch.ts";
+import { type ActionState, actions, createTools, keyLines } from "./actions.ts";
+import { AppWatch } from "./app-watch.ts";
+import { attemptEvent, attemptLine, deliveryEvent, deliveryLine, requestEvent, requestLine } from "./event-lines.ts";
+import { followEmulator, type SessionEvent } from "./follow-emulator.ts";
+import { readKeys } from "./keys.ts";
+import type { Screen } from "./screen.ts";
+import { type SeenClock, statusParts, type Webhooks } from "./status-line.ts";
+
+export interface SessionOptions {
+  readonly forwardTo: string | undefined;
+  readonly activities: readonly string[];
+  /** Whether a person presses keys, and sees a status line. */
+  readonly isInteractive: boolean;
+}
+
+const resubscribeMs = 500;
+const tickMs = 1_000;
+
+/** What goes on from when everything is up until the end. */
+export class Session {
+  readonly #options: SessionOptions;
+  /** Of the emulator of this folder. */
+  readonly #context: Context;
+  readonly #screen: Screen;
+  readonly #app: AppWatch | undefined;
+  readonly #state: ActionState = {};
+  #clock: SeenClock | undefined;
+  #webhooks: Webhooks = [];
+  #hasEnded = false;
+  #acting: Promise<void> = Promise.resolve();
+
+  constructor(options: SessionOptions, context: Context, screen: Screen) {
+    this.#options = options;
+    this.#context = context;
+    this.#screen = screen;
+    const { forwardTo } = options;
+    this.#app = forwardTo === undefined ? undefined : new AppWatch(forwardTo, context, this.#reportApp);
+    context.atEnd(async () => {
+      this.#hasEnded = true;
+    });
+  }
+
+  get webhookId(): number | undefined {
+    return this.#state.webhookId;
+  }
+
+  readonly #reportApp = (type: string, line: string): void => {
+    void this.#screen.notice(line);
+    void this.#document({ type, forward_to: this.#options.forwardTo });
+    void this.#drawStatus();
+  };
+
+  readonly #isJson = (): boolean => this.#context.output.format !== "table";
+
+  async #document(value: object): Promise<void> {
+    if (this.#isJson()) await this.#context.output.document(value);
+  }
+
+  async #event(value: object, line: Line): Promise<void> {
+    if (this.#isJson()) await this.#context.output.document(value);
+    else await this.#screen.print(line);
+  }
+
+  /** Creates the webhook of the session, and another one whenever that is gone. */
+  async subscribe(receiver: Receiver): Promise<void> {
+    const { activities, forwardTo } = this.#options;
+    const id = await subscribe(this.#context, { url: receiver.url, activities });
+    if (id === undefined) return;
+    this.#state.webhookId = id;
+    const onDeleted = () => void this.#subscribeAgain(receiver);
+    await watchSubscription({ id, url: receiver.url }, { forwardTo, enables: true, onDeleted }, this.#context);
+  }
+
+  async #subscribeAgain(receiver: Receiver): Promise<void> {
+    const { host, signal } = this.#context;
+    while (!this.#hasEnded && !signal.aborted) {
+      try {
+        await this.subscribe(receiver);
+        await this.#screen.notice(`Webhook ${this.#state.webhookId} is subscribed.`);
+        return await this.#document({ type: "subscribed", webhook_id: this.#state.webhookId });
+      } catch {
+        await host.wall.sleep(resubscribeMs, signal);
+      }
+    }
+  }
+
+  async onDelivery(delivery: Listened): Promise<void> {
+    await this.#event(deliveryEvent(delivery), deliveryLine(delivery));
+    if (delivery.forwarded && "error" in delivery.forwarded) await this.#app?.check();
+  }
+
+  /** Resolves when the user quits; when nobody presses keys, when the run ends. */
+  async run(): Promise<void> {
+    const { signal } = this.#context;
+    await this.#app?.check();
+    const ended = new AbortController();
+    const context = { ...this.#context, signal: AbortSignal.any([signal, ended.signal]) };
+    const following = followEmulator(context, (event) => this.#onEvent(event));
+    const ticking = this.#options.isInteractive ? this.#tick(context.signal) : Promise.resolve();
+    try {
+      await this.#refresh().catch(() => {});
+      if (this.#options.isInteractive) await readKeys(context, (key) => this.#onKey(key));
+      else await untilAborted(signal);
+    } finally {
+      this.#hasEnded = true;
+      ended.abort();
+      await Promise.all([following, ticking]);
+    }
+  }
+
+  #onKey(key: string): void {
+    if (key === "?") return void this.#screen.print(...keyLines());
+    const action = actions[key];
+    if (!action) return;
+    const tools = createTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
+    // One after another: a key may need what the one before it makes.
+    this.#acting = this.#acting.then(() =>
+      action.act(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
+    );
+  }
+
+  #onEvent(event: SessionEvent): void {
+    const columns = this.#options.isInteractive ? (this.#context.host.stdout.columns ?? undefined) : undefined;
+    if (event.event === "clock") {
+      this.#clock = { ...event.clock, seenAt: this.#context.host.wall.monotonicNow() };
+      return void this.#drawStatus();
+    }
+    if (event.event === "contract") {
+      this.#state.contract = event.ref;
+      this.#state.contractStatus = event.contract.contract_status;
+    }
+    if (event.event === "request" && event.request.service !== "emulator") {
+      void this.#event(requestEvent(event.request), requestLine(event.request, columns));
+    }
+    if (event.event === "delivery") this.#onAttempt(event, columns);
+    if (["delivery", "state", "resync", "begin"].includes(event.event)) void this.#refresh().catch(() => {});
+  }
+
+  /** Of the session's own webhook a delivery that arrived is in the list already. */
+  #onAttempt({ at, delivery }: Extract<SessionEvent, { event: "delivery" }>, columns: number | undefined): void {
+    const isOwn = delivery.webhook_id === this.#state.webhookId;
+    if (isOwn) this.#state.deliveryId = delivery.id;
+    const hasArrived = delivery.outcome === "delivered";
+    const isNew = delivery.attempt === null && delivery.outcome === "waiting";
+    if (isNew || (isOwn && hasArrived && !this.#isJson())) return;
+    void this.#event(attemptEvent(at, delivery), attemptLine(at, delivery, columns));
+  }
+
+  async #refresh(): Promise<void> {
+    if (!this.#options.isInteractive || this.#hasEnded) return;
+    const { host, signal } = this.#context;
+    const client = await this.#context.client("emulator", { connections: 1 });
+    const once = { signal, retries: 0 };
+    this.#webhooks = await client.call(listControlWebhooks, {}, once);
+    this.#clock = { ...(await client.call(showClock, {}, once)), seenAt: host.wall.monotonicNow() };
+    await this.#drawStatus();
+  }
+
+  async #tick(signal: AbortSignal): Promise<void> {
+    const { host } = this.#context;
+    while (!signal.aborted) {
+      await host.wall.sleep(tickMs, signal);
+      if (!signal.aborted && this.#clock?.mode === "real") await this.#drawStatus();
+    }
+  }
+
+  async #drawStatus(): Promise<void> {
+    if (!this.#options.isInteractive || this.#hasEnded) return;
+    const now = this.#context.host.wall.monotonicNow();
+    await this.#screen.setStatus(statusParts(this.#clock, this.#webhooks, this.#app?.isDown === true, now));
+  }
+}
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });

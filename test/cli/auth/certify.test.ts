@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { access, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { certify, ownClient } from "../../support/device-clients/certify.ts";
+
+// What takes 30 s is in the slow suite: test/interop/device-clients.
+const quick = ["--skip", "slow-down"];
+
+describe("svc auth certify", { concurrency: 6 }, () => {
+  it("finds nothing in a client by the book, and writes a report", async (t) => {
+    const { exit, findings, rows, report, err } = await certify(t, ownClient("none"), quick);
+    assert.deepEqual([exit, findings, rows.length], [0, {}, 14], err);
+    assert.match(report, /<testsuite name="svc auth certify" tests="14" failures="0" errors="0" skipped="0"/);
+  });
+
+  const unseen = "not_checked";
+  const ofApproval = [
+    "--only",
+    "request",
+    "--only",
+    "shown",
+    "--only",
+    "poll",
+    "--only",
+    "approval",
+    "--only",
+    "secrets",
+  ];
+  const ofEnds = ["--only", "expired", "--only", "denied"];
+  const ofDisturbances = ["--only", "reset", "--only", "html-503", "--only", "lost-answer"];
+  const mistakes: Readonly<Record<string, readonly [flags: readonly string[], exit: number, findings: object]>> = {
+    query: [
+      ofApproval,
+      1,
+      {
+        "request.encoding": "failed",
+        "request.fields": unseen,
+        "shown.code": unseen,
+        "shown.address": unseen,
+        "poll.interval": unseen,
+        "approval.tokens": unseen,
+        "secrets.arguments": unseen,
+      },
+    ],
+    "no-code": [ofApproval, 1, { "shown.code": "failed" }],
+    "no-address": [ofApproval, 1, { "shown.address": "failed" }],
+    hurry: [ofApproval, 1, { "poll.interval": "failed" }],
+    "rejects-tokens": [ofApproval, 1, { "approval.tokens": "failed" }],
+    arguments: [ofApproval, 1, { "secrets.arguments": "failed" }],
+    "goes-on": [
+      ofEnds,
+      1,
+      { "expired.stops": "failed", "expired.exit-code": unseen, "denied.stops": "failed", "denied.exit-code": unseen },
+    ],
+    "exit-code": [ofEnds, 0, { "expired.exit-code": "warning", "denied.exit-code": "warning" }],
+    "no-retry": [ofDisturbances, 0, { "reset.continues": "warning" }],
+    "no-html": [ofDisturbances, 0, { "html-503.continues": "warning" }],
+    hammering: [
+      ofDisturbances,
+      0,
+      { "reset.continues": "warning", "html-503.continues": "warning", "lost-answer.continues": "warning" },
+    ],
+  };
+  for (const [mistake, [flags, exit, findings]] of Object.entries(mistakes)) {
+    it(`names the mistake "${mistake}", and no other`, async (t) => {
+      const found = await certify(t, ownClient(mistake), flags);
+      assert.deepEqual([found.exit, found.findings], [exit, findings], `${found.err}${JSON.stringify(found.rows)}`);
+    });
+  }
+
+  it("names a grant type that does not exist, and what follows from it", async (t) => {
+    const { rows } = await certify(t, ownClient("grant-type"), ["--only", "request"]);
+    assert.deepEqual(
+      rows.map(({ check, verdict, detail }) => [check, verdict, detail]),
+      [
+        ["request.encoding", "passed", "All requests are form-encoded."],
+        ["request.fields", "failed", 'A poll has grant_type "device_code".'],
+      ],
+    );
+  });
+
+  it("counts warnings as failures with --strict", async (t) => {
+    const { exit } = await certify(t, ownClient("no-html"), ["--only", "html-503", "--strict"]);
+    assert.equal(exit, 1);
+  });
+
+  it("does not assess a client that is slow, or that runs on", async (t) => {
+    const slow = [process.execPath, "-e", "setTimeout(() => {}, 60_000)"];
+    const { exit, err } = await certify(t, slow, ["--only", "denied", "--client-timeout", "300ms"]);
+    assert.equal(exit, 1);
+    assert.match(err, /The client requested no device code, and was still running at the end\./);
+
+    const waiting = await certify(t, ownClient("stalls"), ["--only", "reset", "--client-timeout", "6s"]);
+    assert.deepEqual([waiting.exit, waiting.findings], [0, { "reset.continues": "not_checked" }], waiting.err);
+  });
+
+  it("looks at the report's place before it runs the client", async (t) => {
+    const cwd = await testFolder(t);
+    await mkdir(join(cwd, "folder"));
+    await writeFile(join(cwd, "notes.txt"), "mine");
+    const client = ["sh", "-c", "touch was-run"];
+    for (const [path, message] of [
+      ["folder", /--report: folder is a folder, not a file/],
+      ["none/report.xml", /--report: cannot write none\/report.xml/],
+      ["notes.txt", /--report: notes.txt holds something else/],
+    ] as const) {
+      const { exit, out, err } = await runCli(["auth", "certify", "--report", path, "--", ...client], { cwd });
+      assert.deepEqual([exit, out], [2, ""]);
+      assert.match(err, message);
+    }
+    await assert.rejects(access(join(cwd, "was-run")));
+  });
+
+  for (const [argv, message] of [
+    [["auth", "certify"], /<command> is required/],
+    [["auth", "certify", "--only", "slow-dwn", "--", "x"], /--only must be a check, got "slow-dwn"/],
+    [["auth", "certify", "--client-timeout", "soon", "--", "x"], /--client-timeout must be a duration/],
+    [["auth", "certify", "--only", "denied", "--", "no-such-program-here"], /Cannot run no-such-program-here/],
+  ] as const) {
+    it(`exits with 2: svc ${argv.join(" ")}`, async () => {
+      const { exit, out, err } = await runCli(argv, { cwd: process.cwd() });
+      assert.deepEqual([exit, out], [2, ""], err);
+      assert.match(err, message);
+    });
+  }
+
+  it("lists the checks with their basis", async () => {
+    const { exit, out } = await runCli(["auth", "certify", "--list", "--json", "--only", "slow-down"]);
+    assert.equal(exit, 0);
+    assert.deepEqual(
+      (JSON.parse(out) as { check: string; basis: string }[]).map(({ check, basis }) => [check, basis]),
+      [
+        ["slow-down.added", "RFC 8628, 3.5"],
+        ["slow-down.for-good", "RFC 8628, 3.5"],
+        ["slow-down.each", "RFC 8628, 3.5"],
+      ],
+    );
+  });
+});

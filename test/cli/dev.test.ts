@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { following } from "../support/cli/following.ts";
+import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
+import { emulator } from "../support/emulator.ts";
+import { receiver } from "../support/receiver.ts";
+
+const create = [
+  ...["contracts", "create", "--contract-template-id", "101", "--set", "contract_data={}", "--set"],
+  'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]',
+];
+
+/** A folder, `svc` in it, and a session in it that runs beside the test. */
+async function folderOf(t: TestContext) {
+  const cwd = await testFolder(t);
+  const env = { SVC_CONFIG_DIR: cwd };
+  const svc = (argv: string | readonly string[], more: RunOptions = {}) => runCli(argv, { cwd, env, ...more });
+  const dev = (...flags: readonly string[]) => following(svc, ["dev", ...flags]);
+  return { cwd, svc, dev, file: join(cwd, ".svc/emulator.json") };
+}
+
+/** An app that can be stopped, and started again on the same port. */
+async function app(t: TestContext) {
+  let server = createServer();
+  let port = 0;
+  const start = async () => {
+    server = createServer((request, response) => void request.resume().on("end", () => response.end("ok")));
+    await new Promise<void>((up) => server.listen(port, "127.0.0.1", up));
+    port = (server.address() as AddressInfo).port;
+  };
+  const stop = () =>
+    new Promise<void>((down) => {
+      server.close(() => down());
+      server.closeAllConnections();
+    });
+  await start();
+  t.after(stop);
+  return { start, stop, port, url: `http://localhost:${port}` };
+}
+
+describe("svc dev in a pipe", () => {
+  it("starts an emulator, and prints each request and delivery as a line of JSON, ready first", async (t) => {
+    const { svc, dev, cwd, file } = await folderOf(t);
+    const { port, url } = await app(t);
+    const session = dev("--forward-to", String(port), "--port", "0", "--activities", "CONTRACT_CREATED", "--json");
+    await session.saw('"type":"ready"');
+    const [ready] = session.events();
+    assert.deepEqual(
+      { ...ready, state: undefined },
+      {
+        ...ready,
+        type: "ready",
+        ui: "1.0",
+        started: true,
+        state: undefined,
+        webhook_id: 1,
+        forward_to: url,
+      },
+    );
+    assert.equal(ready?.state, file);
+    for (const name of ["router_url", "contracts_url", "receiver_url"]) assert.match(String(ready?.[name]), /^http:/);
+    for (const name of ["client_id", "client_secret", "hmac_key"]) assert.match(String(ready?.[name]), /^\S+$/);
+
+    assert.equal((await svc(create)).exit, 0);
+    await session.saw('"type":"attempt"');
+    session.signal("SIGINT");
+    assert.equal((await session.ended).exit, 130);
+    const events = session.events();
+    assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(["ready", "request", "delivery", "attempt"]));
+    const delivery = events.find(({ type }) => type === "delivery")!;
+    const { activity, composite_id, verified, forwarded } = delivery;
+    assert.deepEqual([activity, composite_id, verified], ["CONTRACT_CREATED", "T-1", true]);
+    assert.equal((forwarded as { status: number }).status, 200);
+    assert.equal(existsSync(`${file}.run`), false);
+    const again = await svc("emulator status", { cwd });
+    assert.equal(again.exit, 5);
+  });
+
+  it("joins the emulator of the folder, and leaves it as it was", async (t) => {
+    const { dev, file } = await folderOf(t);
+    const world = await emulator(t, { file });
+    const session = dev("--json");
+    await session.saw('"type":"ready"');
+    const [{ started, router_url: routerUrl, forward_to: forwardTo }] = session.events() as [Record<string, unknown>];
+    assert.deepEqual([started, routerUrl, forwardTo], [false, world.routerUrl, null]);
+    session.signal("SIGTERM");
+    assert.equal((await session.ended).exit, 143);
+    assert.deepEqual((await world.ask("GET", "webhooks")).body, []);
+  });
+
+  it("reports in words that the app is down, and that it is back", async (t) => {
+    const { dev, svc } = await folderOf(t);
+    const { port, url, stop, start } = await app(t);
+    await stop();
+    const flags = ["--forward-to", String(port), "--port", "0", "--activities", "CONTRACT_CREATED"];
+    const session = dev(...flags);
+    await session.saw(`${url} refuses connections: webhooks fail until your app runs there.`);
+    assert.equal((await svc(create)).exit, 0);
+    await session.saw("no response: nothing listens there (ECONNREFUSED).");
+    await session.saw("attempt 1, retrying");
+    await start();
+    await session.saw(`${url} accepts connections again.`);
+    assert.equal((await svc("emulator deliveries resend 1")).exit, 0);
+    await session.saw("CONTRACT_CREATED T-1  verified  200 in ");
+    session.signal("SIGINT");
+    const { exit, out } = await session.ended;
+    assert.equal(exit, 130);
+    assert.match(out, /^ready {2}emulator started, state in \.svc\/emulator\.json\n {2}router {7}http:/);
+    assert.equal(out.includes("\x1b"), false);
+  });
+
+  it("continues when the webhook is deleted, and when the emulator is back at another port", async (t) => {
+    const { dev, svc, file } = await folderOf(t);
+    const first = await emulator(t, { file });
+    const target = await receiver(t);
+    const session = dev("--forward-to", target.url, "--json");
+    await session.saw('"type":"ready"');
+    assert.equal((await svc("webhooks delete 1 --yes")).exit, 0);
+    await session.saw('"type":"subscribed","webhook_id":2');
+    await first.close();
+    await session.saw("emulator_ended");
+    await emulator(t, { file });
+    await session.saw("emulator_back");
+    assert.equal((await svc(create)).exit, 0);
+    await session.saw("CONTRACT_CREATED");
+    session.signal("SIGINT");
+    assert.equal((await session.ended).exit, 130);
+    assert.deepEqual(
+      session.events().flatMap(({ type }) => (["request", "delivery", "attempt"].includes(String(type)) ? [] : [type])),
+      ["ready", "webhook_deleted", "subscribed", "emulator_ended", "emulator_back"],
+    );
+  });
+
+  for (const [flags, message] of [
+    [["--base-url", "http://127.0.0.1:1"], /--base-url cannot be used with svc dev/],
+    [["--profile", "staging"], /--profile cannot be used with svc dev/],
+    [["--forward-to", "ftp://x"], /--forward-to/],
+    [["--activities", "CONTRACT_SIGND"], /There is no activity "CONTRACT_SIGND"/],
+  ] as const) {
+    it(`exits with 2: svc dev ${flags.join(" ")}`, async (t) => {
+      const { svc, file } = await folderOf(t);
+      const { exit, out, err } = await svc(["dev", ...flags]);
+      assert.deepEqual([exit, out], [2, ""], err);
+      assert.match(err, message);
+      assert.equal(existsSync(file), false);
+    });
+  }
+});

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { hasProgram, svcTerminal, untilGone } from "../../support/cli/terminal.ts";
+import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const skip = hasProgram("tmux") ? false : "tmux is not installed";
+
+/** A session at a terminal of that width, which forwards to a receiver. */
+async function session(t: TestContext, columns: number, flags: readonly string[] = []) {
+  const folder = await testFolder(t);
+  const app = await receiver(t);
+  const argv = ["dev", "--port", "0", "--forward-to", app.url, "--activities", "CONTRACT_CREATED", ...flags];
+  const opened = await svcTerminal(t, argv, { folder, columns, env: { SVC_CONFIG_DIR: folder } });
+  await opened.until("all keys");
+  return { ...opened, app, folder };
+}
+
+describe("svc dev at a terminal", { skip }, () => {
+  for (const columns of [40, 80, 200]) {
+    it(`creates, signs, resends, fails, advances and diagnoses by keys, ${columns} columns wide`, async (t) => {
+      const { keys, until, written, folder } = await session(t, columns);
+      await keys("c");
+      await until("Created T-1.");
+      await until(/verified\s+200 in/);
+      await keys("s");
+      await until("T-1 is EXECUTED.");
+      await keys("r");
+      await until("svc emulator deliveries resend 1");
+      await keys("f");
+      await until(/The next three attempts do not\s+arrive\./);
+      await keys("c");
+      await until("Created T-2.");
+      await keys("n");
+      await until(/svc emulator clock advance\s+--next/);
+      await keys("w");
+      await until("svc webhooks why");
+      const screen = await keys("?").then(() => until(/q {2}quit\n/));
+      const status = screen.trimEnd().split("\n").at(-1)!;
+      assert.match(status, /^\d\d:\d\d:\d\d( \||$)/, screen);
+      assert.ok(status.length < columns, screen);
+      await keys("q");
+      const end = await until("done");
+      assert.match(end, /exit=0/);
+      assert.equal(end.includes("modes changed"), false, end);
+      assert.equal((await written()).includes("undefined"), false);
+      assert.equal(existsSync(join(folder, ".svc/emulator.json.run")), false);
+    });
+  }
+
+  it("fits its status line when the window becomes narrower, and wider again", async (t) => {
+    const { keys, until, resize } = await session(t, 120);
+    await until(/virtual date \d{4}-\d\d-\d\d/);
+    await resize(40);
+    await keys("?");
+    const narrow = await until(/q {2}quit\n\d\d:\d\d:\d\d/);
+    assert.ok(narrow.trimEnd().split("\n").at(-1)!.length < 40, narrow);
+    await resize(120);
+    await until(/virtual date \d{4}-\d\d-\d\d/);
+    await keys("q");
+    await until("exit=0");
+  });
+
+  it("ends with its terminal, and removes its webhook", async (t) => {
+    const { close, folder } = await session(t, 80);
+    await close();
+    await untilGone(join(folder, ".svc/emulator.json.run"));
+    const { ask } = await emulator(t, { file: join(folder, ".svc/emulator.json") });
+    assert.deepEqual((await ask("GET", "webhooks")).body, []);
+  });
+
+  it("ends at Ctrl-C with 130, and leaves the terminal as it was", async (t) => {
+    const { keys, until, cursor, folder } = await session(t, 80);
+    await keys("C-c");
+    const end = await until("done");
+    assert.match(end, /exit=130/);
+    assert.equal(/modes changed|error:/.test(end), false, end);
+    assert.equal(await cursor(), true);
+    assert.equal(existsSync(join(folder, ".svc/emulator.json.run")), false);
+  });
+});

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { certify, ownClient } from "../../support/device-clients/certify.ts";
+import { installed, pythonPackages } from "../../support/foreign/installed.ts";
+import { program } from "../../support/program.ts";
+
+const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+const python = await pythonPackages("authlib==1.9.9", "requests==2.32.5");
+const go = await installed({
+  name: "device-client-x-oauth2-0.33.0-params",
+  needs: ["go", "version"],
+  steps: [
+    ["go", "mod", "init", "example.test/device"],
+    ["cp", beside("go/main.go"), "main.go"],
+    ["go", "get", "golang.org/x/oauth2@v0.33.0"],
+    ["go", "build", "-o", "device", "."],
+  ],
+});
+
+/** They end at the first response that is none of OAuth's. RFC 8628 allows that, so their users have to run them again. */
+const givesUp = { "reset.continues": "warning", "html-503.continues": "warning", "lost-answer.continues": "warning" };
+
+describe("svc auth certify on device-flow clients, unmodified", { concurrency: 3 }, () => {
+  it("svc auth device-login passes", async (t) => {
+    const client = [process.execPath, program("svc"), "auth", "device-login"];
+    const { exit, findings, err } = await certify(t, client);
+    // The routing service documents JSON.
+    assert.deepEqual([exit, findings], [0, { "request.encoding": "warning" }], err);
+  });
+
+  it("svc auth device-login passes without a warning where it knows an OAuth server alone", async (t) => {
+    const argv = ["auth", "device-login", "--issuer"];
+    const client = ["sh", "-c", `exec "$0" "$@" "$SVC_ROUTER_URL"`, process.execPath, program("svc"), ...argv];
+    const { exit, findings, err } = await certify(t, client);
+    assert.deepEqual([exit, findings], [0, {}], err);
+  });
+
+  it("openid-client passes", async (t) => {
+    const { exit, findings, err } = await certify(t, [process.execPath, beside("openid-client.mjs")]);
+    assert.deepEqual([exit, findings], [0, givesUp], err);
+  });
+
+  it("golang.org/x/oauth2 passes", { skip: go.missing }, async (t) => {
+    if (go.missing !== undefined) return;
+    const { exit, findings, err } = await certify(t, [join(go.folder, "device")]);
+    assert.deepEqual([exit, findings], [0, givesUp], err);
+  });
+
+  it("Authlib passes", { skip: python.missing }, async (t) => {
+    if (python.missing !== undefined) return;
+    const { exit, findings, err } = await certify(t, [join(python.folder, "bin/python"), beside("sign_in.py")]);
+    assert.deepEqual([exit, findings], [0, {}], err);
+  });
+
+  it("@octokit/auth-oauth-device polls as fast as before once a slow_down is past", async (t) => {
+    const { exit, findings, err } = await certify(t, [process.execPath, beside("octokit.mjs")]);
+    const expected = {
+      "request.encoding": "warning",
+      "slow-down.for-good": "failed",
+      "slow-down.each": "not_checked",
+      ...givesUp,
+    };
+    assert.deepEqual([exit, findings], [1, expected], err);
+  });
+
+  const mistakes = {
+    "ignores-slow-down": {
+      "slow-down.added": "failed",
+      "slow-down.for-good": "not_checked",
+      "slow-down.each": "not_checked",
+    },
+    "forgets-slow-down": { "slow-down.for-good": "failed", "slow-down.each": "not_checked" },
+    "slows-down-once": { "slow-down.each": "failed" },
+  };
+  for (const [mistake, expected] of Object.entries(mistakes)) {
+    it(`our own client with the mistake "${mistake}" is found, and nothing else`, async (t) => {
+      const { exit, findings, err } = await certify(t, ownClient(mistake));
+      assert.deepEqual([exit, findings], [1, expected], err);
+    });
+  }
+});

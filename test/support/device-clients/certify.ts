@@ -1,0 +1,32 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { testFolder } from "../cli/cli-emulator.ts";
+import { runCli } from "../cli/run-cli.ts";
+
+interface Row {
+  readonly check: string;
+  readonly verdict: string;
+  readonly detail: string;
+}
+
+/** Our own client, by the book or with a mistake. */
+export const ownClient = (mistake: string): readonly string[] => [
+  process.execPath,
+  fileURLToPath(new URL("./client.mjs", import.meta.url)),
+  mistake,
+];
+
+/** What `svc auth certify` says of a client: its exit code, and the checks that did not pass. */
+export async function certify(t: Pick<TestContext, "after">, client: readonly string[], flags: readonly string[] = []) {
+  const cwd = await testFolder(t);
+  const env = { ...process.env, SVC_CONFIG_DIR: cwd };
+  const argv = ["auth", "certify", "--json", "--report", "report.xml", ...flags, "--", ...client];
+  const { exit, out, err } = await runCli(argv, { cwd, env });
+  const rows: readonly Row[] = out === "" ? [] : JSON.parse(out);
+  const findings = Object.fromEntries(
+    rows.filter(({ verdict }) => verdict !== "passed").map(({ check, verdict }) => [check, verdict]),
+  );
+  return { exit, err, rows, findings, report: await readFile(join(cwd, "report.xml"), "utf8").catch(() => "") };
+}
