@@ -1,9 +1,26 @@
-import { declarationsOf } from "../command-tree.ts";
-import type { Declared } from "../declared.ts";
 import { UsageError } from "../failure.ts";
-import { operationBehind } from "../help/described.ts";
-import { manifest } from "../help/manifest.ts";
-import { wholeTree } from "../help/tree.ts";
+
+/** What is read of a command as `svc help --json` lists it. */
+export interface ListedCommand {
+  readonly command: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly positionals: readonly { readonly name: string; readonly optional?: boolean }[];
+  readonly flags: readonly {
+    readonly flag: string;
+    readonly type: string;
+    readonly in?: string;
+    readonly isBase64?: boolean;
+  }[];
+  readonly operation?: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly body?: string;
+  readonly response?: string;
+  readonly confirm?: string;
+}
+
+type Commands = readonly ListedCommand[];
 
 /** Groups that sign people in, or speak for connected apps: not an agent's. */
 const personal: ReadonlySet<string> = new Set([
@@ -17,23 +34,14 @@ const personal: ReadonlySet<string> = new Set([
   "crm-b",
 ]);
 
-/** Operations whose answers are secrets as a whole, or whatever somebody sent. */
+/** Operations whose responses are secrets as a whole, or whatever somebody sent. */
 const withheld: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
 
-/** Every command as `svc help --json` lists it. */
-export const listedCommands = async () => manifest(await wholeTree(declarationsOf), "").commands;
-
-type ListedCommand = Awaited<ReturnType<typeof listedCommands>>[number];
-
-/** Whether its words or its operation are called so: `contracts status` or `contracts.status`. */
-const isCalled = ({ command, operation }: ListedCommand, name: string): boolean =>
-  command === name || operation === name;
-
-/** Throws UsageError where there is none. */
-export async function listedCommand(name: string): Promise<ListedCommand> {
+/** The command that is called so: `contracts status` or `contracts.status`. Throws UsageError where there is none. */
+export function namedCommand(commands: Commands, name: string): ListedCommand {
   const wanted = name.trim().replace(/^svc /, "");
-  const commands = await listedCommands();
-  const found = commands.find((one) => one.command === wanted) ?? commands.find((one) => isCalled(one, wanted));
+  const found =
+    commands.find(({ command }) => command === wanted) ?? commands.find(({ operation }) => operation === wanted);
   if (!found) throw new UsageError(`Operation "${name}" not found`, { hint: "Look for it with the tool find." });
   return found;
 }
@@ -41,9 +49,9 @@ export async function listedCommand(name: string): Promise<ListedCommand> {
 const maxFound = 12;
 
 /** The commands of operations that have to do with all words, or with most of them. */
-export async function findCommands(query: string) {
+export function findCommands(commands: Commands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
-  const scored = (await listedCommands())
+  const scored = commands
     .filter(({ operation }) => operation !== undefined)
     .map((one) => ({ one, score: scoreOf(one, words) }))
     .filter(({ score }) => score > 0)
@@ -76,36 +84,27 @@ export interface CallInput {
 }
 
 /** The command line of one call, and what is piped into it. Throws UsageError where an agent may not make it. */
-export async function callLine(input: CallInput, allowWrites: boolean): Promise<{ argv: string[]; stdin?: string }> {
-  const listed = await listedCommand(input.operation);
-  const declared = await declaredOf(listed.command);
-  requireCallable(listed, declared, allowWrites);
+export function callLine(commands: Commands, input: CallInput, allowWrites: boolean) {
+  const listed = namedCommand(commands, input.operation);
+  requireCallable(listed, allowWrites);
   const { params = {}, query = {}, body } = input;
-  const { confirm } = operationBehind(declared);
   const argv = [
-    ...declared.words,
-    ...positionalsOf(declared, params),
-    ...Object.entries(query).flatMap(([name, value]) => flagOf(declared, name, value)),
+    ...listed.command.split(" "),
+    ...positionalsOf(listed, params),
+    ...Object.entries(query).flatMap(([name, value]) => flagOf(listed, name, value)),
     ...(body === undefined ? [] : ["--data", "-"]),
-    ...(confirm === undefined ? [] : ["--yes"]),
+    ...(listed.confirm === undefined ? [] : ["--yes"]),
   ];
-  return body === undefined ? { argv } : { argv, stdin: JSON.stringify(body) };
+  return { argv, stdin: body === undefined ? undefined : JSON.stringify(body) };
 }
 
-async function declaredOf(command: string): Promise<Declared> {
-  const words = command.split(" ");
-  const found = (await declarationsOf(words[0]!)).find((one) => one.words.join(" ") === command);
-  if (!found) throw new Error(`${command} is listed and not declared`);
-  return found;
-}
-
-function requireCallable({ command, operation = "" }: ListedCommand, declared: Declared, allowWrites: boolean): void {
-  const { output, method, confirm, body } = operationBehind(declared);
+function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
+  const { command, operation, response, method, confirm, body } = listed;
   const byHand = (hint: string) => new UsageError(`svc ${command} cannot be called by an agent`, { hint });
-  if (operation === "") throw byHand("It calls no operation. Run it in a shell.");
-  if (personal.has(declared.words[0]!)) throw byHand("It acts for a person or a connected app.");
+  if (operation === undefined) throw byHand("It calls no operation. Run it in a shell.");
+  if (personal.has(command.split(" ")[0]!)) throw byHand("It acts for a person or a connected app.");
   if (withheld.has(operation)) throw byHand("Its response holds secrets.");
-  if ((output !== "json" && output !== "empty") || body === "raw" || body === "stream") {
+  if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream") {
     throw byHand("It sends or returns something else than JSON. Run it in a shell.");
   }
   if (confirm === "name") throw byHand("A person has to confirm it by name.");
@@ -116,7 +115,7 @@ function requireCallable({ command, operation = "" }: ListedCommand, declared: D
   }
 }
 
-function positionalsOf({ positionals }: Declared, params: NonNullable<CallInput["params"]>): string[] {
+function positionalsOf({ positionals }: ListedCommand, params: NonNullable<CallInput["params"]>): string[] {
   const left = new Map(Object.entries(params).map(([name, value]) => [name.replaceAll("-", "_"), String(value)]));
   const given = positionals.flatMap(({ name, optional }) => {
     const value = left.get(name.replaceAll("-", "_"));
@@ -131,10 +130,10 @@ function positionalsOf({ positionals }: Declared, params: NonNullable<CallInput[
   return given;
 }
 
-/** Only what goes into the query: other flags choose services, files and formats. */
-function flagOf({ flags }: Declared, name: string, value: unknown): string[] {
+/** Only what goes into the request: other flags choose services, files and formats. */
+function flagOf({ flags }: ListedCommand, name: string, value: unknown): string[] {
   const spelt = name.replaceAll("_", "-");
-  const found = flags.find(({ flag, target }) => target?.in === "query" && (target.name === name || flag === spelt));
+  const found = flags.find(({ flag, in: place }) => flag === spelt && (place === "query" || place === "headers"));
   if (!found || found.isBase64) throw new UsageError(`query has no field "${name}"`);
   const { flag, type } = found;
   const values = Array.isArray(value) ? value : [value];

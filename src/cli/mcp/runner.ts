@@ -1,6 +1,7 @@
 import type { Captured, Context } from "../command.ts";
 import { explain, explanationJson, withoutSecrets } from "../exit.ts";
 import { hideSecrets, secretsIn } from "./hidden.ts";
+import type { ListedCommand } from "./operations.ts";
 
 /** What a tool answers: the text that the command line prints, without secrets. */
 export interface Answer {
@@ -12,9 +13,16 @@ export interface Answer {
 export class Runner {
   readonly #context: Context;
   #last: Promise<unknown> = Promise.resolve();
+  #commands: Promise<readonly ListedCommand[]> | undefined;
 
   constructor(context: Context) {
     this.#context = context;
+  }
+
+  /** Every command, as `svc help --json` lists it. */
+  commands(): Promise<readonly ListedCommand[]> {
+    this.#commands ??= this.#context.svc(["help", "--json"]).then(({ out }) => JSON.parse(out).commands);
+    return this.#commands;
   }
 
   /** What the command line prints on standard output; where it prints nothing, its error. */

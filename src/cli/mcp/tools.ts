@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { commandWordsOf } from "../command-tree.ts";
+import { dictionary } from "../../api/dictionary.ts";
 import { UsageError } from "../failure.ts";
-import { callLine, findCommands, listedCommand } from "./operations.ts";
+import { callLine, findCommands, namedCommand } from "./operations.ts";
 import { type Answer, dataAnswer, type Runner } from "./runner.ts";
 
 /** One tool of the server. Its input is checked before it runs. */
@@ -26,8 +26,8 @@ const tool = <Shape extends z.ZodRawShape>(
 const text = z.string();
 const optional = z.string().optional();
 
-const find = tool("find", "Find operations by words", { query: text }, true, async ({ query }) =>
-  dataAnswer(await findCommands(query)),
+const find = tool("find", "Find operations by words", { query: text }, true, async ({ query }, runner) =>
+  dataAnswer(findCommands(await runner.commands(), query)),
 );
 
 const describe = tool(
@@ -35,7 +35,7 @@ const describe = tool(
   "Show fields, examples and path of an operation (id or command)",
   { operation: text },
   true,
-  async ({ operation }) => dataAnswer(await listedCommand(operation)),
+  async ({ operation }, runner) => dataAnswer(namedCommand(await runner.commands(), operation)),
 );
 
 const call = (allowWrites: boolean) =>
@@ -44,13 +44,13 @@ const call = (allowWrites: boolean) =>
     allowWrites ? "Call an operation" : "Call an operation that reads",
     {
       operation: text,
-      params: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
-      query: z.record(z.string(), z.unknown()).optional(),
+      params: dictionary(z.union([z.string(), z.number()])).optional(),
+      query: dictionary(z.unknown()).optional(),
       ...(allowWrites && { body: z.unknown().optional() }),
     },
     !allowWrites,
     async (input, runner) => {
-      const { argv, stdin } = await callLine(input, allowWrites);
+      const { argv, stdin } = callLine(await runner.commands(), input, allowWrites);
       return runner.run(argv, stdin);
     },
   );
@@ -185,11 +185,11 @@ function word(value: string, name: string): string {
 }
 
 /** The tools of a server that only reads, or of one that may change something. */
-export async function toolsFor(allowWrites: boolean): Promise<readonly Tool[]> {
+export async function toolsFor(allowWrites: boolean, runner: Runner): Promise<readonly Tool[]> {
   if (!allowWrites) {
     return [find, describe, call(false), contractStatus, clockShown, trace, why, snapshots, requests];
   }
-  const certifies = (await commandWordsOf("webhooks")).some((words) => words.join(" ") === "webhooks certify");
+  const certifies = (await runner.commands()).some(({ command }) => command === "webhooks certify");
   const all = [find, describe, call(true), contractJourney, clockMoved, trace, why, snapshot, requests];
   return certifies ? [...all, certify] : all;
 }

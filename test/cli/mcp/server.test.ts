@@ -205,7 +205,7 @@ describe("svc mcp", () => {
 
   it("shows no secret, whatever is asked for", async (t) => {
     const { call, emulator } = await agent(t, writes);
-    const [{ clientSecret, hmacKey, clusterKey }] = emulator.clusters as [Record<string, string>];
+    const { clientSecret, hmacKey, clusterKey } = emulator.clusters[0]!;
     const secrets = [clientSecret!, hmacKey!, clusterKey!, emulator.token];
     await call("contract", { to: "SIGN" });
     const { commands } = JSON.parse((await runCli("help --json")).out);

@@ -33,8 +33,8 @@ export const agentSetup = command({
     const folder = join(await skillsFolder(input.flags.dir ?? defaultFolder, context), "svc");
     const file = join(folder, "SKILL.md");
     const shown = relative(host.cwd, file) || file;
-    const { skill } = await import("./skill.ts");
-    const text = await skill();
+    const { skillOf } = await import("./skill.ts");
+    const text = skillOf(JSON.parse((await context.svc(["help", "--json"])).out));
     const before = await contentOf(file, shown);
     if (before === text) return told("unchanged");
     if (before !== undefined && input.flags.force !== true) {

@@ -1,8 +1,11 @@
-import { declarationsOf } from "../../command-tree.ts";
-import { exitCodes } from "../../exit.ts";
-import { groups } from "../../groups.ts";
-import { operationBehind } from "../../help/described.ts";
 import { quoted } from "../../help/examples.ts";
+
+/** What is read of `svc help --json`. */
+interface Manifest {
+  readonly groups: readonly { readonly name: string; readonly summary: string }[];
+  readonly commands: readonly { readonly command: string; readonly summary: string; readonly fields?: string[] }[];
+  readonly exit_codes: readonly { readonly code: number; readonly meaning: string }[];
+}
 
 type Line = readonly [words: string, ...more: string[]];
 
@@ -51,9 +54,10 @@ const json: readonly Line[] = [
 
 const end: readonly Line[] = [["emulator stop"]];
 
-/** What an agent has to know to use svc: Markdown with front matter. */
-export async function skill(): Promise<string> {
-  const status = operationBehind(await declarationOf("contracts status")).fields ?? [];
+/** What an agent has to know to use svc, of the document of `svc help --json`: Markdown with front matter. */
+export function skillOf(manifest: Manifest): string {
+  const blockOf = (lines: readonly Line[], withSummary = true) => shellBlock(manifest, lines, withSummary);
+  const status = listedCommand(manifest, "contracts status").fields ?? [];
   return `---
 name: svc
 description: Use svc, the command-line client and local emulator of a contract platform. Use it to create, send and sign contracts, to receive and test webhooks, to move virtual time, and to find out why something happened.
@@ -72,7 +76,7 @@ If there is no \`svc\` on the PATH, write \`npx svc\` where svc-toolkit is insta
 They work in this order, in an empty folder. \`T-1\` is the contract that the third command creates. The webhook's receiver
 is down on purpose, so that \`svc webhooks why\` has something to diagnose. It exits 1 then.
 
-${await blockOf(main)}
+${blockOf(main)}
 
 Run a test suite against an emulator of its own with \`svc emulator exec -- COMMAND\`: it sets SVC_BASE_URL and the
 credentials, and exits with the command's code.
@@ -82,7 +86,7 @@ credentials, and exits with the command's code.
 Add \`--json\` for the whole response, or \`--json=a,b\` for some fields. Standard output carries data only. Notes and errors go
 to standard error. \`svc contracts status\` answers ${listed(status.map((field) => `\`${field}\``))}.
 
-${await blockOf(json, false)}
+${blockOf(json, false)}
 
 With \`--json\` a failure leaves standard output empty and prints one line on standard error. \`error.hint\` says what to do,
 and \`error.next\` holds a command that may help:
@@ -93,7 +97,7 @@ and \`error.next\` holds a command that may help:
 
 | exit code | meaning |
 |---|---|
-${exitCodes.map(({ code, meaning }) => `| ${code} | ${meaning} |`).join("\n")}
+${manifest.exit_codes.map(({ code, meaning }) => `| ${code} | ${meaning} |`).join("\n")}
 
 Only 75 may be repeated without a look at what happened.
 
@@ -102,7 +106,7 @@ Only 75 may be repeated without a look at what happened.
 The emulator's time is virtual. With \`--clock manual\` it stands until a command advances it; nothing is gained by waiting.
 Webhooks are retried after 5, 10, 20, 40 and 80 minutes: ${"`svc emulator clock advance --by PT2H35M`"} runs all retries at once.
 
-${await blockOf(time)}
+${blockOf(time)}
 
 \`svc emulator rewind\` and \`svc emulator snapshot restore\` save the state before they change it, as snapshot \`before-1\`.
 
@@ -113,9 +117,7 @@ describes all of them.
 
 | group | purpose |
 |---|---|
-${Object.entries(groups)
-  .map(([name, { summary }]) => `| ${name} | ${summary} |`)
-  .join("\n")}
+${manifest.groups.map(({ name, summary }) => `| ${name} | ${summary} |`).join("\n")}
 
 \`svc mcp\` serves the same operations by the Model Context Protocol. It only reads unless \`--allow-writes\` is given.
 
@@ -133,22 +135,21 @@ ${Object.entries(groups)
 
 ## Clean up
 
-${await blockOf(end)}
+${blockOf(end)}
 `;
 }
 
 /** Lines of a shell, each below what its command is for. */
-async function blockOf(lines: readonly Line[], withSummary = true): Promise<string> {
-  const shown: string[] = [];
-  for (const [words, ...more] of lines) {
-    const { summary } = await declarationOf(words);
-    shown.push(...(withSummary ? [`# ${summary}`] : []), ["svc", words, ...more.map(quoted)].join(" "));
-  }
+function shellBlock(manifest: Manifest, lines: readonly Line[], withSummary: boolean): string {
+  const shown = lines.flatMap(([words, ...more]) => [
+    ...(withSummary ? [`# ${listedCommand(manifest, words).summary}`] : []),
+    ["svc", words, ...more.map(quoted)].join(" "),
+  ]);
   return `\`\`\`sh\n${shown.join("\n")}\n\`\`\``;
 }
 
-async function declarationOf(words: string) {
-  const found = (await declarationsOf(words.split(" ")[0]!)).find((one) => one.words.join(" ") === words);
+function listedCommand({ commands }: Manifest, words: string) {
+  const found = commands.find(({ command }) => command === words);
   if (!found) throw new Error(`No command is called ${words}`);
   return found;
 }
