@@ -7,6 +7,7 @@ import { runFileOf, stateFile } from "../../connection/run-file.ts";
 import { endedBy } from "../../connection/start-trouble.ts";
 import { defaultPort, noteStateAbove } from "../../connection/state-folder.ts";
 import { storeOf } from "../../connection/store-url.ts";
+import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { checkedOutput } from "../../output/file.ts";
 import { checkedDuration } from "../../parse/globals.ts";
@@ -50,7 +51,12 @@ export const emulatorStart = command({
       flag: "ready-file",
       type: "text",
       placeholder: "FILE",
-      description: "Write the addresses and the token to this file when the emulator is ready",
+      description: "Write the addresses and the process ID to this file when the emulator is ready",
+    },
+    {
+      flag: "until-stdin-ends",
+      type: "switch",
+      description: "Stop when standard input ends, as it does when the program that started this one ends",
     },
     {
       flag: "log",
@@ -83,8 +89,13 @@ export const emulatorStart = command({
     const ephemeral = inDatabase === undefined && keepsNothing(input.flags);
     const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
     if (isFound) await requireTrust(stateFile(host, undefined), input.flags["trust-state"] === true, context);
+    const untilInputEnds = input.flags["until-stdin-ends"] === true;
+    if (untilInputEnds && input.flags.detach) throw new UsageError("--until-stdin-ends cannot be used with --detach");
+    if (untilInputEnds && input.flags.seed === "-")
+      throw new UsageError("--until-stdin-ends cannot be used with --seed -");
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     keepHeapSmall();
+    const inputEnded = untilInputEnds ? endOfInput(context) : endless;
     const { "ready-file": readyPath } = input.flags;
     const graceMs = host.env.SVC_GRACE ? checkedDuration(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
     const given = {
@@ -134,7 +145,7 @@ export const emulatorStart = command({
     await log?.lifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, lasting);
 
-    await Promise.race([emulator.closed, aborted(signal)]).catch((error) => {
+    await Promise.race([emulator.closed, aborted(signal), inputEnded]).catch((error) => {
       throw endedBy(error);
     });
     await log?.lifecycle("stopping");
@@ -179,6 +190,17 @@ const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
 /** Commands look for the emulator, and at it, all the time: of the control plane people see what changes something, or fails. */
 const isNews = (event: EmulatorEvent): boolean =>
   event.event !== "request" || event.service !== "emulator" || event.method !== "GET" || event.status >= 400;
+
+const endless = new Promise<void>(() => {});
+
+/** What comes is thrown away; a terminal ends with Ctrl-D. */
+function endOfInput({ host: { stdin }, atEnd }: Context): Promise<void> {
+  atEnd(async () => void stdin.pause());
+  return new Promise((done) => {
+    for (const name of ["end", "close", "error"]) stdin.once(name, () => done());
+    stdin.resume();
+  });
+}
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((done) => {
