@@ -9,22 +9,24 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { program } from "../../support/program.ts";
 
-const start = "emulator start --ephemeral --port 0 --until-stdin-ends --json";
+const start = "emulator start --ephemeral --port 0 --json";
 
-describe("svc emulator start --until-stdin-ends", () => {
+const env = { SVC_UNTIL_STDIN_ENDS: "1" };
+
+describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
   it("stops in order when standard input ends", async (t) => {
     const cwd = await testFolder(t);
     const stdin = new PassThrough();
     const onOutput = (out: string) => {
       if (out.includes('"ready"')) stdin.end("what comes is ignored");
     };
-    const { exit, err } = await runCli(`${start} --ready-file ready.json`, { cwd, stdin, onOutput });
+    const { exit, err } = await runCli(`${start} --ready-file ready.json`, { cwd, stdin, env, onOutput });
     assert.deepEqual([exit, err], [0, ""]);
     await assert.rejects(access(join(cwd, "ready.json")), { code: "ENOENT" });
   });
 
   it("stops when it has ended before the emulator was up", async (t) => {
-    const { exit, out } = await runCli(start, { cwd: await testFolder(t) });
+    const { exit, out } = await runCli(start, { cwd: await testFolder(t), env });
     assert.equal(exit, 0);
     assert.match(out, /"event":"ready"/);
   });
@@ -36,7 +38,7 @@ describe("svc emulator start --until-stdin-ends", () => {
     const starter = spawn(process.execPath, ["-e", script], {
       cwd,
       stdio: ["ignore", "pipe", "inherit"],
-      env: { PATH: process.env.PATH, SVC_CONFIG_DIR: cwd },
+      env: { PATH: process.env.PATH, SVC_CONFIG_DIR: cwd, ...env },
     });
     let printed = "";
     for await (const piece of starter.stdout) {
@@ -50,11 +52,11 @@ describe("svc emulator start --until-stdin-ends", () => {
   });
 
   for (const [flags, message] of [
-    ["--detach", "--until-stdin-ends cannot be used with --detach"],
-    ["--seed -", "--until-stdin-ends cannot be used with --seed -"],
+    ["--detach", "SVC_UNTIL_STDIN_ENDS cannot be used with --detach"],
+    ["--seed -", "SVC_UNTIL_STDIN_ENDS cannot be used with --seed -"],
   ]) {
     it(`cannot be used with ${flags}`, async (t) => {
-      const { exit, err } = await runCli(`${start} ${flags}`, { cwd: await testFolder(t) });
+      const { exit, err } = await runCli(`${start} ${flags}`, { cwd: await testFolder(t), env });
       assert.deepEqual([exit, JSON.parse(err).error.message], [2, message]);
     });
   }

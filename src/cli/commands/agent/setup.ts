@@ -75,6 +75,6 @@ async function contentOf(file: string, shown: string): Promise<string | undefine
     return await readFile(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw isRefusal(error) ? new UsageError(`Cannot read ${shown}: ${whyOf(error)}`, { cause: error }) : error;
+    throw isRefusal(error) ? new UsageError(`--dir: cannot read ${shown}: ${whyOf(error)}`, { cause: error }) : error;
   }
 }

@@ -29,7 +29,7 @@ export const emulatorExec = command({
   flags: emulatorFlags(0),
   alsoTakes: {
     command: "emulator start",
-    except: ["store", "detach", "trust-state", "ready-file", "until-stdin-ends", "log"],
+    except: ["store", "detach", "trust-state", "ready-file", "log"],
     shown: ["seed", "from", "file", "clock", "auto-sign", "port"],
   },
   examples: [

@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { isoMillis, systemWall } from "../../../base/clock.ts";
 import { type Context, command } from "../../command.ts";
+import { isSwitchedOn } from "../../config/environment.ts";
 import { secretsOf } from "../../connection/emulator-variables.ts";
 import { runFileOf, stateFile } from "../../connection/run-file.ts";
 import { endedBy } from "../../connection/start-trouble.ts";
@@ -54,11 +55,6 @@ export const emulatorStart = command({
       description: "Write the addresses and the process ID to this file when the emulator is ready",
     },
     {
-      flag: "until-stdin-ends",
-      type: "switch",
-      description: "Stop when standard input ends, as it does when the program that started this one ends",
-    },
-    {
       flag: "log",
       type: "text",
       placeholder: "FORMAT",
@@ -89,10 +85,10 @@ export const emulatorStart = command({
     const ephemeral = inDatabase === undefined && keepsNothing(input.flags);
     const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
     if (isFound) await requireTrust(stateFile(host, undefined), input.flags["trust-state"] === true, context);
-    const untilInputEnds = input.flags["until-stdin-ends"] === true;
-    if (untilInputEnds && input.flags.detach) throw new UsageError("--until-stdin-ends cannot be used with --detach");
+    const untilInputEnds = isSwitchedOn(host.env[inputVariable]);
+    if (untilInputEnds && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
     if (untilInputEnds && input.flags.seed === "-")
-      throw new UsageError("--until-stdin-ends cannot be used with --seed -");
+      throw new UsageError(`${inputVariable} cannot be used with --seed -`);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     keepHeapSmall();
     const inputEnded = untilInputEnds ? endOfInput(context) : endless;
@@ -190,6 +186,9 @@ const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
 /** Commands look for the emulator, and at it, all the time: of the control plane people see what changes something, or fails. */
 const isNews = (event: EmulatorEvent): boolean =>
   event.event !== "request" || event.service !== "emulator" || event.method !== "GET" || event.status >= 400;
+
+/** A program that starts an emulator sets it and holds the other end of a pipe: it leaves none behind, however it ends. */
+const inputVariable = "SVC_UNTIL_STDIN_ENDS";
 
 const endless = new Promise<void>(() => {});
 
