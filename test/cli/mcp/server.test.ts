@@ -7,7 +7,9 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
 import { contractDocument } from "../../../src/cli/tour/documents.ts";
+import { allCommands } from "../../support/cli/all-commands.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { blocks, readPage } from "../../support/cli/pages.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { program } from "../../support/program.ts";
 
@@ -70,9 +72,12 @@ describe("svc mcp", () => {
   it("serves the protocol's own client as a process, and ends with its standard input", async (t) => {
     const { emulator, cwd, svc } = await cliEmulator(t);
     const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof environmentOf>[1];
+    const [configuration = ""] = blocks("docs/agents.md", "json");
+    const { command, args } = JSON.parse(configuration).mcpServers.svc;
+    assert.deepEqual([command, args[0]], ["npx", "svc"]);
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [program("svc"), "mcp"],
+      args: [program("svc"), ...args.slice(1)],
       env: environmentOf(emulator, host),
       cwd,
     });
@@ -93,6 +98,21 @@ describe("svc mcp", () => {
       assert.deepEqual(
         tools.map(({ inputSchema }) => inputSchema.type),
         tools.map(() => "object"),
+      );
+    }
+  });
+
+  it("offers the tools that docs/agents.md lists", async (t) => {
+    const rows = [...readPage("docs/agents.md").matchAll(/^\| `(\w+)` \|(.*)\|(.*)\|$/gm)];
+    const commands = (await allCommands()).map(({ words }) => words.join(" "));
+    for (const flags of [[], writes]) {
+      const { tools } = await (await agent(t, flags)).client.listTools();
+      const offered = rows.filter(([, , reads = ""]) => flags === writes || reads.trim() !== "");
+      const listed = offered.map(([, name]) => name!);
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        // It is listed where the command exists.
+        listed.filter((name) => name !== "certify" || commands.includes("webhooks certify")),
       );
     }
   });

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { blocks } from "../../support/cli/pages.ts";
 import { installed, pythonPackages } from "../../support/foreign/installed.ts";
 import { run, works } from "../../support/foreign/program.ts";
 import { shippedSvc } from "../../support/shipped.ts";
@@ -14,6 +15,7 @@ import { shippedSvc } from "../../support/shipped.ts";
 const languages = fileURLToPath(new URL("../../../fixtures/languages/", import.meta.url));
 
 const python = await pythonPackages("pytest==8.4.2");
+const pythonProgram = python.missing === undefined ? join(python.folder, "bin/python") : "";
 const withoutGo = (await works("go", "version")) ? undefined : "There is no Go to compile the package with.";
 const javaFolder = join(languages, "java");
 const pom = createHash("sha256")
@@ -31,13 +33,22 @@ const java = await installed({
   ],
 });
 
-/** A copy of the fixtures of a language, the variables with which its tests find `svc`, and where emulators are. */
-async function workshop(t: TestContext, language: string) {
+/** Where the example of docs/languages.md stands among those of its language. */
+const documented = {
+  python: "example/test_docs.py",
+  go: "example/docs_test.go",
+  java: "src/test/java/example/DeliveryTest.java",
+} as const;
+
+/** A copy of the fixtures of a language with the example of its page, the variables with which its tests find `svc`, and where emulators are. */
+async function workshop(t: TestContext, language: keyof typeof documented) {
   const folder = await testFolder(t);
   const cwd = join(folder, language);
   const temporary = join(folder, "tmp");
   await mkdir(temporary);
   await cp(join(languages, language), cwd, { recursive: true });
+  const [example = ""] = blocks("docs/languages.md", language);
+  await writeFile(join(cwd, documented[language]), example);
   return { cwd, temporary, env: { SVC: `${process.execPath} ${shippedSvc()}`, TMPDIR: temporary } };
 }
 
@@ -69,8 +80,8 @@ describe("the fixtures of other languages", () => {
   it("pytest: the example passes", { skip: python.missing }, async (t) => {
     const { cwd, env } = await workshop(t, "python");
     const argv = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider"];
-    const out = await run(join(python.folder!, "bin/python"), argv, { cwd: join(cwd, "example"), env });
-    assert.match(out, /\n4 passed in /);
+    const out = await run(pythonProgram, argv, { cwd: join(cwd, "example"), env });
+    assert.match(out, /\n5 passed in /);
   });
 
   it("pytest: no emulator is left when the tests are killed", { skip: python.missing }, async (t) => {
@@ -78,7 +89,7 @@ describe("the fixtures of other languages", () => {
     const test = 'import time\n\n\ndef test_waits(svc):\n    print("stuck", flush=True)\n    time.sleep(600)\n';
     await writeFile(join(place.cwd, "example/test_waits.py"), test);
     const argv = ["-m", "pytest", "-s", "-p", "no:cacheprovider", "example/test_waits.py"];
-    await killed(t, join(python.folder!, "bin/python"), argv, place);
+    await killed(t, pythonProgram, argv, place);
   });
 
   it("Go: the example passes", { skip: withoutGo }, async (t) => {
@@ -109,7 +120,10 @@ func TestStuck(t *testing.T) {
   it("JUnit: the example passes", { skip: java.missing }, async (t) => {
     const { cwd, env } = await workshop(t, "java");
     await run("mvn", ["--offline", "--batch-mode", "--quiet", "test"], { cwd, env });
-    const report = readFileSync(join(cwd, "target/surefire-reports/example.ContractsTest.txt"), "utf8");
-    assert.match(report, /Tests run: 4, Failures: 0, Errors: 0, Skipped: 0/);
+    const reports = ["ContractsTest", "DeliveryTest"].map((name) =>
+      readFileSync(join(cwd, `target/surefire-reports/example.${name}.txt`), "utf8"),
+    );
+    assert.match(reports[0]!, /Tests run: 4, Failures: 0, Errors: 0, Skipped: 0/);
+    assert.match(reports[1]!, /Tests run: 1, Failures: 0, Errors: 0, Skipped: 0/);
   });
 });
