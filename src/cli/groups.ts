@@ -147,4 +147,6 @@ export const groups = lookupTable<Group>({
   api: { summary: "Send any request, with the credentials of its service", heading: "More" },
   openapi: { summary: "Print the OpenAPI document of a service", heading: "More" },
   completion: { summary: "Print the shell script that completes svc", heading: "More" },
+  agent: { summary: "Set up coding agents to use svc", heading: "More" },
+  mcp: { summary: "Serve agents by the Model Context Protocol, on stdio", heading: "More" },
 });

@@ -23,6 +23,8 @@ export const writtenCommands = lookupTable<() => Promise<{ readonly commands: re
   config: () => import("./commands/config/index.ts"),
   openapi: () => import("./commands/openapi.ts"),
   completion: () => import("./commands/completion.ts"),
+  agent: () => import("./commands/agent/index.ts"),
+  mcp: () => import("./commands/mcp.ts"),
 });
 
 /** Those whose group holds much that they have no use for, and that scripts run again and again. */

@@ -39,6 +39,7 @@ describe("svc help --json", () => {
           flag: "enforce-user-scoping",
           type: "text",
           description: "true: only a contract that the acting user is involved in (assumed)",
+          in: "headers",
         },
       ],
       examples: [
@@ -53,6 +54,7 @@ describe("svc help --json", () => {
       method: "GET",
       path: "/api/v2.1/public/contracts/{composite_id}/status",
       fields: ["contract_status", "contract_name"],
+      response: "json",
     });
   });
 });

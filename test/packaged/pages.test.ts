@@ -116,6 +116,7 @@ describe("the pages for users, pasted into an empty folder", () => {
     },
     "docs/quickstart.md": (t, lines) => pasteAll(terminal(t), lines),
     "docs/ci.md": (t, lines) => pasteAll(terminal(t), lines),
+    "docs/agents.md": (t, lines) => pasteAll(terminal(t), lines),
     async "docs/tracing.md"(t, lines) {
       await pasteAll(terminal(t), ["npx svc emulator start --detach", ...lines, "npx svc emulator stop"]);
     },

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, posix } from "node:path";
+import { join, posix, relative } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../structure/repository.ts";
@@ -29,9 +30,12 @@ describe("the packed tarball, installed into an empty folder", () => {
     const places = new Set(files.map((path) => path.split("/")[0]));
     assert.deepEqual([...places].sort(), ["LICENSE", "README.md", "bin", "dist", "docs", "fixtures", "package.json"]);
     const deploy = ["Dockerfile", "compose.yaml", "kubernetes.yaml"].map((name) => `fixtures/deploy/${name}`);
+    const languages = readdirSync(join(root, "fixtures/languages"), { recursive: true, withFileTypes: true })
+      .filter((one) => one.isFile() && !/__pycache__|java\/target/.test(one.parentPath))
+      .map((one) => relative(root, join(one.parentPath, one.name)));
     assert.deepEqual(
       files.filter((path) => /^(docs|fixtures)\//.test(path)).sort(),
-      [...pages.filter((path) => path !== "README.md"), "fixtures/console.png", ...deploy].sort(),
+      [...pages.filter((path) => path !== "README.md"), "fixtures/console.png", ...deploy, ...languages].sort(),
       "the pages for users, and what they show and link to",
     );
     const console = files

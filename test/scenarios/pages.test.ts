@@ -177,6 +177,11 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
     await complete(t, completing);
   },
 
+  async "docs/agents.md"(t, page) {
+    const cwd = await testFolder(t);
+    for (const command of commandsIn(page)) await succeeds(command, runCli(argumentsOf(command), { cwd }));
+  },
+
   async "docs/bulk-jobs.md"(t, page) {
     const { svc, cwd } = await cliEmulator(t);
     const [write = "", ...commands] = commandsIn(page);

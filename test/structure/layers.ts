@@ -117,7 +117,7 @@ export const layers: readonly Layer[] = [
 
 /** Packages with a home: their code is imported there alone (types may be named anywhere). */
 export const homes: Readonly<Record<string, readonly string[]>> = {
-  zod: ["src/api", "emulator", "src/cli/bulk", "src/cli/scenarios"],
+  zod: ["src/api", "emulator", "src/cli/bulk", "src/cli/scenarios", "src/cli/mcp"],
   fastify: ["emulator/http"],
   "content-disposition": ["emulator/http"],
   undici: ["src/client/transport.ts", "src/client/tunnels.ts", "emulator/http/outgoing"],
@@ -134,6 +134,7 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   "mime-types": ["src/cli", "emulator/cluster"],
   "@noble/hashes": ["src/cli"],
   "@bomb.sh/tab": ["src/cli"],
+  "@modelcontextprotocol/sdk": ["src/cli/mcp"],
   jose: ["emulator"],
   "pdfjs-dist": ["emulator/cluster"],
   preact: ["src/console"],

@@ -27,6 +27,7 @@ export const environment: readonly (readonly [names: string, does: string])[] = 
   ["PGPASSWORD, PGPASSFILE", "Password of that store, or a file with it (default: ~/.pgpass)"],
   ["SVC_RUN_FILE", "Second file for pid, addresses and token of svc emulator start"],
   ["SVC_GRACE", "Maximum time of svc emulator start to finish requests after SIGTERM (default: 700ms)"],
+  ["SVC_UNTIL_STDIN_ENDS", "1: svc emulator start stops when its standard input ends"],
   ["SVC_PROFILE", "Profile to use"],
   ["SVC_CONFIG_DIR", "Folder of profiles and tokens (default: ~/.config/svc)"],
   ["SVC_STATE_DIR", "Folder of bulk jobs and their logs (default: ~/.local/state/svc)"],

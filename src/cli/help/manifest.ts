@@ -18,7 +18,7 @@ export const manifest = (tree: readonly TreeGroup[], version: string) => ({
 
 function commandEntry(command: Described) {
   const { words, summary, description, positionals, flags, examples } = command;
-  const { operation, service, method, path, fields } = operationBehind(command);
+  const { operation, service, method, path, fields, body, output, confirm } = operationBehind(command);
   return {
     command: words.join(" "),
     summary,
@@ -30,10 +30,11 @@ function commandEntry(command: Described) {
       argv: ["svc", ...argv],
       ...(stdin === undefined ? {} : { stdin }),
     })),
-    ...(operation === undefined ? {} : { operation, service, method, path, fields }),
+    ...(operation === undefined ? {} : { operation, service, method, path, fields, body, response: output, confirm }),
   };
 }
 
-function flagEntry({ target: _, ...flag }: FlagSpec) {
-  return flag;
+/** `in`: where its value goes in the request. */
+function flagEntry({ target, ...flag }: FlagSpec) {
+  return { ...flag, ...(target && { in: target.in }) };
 }

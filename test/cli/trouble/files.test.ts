@@ -22,9 +22,11 @@ const isFlag = (spec: FlagSpec | PositionalSpec): spec is FlagSpec => "flag" in 
 /** The state of an emulator, or where one begins: whether it is there is the emulator's affair (test/cli/emulator). */
 const isState = ({ flag, placeholder }: FlagSpec): boolean =>
   (flag === "file" && placeholder === "FILE") || (flag === "from" && placeholder === "NAME|FILE");
+/** Takes away the name of a file, or makes the folder (test/cli/agent). */
+const isOther = ({ flag }: FlagSpec): boolean => flag === "remove" || flag === "dir";
 const namesFile = (spec: FlagSpec | PositionalSpec): boolean =>
   isFlag(spec)
-    ? /FILE|DIR|^PATH(\|-)?$/.test(spec.placeholder ?? "") && !isState(spec) && spec.flag !== "remove"
+    ? /FILE|DIR|^PATH(\|-)?$/.test(spec.placeholder ?? "") && !isState(spec) && !isOther(spec)
     : /\bfiles?\b/i.test(spec.description);
 
 const places: readonly FileInput[] = (await allCommands()).flatMap((command) =>

@@ -38,6 +38,8 @@ export const sendsNothing: Readonly<Record<string, string>> = {
   "config remove": "changes settings",
   completion: "prints a script",
   openapi: "prints a document of this program",
+  "agent setup": "writes a file",
+  mcp: "serves an agent: test/cli/mcp",
 };
 
 /** Command lines of other commands that send nothing either: lists, rules and plans. */

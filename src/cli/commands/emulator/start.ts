@@ -2,11 +2,13 @@ import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { isoMillis, systemWall } from "../../../base/clock.ts";
 import { type Context, command } from "../../command.ts";
+import { isSwitchedOn } from "../../config/environment.ts";
 import { secretsOf } from "../../connection/emulator-variables.ts";
 import { runFileOf, stateFile } from "../../connection/run-file.ts";
 import { endedBy } from "../../connection/start-trouble.ts";
 import { defaultPort, noteStateAbove } from "../../connection/state-folder.ts";
 import { storeOf } from "../../connection/store-url.ts";
+import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { checkedOutput } from "../../output/file.ts";
 import { checkedDuration } from "../../parse/globals.ts";
@@ -50,7 +52,7 @@ export const emulatorStart = command({
       flag: "ready-file",
       type: "text",
       placeholder: "FILE",
-      description: "Write the addresses and the token to this file when the emulator is ready",
+      description: "Write the addresses and the process ID to this file when the emulator is ready",
     },
     {
       flag: "log",
@@ -83,8 +85,13 @@ export const emulatorStart = command({
     const ephemeral = inDatabase === undefined && keepsNothing(input.flags);
     const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
     if (isFound) await requireTrust(stateFile(host, undefined), input.flags["trust-state"] === true, context);
+    const untilInputEnds = isSwitchedOn(host.env[inputVariable]);
+    if (untilInputEnds && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
+    if (untilInputEnds && input.flags.seed === "-")
+      throw new UsageError(`${inputVariable} cannot be used with --seed -`);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     keepHeapSmall();
+    const inputEnded = untilInputEnds ? endOfInput(context) : endless;
     const { "ready-file": readyPath } = input.flags;
     const graceMs = host.env.SVC_GRACE ? checkedDuration(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
     const given = {
@@ -135,7 +142,7 @@ export const emulatorStart = command({
     await log?.lifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, lasting);
 
-    await Promise.race([emulator.closed, aborted(signal)]).catch((error) => {
+    await Promise.race([emulator.closed, aborted(signal), inputEnded]).catch((error) => {
       throw endedBy(error);
     });
     await log?.lifecycle("stopping");
@@ -180,6 +187,20 @@ const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
 /** Commands look for the emulator, and at it, all the time: of the control plane people see what changes something, or fails. */
 const isNews = (event: EmulatorEvent): boolean =>
   event.event !== "request" || event.service !== "emulator" || event.method !== "GET" || event.status >= 400;
+
+/** A program that starts an emulator sets it and holds the other end of a pipe: it leaves none behind, however it ends. */
+const inputVariable = "SVC_UNTIL_STDIN_ENDS";
+
+const endless = new Promise<void>(() => {});
+
+/** What comes is thrown away; a terminal ends with Ctrl-D. */
+function endOfInput({ host: { stdin }, atEnd }: Context): Promise<void> {
+  atEnd(async () => void stdin.pause());
+  return new Promise((done) => {
+    for (const name of ["end", "close", "error"]) stdin.once(name, () => done());
+    stdin.resume();
+  });
+}
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((done) => {

@@ -1,0 +1,34 @@
+import { type Command, command } from "../command.ts";
+import { UsageError } from "../failure.ts";
+
+const mcp = command({
+  words: ["mcp"],
+  prints: "content",
+  summary: "Serve agents by the Model Context Protocol, on stdio",
+  description:
+    "Serves at most ten tools on standard input and output, until standard input ends. Each tool runs commands and answers what they print with --json, with secrets hidden. Tools only read unless --allow-writes is given. An agent cannot choose another service than the one that commands use here: --base-url, --profile and --emulator belong to this command.",
+  positionals: [],
+  flags: [
+    {
+      flag: "allow-writes",
+      type: "switch",
+      description: "Let tools change contracts, webhooks, time and state",
+    },
+  ],
+  examples: [
+    { title: "What an agent starts, to look at things only", argv: ["mcp"] },
+    { title: "The same, to work with an emulator", argv: ["mcp", "--allow-writes"] },
+  ],
+  async run(input, context) {
+    if (context.host.stdin.isTTY === true) {
+      throw new UsageError("svc mcp cannot be used at a terminal", {
+        hint: "It serves the agent that starts it, on standard input and output. See svc mcp --help.",
+      });
+    }
+    const { serve } = await import("../mcp/server.ts");
+    await serve(context, { allowWrites: input.flags["allow-writes"] === true });
+    return undefined;
+  },
+});
+
+export const commands: readonly Command[] = [mcp];

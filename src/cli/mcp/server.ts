@@ -1,0 +1,59 @@
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import type { Context } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { type Answer, errorAnswer, Runner } from "./runner.ts";
+import { type Tool, toolsFor } from "./tools.ts";
+
+/** Serves the tools on the streams of the host, until standard input ends or the run is stopped. */
+export async function serve(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
+  const { host, signal } = context;
+  const runner = new Runner(context);
+  const tools = await toolsFor(allowWrites, runner);
+  const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }) => {
+    const tool = tools.find((one) => one.name === name);
+    const { text, isError } = tool
+      ? await answerOf(tool, given, runner)
+      : errorAnswer(new UsageError(`Unknown tool "${name}".`));
+    return { content: [{ type: "text", text }], isError };
+  });
+  const ended = new Promise<void>((resolve) => {
+    server.onclose = resolve;
+    host.stdin.once("end", resolve);
+    host.stdin.once("close", resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await server.connect(new StdioServerTransport(host.stdin, host.stdout));
+  await ended;
+  await runner.idle();
+  await server.close();
+  signal.throwIfAborted();
+}
+
+/** As it is announced. What every schema would say again is left out: agents pay for each byte. */
+function listed({ name, description, input, readOnly }: Tool) {
+  const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(input, { io: "input" });
+  return {
+    name,
+    description,
+    inputSchema: { ...schema, type: "object" as const },
+    annotations: { readOnlyHint: readOnly },
+  };
+}
+
+async function answerOf(tool: Tool, given: unknown, runner: Runner): Promise<Answer> {
+  const read = tool.input.safeParse(given ?? {});
+  if (!read.success) return errorAnswer(new UsageError(problemsOf(read.error)));
+  try {
+    return await tool.run(read.data, runner);
+  } catch (error) {
+    return errorAnswer(error);
+  }
+}
+
+const problemsOf = ({ issues }: z.ZodError): string =>
+  issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`)).join("; ");

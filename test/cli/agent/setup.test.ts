@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+const skillFile = ".agents/skills/svc/SKILL.md";
+
+/** The words behind `svc`; quotes hold blanks together. */
+const wordsIn = (line: string): string[] =>
+  (line.match(/'[^']*'|\S+/g) ?? []).slice(1).map((word) => word.replace(/^'|'$/g, ""));
+
+describe("svc agent setup", () => {
+  it("writes a skill of at most 400 lines, once", async (t) => {
+    const cwd = await testFolder(t);
+    const { exit, err } = await runCli("agent setup", { cwd });
+    const text = await readFile(join(cwd, skillFile), "utf8");
+    const lines = text.split("\n").length - 1;
+    assert.deepEqual([exit, err], [0, `${skillFile}: created, ${lines} lines\n`]);
+    assert.ok(lines <= 400);
+    assert.match(text, /^---\nname: svc\ndescription: [^\n]{50,1024}\n---\n\n# svc\n/);
+    const again = await runCli("agent setup --json", { cwd });
+    assert.deepEqual(JSON.parse(again.out), { file: join(cwd, skillFile), outcome: "unchanged", lines });
+  });
+
+  it("writes into another folder", async (t) => {
+    const cwd = await testFolder(t);
+    const { exit, err } = await runCli("agent setup --dir skills", { cwd });
+    assert.deepEqual([exit, err.split(":")[0]], [0, "skills/svc/SKILL.md"]);
+    assert.match(await readFile(join(cwd, "skills/svc/SKILL.md"), "utf8"), /^---\nname: svc\n/);
+  });
+
+  it("rejects a folder that is a file", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "skills"), "");
+    for (const dir of ["skills", "skills/more"]) {
+      const { exit, err } = await runCli(`agent setup --dir ${dir}`, { cwd });
+      assert.deepEqual(
+        [exit, err],
+        [
+          2,
+          `error: --dir must be a folder, got "${dir}": skills is a file\n  Name a folder, such as .agents/skills.\n`,
+        ],
+      );
+    }
+    assert.equal(await readFile(join(cwd, "skills"), "utf8"), "");
+  });
+
+  it("replaces a file of other content only with --force", async (t) => {
+    const cwd = await testFolder(t);
+    await mkdir(join(cwd, ".agents/skills/svc"), { recursive: true });
+    await writeFile(join(cwd, skillFile), "mine\n");
+    const refused = await runCli("agent setup", { cwd });
+    assert.deepEqual(
+      [refused.exit, refused.err],
+      [2, "error: --force required when not running interactively\n  See svc agent setup --help.\n"],
+    );
+    assert.equal(await readFile(join(cwd, skillFile), "utf8"), "mine\n");
+    const forced = await runCli("agent setup --force --json", { cwd });
+    assert.deepEqual([forced.exit, JSON.parse(forced.out).outcome], [0, "replaced"]);
+  });
+
+  it("shows commands that all work, in an empty folder", async (t) => {
+    const cwd = await testFolder(t);
+    await runCli("agent setup", { cwd });
+    const text = await readFile(join(cwd, skillFile), "utf8");
+    const lines = [...text.matchAll(/```sh\n([\s\S]*?)```/g)]
+      .flatMap(([, block]) => block!.split("\n"))
+      .filter((line) => line.startsWith("svc "));
+    assert.ok(lines.length > 20);
+
+    const folder = await testFolder(t);
+    const run = (line: string) => runCli(wordsIn(line), { cwd: folder, env: { SVC_CONFIG_DIR: folder } });
+    const exits = new Map<string, number>();
+    try {
+      for (const line of lines) {
+        const { exit, err } = await run(line);
+        exits.set(line, exit);
+        if (line !== "svc webhooks why") assert.equal(exit, 0, `${line}: ${err}`);
+      }
+    } finally {
+      await run("svc emulator stop");
+    }
+    // It finds the receiver that is down: the skill says so.
+    assert.equal(exits.get("svc webhooks why"), 1);
+  });
+});

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { program } from "../../support/program.ts";
+
+const start = "emulator start --ephemeral --port 0 --json";
+
+const env = { SVC_UNTIL_STDIN_ENDS: "1" };
+
+describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
+  it("stops in order when standard input ends", async (t) => {
+    const cwd = await testFolder(t);
+    const stdin = new PassThrough();
+    const onOutput = (out: string) => {
+      if (out.includes('"ready"')) stdin.end("what comes is ignored");
+    };
+    const { exit, err } = await runCli(`${start} --ready-file ready.json`, { cwd, stdin, env, onOutput });
+    assert.deepEqual([exit, err], [0, ""]);
+    await assert.rejects(access(join(cwd, "ready.json")), { code: "ENOENT" });
+  });
+
+  it("stops when it has ended before the emulator was up", async (t) => {
+    const { exit, out } = await runCli(start, { cwd: await testFolder(t), env });
+    assert.equal(exit, 0);
+    assert.match(out, /"event":"ready"/);
+  });
+
+  it("stops when the program that started it is killed", async (t) => {
+    const cwd = await testFolder(t);
+    const argv = JSON.stringify([program("svc"), ...start.split(" ")]);
+    const script = `require("node:child_process").spawn(process.execPath, ${argv}, { stdio: ["pipe", "inherit", "inherit"] })`;
+    const starter = spawn(process.execPath, ["-e", script], {
+      cwd,
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { PATH: process.env.PATH, SVC_CONFIG_DIR: cwd, ...env },
+    });
+    let printed = "";
+    for await (const piece of starter.stdout) {
+      printed += piece;
+      if (printed.includes('"ready"')) starter.kill("SIGKILL");
+    }
+    // Its output ends with the last process that holds it: the emulator.
+    assert.match(printed, /^\{"event":"ready"/);
+    if (starter.signalCode === null) await once(starter, "exit");
+    assert.equal(starter.signalCode, "SIGKILL");
+  });
+
+  for (const [flags, message] of [
+    ["--detach", "SVC_UNTIL_STDIN_ENDS cannot be used with --detach"],
+    ["--seed -", "SVC_UNTIL_STDIN_ENDS cannot be used with --seed -"],
+  ]) {
+    it(`cannot be used with ${flags}`, async (t) => {
+      const { exit, err } = await runCli(`${start} ${flags}`, { cwd: await testFolder(t), env });
+      assert.deepEqual([exit, JSON.parse(err).error.message], [2, message]);
+    });
+  }
+});

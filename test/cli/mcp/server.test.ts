@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { describe, it, type TestContext } from "node:test";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import type { EmulatorOptions } from "../../../emulator/index.ts";
+import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { contractDocument } from "../../../src/cli/tour/documents.ts";
+import { allCommands } from "../../support/cli/all-commands.ts";
+import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { blocks, readPage } from "../../support/cli/pages.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { program } from "../../support/program.ts";
+
+interface ToolAnswer {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+interface Agent extends CliEmulator {
+  readonly client: Client;
+  /** What a tool answers. */
+  call(name: string, input?: Record<string, unknown>): Promise<ToolAnswer>;
+}
+
+/** An agent with `svc mcp` beside an emulator: the protocol's own client, at the streams of the command. */
+async function agent(t: TestContext, flags: readonly string[] = [], options: EmulatorOptions = {}): Promise<Agent> {
+  const world = await cliEmulator(t, options);
+  const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
+  let seen = 0;
+  const run = world.svc(["mcp", ...flags], {
+    stdin: toServer,
+    onOutput(out) {
+      fromServer.write(out.slice(seen));
+      seen = out.length;
+    },
+  });
+  // Both ends of the protocol's streams are alike.
+  const client = new Client({ name: "agent", version: "1" });
+  await client.connect(new StdioServerTransport(fromServer, toServer));
+  t.after(async () => {
+    toServer.end();
+    assert.deepEqual(await run.then(({ exit, err }) => [exit, err]), [0, ""]);
+    await client.close();
+  });
+  return { ...world, client, call: callerOf(client) };
+}
+
+const callerOf =
+  (client: Client): Agent["call"] =>
+  async (name, input = {}) => {
+    const { content, isError } = await client.callTool({ name, arguments: input });
+    const [{ text }] = content as [{ text: string }];
+    return { text, isError: isError === true };
+  };
+
+const printed = async (run: Promise<{ out: string }>): Promise<ToolAnswer> => ({
+  text: (await run).out,
+  isError: false,
+});
+
+const errorOf = ({ text, isError }: ToolAnswer): string => {
+  assert.equal(isError, true);
+  return JSON.parse(text).error.message;
+};
+
+const down = { title: "down", url: "http://localhost:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
+const writes = ["--allow-writes"];
+
+describe("svc mcp", () => {
+  it("serves the protocol's own client as a process, and ends with its standard input", async (t) => {
+    const { emulator, cwd, svc } = await cliEmulator(t);
+    const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof environmentOf>[1];
+    const [configuration = ""] = blocks("docs/agents.md", "json");
+    const { command, args } = JSON.parse(configuration).mcpServers.svc;
+    assert.deepEqual([command, args[0]], ["npx", "svc"]);
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [program("svc"), ...args.slice(1)],
+      env: environmentOf(emulator, host),
+      cwd,
+    });
+    const client = new Client({ name: "agent", version: "1" });
+    await client.connect(transport);
+    assert.deepEqual(await callerOf(client)("clock"), await printed(svc("emulator clock --json")));
+    const { pid } = transport;
+    await client.close();
+    assert.throws(() => process.kill(pid!, 0), { code: "ESRCH" });
+  });
+
+  it("offers at most ten tools, whose schemas take at most 4 kB", async (t) => {
+    for (const flags of [[], writes]) {
+      const { client } = await agent(t, flags);
+      const { tools } = await client.listTools();
+      assert.ok(tools.length >= 9 && tools.length <= 10, `${tools.length} tools`);
+      assert.ok(Buffer.byteLength(JSON.stringify(tools)) <= 4_096, `${JSON.stringify(tools).length} bytes`);
+      assert.deepEqual(
+        tools.map(({ inputSchema }) => inputSchema.type),
+        tools.map(() => "object"),
+      );
+    }
+  });
+
+  it("offers the tools that docs/agents.md lists", async (t) => {
+    const rows = [...readPage("docs/agents.md").matchAll(/^\| `(\w+)` \|(.*)\|(.*)\|$/gm)];
+    const commands = (await allCommands()).map(({ words }) => words.join(" "));
+    for (const flags of [[], writes]) {
+      const { tools } = await (await agent(t, flags)).client.listTools();
+      const offered = rows.filter(([, , reads = ""]) => flags === writes || reads.trim() !== "");
+      const listed = offered.map(([, name]) => name!);
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        // It is listed where the command exists.
+        listed.filter((name) => name !== "certify" || commands.includes("webhooks certify")),
+      );
+    }
+  });
+
+  it("only reads: every tool says so, and what changes something is refused", async (t) => {
+    const { client, call, json } = await agent(t);
+    const { tools } = await client.listTools();
+    assert.deepEqual(
+      tools.filter(({ annotations }) => annotations?.readOnlyHint !== true),
+      [],
+    );
+    const created = await call("call", { operation: "webhooks.create", body: down });
+    assert.match(errorOf(created), /body/);
+    assert.equal(
+      errorOf(await call("call", { operation: "contracts.send", params: { composite_id: "T-1" } })),
+      "svc contracts send changes something, and this server only reads",
+    );
+    assert.match(errorOf(await call("clock", { by: "PT1H" })), /by/);
+    assert.match(errorOf(await call("snapshot", { action: "save", name: "x" })), /action/);
+    assert.match(errorOf(await call("certify", { to: "http://localhost:9" })), /Unknown tool/);
+    assert.deepEqual(await json("emulator webhooks"), []);
+  });
+
+  it("finds, describes and calls an operation, and answers what --json prints", async (t) => {
+    const { call, svc } = await agent(t, writes, { clock: { mode: "manual" } });
+    const found = JSON.parse((await call("find", { query: "create a contract" })).text);
+    const { commands } = JSON.parse((await runCli("help --json")).out);
+    const ofManifest = (command: string) => commands.find((one: { command: string }) => one.command === command);
+    const [first] = found;
+    assert.equal(first.command, "contracts create");
+    for (const { command, summary, operation, method } of found) {
+      const entry = ofManifest(command);
+      assert.deepEqual([summary, operation, method], [entry.summary, entry.operation, entry.method]);
+    }
+
+    const described = await call("describe", { operation: "contracts.create" });
+    assert.deepEqual(JSON.parse(described.text), ofManifest("contracts create"));
+
+    const made = await call("call", { operation: "contracts create", body: contractDocument });
+    assert.equal(JSON.parse(made.text).id, "T-1");
+    const params = { composite_id: "T-1" };
+    assert.deepEqual(
+      await call("call", { operation: "contracts.status", params }),
+      await printed(svc("contracts status T-1 --json")),
+    );
+    assert.deepEqual(
+      await call("call", { operation: "contracts list", query: { limit: 1, page: 1 } }),
+      await printed(svc("contracts list --limit 1 --page 1 --json")),
+    );
+  });
+
+  it("leads a contract through its journey, in virtual time, and shows why its webhook failed", async (t) => {
+    const { call, svc, json } = await agent(t, writes, { clock: { mode: "manual" } });
+    await call("call", { operation: "webhooks.create", body: down });
+    assert.deepEqual(await call("contract", { to: "SIGN" }), await printed(svc("contracts status T-1 --json")));
+    assert.deepEqual(JSON.parse((await call("contract", { id: "T-1", to: "EXECUTED" })).text), {
+      ...(await json("contracts status T-1")),
+      contract_status: "EXECUTED",
+    });
+    const moved = JSON.parse((await call("clock", { by: "PT2H35M" })).text);
+    assert.equal(moved.ran.length, 5);
+    for (const [answer, line] of [
+      [await call("clock"), "emulator clock"],
+      [await call("trace", { ref: "T-1" }), "emulator trace T-1"],
+      [await call("why"), "webhooks why"],
+      [
+        await call("requests", { limit: 3, operation: "contracts.create" }),
+        "emulator requests --limit 3 --operation contracts.create",
+      ],
+    ] as const) {
+      assert.deepEqual(answer, await printed(svc(`${line} --json`)), line);
+    }
+    assert.equal(JSON.parse((await call("why")).text).disabled.by, "attempt:1.6");
+  });
+
+  it("saves, compares and restores snapshots", async (t) => {
+    const { call, svc, json } = await agent(t, writes, { clock: { mode: "manual" } });
+    await call("snapshot", { action: "save", name: "before" });
+    await call("contract", { to: "DRAFT" });
+    assert.deepEqual(
+      await call("snapshot", { action: "diff", name: "before" }),
+      await printed(svc("emulator snapshot diff before --json")),
+    );
+    await call("snapshot", { action: "restore", name: "before" });
+    assert.deepEqual(await call("snapshot", { action: "list" }), await printed(svc("emulator snapshot list --json")));
+    assert.deepEqual((await json<{ results: unknown[] }>("contracts list")).results, []);
+  });
+
+  it("answers an error as the command line prints it", async (t) => {
+    const { call, svc } = await agent(t);
+    const { exit, err } = await svc("contracts status T-9 --json");
+    assert.deepEqual([await call("contract", { id: "T-9" }), exit], [{ text: err, isError: true }, 5]);
+  });
+
+  it("takes no word of an agent for an option", async (t) => {
+    const { call } = await agent(t, writes);
+    for (const [name, input] of [
+      ["contract", { id: "--base-url=http://localhost:9" }],
+      ["trace", { ref: "--format=otlp" }],
+      ["call", { operation: "contracts.status", params: { composite_id: "--debug" } }],
+      ["call", { operation: "contracts list", query: { "base-url": "http://localhost:9" } }],
+      ["call", { operation: "contracts list", query: { output: "x" } }],
+      ["call", { operation: "contracts list --debug" }],
+      ["call", { operation: "api" }],
+    ] as const) {
+      const { text, isError } = await call(name, input);
+      assert.deepEqual([isError, JSON.parse(text).error.code], [true, "usage"], JSON.stringify(input));
+    }
+  });
+
+  it("shows no secret, whatever is asked for", async (t) => {
+    const { call, emulator } = await agent(t, writes);
+    const { clientSecret, hmacKey, clusterKey } = emulator.clusters[0]!;
+    const secrets = [clientSecret!, hmacKey!, clusterKey!, emulator.token];
+    await call("contract", { to: "SIGN" });
+    const { commands } = JSON.parse((await runCli("help --json")).out);
+    const reads = commands.filter(({ method }: { method?: string }) => method === "GET");
+    const params = { composite_id: "T-1", contract_id: "1", id: "1", name: "x", ref: "T-1", workspace_id: "1" };
+    let shown = 0;
+    for (const { command, positionals } of reads) {
+      // It waits for what never comes.
+      if (command === "emulator wait-for") continue;
+      const names: string[] = positionals.map(({ name }: { name: string }) => name.replaceAll("-", "_"));
+      const given = Object.fromEntries(names.map((name) => [name, params[name as "id"] ?? "1"]));
+      const { text, isError } = await call("call", { operation: command, params: given });
+      if (!isError) shown += 1;
+      assert.deepEqual(
+        secrets.filter((secret) => text.includes(secret)),
+        [],
+        command,
+      );
+      assert.doesNotMatch(text, /by_token\/(?!\[)|X-Amz-Signature=(?!\[)/, command);
+    }
+    assert.ok(shown >= 45, `${shown} of ${reads.length} answered`);
+    const made = await call("call", { operation: "workspaces.create", body: { cluster: "eu-1", name: "New" } });
+    assert.doesNotMatch(made.text, /"(?:client_secret|hmac_key)": "(?!\[redacted\])/);
+  });
+
+  it("cannot be used at a terminal", async () => {
+    const { exit, err } = await runCli("mcp", { tty: true, env: { SVC_NO_COLOR: "1" } });
+    assert.deepEqual(
+      [exit, err.split("\n").slice(0, 2)],
+      [
+        2,
+        [
+          "error: svc mcp cannot be used at a terminal",
+          "  It serves the agent that starts it, on standard input and output. See svc mcp --help.",
+        ],
+      ],
+    );
+  });
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { blocks } from "../../support/cli/pages.ts";
+import { installed, npmPackages, pythonPackages } from "../../support/foreign/installed.ts";
+import { run, works } from "../../support/foreign/program.ts";
+
+const recipe = (language: string): string => blocks("docs/container.md", language)[0] ?? "";
+
+const node = await npmPackages("testcontainers@11.0.3", "typescript@5.9.3", "@types/node@20.19.43");
+const python = await pythonPackages("testcontainers==4.15.0", "mypy==1.18.2");
+const testcontainersOfGo = "github.com/testcontainers/testcontainers-go@v0.39.0";
+const withoutGo = (await works("go", "version")) ? undefined : "There is no Go to compile the recipe with.";
+/** With what its classes extend. */
+const artifacts = ["org.testcontainers:testcontainers:1.21.3", "junit:junit:4.13.2"];
+const java = await installed({
+  name: artifacts.join("-").replaceAll(":", "-"),
+  needs: ["mvn", "--version"],
+  steps: artifacts.flatMap((artifact) => [
+    ["mvn", "--batch-mode", "--quiet", "dependency:get", `-Dartifact=${artifact}`],
+    ["mvn", "--batch-mode", "--quiet", "dependency:copy", `-Dartifact=${artifact}`, "-DoutputDirectory=."],
+  ]),
+});
+
+/** No engine runs containers here: the libraries' own types say whether the recipes call them as they are. */
+describe("the recipes for Testcontainers fit the library", () => {
+  it("of Node.js", { skip: node.missing }, async () => {
+    if (node.missing !== undefined) return;
+    await writeFile(join(node.folder, "recipe.mts"), recipe("js"));
+    const options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022"];
+    await run(join(node.folder, "node_modules/.bin/tsc"), [...options, "recipe.mts"], { cwd: node.folder });
+  });
+
+  it("of Python", { skip: python.missing }, async (t) => {
+    if (python.missing !== undefined) return;
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "recipe.py"), recipe("python"));
+    const out = await run(join(python.folder, "bin/mypy"), ["--cache-dir", cwd, "recipe.py"], { cwd });
+    assert.match(out, /^Success/);
+  });
+
+  it("of Go", { skip: withoutGo }, async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "sandbox_test.go"), recipe("go"));
+    await run("go", ["mod", "init", "example.test/sandbox"], { cwd });
+    await run("go", ["get", testcontainersOfGo], { cwd });
+    await run("go", ["mod", "tidy"], { cwd });
+    await run("go", ["vet", "./..."], { cwd });
+  });
+
+  it("of Java", { skip: java.missing }, async (t) => {
+    if (java.missing !== undefined) return;
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "Sandbox.java"), recipe("java"));
+    await run("javac", ["-d", ".", "-cp", join(java.folder, "*"), "Sandbox.java"], { cwd });
+  });
+});

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { blocks } from "../../support/cli/pages.ts";
+import { installed, pythonPackages } from "../../support/foreign/installed.ts";
+import { run, works } from "../../support/foreign/program.ts";
+import { shippedSvc } from "../../support/shipped.ts";
+
+const languages = fileURLToPath(new URL("../../../fixtures/languages/", import.meta.url));
+
+const python = await pythonPackages("pytest==8.4.2");
+const pythonProgram = python.missing === undefined ? join(python.folder, "bin/python") : "";
+const withoutGo = (await works("go", "version")) ? undefined : "There is no Go to compile the package with.";
+const javaFolder = join(languages, "java");
+const pom = createHash("sha256")
+  .update(readFileSync(join(javaFolder, "pom.xml")))
+  .digest("hex")
+  .slice(0, 12);
+const maven = ["mvn", "--batch-mode", "--quiet"] as const;
+/** What the project needs, in the repository of this machine: the engine of tests is found only when one is to be run. */
+const java = await installed({
+  name: `junit-extension-${pom}`,
+  needs: ["mvn", "--version"],
+  steps: [
+    ["cp", "-r", `${javaFolder}/.`, "."],
+    [...maven, "test", "-Dtest=None", "-Dsurefire.failIfNoSpecifiedTests=false"],
+  ],
+});
+
+/** Where the example of docs/languages.md stands among those of its language. */
+const documented = {
+  python: "example/test_docs.py",
+  go: "example/docs_test.go",
+  java: "src/test/java/example/DeliveryTest.java",
+} as const;
+
+/** A copy of the fixtures of a language with the example of its page, the variables with which its tests find `svc`, and where emulators are. */
+async function workshop(t: TestContext, language: keyof typeof documented) {
+  const folder = await testFolder(t);
+  const cwd = join(folder, language);
+  const temporary = join(folder, "tmp");
+  await mkdir(temporary);
+  await cp(join(languages, language), cwd, { recursive: true });
+  const [example = ""] = blocks("docs/languages.md", language);
+  await writeFile(join(cwd, documented[language]), example);
+  return { cwd, temporary, env: { SVC: `${process.execPath} ${shippedSvc()}`, TMPDIR: temporary } };
+}
+
+/** Starts a program that waits for ever beside its two emulators, kills it, and waits until neither is left. */
+async function killed(
+  t: TestContext,
+  program: string,
+  argv: readonly string[],
+  { cwd, temporary, env }: Awaited<ReturnType<typeof workshop>>,
+): Promise<void> {
+  const child = spawn(program, argv, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "ignore"] });
+  t.after(() => child.kill("SIGKILL"));
+  let printed = "";
+  for await (const piece of child.stdout) {
+    printed += piece;
+    if (printed.includes("stuck")) break;
+  }
+  assert.match(printed, /stuck/);
+  const emulators = (await readdir(temporary, { recursive: true }))
+    .filter((path) => path.endsWith("ready.json"))
+    .map((path): number => JSON.parse(readFileSync(join(temporary, path), "utf8")).pid);
+  assert.equal(emulators.length, 2);
+  child.kill("SIGKILL");
+  // It follows nothing, until that process has ended.
+  for (const pid of emulators) await run("tail", ["--pid", String(pid), "-f", "/dev/null"], { cwd });
+}
+
+describe("the fixtures of other languages", () => {
+  it("pytest: the example passes", { skip: python.missing }, async (t) => {
+    const { cwd, env } = await workshop(t, "python");
+    const argv = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider"];
+    const out = await run(pythonProgram, argv, { cwd: join(cwd, "example"), env });
+    assert.match(out, /\n5 passed in /);
+  });
+
+  it("pytest: no emulator is left when the tests are killed", { skip: python.missing }, async (t) => {
+    const place = await workshop(t, "python");
+    const test = 'import time\n\n\ndef test_waits(svc):\n    print("stuck", flush=True)\n    time.sleep(600)\n';
+    await writeFile(join(place.cwd, "example/test_waits.py"), test);
+    const argv = ["-m", "pytest", "-s", "-p", "no:cacheprovider", "example/test_waits.py"];
+    await killed(t, pythonProgram, argv, place);
+  });
+
+  it("Go: the example passes", { skip: withoutGo }, async (t) => {
+    const { cwd, env } = await workshop(t, "go");
+    assert.match(await run("go", ["test", "-count=1", "./..."], { cwd, env }), /^ok\s+svctest\/example/m);
+  });
+
+  it("Go: no emulator is left when the tests are killed", { skip: withoutGo }, async (t) => {
+    const place = await workshop(t, "go");
+    const test = `package example
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestStuck(t *testing.T) {
+	prepared.Fork(t)
+	fmt.Println("stuck")
+	select {}
+}
+`;
+    await writeFile(join(place.cwd, "example/stuck_test.go"), test);
+    await run("go", ["test", "-c", "-o", "stuck", "./example"], { cwd: place.cwd });
+    await killed(t, join(place.cwd, "stuck"), ["-test.run", "Stuck"], place);
+  });
+
+  it("JUnit: the example passes", { skip: java.missing }, async (t) => {
+    const { cwd, env } = await workshop(t, "java");
+    await run("mvn", ["--offline", "--batch-mode", "--quiet", "test"], { cwd, env });
+    const reports = ["ContractsTest", "DeliveryTest"].map((name) =>
+      readFileSync(join(cwd, `target/surefire-reports/example.${name}.txt`), "utf8"),
+    );
+    assert.match(reports[0]!, /Tests run: 4, Failures: 0, Errors: 0, Skipped: 0/);
+    assert.match(reports[1]!, /Tests run: 1, Failures: 0, Errors: 0, Skipped: 0/);
+  });
+});
