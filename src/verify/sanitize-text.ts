@@ -20,7 +20,20 @@ const mediaType = /^(?:application|text|image|audio|video|multipart)\/[\w.+-]+(?
 const compositeId = /^[A-Z]{1,5}-\d{1,12}$/;
 const nameKey = /(^|_)(?:name|first_?name|last_?name|full_?name|display_?name|given_?name|family_?name|person|author|signer|signatory|recipient|contact|nickname)$/i;
 const phoneKey = /phone|mobile|fax|tel$/i;
-const wordingKey = /^(?:detail|message|msg|error|error_description|reason|hint|title|non_field_errors)$/i;
+const personKey = /(?:^|_)(?:first|last|full|given|family|middle|nick)_?name$/i;
+/** Fields whose values name fields, types and conditions. */
+const identifierKey = /^(?:variable|type|kind|slug|field|loc|key_type|error|error_type|code)$/i;
+const identifier = /^[a-z][a-z0-9]*(?:[_.-][a-z0-9]{1,20})*$/i;
+/** Names of secrets that are names of other things, too: a state of a country, a code of an error. */
+const ambiguous = /^(?:state|code|key|auth|session|ticket|pin)$/i;
+const harmless = /^(?:status|error|country|postal|zip|iso|language|currency|jurisdiction_iso|country_iso|dial|area)_?code$|^code[23]$/i;
+const numericSecret = /^(?:pin|otp|password|passcode|ssn|tax_id|.*_token|user_code|iban|account_number|card_number)$/i;
+
+/** Whether a value under this name is a secret. */
+export function isSecretValue(name: string, value: string): boolean {
+  if (harmless.test(name) || !isSecretName(name)) return false;
+  return !ambiguous.test(name) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
+}
 
 /** Whether a text is high in entropy: a token, a key or a hash, not words. */
 export function isRandomLooking(text: string): boolean {
@@ -46,10 +59,11 @@ export class TextSanitizer {
   /** The value of a field, a parameter or a header of this name. */
   named(name: string, value: string, kind: TextKind = "value"): string {
     if (value === "" || this.#isPublic(value)) return value;
-    if (isSecretName(name) && !this.#vocabulary.values.has(value)) return this.secret(value);
+    if (identifierKey.test(name) && identifier.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value)) return value;
+    if (isSecretValue(name, value)) return this.secret(value);
     if (phoneKey.test(name) && /\d/.test(value)) return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
-    const isName = nameKey.test(name) && !/_(?:type|field|variable|operation)_?name$/.test(name);
-    return this.text(value, isName ? "name" : kind === "wording" && wordingKey.test(name) ? "wording" : kind === "wording" ? "wording" : "value");
+    if (personKey.test(name)) for (const word of value.match(/\p{L}[\p{L}\p{M}'’]*/gu) ?? []) this.#standIns.names.add(word);
+    return this.text(value, kind === "wording" ? kind : nameKey.test(name) ? "name" : "value");
   }
 
   /** A secret whose place says that it is one; a structure within it stays readable. */
@@ -116,16 +130,16 @@ export class TextSanitizer {
   #isPrivate(word: string, kind: TextKind, startsSentence: boolean): boolean {
     const { names, words } = this.#standIns;
     const isCommon = this.#vocabulary.words.has(word.toLowerCase());
-    if (kind === "name") {
-      names.add(word);
+    if (names.has(word)) return kind !== "wording" || !isCommon || !startsSentence;
+    if (word.length === 1) return false;
+    if (kind !== "wording") {
+      // The same word is treated alike wherever it stands: services put names together.
+      if (isCommon && !/^\p{Lu}/u.test(word)) return false;
+      if (!isCommon) words.add(word);
+      if (kind === "name" && !isCommon) names.add(word);
       return true;
     }
-    if (names.has(word)) return !isCommon || !startsSentence;
-    if (isCommon || word.length === 1) return false;
-    if (kind === "value") {
-      words.add(word);
-      return true;
-    }
+    if (isCommon) return false;
     return words.has(word) || (!startsSentence && /^\p{Lu}/u.test(word));
   }
 
@@ -181,7 +195,7 @@ export class TextSanitizer {
       },
       number: ({ path, text: number }) => {
         const name = path.filter((one) => one !== "").at(-1) ?? "";
-        const isSecret = isSecretName(name) || phoneKey.test(name);
+        const isSecret = numericSecret.test(name) || phoneKey.test(name);
         return isSecret && /^\d{3,}$/.test(number) ? this.#standIns.digits(number).replace(/^0+/, "5") : number;
       },
     });

@@ -1,8 +1,7 @@
-import { isSecretName } from "../api/secrets.ts";
 import { parsedJson } from "../base/object.ts";
 import type { Corpus, CorpusExchange } from "./corpus.ts";
 import { editJson } from "./json-edit.ts";
-import { isRandomLooking } from "./sanitize-text.ts";
+import { isRandomLooking, isSecretValue } from "./sanitize-text.ts";
 import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord } from "./stand-ins.ts";
 import { isStandInFile } from "./stand-in-files.ts";
 import { getVocabulary } from "./vocabulary.ts";
@@ -85,7 +84,7 @@ class ExchangeScan {
 
   #named(place: string, name: string, value: string): void {
     if (value === "") return;
-    if (isSecretName(name) && !getVocabulary().values.has(value) && !hasOnlyStandIns(value)) this.#add(place, "secret", value);
+    if (isSecretValue(name, value) && !getVocabulary().values.has(value) && !hasOnlyStandIns(value)) this.#add(place, "secret", value);
     if (nameField.test(name) && !this.#isNameless(value)) this.#add(place, "name", value);
     this.#text(place, value);
   }
