@@ -29,9 +29,13 @@ const ambiguous = /^(?:state|code|key|auth|session|ticket|pin)$/i;
 const harmless = /^(?:status|error|country|postal|zip|iso|language|currency|jurisdiction_iso|country_iso|dial|area)_?code$|^code[23]$/i;
 const numericSecret = /^(?:pin|otp|password|passcode|ssn|tax_id|.*_token|user_code|iban|account_number|card_number)$/i;
 
+const isIdentifier = (name: string, value: string): boolean =>
+  identifierKey.test(name) && identifier.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value);
+
 /** Whether a value under this name is a secret. */
 export function isSecretValue(name: string, value: string): boolean {
   if (harmless.test(name) || !isSecretName(name)) return false;
+  if (isIdentifier(name, value)) return false;
   return !ambiguous.test(name) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
 }
 
@@ -59,7 +63,7 @@ export class TextSanitizer {
   /** The value of a field, a parameter or a header of this name. */
   named(name: string, value: string, kind: TextKind = "value"): string {
     if (value === "" || this.#isPublic(value)) return value;
-    if (identifierKey.test(name) && identifier.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value)) return value;
+    if (isIdentifier(name, value)) return value;
     if (isSecretValue(name, value)) return this.secret(value);
     if (phoneKey.test(name) && /\d/.test(value)) return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
     if (personKey.test(name)) for (const word of value.match(/\p{L}[\p{L}\p{M}'’]*/gu) ?? []) this.#standIns.names.add(word);
