@@ -1,0 +1,62 @@
+import { visibleText } from "./visible.ts";
+
+/** One case of a report: passed, unless it has a failure or a reason why it was skipped. */
+export interface JUnitCase {
+  readonly name: string;
+  readonly className?: string;
+  readonly seconds: number;
+  readonly failure?: { readonly message: string; readonly text: string };
+  readonly skipped?: string;
+}
+
+/** A report with one suite in the XML of JUnit, as CI servers read it. Names and messages may hold foreign text. */
+export function formatJUnit(suiteName: string, cases: readonly JUnitCase[]): string {
+  const counts = {
+    tests: String(cases.length),
+    failures: String(cases.filter(({ failure }) => failure !== undefined).length),
+    errors: "0",
+    skipped: String(cases.filter(({ skipped }) => skipped !== undefined).length),
+    time: formatSeconds(cases.reduce((sum, { seconds }) => sum + seconds, 0)),
+  };
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites${formatAttributes(counts)}>`,
+    `  <testsuite${formatAttributes({ name: suiteName, ...counts })}>`,
+    ...cases.map((one) => formatCase(one, suiteName)),
+    "  </testsuite>",
+    "</testsuites>",
+    "",
+  ].join("\n");
+}
+
+function formatCase({ name, className, seconds, failure, skipped }: JUnitCase, suiteName: string): string {
+  const attributes = formatAttributes({ name, classname: className ?? suiteName, time: formatSeconds(seconds) });
+  const content = [
+    ...(failure
+      ? [`<failure${formatAttributes({ message: failure.message })}>${escapeText(failure.text)}</failure>`]
+      : []),
+    ...(skipped === undefined ? [] : [`<skipped${formatAttributes({ message: skipped })}/>`]),
+  ];
+  if (content.length === 0) return `    <testcase${attributes}/>`;
+  return [`    <testcase${attributes}>`, ...content.map((line) => `      ${line}`), "    </testcase>"].join("\n");
+}
+
+const formatSeconds = (seconds: number): string => seconds.toFixed(3);
+
+const formatAttributes = (attributes: Readonly<Record<string, string>>): string =>
+  Object.entries(attributes)
+    .map(([name, value]) => ` ${name}="${escapeText(value)}"`)
+    .join("");
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\n": "&#10;",
+  "\t": "&#9;",
+};
+
+/** XML has no character for most controls, escaped or not: they are written as a terminal would show them. */
+const escapeText = (text: string): string =>
+  visibleText(text).replace(/[&<>"\n\t\ufffe\uffff]/g, (char) => entities[char] ?? "\ufffd");
