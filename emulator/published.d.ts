@@ -272,6 +272,8 @@ export interface EmulatorOptions {
   readonly standardWebhooks?: boolean;
   /** Add a W3C `traceparent` to webhooks, so that receivers go on in the trace of what led to them. */
   readonly traceWebhooks?: boolean;
+  /** How the JSON of webhooks is written; `mixed` varies from event to event. Default: `compact`. */
+  readonly webhookJson?: "compact" | "spaced" | "escaped" | "mixed";
   /** Let every signatory sign by itself after this much virtual time. */
   readonly autoSignMs?: number | undefined;
   readonly webhookConnectTimeoutMs?: number;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { dictionary } from "../../src/api/dictionary.ts";
 import { strictnesses } from "../../src/api/strictnesses.ts";
 import { hostForms, hostMeant, isHostPattern } from "../../src/base/host-name.ts";
+import { webhookJsonForms } from "../../src/base/json-forms.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { didYouMean } from "../../src/base/suggest.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
@@ -75,6 +76,7 @@ const shape = {
   workerTick: z.boolean(),
   standardWebhooks: z.boolean(),
   traceWebhooks: z.boolean(),
+  webhookJson: z.enum(webhookJsonForms),
   autoSignMs: milliseconds,
   webhookConnectTimeoutMs: milliseconds,
   webhookResponseTimeoutMs: milliseconds,

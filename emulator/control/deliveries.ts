@@ -8,6 +8,7 @@ import type { Store, View } from "../store/port.ts";
 import { type Attempt, type Delivery, deliveries, type Fault } from "../webhooks/deliveries.ts";
 import { dropExpired, type Logged, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
+import type { Settings } from "../world/settings.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { whileAllowed } from "./access/while-allowed.ts";
 import { type DeliveryEvent, deliveryEvents } from "./delivery-events.ts";
@@ -30,12 +31,12 @@ export const deliveryHandlers = {
       watched(world.store, await deliveryEvents(world.store, world.clock, signal), query),
     ),
 
-  "deliveries.show": async ({ params }, { store, clock, fail }) => {
+  "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
     await dropExpired(store, clock.now());
-    return wholeDelivery(store, params.id, fail);
+    return wholeDelivery(store, params.id, settings, fail);
   },
 
-  "deliveries.resend": async ({ params: { id } }, { store, clock, runner, fail }) => {
+  "deliveries.resend": async ({ params: { id } }, { store, clock, runner, settings, fail }) => {
     const made = await store.transaction("deliveries.resend", async (tx) => {
       const delivery = (await tx.get(deliveries, id)) ?? fail("no-such-delivery", { id });
       const { webhook_id } = delivery;
@@ -43,7 +44,7 @@ export const deliveryHandlers = {
       return { outcome: runner.outcomeOf(resend(tx, delivery, clock.now()).id) };
     });
     await made.outcome;
-    return wholeDelivery(store, id, fail);
+    return wholeDelivery(store, id, settings, fail);
   },
 } satisfies ControlHandlers;
 
@@ -84,9 +85,14 @@ async function* watched(store: Store, events: AsyncIterable<DeliveryEvent>, filt
 const contractNumber = (id: string | undefined): number | undefined =>
   id === undefined ? undefined : Number(id.replace(/^[TH]-/, ""));
 
-async function wholeDelivery(store: Store, id: number, fail: Fail<"no-such-delivery">) {
+async function wholeDelivery(
+  store: Store,
+  id: number,
+  { webhookJson }: Pick<Settings, "webhookJson">,
+  fail: Fail<"no-such-delivery">,
+) {
   const { record, headers, requestBody, attempts } = await store.read(async (view) => {
-    const { delivery, ...found } = (await showDelivery(view, id)) ?? fail("no-such-delivery", { id });
+    const { delivery, ...found } = (await showDelivery(view, id, webhookJson)) ?? fail("no-such-delivery", { id });
     const [record] = await deliveryRecords(view, [delivery]);
     return { ...found, record: record!, headers: await headersOf(view, delivery, found.requestBody) };
   });

@@ -1,4 +1,5 @@
 import type { Wall } from "../../src/base/clock.ts";
+import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json-forms.ts";
 import { spanId, writeTraceparent } from "../../src/base/tracing/trace-context.ts";
 import { standardWebhookHeaders } from "../../src/schemes/standard-webhooks.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
@@ -46,7 +47,7 @@ export interface Attempted {
 /** The way to send the bytes of an event, signed; once, unless `otherwise` sends. Rejects only with BrokenOff. */
 export function createAttempt(sender: AttemptContext): (sendable: Sendable, otherwise?: Send) => Promise<Attempted> {
   const { clock, wall, settings, outgoing } = sender;
-  const signed = new SignedEvents();
+  const signed = new SignedEvents(settings.webhookJson);
 
   return (sendable, otherwise) => {
     const { subscription, event, delivery, number, hmacKey, trace } = sendable;
@@ -90,12 +91,17 @@ const eventsKept = 256;
 /** An event told to a thousand subscriptions, six times each, is signed once. */
 class SignedEvents {
   readonly #kept = new Map<number, SignedMessage>();
+  readonly #form: WebhookJsonForm;
+
+  constructor(form: WebhookJsonForm) {
+    this.#form = form;
+  }
 
   of({ id, body: text }: WebhookEvent, hmacKey: string): SignedMessage {
     const known = this.#kept.get(id);
     // After a reset an id may mean another event.
     if (known?.text === text && known.hmacKey === hmacKey) return known;
-    const body = Buffer.from(text);
+    const body = Buffer.from(writeJson(text, formOfWebhook(this.#form, id)));
     const fresh = { text, body, hmacKey, hash: contentHash(hmacKey, body) };
     const [oldest] = this.#kept.keys();
     // Not all of them: those that are still being told would be signed again, one after the other.

@@ -1,4 +1,5 @@
 import type { Activity } from "../../src/api/activities.ts";
+import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json-forms.ts";
 import { type Entry, enqueue } from "../clock/schedule.ts";
 import type { Slice, Store, Transaction, View } from "../store/port.ts";
 import {
@@ -53,12 +54,13 @@ export async function listDeliveries(
 export async function showDelivery(
   view: View,
   id: number,
+  form: WebhookJsonForm = "compact",
 ): Promise<(Logged & { readonly requestBody: string }) | undefined> {
   const delivery = await view.get(deliveries, id);
   if (!delivery) return undefined;
   const event = await view.get(webhookEvents, delivery.event_id);
   const [logged] = await withAttempts(view, [delivery]);
-  return logged && { ...logged, requestBody: event?.body ?? "" };
+  return logged && { ...logged, requestBody: event ? writeJson(event.body, formOfWebhook(form, event.id)) : "" };
 }
 
 /**

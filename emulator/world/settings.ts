@@ -1,4 +1,5 @@
 import type { Strictness } from "../../src/api/strictnesses.ts";
+import type { WebhookJsonForm } from "../../src/base/json-forms.ts";
 import type { ReceiverRules } from "../http/outgoing/receivers.ts";
 import { unreadAnswerMs } from "../http/sending/departure.ts";
 
@@ -24,6 +25,8 @@ export interface Settings {
   readonly standardWebhooks: boolean;
   /** Add a W3C `traceparent` to webhooks (DECISIONS.md, E12). */
   readonly traceWebhooks: boolean;
+  /** How the JSON of webhooks is written; `mixed`: in turn (DECISIONS.md, C17). */
+  readonly webhookJson: WebhookJsonForm;
   /** Let every signatory sign by itself after this much virtual time; undefined: nobody signs (DECISIONS.md, C11). */
   readonly autoSignMs: number | undefined;
   /** Per attempt, on the wall clock (the specification, Limits). */
@@ -55,6 +58,7 @@ export const defaultSettings: Settings = {
   workerTick: false,
   standardWebhooks: false,
   traceWebhooks: false,
+  webhookJson: "compact",
   autoSignMs: undefined,
   webhookConnectTimeoutMs: 5_000,
   webhookResponseTimeoutMs: 60_000,

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import { strictnesses } from "../../../api/strictnesses.ts";
 import { hostForms, hostMeant, isHostPattern } from "../../../base/host-name.ts";
+import { webhookJsonForms } from "../../../base/json-forms.ts";
 import { isOneOf } from "../../../base/one-of.ts";
 import { didYouMean } from "../../../base/suggest.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
@@ -135,6 +136,15 @@ export const emulatorFlags = (defaultPort: number) =>
       description: "Add headers to webhooks: those of Standard Webhooks, or traceparent",
     },
     {
+      flag: "webhook-json",
+      section: "Webhooks",
+      type: "text",
+      placeholder: "FORM",
+      choices: webhookJsonForms,
+      description: "How the JSON of webhooks is written; mixed varies from event to event",
+      default: "compact",
+    },
+    {
       flag: "webhook-response-timeout",
       section: "Webhooks",
       type: "text",
@@ -194,6 +204,7 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     webhookResponseTimeoutMs: duration("webhook-response-timeout"),
     standardWebhooks: headers?.includes("standard"),
     traceWebhooks: headers?.includes("trace"),
+    webhookJson: flags["webhook-json"],
     autoSignMs: duration("auto-sign"),
   };
   return given(options) as EmulatorOptions;

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { EmulatorOptions } from "../../../emulator/index.ts";
+import { verifyContentHash } from "../../../src/schemes/webhook.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const title = "Düsseldorf";
+
+/** What a receiver gets of three events in this form, each checked against its signature. */
+async function bodiesOf(t: TestContext, webhookJson: EmulatorOptions["webhookJson"]) {
+  const { emulator, json } = await cliEmulator(t, { deterministic: true, ...(webhookJson && { webhookJson }) });
+  const app = await receiver(t);
+  const activity = "CONTRACT_SIGNED";
+  await json(["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", activity]);
+  for (let i = 0; i < 3; i += 1) await json(["webhooks", "trigger", activity, "--set", `contract_title=${title}`]);
+  const key = emulator.clusters[0]!.hmacKey!;
+  for (const { body, headers } of app.received) {
+    const hash = headers["x-svc-webhook-content-hash"];
+    assert.deepEqual(verifyContentHash(key, body, String(hash)), { ok: true });
+  }
+  const { request_body } = await json<{ request_body: string }>("emulator deliveries show 1");
+  assert.equal(request_body, app.received[0]!.body.toString());
+  return app.received.map(({ body }) => body.toString("utf8"));
+}
+
+const formOf = (body: string): string =>
+  body.startsWith('{"activity": ') ? "spaced" : body.includes("D\\u00fcsseldorf") ? "escaped" : "compact";
+
+describe("--webhook-json", () => {
+  it("writes the same events in other bytes", async (t) => {
+    const compact = await bodiesOf(t, undefined);
+    for (const form of ["spaced", "escaped"] as const) {
+      const bodies = await bodiesOf(t, form);
+      assert.deepEqual(bodies.map(formOf), [form, form, form]);
+      assert.deepEqual(
+        bodies.map((body) => JSON.parse(body)),
+        compact.map((body) => JSON.parse(body)),
+      );
+    }
+    assert.deepEqual(compact.map(formOf), ["compact", "compact", "compact"]);
+  });
+
+  it("writes each event in the next form, the same in each run", async (t) => {
+    const mixed = await bodiesOf(t, "mixed");
+    assert.deepEqual(mixed.map(formOf), ["spaced", "escaped", "compact"]);
+    assert.deepEqual(await bodiesOf(t, "mixed"), mixed);
+  });
+});
