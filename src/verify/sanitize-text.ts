@@ -23,6 +23,7 @@ const phoneKey = /phone|mobile|fax|tel$/i;
 const personKey = /(?:^|_)(?:first|last|full|given|family|middle|nick)_?name$/i;
 /** Fields whose values name fields, types and conditions. */
 const identifierKey = /^(?:variable|type|kind|slug|field|loc|key_type|error|error_type|code)$/i;
+const constantKey = /(?:^|_)(?:kind|type|status|mode|level|source|event|activity|action|format|state)$/i;
 const identifier = /^[a-z][a-z0-9]*(?:[_.-][a-z0-9]{1,20})*$/i;
 /** Names of secrets that are names of other things, too: a state of a country, a code of an error. */
 const ambiguous = /^(?:state|code|key|auth|session|ticket|pin)$/i;
@@ -63,7 +64,7 @@ export class TextSanitizer {
   /** The value of a field, a parameter or a header of this name. */
   named(name: string, value: string, kind: TextKind = "value"): string {
     if (value === "" || this.#isPublic(value)) return value;
-    if (isIdentifier(name, value)) return value;
+    if (isIdentifier(name, value) || (constantKey.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value))) return value;
     if (isSecretValue(name, value)) return this.secret(value);
     if (phoneKey.test(name) && /\d/.test(value)) return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
     if (personKey.test(name)) for (const word of value.match(/\p{L}[\p{L}\p{M}'’]*/gu) ?? []) this.#standIns.names.add(word);

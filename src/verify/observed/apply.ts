@@ -95,7 +95,7 @@ function walk(value: unknown, keys: readonly string[], change: Change): unknown 
   if (key === undefined) return changeValue(value, change);
   if (key === "[]") {
     if (!Array.isArray(value)) return value;
-    return rest.length === 0 && change.to === "reverse" ? value.toReversed() : value.map((item) => walk(item, rest, change));
+    return value.map((item) => walk(item, rest, change));
   }
   if (!isObject(value)) return value;
   const isLast = rest.length === 0;
@@ -119,6 +119,8 @@ function changeValue(value: unknown, change: Change): unknown {
       return typeof value === "string" ? fillTemplate(value, change.from, change.text) : value;
     case "order":
       return isObject(value) ? inOrder(value, change.keys) : value;
+    case "reverse":
+      return Array.isArray(value) ? value.toReversed() : value;
     case "time-format":
       return typeof value === "string" ? formatTime(value, change.format) : value;
     case "shift":

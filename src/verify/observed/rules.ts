@@ -120,7 +120,9 @@ function changeFor(difference: ReportedDifference, delivered: ReadonlySet<string
     case "wording":
       return pairs.length === 1 || isConstant ? templateFor(String(first!.emulated), String(first!.recorded)) : mapFor(pairs);
     case "order":
-      return orderFor(difference);
+      return Array.isArray(first!.recorded) ? { to: "order", keys: first!.recorded.map(String) } : "its order is unknown";
+    case "item-order":
+      return itemOrderFor(pairs);
     case "header":
       return isConstant ? { to: "header", value: first!.recorded as string | undefined } : "the header varies";
     case "time-format":
@@ -167,14 +169,12 @@ function templateFor(from: string, to: string): Change {
   return { to: "template", from: from.split(quoted), text: to.split(quoted) };
 }
 
-function orderFor({ path, pairs }: ReportedDifference): Change | string {
-  const [{ recorded, emulated }] = pairs as [Pairs[number]];
-  if (!path.endsWith("[]")) return Array.isArray(recorded) ? { to: "order", keys: recorded.map(String) } : "its order is unknown";
+function itemOrderFor(pairs: Pairs): Change | string {
   const isReversed = pairs.every((pair) => {
     const [was, is] = [pair.recorded, pair.emulated];
     return Array.isArray(was) && Array.isArray(is) && JSON.stringify(was.map(String)) === JSON.stringify(is.map(String).reverse());
   });
-  return isReversed && Array.isArray(emulated) ? { to: "reverse" } : "its order follows no rule that is known";
+  return isReversed ? { to: "reverse" } : "its order follows no rule that is known";
 }
 
 function shiftFor(pairs: Pairs): Change | string {

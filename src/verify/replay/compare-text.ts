@@ -69,7 +69,7 @@ function compareTimes(recorded: string, actual: string, links: Links): TextDiffe
 /** URLs of the same path with other parameters: signed ones, of another signature scheme, too. */
 function linkUrl(recorded: string, actual: string, links: Links): boolean {
   const namesOf = (url: string) => [...new URLSearchParams(url.split("?")[1] ?? "").keys()].sort().join();
-  const isSigned = /[?&](?:x-amz-|signature|token|sig)/i.test(recorded);
+  const isSigned = /[?&][\w-]*(?:signature|token|sig|expires)/i.test(recorded);
   if (!isSigned || namesOf(recorded) !== namesOf(actual)) return false;
   links.linkText(recorded, actual);
   return true;

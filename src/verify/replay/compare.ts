@@ -8,6 +8,7 @@ export type DifferenceKind =
   | "absent"
   | "type"
   | "order"
+  | "item-order"
   | "items"
   | "header"
   | "spelling"
@@ -117,7 +118,6 @@ function compareArrays(recorded: readonly unknown[], actual: readonly unknown[],
   const older = isWhole ? recorded.filter((item) => isOlder(idOf(item) ?? "")) : [];
   if (older.length > 0) incomparable(`${path || "the list"} holds ${older.length} items from before the recording`);
   const own = recorded.filter((item) => !older.includes(item));
-  const items = joined(path, "").replace(/\.$/, "");
   const mapped = own.map((item) => {
     const id = idOf(item);
     if (id === undefined) return undefined;
@@ -127,16 +127,16 @@ function compareArrays(recorded: readonly unknown[], actual: readonly unknown[],
   const isMatched = own.length > 0 && places.every((place) => place >= 0) && new Set(places).size === places.length;
   const found: FoundDifference[] = [];
   if (older.length === 0 && own.length !== actual.length) {
-    return [{ kind: "items", path: `${items}[]`, recorded: own.length, emulated: actual.length }];
+    return [{ kind: "items", path, recorded: own.length, emulated: actual.length }];
   }
   if (isMatched && places.some((place, at) => at > 0 && place < places[at - 1]!)) {
-    found.push({ kind: "order", path: `${items}[]`, recorded: mapped, emulated: actual.map(idOf) });
+    found.push({ kind: "item-order", path, recorded: mapped, emulated: actual.map(idOf) });
   } else if (!isMatched && isScalarPermutation(own, actual)) {
-    return [{ kind: "order", path: `${items}[]`, recorded: own, emulated: actual }];
+    return [{ kind: "item-order", path, recorded: own, emulated: actual }];
   }
   for (const [at, item] of own.entries()) {
     const other = isMatched ? actual[places[at]!] : actual[at];
-    if (other !== undefined || at < actual.length) found.push(...compareValues(item, other, `${items}[]`, context));
+    if (other !== undefined || at < actual.length) found.push(...compareValues(item, other, `${path}[]`, context));
   }
   return older.length === 0 ? found : found.filter(({ path: place }) => !countKey.test(keyOf(place)));
 }

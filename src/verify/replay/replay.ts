@@ -162,7 +162,8 @@ class Replay {
   }
 
   #whyIncomparable({ request, response }: CorpusExchange, actual: RecordedResponse, unlinked: string | undefined): string | undefined {
-    if (unlinked !== undefined && response.status !== actual.status && actual.status === 404) return `${unlinked} was there before the recording`;
+    const isMissing = response.status === 404 || response.status === 410;
+    if (unlinked !== undefined && !isMissing && actual.status === 404) return `${unlinked} was there before the recording`;
     const bearer = headerOf(request, "authorization");
     if (bearer !== undefined && actual.status === 401 && response.status !== 401 && this.#links.translateText(bearer) === bearer) return "its credentials come from outside the corpus";
     if (headerOf(request, "x-cluster-key") !== undefined && actual.status === 401 && response.status < 400) return "its cluster key comes from outside the corpus";

@@ -32,7 +32,10 @@ export function seedFromCorpus(exchanges: readonly RecordedExchange[], base: Row
     time: new Date(exchanges[0]?.at ?? 0).toISOString(),
     clusters,
     workspaces: merged("workspaces"),
-    ...Object.fromEntries(["users", "roles", "entities", "contract_types", "templates", "workflows"].map((name) => [name, merged(name)])),
+    // In the order of their ids, so that another order of a list shows.
+    ...Object.fromEntries(
+      ["users", "roles", "entities", "contract_types", "templates", "workflows"].map((name) => [name, merged(name).toSorted((a, b) => Number(a.id) - Number(b.id))]),
+    ),
     mappings: mappingsIn(exchanges),
   };
 }
