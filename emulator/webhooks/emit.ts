@@ -6,8 +6,8 @@ import { type Entry, enqueue } from "../clock/schedule.ts";
 import { BodyTooLarge, maxBodyBytes } from "../http/collect.ts";
 import type { Transaction } from "../store/port.ts";
 import { deliveries, type WebhookEvent, webhookEvents } from "./deliveries.ts";
-import { keepUntil } from "./retry-rule.ts";
 import { webhookObserver } from "./observed.ts";
+import { keepUntil } from "./retry-rule.ts";
 import { concurrencyKeyOf, subscriptions, wants } from "./subscriptions.ts";
 
 /** How many characters each transaction has told. */

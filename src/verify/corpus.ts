@@ -60,7 +60,9 @@ async function readIndex(folder: string): Promise<{ entries: IndexEntry[]; diges
   const { format, version } = fieldsOf(parsedJson(first));
   if (format !== header.format) throw new CorpusError(`${folder} is not a corpus: ${indexName} does not begin as one`);
   if (version !== header.version)
-    throw new CorpusError(`${folder} is a corpus of version ${String(version).slice(0, 20)}, and this svc reads version 1`);
+    throw new CorpusError(
+      `${folder} is a corpus of version ${String(version).slice(0, 20)}, and this svc reads version 1`,
+    );
   if (lines.pop() !== "") throw new CorpusError(`${indexName} of ${folder} is cut in its last line`);
   if (lines.length > maxFiles) throw new CorpusError(`${folder} has more than ${maxFiles} exchanges`);
   let ended: unknown;
@@ -69,7 +71,8 @@ async function readIndex(folder: string): Promise<{ entries: IndexEntry[]; diges
     const { file, sha256, end } = fieldsOf(parsedJson(line));
     if (end !== undefined) {
       ended = end;
-      if (end !== entries.length) throw new CorpusError(`${indexName} of ${folder} was edited: line ${at + 2} counts otherwise`);
+      if (end !== entries.length)
+        throw new CorpusError(`${indexName} of ${folder} was edited: line ${at + 2} counts otherwise`);
       continue;
     }
     ended = undefined;
@@ -77,8 +80,8 @@ async function readIndex(folder: string): Promise<{ entries: IndexEntry[]; diges
       throw new CorpusError(`${indexName} of ${folder} was edited: line ${at + 2} names no exchange`);
     entries.push({ file, sha256 });
   }
-  const twice = entries.find(({ file }, at) => entries[at - 1] && entries[at - 1]!.file >= file);
-  if (twice) throw new CorpusError(`${indexName} of ${folder} was edited: ${twice.file} is out of order`);
+  const files = new Set(entries.map(({ file }) => file));
+  if (files.size < entries.length) throw new CorpusError(`${indexName} of ${folder} was edited: it names a file twice`);
   return { entries, digest: digestOf(text), isEnded: ended !== undefined };
 }
 
@@ -112,7 +115,8 @@ async function readPlain(folder: string, name: string, missing: string): Promise
 async function requireNothingElse(folder: string, entries: readonly IndexEntry[]): Promise<void> {
   const known = new Set(entries.map(({ file }) => file));
   const other = (await readdir(folder)).find((name) => name.endsWith(".http") && !known.has(name));
-  if (other !== undefined) throw new CorpusError(`${indexName} of ${folder} is cut or edited: it does not name ${other.slice(0, 120)}`);
+  if (other !== undefined)
+    throw new CorpusError(`${indexName} of ${folder} is cut or edited: it does not name ${other.slice(0, 120)}`);
 }
 
 /** Writes a corpus, an exchange at a time. An interrupted one is continued. */
@@ -131,7 +135,8 @@ export class CorpusWriter {
     await makeFolder(folder);
     const isNew = await createWhole(join(folder, indexName), `${JSON.stringify(header)}\n`);
     if (isNew) return new CorpusWriter(folder, 0);
-    const { entries } = await readIndex(folder);
+    const { entries, isEnded } = await readIndex(folder);
+    if (isEnded) throw new CorpusError(`${folder} holds a corpus that is complete: choose another folder`);
     const writer = new CorpusWriter(folder, entries.length);
     await writer.#addUnlisted(new Set(entries.map(({ file }) => file)));
     return writer;
@@ -152,11 +157,14 @@ export class CorpusWriter {
   async #add(exchange: RecordedExchange): Promise<string> {
     const text = formatExchange(exchange);
     const name = (exchange.operation ?? "undeclared").replace(/[^\w.-]/g, "_").slice(0, 80);
-    const file = `${String(this.#count + 1).padStart(5, "0")}-${name}.http`;
-    await writeWhole(join(this.#folder, file), text, { durable: false });
-    await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: digestOf(text) }));
-    this.#count += 1;
-    return file;
+    for (;;) {
+      this.#count += 1;
+      const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
+      // Another recorder may write into the same corpus: a webhook has other numbers than a request then, or another name.
+      if (!(await createWhole(join(this.#folder, file), text, { durable: false }))) continue;
+      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: digestOf(text) }));
+      return file;
+    }
   }
 
   /** A recorder that was killed has written a file, and not its line. */
@@ -173,7 +181,8 @@ export class CorpusWriter {
   /** Says in the index that nothing is missing. */
   async close(): Promise<void> {
     await this.#last;
-    await appendFile(join(this.#folder, indexName), `${JSON.stringify({ end: this.#count })}\n`);
+    const { entries } = await readIndex(this.#folder);
+    await appendFile(join(this.#folder, indexName), `${JSON.stringify({ end: entries.length })}\n`);
   }
 }
 

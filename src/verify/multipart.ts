@@ -17,7 +17,10 @@ export function sanitizeMultipart(body: Buffer, boundary: string, edits: Multipa
   const pieces = parts.map(({ head, body: content }) => {
     const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
     const isFile = /\bfilename\*?=/i.test(head);
-    const shown = head.replace(/(filename\*?=)("?)([^";\r\n]*)/gi, (_, start: string, quote: string, file: string) => `${start}${quote}${edits.fileName(file)}`);
+    const shown = head.replace(
+      /(filename\*?=)("?)([^";\r\n]*)/gi,
+      (_, start: string, quote: string, file: string) => `${start}${quote}${edits.fileName(file)}`,
+    );
     const text = content.toString("utf8");
     const isText = Buffer.from(text).equals(content);
     const made = isFile || !isText ? edits.file(content) : Buffer.from(edits.value(name, text));

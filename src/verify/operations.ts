@@ -1,4 +1,4 @@
-import { type Operation } from "../api/operation.ts";
+import type { Operation } from "../api/operation.ts";
 import { operationAt } from "../api/operation-at.ts";
 import { registry } from "../api/registry.ts";
 import type { Callee, RecordedExchange } from "./exchange.ts";
@@ -11,7 +11,10 @@ const services = ["contracts", "router", "storage"] as const;
 const operations = new Map(services.map((name) => [name, ofService(name)]));
 
 /** The operation that a request means, and who declares it; undefined where nothing is declared for its path. */
-export function findOperation(method: string, target: string): { readonly operation: Operation; readonly callee: Callee } | undefined {
+export function findOperation(
+  method: string,
+  target: string,
+): { readonly operation: Operation; readonly callee: Callee } | undefined {
   const path = target.split("?")[0]!;
   for (const callee of services) {
     const operation = operationAt(operations.get(callee)!, method, path);

@@ -1,4 +1,10 @@
-import { type ClientRequest, createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from "node:http";
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  request as requestHttp,
+  type ServerResponse,
+} from "node:http";
 import { request as requestHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { RawExchange } from "./recorder.ts";
@@ -51,7 +57,10 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: UR
   const at = now();
   const { method = "GET", url = "/" } = incoming;
   const path = target.pathname.replace(/\/$/, "") + url;
-  const headers = pairsOf(incoming.rawHeaders).map(([name, value]): [string, string] => [name, name.toLowerCase() === "host" ? target.host : value]);
+  const headers = pairsOf(incoming.rawHeaders).map(([name, value]): [string, string] => [
+    name,
+    name.toLowerCase() === "host" ? target.host : value,
+  ]);
   const send = target.protocol === "https:" ? requestHttps : requestHttp;
   const sent = new Captured();
   const received = new Captured();
@@ -73,7 +82,8 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: UR
     answer.once("error", () => response.destroy());
     answer.once("end", () => {
       const [request, reply] = [sent.body, received.body];
-      if (request === undefined || reply === undefined) return onSkipped(`${method} ${path.split("?")[0]} has more than 16 MiB`);
+      if (request === undefined || reply === undefined)
+        return onSkipped(`${method} ${path.split("?")[0]} has more than 16 MiB`);
       onExchange({
         at,
         durationMs: now() - at,
@@ -86,7 +96,9 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: UR
     if (response.destroyed) return;
     onSkipped(`${method} ${path.split("?")[0]} got no response: ${error.code ?? error.message}`);
     if (response.headersSent) return void response.destroy();
-    response.writeHead(502, { "content-type": "text/plain" }).end(`svc verify proxy: ${error.code ?? "the service did not respond"}\n`);
+    response
+      .writeHead(502, { "content-type": "text/plain" })
+      .end(`svc verify proxy: ${error.code ?? "the service did not respond"}\n`);
   });
 }
 

@@ -2,6 +2,7 @@ import { CorpusWriter } from "./corpus.ts";
 import type { Callee, RecordedRequest, RecordedResponse } from "./exchange.ts";
 import { clockOf, findOperation } from "./operations.ts";
 import { ExchangeSanitizer } from "./sanitize.ts";
+import { StandIns } from "./stand-ins.ts";
 
 /** What was sent and what came back, as it was on the wire. */
 export interface RawExchange {
@@ -17,14 +18,16 @@ export interface RawExchange {
 /** Sanitizes exchanges and stores them: nothing else writes into a corpus. */
 export class Recorder {
   readonly #writer: CorpusWriter;
-  readonly #sanitizer = new ExchangeSanitizer();
+  readonly #sanitizer: ExchangeSanitizer;
 
-  private constructor(writer: CorpusWriter) {
+  private constructor(writer: CorpusWriter, key: Buffer | undefined) {
     this.#writer = writer;
+    this.#sanitizer = new ExchangeSanitizer(new StandIns(key));
   }
 
-  static async open(folder: string): Promise<Recorder> {
-    return new Recorder(await CorpusWriter.open(folder));
+  /** `key`: of the stand-ins; undefined: one that is forgotten with this object. */
+  static async open(folder: string, key?: Buffer): Promise<Recorder> {
+    return new Recorder(await CorpusWriter.open(folder), key);
   }
 
   get count(): number {

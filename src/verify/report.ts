@@ -51,10 +51,18 @@ export interface VerifyReport {
 export const basisName = (basis: Basis): string => (typeof basis === "string" ? basis : "assumed");
 
 const differenceId = (claim: Claim, status: number, { path, kind }: FoundDifference): string =>
-  [claim.name.replaceAll(" ", ":"), ...(status === 0 ? [] : [String(status)]), ...(path === "" ? [] : [path.replaceAll(" ", ".")]), kind].join(":");
+  [
+    claim.name.replaceAll(" ", ":"),
+    ...(status === 0 ? [] : [String(status)]),
+    ...(path === "" ? [] : [path.replaceAll(" ", ".")]),
+    kind,
+  ].join(":");
 
 /** What a replay shows, claim by claim. `accepted`: reasons by the id of a difference. */
-export function buildReport(replayed: readonly ReplayedExchange[], accepted: Readonly<Record<string, string>>): VerifyReport {
+export function buildReport(
+  replayed: readonly ReplayedExchange[],
+  accepted: Readonly<Record<string, string>>,
+): VerifyReport {
   const differences = collectDifferences(replayed, accepted);
   const claims = reportClaims(replayed, differences);
   const counts = (verdict: ClaimVerdict) => claims.filter((one) => one.verdict === verdict).length;
@@ -73,7 +81,10 @@ export function buildReport(replayed: readonly ReplayedExchange[], accepted: Rea
   };
 }
 
-function collectDifferences(replayed: readonly ReplayedExchange[], accepted: Readonly<Record<string, string>>): ReportedDifference[] {
+function collectDifferences(
+  replayed: readonly ReplayedExchange[],
+  accepted: Readonly<Record<string, string>>,
+): ReportedDifference[] {
   const found = new Map<string, { -readonly [Name in keyof ReportedDifference]: ReportedDifference[Name] }>();
   for (const { claim, status, file, at, differences } of replayed) {
     for (const difference of differences) {
@@ -105,7 +116,10 @@ function collectDifferences(replayed: readonly ReplayedExchange[], accepted: Rea
   return [...found.values()];
 }
 
-function reportClaims(replayed: readonly ReplayedExchange[], differences: readonly ReportedDifference[]): ClaimReport[] {
+function reportClaims(
+  replayed: readonly ReplayedExchange[],
+  differences: readonly ReportedDifference[],
+): ClaimReport[] {
   const declared = allClaims();
   const known = new Set(declared.map(({ name }) => name));
   const others = new Map(replayed.map(({ claim }) => [claim.name, claim]));
@@ -117,8 +131,22 @@ function reportClaims(replayed: readonly ReplayedExchange[], differences: readon
     const refuting = differences.filter((one) => one.claim === name);
     const compared = own.filter(({ incomparable }) => incomparable === undefined);
     const verdict: ClaimVerdict =
-      own.length === 0 ? "unseen" : refuting.some((one) => one.accepted === null) ? "refuted" : compared.length === 0 && refuting.length === 0 ? "not comparable" : "confirmed";
+      own.length === 0
+        ? "unseen"
+        : refuting.some((one) => one.accepted === null)
+          ? "refuted"
+          : compared.length === 0 && refuting.length === 0
+            ? "not comparable"
+            : "confirmed";
     const reasons = [...new Set(own.map(({ incomparable }) => incomparable).filter((reason) => reason !== undefined))];
-    return { claim: name, verdict, basis: basisName(basis), decisions, exchanges: own.length, differences: refuting.map(({ id }) => id), reasons };
+    return {
+      claim: name,
+      verdict,
+      basis: basisName(basis),
+      decisions,
+      exchanges: own.length,
+      differences: refuting.map(({ id }) => id),
+      reasons,
+    };
   });
 }

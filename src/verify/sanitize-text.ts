@@ -1,8 +1,8 @@
 import { isSecretName } from "../api/secrets.ts";
 import { parsedJson } from "../base/object.ts";
 import { editJson } from "./json-edit.ts";
-import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";
 import { standInFile } from "./stand-in-files.ts";
+import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
 /** What a text is: a value of a field, a name of a person, or the words of an error. */
@@ -18,7 +18,8 @@ const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d
 const isoTimes = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/g;
 const mediaType = /^(?:application|text|image|audio|video|multipart)\/[\w.+-]+(?:; ?[\w-]+=[\w."-]+)*$/;
 const compositeId = /^[A-Z]{1,5}-\d{1,12}$/;
-const nameKey = /(^|_)(?:name|first_?name|last_?name|full_?name|display_?name|given_?name|family_?name|person|author|signer|signatory|recipient|contact|nickname)$/i;
+const nameKey =
+  /(^|_)(?:name|first_?name|last_?name|full_?name|display_?name|given_?name|family_?name|person|author|signer|signatory|recipient|contact|nickname)$/i;
 const phoneKey = /phone|mobile|fax|tel$/i;
 const personKey = /(?:^|_)(?:first|last|full|given|family|middle|nick)_?name$/i;
 /** Fields whose values name fields, types and conditions. */
@@ -27,7 +28,8 @@ const constantKey = /(?:^|_)(?:kind|type|status|mode|level|source|event|activity
 const identifier = /^[a-z][a-z0-9]*(?:[_.-][a-z0-9]{1,20})*$/i;
 /** Names of secrets that are names of other things, too: a state of a country, a code of an error. */
 const ambiguous = /^(?:state|code|key|auth|session|ticket|pin)$/i;
-const harmless = /^(?:status|error|country|postal|zip|iso|language|currency|jurisdiction_iso|country_iso|dial|area)_?code$|^code[23]$/i;
+const harmless =
+  /^(?:status|error|country|postal|zip|iso|language|currency|jurisdiction_iso|country_iso|dial|area)_?code$|^code[23]$/i;
 const numericSecret = /^(?:pin|otp|password|passcode|ssn|tax_id|.*_token|user_code|iban|account_number|card_number)$/i;
 
 const isIdentifier = (name: string, value: string): boolean =>
@@ -45,7 +47,9 @@ export function isRandomLooking(text: string): boolean {
   if (text.length < 16 || /^[a-z]+(?:[_.-][a-z]+)*$/.test(text) || /^[A-Z]+(?:_[A-Z]+)*$/.test(text)) return false;
   if (/^[0-9a-f]{16,}$/i.test(text)) return /\d/.test(text);
   // Words and paths change their kind of letter seldom, random texts at every third place.
-  const kinds = [...text].map((char) => (/[a-z]/.test(char) ? "a" : /[A-Z]/.test(char) ? "A" : /\d/.test(char) ? "0" : "-"));
+  const kinds = [...text].map((char) =>
+    /[a-z]/.test(char) ? "a" : /[A-Z]/.test(char) ? "A" : /\d/.test(char) ? "0" : "-",
+  );
   const changes = kinds.filter((kind, at) => at > 0 && kind !== kinds[at - 1]).length;
   const letters = new Set(text.toLowerCase());
   return changes / text.length > 0.25 && letters.size >= 8;
@@ -66,8 +70,10 @@ export class TextSanitizer {
     if (value === "" || this.#isPublic(value)) return value;
     if (isIdentifier(name, value) || (constantKey.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value))) return value;
     if (isSecretValue(name, value)) return this.secret(value);
-    if (phoneKey.test(name) && /\d/.test(value)) return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
-    if (personKey.test(name)) for (const word of value.match(/\p{L}[\p{L}\p{M}'’]*/gu) ?? []) this.#standIns.names.add(word);
+    if (phoneKey.test(name) && /\d/.test(value))
+      return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
+    if (personKey.test(name))
+      for (const word of value.match(/\p{L}[\p{L}\p{M}'’]*/gu) ?? []) this.#standIns.names.add(word);
     return this.text(value, kind === "wording" ? kind : nameKey.test(name) ? "name" : "value");
   }
 
@@ -103,7 +109,11 @@ export class TextSanitizer {
     // What is replaced is set aside first, so that nothing is replaced twice.
     const aside = (text: string): string => `\ue000${found.push(text) - 1}\ue001`;
     const s = this.#standIns;
-    const marked = [...s.secrets].reduce((text, [secret, made]) => (secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, aside(made)) : text), value.replace(/[\ue000\ue001]/g, ""));
+    const marked = [...s.secrets].reduce(
+      (text, [secret, made]) =>
+        secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, aside(made)) : text,
+      value.replace(/[\ue000\ue001]/g, ""),
+    );
     const plain = marked
       .replace(urlPattern, (url) => aside(this.url(url)))
       .replace(jwtPattern, (jwt) => aside(this.#jwt(jwt)))
@@ -125,11 +135,14 @@ export class TextSanitizer {
   }
 
   #words(text: string, kind: TextKind): string {
-    return text.replace(/(\ue000\d+\ue001)|\p{L}[\p{L}\p{M}'’]*|\d{6,}/gu, (word, aside: string | undefined, at: number) => {
-      if (aside !== undefined || isStandInWord(word)) return word;
-      if (/^\d/.test(word)) return /^5+/.test(word) && word.length >= 15 ? word : this.#standIns.digits(word);
-      return this.#isPrivate(word, kind, isSentenceStart(text, at)) ? this.#standIns.word(word) : word;
-    });
+    return text.replace(
+      /(\ue000\d+\ue001)|\p{L}[\p{L}\p{M}'’]*|\d{6,}/gu,
+      (word, aside: string | undefined, at: number) => {
+        if (aside !== undefined || isStandInWord(word)) return word;
+        if (/^\d/.test(word)) return /^5+/.test(word) && word.length >= 15 ? word : this.#standIns.digits(word);
+        return this.#isPrivate(word, kind, isSentenceStart(text, at)) ? this.#standIns.word(word) : word;
+      },
+    );
   }
 
   #isPrivate(word: string, kind: TextKind, startsSentence: boolean): boolean {
@@ -150,7 +163,8 @@ export class TextSanitizer {
 
   /** A URL or the target of a request: hosts, unknown segments and values are replaced, declared ones stay. */
   url(url: string): string {
-    const [, origin = "", path = "", query, fragment] = /^([a-z+]+:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(url) ?? [];
+    const [, origin = "", path = "", query, fragment] =
+      /^([a-z+]+:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(url) ?? [];
     const segments = path.split("/").map((segment) => this.#segment(segment));
     return [
       origin && this.#origin(origin),
@@ -161,7 +175,8 @@ export class TextSanitizer {
   }
 
   #origin(origin: string): string {
-    const [, scheme = "", credentials, host = "", port = ""] = /^([a-z+]+:\/\/)([^@]*@)?(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(origin) ?? [];
+    const [, scheme = "", credentials, host = "", port = ""] =
+      /^([a-z+]+:\/\/)([^@]*@)?(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(origin) ?? [];
     const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$|\.example$|(?:^|\.)example\.(?:com|org|net)$/.test(host);
     const user = credentials === undefined ? "" : `${this.#standIns.token(credentials.slice(0, -1))}@`;
     return `${scheme}${user}${isLocal ? host : this.#standIns.host(host)}${port}`;
@@ -184,7 +199,10 @@ export class TextSanitizer {
         const name = pair.slice(0, equals);
         const value = decodePercent(pair.slice(equals + 1).replaceAll("+", " "));
         const made = this.named(decodePercent(name).replace(/\[[^\]]*\]$/, ""), value);
-        const shownName = name.includes("@") || name.includes("%40") ? encodeURIComponent(this.text(decodePercent(name), "value")) : name;
+        const shownName =
+          name.includes("@") || name.includes("%40")
+            ? encodeURIComponent(this.text(decodePercent(name), "value"))
+            : name;
         return `${shownName}=${made === value ? pair.slice(equals + 1) : encodeURIComponent(made)}`;
       })
       .join("&");
@@ -194,7 +212,10 @@ export class TextSanitizer {
   json(text: string, kind: TextKind): string {
     return editJson(text, {
       string: ({ isKey, path, value }) => {
-        if (isKey) return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value) ? value : this.text(value, "value");
+        if (isKey)
+          return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value)
+            ? value
+            : this.text(value, "value");
         const names = path.filter((one) => one !== "");
         return this.named(names.at(-1) ?? "", value, kind);
       },
@@ -219,7 +240,9 @@ export class TextSanitizer {
     const encoding = /[-_]/.test(original) ? "base64url" : "base64";
     if (!isText) return standInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.token(original);
     const colon = /^([^\s:]+):(\S+)$/.exec(text);
-    const made = colon ? `${this.#standIns.token(colon[1]!)}:${this.#standIns.token(colon[2]!)}` : this.text(text, "value");
+    const made = colon
+      ? `${this.#standIns.token(colon[1]!)}:${this.#standIns.token(colon[2]!)}`
+      : this.text(text, "value");
     return made === text ? original : Buffer.from(made).toString(encoding);
   }
 }
@@ -244,7 +267,8 @@ function decodeBase64(text: string): Buffer | undefined {
   if (text.length < 12 || isStandInToken(text) || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
   if (/^[0-9a-f]+$/i.test(text) || /^[A-Za-z]+$/.test(text) || /^[a-z]+([_-][a-z]+)*$/i.test(text)) return undefined;
   const bytes = Buffer.from(text, "base64");
-  if (bytes.toString("base64").replace(/=+$/, "") !== text.replace(/-/g, "+").replace(/_/g, "/").replace(/=+$/, "")) return undefined;
+  if (bytes.toString("base64").replace(/=+$/, "") !== text.replace(/-/g, "+").replace(/_/g, "/").replace(/=+$/, ""))
+    return undefined;
   const printable = bytes.toString("utf8");
   const isText = Buffer.from(printable).equals(bytes) && !/[^\P{C}\n\r\t]/u.test(printable);
   return isText || bytes.subarray(0, 4).toString() === "%PDF" || bytes.length > 2_000 ? bytes : undefined;

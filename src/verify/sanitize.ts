@@ -4,9 +4,9 @@ import { isSecretName } from "../api/secrets.ts";
 import { parsedJson } from "../base/object.ts";
 import { headerOf, type Message, type RecordedExchange } from "./exchange.ts";
 import { sanitizeMultipart } from "./multipart.ts";
-import { TextSanitizer, type TextKind } from "./sanitize-text.ts";
-import { StandIns } from "./stand-ins.ts";
+import { type TextKind, TextSanitizer } from "./sanitize-text.ts";
 import { standInFile } from "./stand-in-files.ts";
+import { StandIns } from "./stand-ins.ts";
 
 /** Headers of one connection, or that say what program sent them. */
 const dropped =
@@ -46,23 +46,38 @@ export class ExchangeSanitizer {
   }
 
   #header(name: string, value: string): string {
-    if (name === "host") return /^(?:localhost|127\.|\[::1\])/.test(value) ? value : this.#standIns.host(value.replace(/:\d+$/, ""));
+    if (name === "host")
+      return /^(?:localhost|127\.|\[::1\])/.test(value) ? value : this.#standIns.host(value.replace(/:\d+$/, ""));
     if (name === "authorization" || name === "www-authenticate") return this.#credentials(value);
     if (name === "cookie" || name === "set-cookie") return this.#cookies(value);
     if (name === "content-disposition")
-      return value.replace(/(filename\*?=)("?)([^";]*)/g, (_, start: string, quote: string, file: string) =>
-        start + quote + this.#fileName(file),
+      return value.replace(
+        /(filename\*?=)("?)([^";]*)/g,
+        (_, start: string, quote: string, file: string) => start + quote + this.#fileName(file),
       );
-    if (name === "location" || name === "content-location" || name === "referer" || name === "origin" || name === "link")
+    if (
+      name === "location" ||
+      name === "content-location" ||
+      name === "referer" ||
+      name === "origin" ||
+      name === "link"
+    )
       return this.#text.url(value);
     if (plain.test(name)) return value;
-    if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match|content-hash/.test(name)) return this.#text.secret(value);
+    if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match|content-hash/.test(name))
+      return this.#text.secret(value);
     return this.#text.named(name, value);
   }
 
   #fileName(file: string): string {
     const [, encoding = "", name = "", extension = ""] = /^([\w-]+''|)(.*?)(\.\w{1,5})?$/s.exec(file) ?? [];
-    return encoding + this.#text.text(decodeURIComponent(name.replace(/%(?![0-9a-f]{2})/gi, "%25")), "value").replaceAll(" ", encoding ? "%20" : " ") + extension;
+    return (
+      encoding +
+      this.#text
+        .text(decodeURIComponent(name.replace(/%(?![0-9a-f]{2})/gi, "%25")), "value")
+        .replaceAll(" ", encoding ? "%20" : " ") +
+      extension
+    );
   }
 
   #credentials(value: string): string {
@@ -70,7 +85,9 @@ export class ExchangeSanitizer {
     if (scheme === undefined || rest === undefined) return this.#text.secret(value);
     if (/=/.test(rest) && !/^[\w+/=-]+$/.test(rest))
       return `${scheme} ${rest.replace(/([\w-]+)="([^"]*)"/g, (_, name: string, inner: string) =>
-        /^(?:realm|error|error_description|scope|charset|algorithm)$/.test(name) ? `${name}="${this.#text.text(inner, "wording")}"` : `${name}="${this.#text.secret(inner)}"`,
+        /^(?:realm|error|error_description|scope|charset|algorithm)$/.test(name)
+          ? `${name}="${this.#text.text(inner, "wording")}"`
+          : `${name}="${this.#text.secret(inner)}"`,
       )}`;
     const pair = scheme.toLowerCase() === "basic" ? Buffer.from(rest, "base64").toString() : "";
     const colon = pair.indexOf(":");
@@ -87,7 +104,9 @@ export class ExchangeSanitizer {
         const equals = part.indexOf("=");
         if (equals < 0) return part;
         const name = part.slice(0, equals);
-        return isAttribute.test(name.trim()) && !/domain/i.test(name) ? part : `${name}=${this.#text.secret(part.slice(equals + 1))}`;
+        return isAttribute.test(name.trim()) && !/domain/i.test(name)
+          ? part
+          : `${name}=${this.#text.secret(part.slice(equals + 1))}`;
       })
       .join("");
   }
@@ -100,7 +119,10 @@ export class ExchangeSanitizer {
     if (boundary !== undefined) {
       return sanitizeMultipart(body, boundary, {
         value: (name, value) => this.#text.named(name, value),
-        file: (file) => (isJson(file) ? Buffer.from(this.#text.json(file.toString(), "value")) : (standInFile(file, this.#standIns) ?? file)),
+        file: (file) =>
+          isJson(file)
+            ? Buffer.from(this.#text.json(file.toString(), "value"))
+            : (standInFile(file, this.#standIns) ?? file),
         fileName: (name) => this.#fileName(name),
       });
     }
@@ -111,7 +133,11 @@ export class ExchangeSanitizer {
     // Pages, XML and text: whatever has not the form of JSON is wording with values in it.
     const isFile = /octet-stream|officedocument|msword|csv/i.test(contentType);
     if (isFile) return standInFile(body, this.#standIns) ?? body;
-    const lines = text.split("\n").map((line) => (parsedJson(line) !== undefined && /^[[{]/.test(line) ? this.#text.json(line, kind) : this.#markup(line, kind)));
+    const lines = text
+      .split("\n")
+      .map((line) =>
+        parsedJson(line) !== undefined && /^[[{]/.test(line) ? this.#text.json(line, kind) : this.#markup(line, kind),
+      );
     return Buffer.from(lines.join("\n"));
   }
 
@@ -122,13 +148,16 @@ export class ExchangeSanitizer {
       tag === undefined
         ? this.#text.text(text!, kind)
         : tag.replace(/([\w-]+)="([^"]*)"/g, (__, name: string, value: string) =>
-            /^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/.test(name) ? `${name}="${this.#text.text(value, "value")}"` : `${name}="${value}"`,
+            /^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/.test(name)
+              ? `${name}="${this.#text.text(value, "value")}"`
+              : `${name}="${value}"`,
           ),
     );
   }
 }
 
-const isJson = (body: Buffer): boolean => /^\s*[[{]/.test(body.subarray(0, 20).toString()) && parsedJson(body.toString()) !== undefined;
+const isJson = (body: Buffer): boolean =>
+  /^\s*[[{]/.test(body.subarray(0, 20).toString()) && parsedJson(body.toString()) !== undefined;
 
 const maxDecodedBytes = { maxOutputLength: 64 * 1024 * 1024 };
 

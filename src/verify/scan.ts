@@ -2,8 +2,8 @@ import { parsedJson } from "../base/object.ts";
 import type { Corpus, CorpusExchange } from "./corpus.ts";
 import { editJson } from "./json-edit.ts";
 import { isRandomLooking, isSecretValue } from "./sanitize-text.ts";
-import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord } from "./stand-ins.ts";
 import { isStandInFile } from "./stand-in-files.ts";
+import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
 /** Something in a corpus that looks like a secret or a person. What it says is not repeated. */
@@ -20,7 +20,8 @@ const shorten = (text: string): string => `${text.slice(0, 3)}… (${text.length
 const nameField = /(?:^|_)(?:name|first_name|last_name|full_name|display_name)$/i;
 
 /** What looks like a secret or a person in the files of a corpus. */
-export const scanCorpus = ({ exchanges }: Corpus): Suspicion[] => exchanges.flatMap((one) => new ExchangeScan(one).run());
+export const scanCorpus = ({ exchanges }: Corpus): Suspicion[] =>
+  exchanges.flatMap((one) => new ExchangeScan(one).run());
 
 class ExchangeScan {
   readonly #exchange: CorpusExchange;
@@ -33,7 +34,10 @@ class ExchangeScan {
   run(): readonly Suspicion[] {
     const { request, response } = this.#exchange;
     this.#target(request.target);
-    for (const [side, message] of [["request", request], ["response", response]] as const) {
+    for (const [side, message] of [
+      ["request", request],
+      ["response", response],
+    ] as const) {
       for (const [name, value] of message.headers) this.#header(`${side} header ${name}`, name.toLowerCase(), value);
       this.#body(`${side} body`, message.body);
     }
@@ -42,7 +46,8 @@ class ExchangeScan {
 
   #add(place: string, kind: Suspicion["kind"], text: string): void {
     const { file } = this.#exchange;
-    if (!this.#found.some((one) => one.place === place && one.kind === kind)) this.#found.push({ file, place, kind, shown: shorten(text) });
+    if (!this.#found.some((one) => one.place === place && one.kind === kind))
+      this.#found.push({ file, place, kind, shown: shorten(text) });
   }
 
   #target(target: string): void {
@@ -56,7 +61,12 @@ class ExchangeScan {
     if (name === "authorization") {
       const rest = value.replace(/^\w+\s+/, "");
       const inner = Buffer.from(rest, "base64").toString();
-      if (!isStandInToken(rest) && !(inner.includes(":") && inner.split(":").every(isStandInToken)) && !isHarmlessJwt(rest)) this.#add(place, "secret", rest);
+      if (
+        !isStandInToken(rest) &&
+        !(inner.includes(":") && inner.split(":").every(isStandInToken)) &&
+        !isHarmlessJwt(rest)
+      )
+        this.#add(place, "secret", rest);
       return;
     }
     this.#named(place, name, value);
@@ -70,7 +80,11 @@ class ExchangeScan {
       this.#add(place, "file", text);
       return;
     }
-    if (parsedJson(text) === undefined) return this.#text(place, text.replace(/%[0-9a-f]{2}/gi, (one) => decode(one)));
+    if (parsedJson(text) === undefined) {
+      const plain = text.replace(/%[0-9a-f]{2}/gi, (one) => decode(one));
+      this.#text(place, plain);
+      return;
+    }
     editJson(text, {
       string: ({ isKey, path, value }) => {
         const name = path.filter((one) => one !== "").at(-1) ?? "";
@@ -84,7 +98,8 @@ class ExchangeScan {
 
   #named(place: string, name: string, value: string): void {
     if (value === "") return;
-    if (isSecretValue(name, value) && !getVocabulary().values.has(value) && !hasOnlyStandIns(value)) this.#add(place, "secret", value);
+    if (isSecretValue(name, value) && !getVocabulary().values.has(value) && !hasOnlyStandIns(value))
+      this.#add(place, "secret", value);
     if (nameField.test(name) && !this.#isNameless(value)) this.#add(place, "name", value);
     this.#text(place, value);
   }
@@ -93,22 +108,43 @@ class ExchangeScan {
   #isNameless(value: string): boolean {
     if (getVocabulary().values.has(value)) return true;
     const words = value.match(/\p{L}+/gu) ?? [];
-    return words.every((word) => isStandInWord(word) || /^(?:safe|5afe)/.test(word) || word.length === 1 || /^\p{Ll}/u.test(word) || word === word.toUpperCase());
+    return words.every(
+      (word) =>
+        isStandInWord(word) ||
+        /^(?:safe|5afe)/.test(word) ||
+        word.length === 1 ||
+        /^\p{Ll}/u.test(word) ||
+        word === word.toUpperCase(),
+    );
   }
 
   #text(place: string, text: string): void {
-    for (const [email] of text.matchAll(/[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu)) if (!isStandInEmail(email)) this.#add(place, "e-mail address", email);
-    for (const [jwt] of text.matchAll(/\beyJ[\w-]{4,}\.[\w-]{2,}\.[\w-]*/g)) if (!isHarmlessJwt(jwt)) this.#add(place, "JSON Web Token", jwt);
-    for (const [phone] of text.matchAll(/(?<![\w.:/-])\+\d[\d ()./-]{6,}\d(?![\w:-])/g)) if (!isStandInPhone(phone)) this.#add(place, "phone number", phone);
+    for (const [email] of text.matchAll(/[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu))
+      if (!isStandInEmail(email)) this.#add(place, "e-mail address", email);
+    for (const [jwt] of text.matchAll(/\beyJ[\w-]{4,}\.[\w-]{2,}\.[\w-]*/g))
+      if (!isHarmlessJwt(jwt)) this.#add(place, "JSON Web Token", jwt);
+    for (const [phone] of text.matchAll(/(?<![\w.:/-])\+\d[\d ()./-]{6,}\d(?![\w:-])/g))
+      if (!isStandInPhone(phone)) this.#add(place, "phone number", phone);
     for (const [long] of text.matchAll(/[A-Za-z0-9+_~-]{16,}/g)) {
-      if (isStandInToken(long) || /qx[a-x]{7}/i.test(long) || !isRandomLooking(long) || text.includes(`${long}.`) || isBase64OfStandIns(long)) continue;
+      if (
+        isStandInToken(long) ||
+        /qx[a-x]{7}/i.test(long) ||
+        !isRandomLooking(long) ||
+        text.includes(`${long}.`) ||
+        isBase64OfStandIns(long)
+      )
+        continue;
       this.#add(place, "token", long);
     }
   }
 }
 
 const hasOnlyStandIns = (value: string): boolean =>
-  isStandInToken(value) || isHarmlessJwt(value) || /^https?:/.test(value) || /^\d{1,5}$/.test(value) || /(?:safe|5afe|qx[a-x]{7})/i.test(value);
+  isStandInToken(value) ||
+  isHarmlessJwt(value) ||
+  /^https?:/.test(value) ||
+  /^\d{1,5}$/.test(value) ||
+  /(?:safe|5afe|qx[a-x]{7})/i.test(value);
 
 const isHarmlessJwt = (jwt: string): boolean => /^eyJ[\w-]+\.[\w-]+\.(?:safe|5afe)/.test(jwt);
 

@@ -24,7 +24,9 @@ export class StandIns {
   }
 
   #letters(kind: string, value: string, length: number): string {
-    return [...this.#digest(kind, value).subarray(0, length)].map((byte) => "abcdefghijklmnopqrstuvwx"[byte % 24]).join("");
+    return [...this.#digest(kind, value).subarray(0, length)]
+      .map((byte) => "abcdefghijklmnopqrstuvwx"[byte % 24])
+      .join("");
   }
 
   /** `Qxabcdef`: a word that is in no dictionary, in the case of the word that it replaces. */
@@ -53,7 +55,9 @@ export class StandIns {
   }
 
   digits(digits: string): string {
-    return String(this.#digest("digits", digits).readUIntBE(0, 6)).padStart(15, "5").slice(0, Math.max(1, Math.min(15, digits.length)));
+    return String(this.#digest("digits", digits).readUIntBE(0, 6))
+      .padStart(15, "5")
+      .slice(0, Math.max(1, Math.min(15, digits.length)));
   }
 
   /** A token of the same form: UUID, hexadecimal digits, or letters and digits; it begins with `5afe` or `safe`. */

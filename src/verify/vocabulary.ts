@@ -1,9 +1,9 @@
 import { activities } from "../api/activities.ts";
-import { failures } from "../api/failures.ts";
 import type { Failure } from "../api/failure.ts";
+import { failures } from "../api/failures.ts";
 import { registry, schemaNames, webhookPayloads } from "../api/registry.ts";
-import { buildOpenApi } from "../derive/openapi.ts";
 import { sampleOf } from "../derive/openapi/failures.ts";
+import { buildOpenApi } from "../derive/openapi.ts";
 
 /** What the declarations themselves say, so that it tells nothing about a person or a company. */
 export interface Vocabulary {
@@ -45,16 +45,18 @@ function readVocabulary(): Vocabulary {
   const values = new Set<string>(activities);
   const texts: string[] = [errorWords];
   const walk = (node: unknown): void => {
-    if (Array.isArray(node)) return node.forEach(walk);
-    if (typeof node !== "object" || node === null) return;
+    if (Array.isArray(node)) for (const one of node) walk(one);
+    if (Array.isArray(node) || typeof node !== "object" || node === null) return;
     for (const [key, value] of Object.entries(node)) {
       if (key === "examples" || key === "example" || key === "description") continue;
-      if (key === "enum" || key === "const") for (const one of [value].flat()) if (typeof one === "string") values.add(one);
+      if (key === "enum" || key === "const")
+        for (const one of [value].flat()) if (typeof one === "string") values.add(one);
       if (key === "properties") texts.push(...Object.keys(value as object));
       walk(value);
     }
   };
-  for (const name of ["router", "contracts"] as const) walk(buildOpenApi(name, { registry, schemaNames, webhookPayloads }));
+  for (const name of ["router", "contracts"] as const)
+    walk(buildOpenApi(name, { registry, schemaNames, webhookPayloads }));
   for (const failure of Object.values(failures) as Failure<unknown>[]) {
     texts.push(failure.when, JSON.stringify(sampleOf(failure)));
   }

@@ -40,7 +40,11 @@ describe("a service with 20 planted differences", () => {
     const folder = await recordPlanted(t);
     const lines: string[] = [];
     // The emulator that observes is recorded in its turn: its differences are those of the service.
-    const observing = await emulator(t, { observed: folder, log: (line) => lines.push(line), clock: { mode: "manual", start: "2029-01-01T00:00:00Z" } });
+    const observing = await emulator(t, {
+      observed: folder,
+      log: (line) => lines.push(line),
+      clock: { mode: "manual", start: "2029-01-01T00:00:00Z" },
+    });
     const again = `${await testFolder(t)}/corpus`;
     const session = await recordSession(t, observing, again);
     await lookAround(session);

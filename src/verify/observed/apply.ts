@@ -1,6 +1,6 @@
-import { isObject, parsedJson } from "../../base/object.ts";
-import { writeJson } from "../../base/json-forms.ts";
 import type { Operation } from "../../api/operation.ts";
+import { writeJson } from "../../base/json-forms.ts";
+import { isObject, parsedJson } from "../../base/object.ts";
 import { claimAt } from "../replay/claims.ts";
 import type { Change, Observations, ObservedRule } from "./rules.ts";
 
@@ -20,14 +20,20 @@ export class Observer {
 
   constructor(observations: Observations) {
     this.observations = observations;
-    for (const rule of observations.rules) this.#byOperation.set(rule.operation, [...(this.#byOperation.get(rule.operation) ?? []), rule]);
+    for (const rule of observations.rules)
+      this.#byOperation.set(rule.operation, [...(this.#byOperation.get(rule.operation) ?? []), rule]);
     const changes = observations.rules.map(({ path, change }) => ({ path, change }));
     this.#silent = new Set(changes.filter(({ change }) => change.to === "silence").map(({ path }) => path));
-    this.#spelling = changes.map(({ change }) => (change.to === "spell" ? change.spelling : undefined)).find((one) => one !== undefined);
+    this.#spelling = changes
+      .map(({ change }) => (change.to === "spell" ? change.spelling : undefined))
+      .find((one) => one !== undefined);
   }
 
   /** The response as observed, with the rules that changed it; undefined: none does. */
-  response(operation: Operation, response: ObservableResponse): { readonly response: ObservableResponse; readonly rules: readonly ObservedRule[] } | undefined {
+  response(
+    operation: Operation,
+    response: ObservableResponse,
+  ): { readonly response: ObservableResponse; readonly rules: readonly ObservedRule[] } | undefined {
     const all = this.#byOperation.get(operation.id);
     if (!all) return undefined;
     const document = response.body === undefined ? undefined : parsedJson(response.body);
@@ -55,7 +61,9 @@ export class Observer {
 
   /** The body of a webhook. */
   webhookBody(activity: string, body: string): string {
-    const rules = (this.#byOperation.get(`webhook ${activity}`) ?? []).filter(({ change }) => !["header", "spell", "silence"].includes(change.to));
+    const rules = (this.#byOperation.get(`webhook ${activity}`) ?? []).filter(
+      ({ change }) => !["header", "spell", "silence"].includes(change.to),
+    );
     const document = rules.reduce((changed, { path, change }) => applyAt(changed, path, change), parsedJson(body));
     return spell(rules.length === 0 ? body : JSON.stringify(document), this.#spelling);
   }
@@ -75,12 +83,18 @@ export class Observer {
 
 function spell(text: string, spelling: string | undefined): string {
   if (spelling === undefined) return text;
-  const spaced = spelling.startsWith("indented") ? JSON.stringify(JSON.parse(text), undefined, 2) : spelling.startsWith("spaced") ? writeJson(text, "spaced") : text;
+  const spaced = spelling.startsWith("indented")
+    ? JSON.stringify(JSON.parse(text), undefined, 2)
+    : spelling.startsWith("spaced")
+      ? writeJson(text, "spaced")
+      : text;
   return spelling.endsWith("escaped") ? writeJson(spaced, "escaped") : spaced;
 }
 
 function withHeader(headers: readonly string[], name: string, value: string | undefined): string[] {
-  const kept = headers.flatMap((one, at) => (at % 2 === 0 && one.toLowerCase() !== name ? [one, headers[at + 1]!] : []));
+  const kept = headers.flatMap((one, at) =>
+    at % 2 === 0 && one.toLowerCase() !== name ? [one, headers[at + 1]!] : [],
+  );
   return value === undefined ? kept : [...kept, name, value];
 }
 
@@ -99,10 +113,13 @@ function walk(value: unknown, keys: readonly string[], change: Change): unknown 
   }
   if (!isObject(value)) return value;
   const isLast = rest.length === 0;
-  if (isLast && change.to === "remove") return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
+  if (isLast && change.to === "remove")
+    return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
   if (!Object.hasOwn(value, key)) return isLast && change.to === "set" ? { ...value, [key]: change.value } : value;
   // `fromEntries` keeps a key like any other that is called __proto__.
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, name === key ? walk(inner, rest, change) : inner]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, name === key ? walk(inner, rest, change) : inner]),
+  );
 }
 
 function changeValue(value: unknown, change: Change): unknown {
@@ -160,7 +177,9 @@ function formatTime(value: string, format: string): string {
   const hasTime = format.length > 10;
   const seconds = /\d\d:\d\d:\d\d|99:99:99/.test(format) ? iso.slice(11, 19) : iso.slice(11, 16);
   const zone = /[+-]99:?99$/.exec(format)?.[0].replaceAll("9", "0") ?? (format.endsWith("Z") ? "Z" : "");
-  return hasTime ? `${iso.slice(0, 10)}${format[10]}${seconds}${digits > 0 ? `.${micros.slice(0, digits)}` : ""}${zone}` : iso.slice(0, 10);
+  return hasTime
+    ? `${iso.slice(0, 10)}${format[10]}${seconds}${digits > 0 ? `.${micros.slice(0, digits)}` : ""}${zone}`
+    : iso.slice(0, 10);
 }
 
 function shifted(value: unknown, ms: number): unknown {

@@ -1,6 +1,6 @@
+import type { Activity } from "../../api/activities.ts";
 import type { Operation } from "../../api/operation.ts";
 import { webhookPayloads } from "../../api/registry.ts";
-import type { Activity } from "../../api/activities.ts";
 import { isObject, parsedJson } from "../../base/object.ts";
 import type { Corpus } from "../corpus.ts";
 import { operationNamed } from "../operations.ts";
@@ -53,7 +53,9 @@ export interface Observations {
 export function observationsFrom(report: VerifyReport, corpus: Corpus): Observations {
   const rules: ObservedRule[] = [];
   const rejected: RejectedObservation[] = [];
-  const delivered = new Set(corpus.exchanges.filter(({ callee }) => callee === "receiver").map(({ operation }) => operation));
+  const delivered = new Set(
+    corpus.exchanges.filter(({ callee }) => callee === "receiver").map(({ operation }) => operation),
+  );
   for (const difference of report.differences) {
     const { id, claim, operation, path, count, at } = difference;
     const refusal = contradiction(difference, corpus);
@@ -65,15 +67,23 @@ export function observationsFrom(report: VerifyReport, corpus: Corpus): Observat
   const seen = Object.fromEntries(
     report.claims
       .filter(({ verdict }) => verdict === "confirmed" || verdict === "refuted")
-      .map(({ claim, exchanges, verdict }) => [claim, { count: exchanges, at: new Date(last).toISOString(), confirmed: verdict === "confirmed" }]),
+      .map(({ claim, exchanges, verdict }) => [
+        claim,
+        { count: exchanges, at: new Date(last).toISOString(), confirmed: verdict === "confirmed" },
+      ]),
   );
   return { rules, rejected, seen };
 }
 
 /** In what way an observation contradicts the specification; undefined: it does not. */
-function contradiction({ kind, path, basis, operation, claim, recorded, file }: ReportedDifference, corpus: Corpus): string | undefined {
-  if (kind === "retry-time" || kind === "attempts") return "it contradicts the specification, which fixes the retry schedule";
-  if (basis === "specified" && claim !== operation && ["status", "wording", "absent", "type"].includes(kind)) return "it contradicts the specification, which shows this failure";
+function contradiction(
+  { kind, path, basis, operation, claim, recorded, file }: ReportedDifference,
+  corpus: Corpus,
+): string | undefined {
+  if (kind === "retry-time" || kind === "attempts")
+    return "it contradicts the specification, which fixes the retry schedule";
+  if (basis === "specified" && claim !== operation && ["status", "wording", "absent", "type"].includes(kind))
+    return "it contradicts the specification, which shows this failure";
   if (!["status", "absent", "type", "enumeration", "value"].includes(kind)) return undefined;
   const declared = operationNamed(operation);
   const exchange = corpus.exchanges.find((one) => one.file === file);
@@ -81,13 +91,18 @@ function contradiction({ kind, path, basis, operation, claim, recorded, file }: 
   if (operation.startsWith("webhook ")) {
     const schema = webhookPayloads.get(operation.slice("webhook ".length) as Activity);
     const issues = schema?.safeParse(parsedJson(exchange.request.body.toString())).error?.issues ?? [];
-    return issues.some((issue) => isAt(issue, path)) ? `it contradicts the specification of the payload at ${path}` : undefined;
+    return issues.some((issue) => isAt(issue, path))
+      ? `it contradicts the specification of the payload at ${path}`
+      : undefined;
   }
   if (basis !== "specified" || !declared) return undefined;
-  if (kind === "status") return `it contradicts the specification, in which ${operation} does not return ${String(recorded)}`;
+  if (kind === "status")
+    return `it contradicts the specification, in which ${operation} does not return ${String(recorded)}`;
   const response = responseOf(declared, exchange.response.status);
   const issues = response?.safeParse(parsedJson(exchange.response.body.toString())).error?.issues ?? [];
-  return issues.some((issue) => isAt(issue, path)) ? `it contradicts the specification of ${operation} at ${path}` : undefined;
+  return issues.some((issue) => isAt(issue, path))
+    ? `it contradicts the specification of ${operation} at ${path}`
+    : undefined;
 }
 
 function responseOf({ responses }: Operation, status: number) {
@@ -97,7 +112,10 @@ function responseOf({ responses }: Operation, status: number) {
 
 const isAt = (issue: { readonly code: string; readonly path: readonly PropertyKey[] }, path: string): boolean =>
   issue.code !== "unrecognized_keys" &&
-  issue.path.map((key) => (typeof key === "number" ? "[]" : String(key))).join(".").replaceAll(".[]", "[]") === path;
+  issue.path
+    .map((key) => (typeof key === "number" ? "[]" : String(key)))
+    .join(".")
+    .replaceAll(".[]", "[]") === path;
 
 /** The change, or why there is none. */
 function changeFor(difference: ReportedDifference, delivered: ReadonlySet<string | undefined>): Change | string {
@@ -118,9 +136,13 @@ function changeFor(difference: ReportedDifference, delivered: ReadonlySet<string
     case "value":
       return mapFor(pairs);
     case "wording":
-      return pairs.length === 1 || isConstant ? templateFor(String(first!.emulated), String(first!.recorded)) : mapFor(pairs);
+      return pairs.length === 1 || isConstant
+        ? templateFor(String(first!.emulated), String(first!.recorded))
+        : mapFor(pairs);
     case "order":
-      return Array.isArray(first!.recorded) ? { to: "order", keys: first!.recorded.map(String) } : "its order is unknown";
+      return Array.isArray(first!.recorded)
+        ? { to: "order", keys: first!.recorded.map(String) }
+        : "its order is unknown";
     case "item-order":
       return itemOrderFor(pairs);
     case "header":
@@ -172,14 +194,22 @@ function templateFor(from: string, to: string): Change {
 function itemOrderFor(pairs: Pairs): Change | string {
   const isReversed = pairs.every((pair) => {
     const [was, is] = [pair.recorded, pair.emulated];
-    return Array.isArray(was) && Array.isArray(is) && JSON.stringify(was.map(String)) === JSON.stringify(is.map(String).reverse());
+    return (
+      Array.isArray(was) &&
+      Array.isArray(is) &&
+      JSON.stringify(was.map(String)) === JSON.stringify(is.map(String).reverse())
+    );
   });
   return isReversed ? { to: "reverse" } : "its order follows no rule that is known";
 }
 
 function shiftFor(pairs: Pairs): Change | string {
   const apart = pairs.map(({ recorded, emulated }) =>
-    typeof recorded === "number" ? recorded - Number(emulated) : isTime(String(recorded)) ? Date.parse(String(recorded)) - Date.parse(String(emulated)) : Number.NaN,
+    typeof recorded === "number"
+      ? recorded - Number(emulated)
+      : isTime(String(recorded))
+        ? Date.parse(String(recorded)) - Date.parse(String(emulated))
+        : Number.NaN,
   );
   const middle = apart.toSorted((a, b) => a - b)[Math.floor(apart.length / 2)]!;
   if (apart.some((one) => !(Math.abs(one - middle) <= 5_000))) return "it varies";
@@ -188,7 +218,11 @@ function shiftFor(pairs: Pairs): Change | string {
 
 /** Observations as a file holds them; undefined where they are none. */
 export function readObservations(value: unknown): Observations | undefined {
-  if (!isObject(value) || !Array.isArray(value.rules) || !Array.isArray(value.rejected) || !isObject(value.seen)) return undefined;
-  const isRule = (rule: unknown): boolean => isObject(rule) && ["id", "claim", "operation", "path", "at"].every((key) => typeof rule[key] === "string") && isObject(rule.change);
+  if (!isObject(value) || !Array.isArray(value.rules) || !Array.isArray(value.rejected) || !isObject(value.seen))
+    return undefined;
+  const isRule = (rule: unknown): boolean =>
+    isObject(rule) &&
+    ["id", "claim", "operation", "path", "at"].every((key) => typeof rule[key] === "string") &&
+    isObject(rule.change);
   return value.rules.every(isRule) ? (value as unknown as Observations) : undefined;
 }

@@ -18,7 +18,8 @@ export interface Claim {
 
 const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
 
-const decisionsIn = (basis: Basis): string[] => (typeof basis === "string" ? [] : (basis.assumed.match(/\b[RCFPLE]\d{1,2}\b/g) ?? []));
+const decisionsIn = (basis: Basis): string[] =>
+  typeof basis === "string" ? [] : (basis.assumed.match(/\b[RCFPLE]\d{1,2}\b/g) ?? []);
 
 const claimOf = (operation: string, failure: FailureCode | undefined, basis: Basis): Claim => ({
   name: failure === undefined ? operation : `${operation} ${failure}`,
@@ -35,7 +36,9 @@ export function claimAt(operation: Operation, status: number, body: unknown): Cl
 }
 
 export const webhookClaim = (activity: string): Claim =>
-  claimOf(`webhook ${activity}`, undefined, { assumed: "The fields of a payload and their order are those of DECISIONS.md, C17 and F21." });
+  claimOf(`webhook ${activity}`, undefined, {
+    assumed: "The fields of a payload and their order are those of DECISIONS.md, C17 and F21.",
+  });
 
 /** All claims about the two services. */
 export const allClaims = (): Claim[] =>
@@ -48,8 +51,14 @@ export const allClaims = (): Claim[] =>
 
 /** The declared failure that has this status, and these words if several do. */
 function failureAt(operation: Operation, status: number, body: unknown): FailureCode | undefined {
-  const codes = [...new Set([...failuresOf(operation), ...operation.service.failures])].filter((code) => catalogue[code].status === status);
-  return codes.find((code) => fits(sampleOf(catalogue[code]), body)) ?? codes.find((code) => /invalid-fields|validation/.test(code)) ?? codes[0];
+  const codes = [...new Set([...failuresOf(operation), ...operation.service.failures])].filter(
+    (code) => catalogue[code].status === status,
+  );
+  return (
+    codes.find((code) => fits(sampleOf(catalogue[code]), body)) ??
+    codes.find((code) => /invalid-fields|validation/.test(code)) ??
+    codes[0]
+  );
 }
 
 /** Whether a body has the form and the words of a sample, whose `<names>` stand for anything. */
@@ -59,6 +68,9 @@ function fits(sample: unknown, body: unknown): boolean {
     const pattern = sample.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&").replace(/<[\w ]+>/g, ".*?");
     return new RegExp(`^${pattern}$`, "s").test(body);
   }
-  if (typeof sample !== "object" || sample === null || typeof body !== "object" || body === null) return sample === body;
-  return Object.entries(sample).every(([key, value]) => key in body && fits(value, (body as Record<string, unknown>)[key]));
+  if (typeof sample !== "object" || sample === null || typeof body !== "object" || body === null)
+    return sample === body;
+  return Object.entries(sample).every(
+    ([key, value]) => key in body && fits(value, (body as Record<string, unknown>)[key]),
+  );
 }

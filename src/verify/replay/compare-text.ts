@@ -15,18 +15,27 @@ const escapeRegex = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]
 
 /** `9999-99-99T99:99:99.999Z`: how a time is written. */
 export const timeFormatOf = (time: string): string => time.replace(/\d/g, "9");
-export const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
+export const isTime = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
 
 /** How a text of a replay differs from the recorded one; undefined: not at all. What may differ becomes a link. */
-export function compareText(recorded: string, actual: string, links: Links, isFailure: boolean): TextDifference | undefined {
+export function compareText(
+  recorded: string,
+  actual: string,
+  links: Links,
+  isFailure: boolean,
+): TextDifference | undefined {
   if (recorded === actual) return undefined;
   if (isTime(recorded) && isTime(actual)) return compareTimes(recorded, actual, links);
   const { values } = getVocabulary();
-  const unlike: TextDifference = values.has(recorded) || values.has(actual) ? "enumeration" : isFailure ? "wording" : "value";
+  const unlike: TextDifference =
+    values.has(recorded) || values.has(actual) ? "enumeration" : isFailure ? "wording" : "value";
   if (/^https?:\/\//.test(recorded) !== /^https?:\/\//.test(actual)) return unlike;
   const pieces = [...recorded.matchAll(volatile)].map(([piece]) => piece);
   const rest = recorded.split(volatile);
-  const pattern = rest.map((text, at) => escapeRegex(text) + (at < pieces.length ? `(${patternFor(pieces[at]!)})` : "")).join("");
+  const pattern = rest
+    .map((text, at) => escapeRegex(text) + (at < pieces.length ? `(${patternFor(pieces[at]!)})` : ""))
+    .join("");
   const found = new RegExp(`^${pattern}$`, "s").exec(actual);
   if (!found) return /^https?:\/\//.test(recorded) && linkUrl(recorded, actual, links) ? undefined : unlike;
   for (const [at, piece] of pieces.entries()) {

@@ -44,13 +44,19 @@ const keyOf = (path: string): string => path.replace(/\[\]/g, "").split(".").at(
 const countKey = /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
 
 /** Compares two documents. Identifiers and times that may differ become links. */
-export function compareValues(recorded: unknown, actual: unknown, path: string, context: CompareContext): FoundDifference[] {
+export function compareValues(
+  recorded: unknown,
+  actual: unknown,
+  path: string,
+  context: CompareContext,
+): FoundDifference[] {
   const [type, other] = [typeOf(recorded), typeOf(actual)];
   if (type !== other) return [{ kind: "type", path, recorded, emulated: actual }];
   if (Array.isArray(recorded)) return compareArrays(recorded, actual as unknown[], path, context);
   if (isObject(recorded)) return compareObjects(recorded, actual as Record<string, unknown>, path, context);
   if (recorded === actual) {
-    if (typeof recorded === "number" && isIdKey(keyOf(path))) context.links.linkNumber(scopeAt(path, context.resource), recorded, recorded);
+    if (typeof recorded === "number" && isIdKey(keyOf(path)))
+      context.links.linkNumber(scopeAt(path, context.resource), recorded, recorded);
     return [];
   }
   if (typeof recorded === "string") {
@@ -68,7 +74,12 @@ function scopeAt(path: string, resource: string): string {
   return isOwn ? scopeOf(key, resource) : scopeOf(parent, resource);
 }
 
-function compareNumbers(recorded: number, actual: number, path: string, { links, resource }: CompareContext): FoundDifference[] {
+function compareNumbers(
+  recorded: number,
+  actual: number,
+  path: string,
+  { links, resource }: CompareContext,
+): FoundDifference[] {
   const key = keyOf(path);
   const difference: FoundDifference = { kind: "value", path, recorded, emulated: actual };
   if (isIdKey(key)) {
@@ -79,7 +90,8 @@ function compareNumbers(recorded: number, actual: number, path: string, { links,
   }
   // Seconds or milliseconds since 1970.
   const isClock = /(?:_at|_on|time|timestamp|ts|exp|iat|nbf)$/.test(key) && recorded > 1e9;
-  if (isClock) return Math.abs(recorded - actual) <= (recorded > 1e11 ? 5_000 : 5) ? [] : [{ ...difference, kind: "time" }];
+  if (isClock)
+    return Math.abs(recorded - actual) <= (recorded > 1e11 ? 5_000 : 5) ? [] : [{ ...difference, kind: "time" }];
   return [difference];
 }
 
@@ -98,8 +110,22 @@ function compareObjects(
   const order = Object.keys(actual).filter((key) => taken.has(key));
   const isReordered = common.some((key, at) => keyFor(key) !== order[at]);
   return [
-    ...added.map((key): FoundDifference => ({ kind: "added", path: joined(path, key), recorded: recorded[key], emulated: undefined })),
-    ...absent.map((key): FoundDifference => ({ kind: "absent", path: joined(path, key), recorded: undefined, emulated: actual[key] })),
+    ...added.map(
+      (key): FoundDifference => ({
+        kind: "added",
+        path: joined(path, key),
+        recorded: recorded[key],
+        emulated: undefined,
+      }),
+    ),
+    ...absent.map(
+      (key): FoundDifference => ({
+        kind: "absent",
+        path: joined(path, key),
+        recorded: undefined,
+        emulated: actual[key],
+      }),
+    ),
     ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, emulated: Object.keys(actual) }] : []),
     ...common.flatMap((key) => compareValues(recorded[key], actual[keyFor(key)], joined(path, key), context)),
   ];
@@ -112,7 +138,12 @@ function idOf(item: unknown): string | undefined {
   return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
 }
 
-function compareArrays(recorded: readonly unknown[], actual: readonly unknown[], path: string, context: CompareContext): FoundDifference[] {
+function compareArrays(
+  recorded: readonly unknown[],
+  actual: readonly unknown[],
+  path: string,
+  context: CompareContext,
+): FoundDifference[] {
   const { links, resource, incomparable, isOlder } = context;
   const isWhole = /^(?:results|items|data)?$/.test(path);
   const older = isWhole ? recorded.filter((item) => isOlder(idOf(item) ?? "")) : [];
@@ -164,7 +195,12 @@ const comparedHeaders = [
 
 export type HeaderLookup = (name: string) => string | undefined;
 
-export function compareHeaders(recorded: HeaderLookup, actual: HeaderLookup, context: CompareContext, names: readonly string[] = comparedHeaders): FoundDifference[] {
+export function compareHeaders(
+  recorded: HeaderLookup,
+  actual: HeaderLookup,
+  context: CompareContext,
+  names: readonly string[] = comparedHeaders,
+): FoundDifference[] {
   return names.flatMap((name): FoundDifference[] => {
     const [was, is] = [recorded(name), actual(name)];
     if (was === is) return [];

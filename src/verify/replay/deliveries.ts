@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fieldsOf, parsedJson } from "../../base/object.ts";
-import { type CorpusExchange } from "../corpus.ts";
+import type { CorpusExchange } from "../corpus.ts";
 import { headerOf, type Message } from "../exchange.ts";
-import { compareHeaders, compareValues, type CompareContext, type FoundDifference } from "./compare.ts";
+import { type CompareContext, compareHeaders, compareValues, type FoundDifference } from "./compare.ts";
 import type { Links } from "./links.ts";
 
 /** One delivery as a corpus holds it: the same bytes to the same receiver, attempt by attempt. */
@@ -90,20 +90,34 @@ export class ReplayReceiver {
   #receive(target: string, message: Message): number {
     const known = this.#received.find((one) => one.target === target && one.body.equals(message.body));
     const { activity, contract_id: contractId } = fieldsOf(parsedJson(message.body.toString("utf8")));
-    const received: ReceivedDelivery = known ?? { ...message, activity: String(activity), target, contractId, attempts: [], operation: this.operation };
+    const received: ReceivedDelivery = known ?? {
+      ...message,
+      activity: String(activity),
+      target,
+      contractId,
+      attempts: [],
+      operation: this.operation,
+    };
     received.attempts.push(this.#now());
     if (!known) {
       this.#received.push(received);
       const match = this.#match(received);
       if (match) received.match = match;
     }
-    return received.match?.attempts[received.attempts.length - 1]?.response.status ?? received.match?.attempts.at(-1)?.response.status ?? 200;
+    return (
+      received.match?.attempts[received.attempts.length - 1]?.response.status ??
+      received.match?.attempts.at(-1)?.response.status ??
+      200
+    );
   }
 
   #match({ activity, target, contractId }: ReceivedDelivery): RecordedDelivery | undefined {
     const taken = new Set(this.#received.map(({ match }) => match));
-    const open = this.#recorded.filter((one) => !taken.has(one) && one.activity === activity && pathOf(one.target) === pathOf(target));
-    const idOf = (one: RecordedDelivery) => (typeof one.contractId === "number" ? this.#links.number("contract", one.contractId) : undefined);
+    const open = this.#recorded.filter(
+      (one) => !taken.has(one) && one.activity === activity && pathOf(one.target) === pathOf(target),
+    );
+    const idOf = (one: RecordedDelivery) =>
+      typeof one.contractId === "number" ? this.#links.number("contract", one.contractId) : undefined;
     return open.find((one) => idOf(one) === contractId) ?? open.find((one) => idOf(one) === undefined);
   }
 
@@ -112,7 +126,13 @@ export class ReplayReceiver {
     if (this.#recorded.length === 0) return [];
     const compared = this.#received.map((received): ComparedDelivery | undefined => {
       const { activity, match, operation, attempts } = received;
-      if (match) return { activity, operation, file: match.attempts[0]!.file, differences: this.#differences(match, received, context) };
+      if (match)
+        return {
+          activity,
+          operation,
+          file: match.attempts[0]!.file,
+          differences: this.#differences(match, received, context),
+        };
       if (attempts[0]! >= until) return undefined;
       const difference = { kind: "missing-activity", path: activity, recorded: undefined, emulated: activity } as const;
       return { activity, operation, file: undefined, differences: [difference] };
@@ -121,12 +141,14 @@ export class ReplayReceiver {
     const unmatched = this.#recorded.filter((one) => !matched.has(one));
     return [
       ...compared.filter((one) => one !== undefined),
-      ...unmatched.map(({ activity, attempts }): ComparedDelivery => ({
-        activity,
-        operation: undefined,
-        file: attempts[0]!.file,
-        differences: [{ kind: "other-activity", path: activity, recorded: activity, emulated: undefined }],
-      })),
+      ...unmatched.map(
+        ({ activity, attempts }): ComparedDelivery => ({
+          activity,
+          operation: undefined,
+          file: attempts[0]!.file,
+          differences: [{ kind: "other-activity", path: activity, recorded: activity, emulated: undefined }],
+        }),
+      ),
     ];
   }
 
@@ -137,14 +159,28 @@ export class ReplayReceiver {
     // A text without letters beyond ASCII shows nothing of how they are spelled.
     const [wasSpelled, isSpelled] = [spellingOf(was), spellingOf(is)];
     if (wasSpelled !== isSpelled) found.push({ kind: "spelling", path: "", recorded: wasSpelled, emulated: isSpelled });
-    const custom = new Set(first!.request.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")));
+    const custom = new Set(
+      first!.request.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")),
+    );
     const sent = new Set(received.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")));
     const isSignature = (name: string) => /signature|content-hash/.test(name);
     found.push(
-      ...compareHeaders((name) => headerOf(first!.request, name), (name) => headerOf(received, name), context, ["content-type", ...[...custom].filter((name) => !isSignature(name))]),
+      ...compareHeaders(
+        (name) => headerOf(first!.request, name),
+        (name) => headerOf(received, name),
+        context,
+        ["content-type", ...[...custom].filter((name) => !isSignature(name))],
+      ),
       ...[...new Set([...custom, ...sent])]
         .filter((name) => custom.has(name) !== sent.has(name))
-        .map((name): FoundDifference => ({ kind: "header", path: `header ${name}`, recorded: headerOf(first!.request, name), emulated: headerOf(received, name) })),
+        .map(
+          (name): FoundDifference => ({
+            kind: "header",
+            path: `header ${name}`,
+            recorded: headerOf(first!.request, name),
+            emulated: headerOf(received, name),
+          }),
+        ),
     );
     return [...found, ...this.#retries(recorded, received)];
   }
@@ -152,9 +188,14 @@ export class ReplayReceiver {
   #retries({ attempts }: RecordedDelivery, received: ReceivedDelivery): FoundDifference[] {
     const was = delays(attempts.map(({ at }) => at));
     const is = delays(received.attempts);
-    const at = was.findIndex((delay, place) => is[place] !== undefined && Math.abs(delay - is[place]) > retryToleranceMs);
-    if (at >= 0) return [{ kind: "retry-time", path: `retry ${at + 1}`, recorded: minutes(was[at]!), emulated: minutes(is[at]!) }];
-    return was.length > is.length ? [{ kind: "attempts", path: "attempts", recorded: attempts.length, emulated: received.attempts.length }] : [];
+    const at = was.findIndex(
+      (delay, place) => is[place] !== undefined && Math.abs(delay - is[place]) > retryToleranceMs,
+    );
+    if (at >= 0)
+      return [{ kind: "retry-time", path: `retry ${at + 1}`, recorded: minutes(was[at]!), emulated: minutes(is[at]!) }];
+    return was.length > is.length
+      ? [{ kind: "attempts", path: "attempts", recorded: attempts.length, emulated: received.attempts.length }]
+      : [];
   }
 }
 
@@ -163,7 +204,10 @@ const minutes = (ms: number): string => `${Math.round(ms / 6_000) / 10} min`;
 const pathOf = (target: string): string => target.split("?")[0]!;
 
 function deliveriesIn(exchanges: readonly CorpusExchange[]): RecordedDelivery[] {
-  const found = new Map<string, { activity: string; target: string; contractId: unknown; attempts: CorpusExchange[] }>();
+  const found = new Map<
+    string,
+    { activity: string; target: string; contractId: unknown; attempts: CorpusExchange[] }
+  >();
   for (const exchange of exchanges) {
     if (exchange.callee !== "receiver") continue;
     const { target, body } = exchange.request;

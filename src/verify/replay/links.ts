@@ -4,7 +4,11 @@ import { editJson } from "../json-edit.ts";
 /** What kind of thing a number under this key identifies: `contract` for `contract_id` and for the `id` of a contract. */
 export const scopeOf = (key: string, resource: string): string => {
   const stem = key === "id" || key === "" ? resource : key.replace(/_?ids?$/, "");
-  return stem.replace(/^.*-/, "").replaceAll("_", "").replace(/ies$/, "y").replace(/(?:ss)?s$/, (end) => (end === "sss" ? "ss" : ""));
+  return stem
+    .replace(/^.*-/, "")
+    .replaceAll("_", "")
+    .replace(/ies$/, "y")
+    .replace(/(?:ss)?s$/, (end) => (end === "sss" ? "ss" : ""));
 };
 
 export const isIdKey = (key: string): boolean => /(?:^|_)ids?$|^(?:uuid|number|reference_id)$/.test(key);
@@ -44,7 +48,8 @@ export class Links {
     if (/^https?:\/\//.test(recorded)) this.#urls.set(targetOf(recorded), actual);
     const [, prefix, number] = /^([A-Z]{1,5})-(\d+)$/.exec(recorded) ?? [];
     const [, other, actualNumber] = /^([A-Z]{1,5})-(\d+)$/.exec(actual) ?? [];
-    if (prefix !== undefined && prefix === other && /^[TH]$/.test(prefix)) this.linkNumber("contract", Number(number), Number(actualNumber));
+    if (prefix !== undefined && prefix === other && /^[TH]$/.test(prefix))
+      this.linkNumber("contract", Number(number), Number(actualNumber));
   }
 
   linkNumber(scope: string, recorded: number, actual: number): void {
@@ -73,7 +78,8 @@ export class Links {
     const segments = path.split("/").map((segment, at) => {
       const name = names[at];
       const plain = decode(segment);
-      if (name !== undefined && /^\d+$/.test(plain)) return String(this.number(scopeOf(name, resource), Number(plain)) ?? plain);
+      if (name !== undefined && /^\d+$/.test(plain))
+        return String(this.number(scopeOf(name, resource), Number(plain)) ?? plain);
       const made = this.translateText(plain);
       return made === plain ? segment : encodeURIComponent(made);
     });
@@ -83,7 +89,10 @@ export class Links {
       if (equals < 0) return pair;
       const name = decode(pair.slice(0, equals));
       const plain = decode(pair.slice(equals + 1).replaceAll("+", " "));
-      const made = isIdKey(name) && /^\d+$/.test(plain) ? String(this.number(scopeOf(name, resource), Number(plain)) ?? plain) : this.translateText(plain);
+      const made =
+        isIdKey(name) && /^\d+$/.test(plain)
+          ? String(this.number(scopeOf(name, resource), Number(plain)) ?? plain)
+          : this.translateText(plain);
       return made === plain ? pair : `${pair.slice(0, equals)}=${encodeURIComponent(made)}`;
     });
     return `${segments.join("/")}?${pairs.join("&")}`;
@@ -98,11 +107,14 @@ export class Links {
     return Buffer.from(
       editJson(text, {
         string: ({ isKey, path, value }) => {
-          if (!isKey && isIdKey(keyOf(path)) && /^\d+$/.test(value)) return String(this.number(scopeOf(keyOf(path), resource), Number(value)) ?? value);
+          if (!isKey && isIdKey(keyOf(path)) && /^\d+$/.test(value))
+            return String(this.number(scopeOf(keyOf(path), resource), Number(value)) ?? value);
           return this.translateText(value);
         },
         number: ({ path, text: number }) =>
-          isIdKey(keyOf(path)) && /^\d+$/.test(number) ? String(this.number(scopeOf(keyOf(path), resource), Number(number)) ?? number) : number,
+          isIdKey(keyOf(path)) && /^\d+$/.test(number)
+            ? String(this.number(scopeOf(keyOf(path), resource), Number(number)) ?? number)
+            : number,
       }),
     );
   }

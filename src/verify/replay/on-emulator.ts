@@ -20,7 +20,11 @@ export type StartReplayEmulator = (options: {
 }) => Promise<ReplayEmulator>;
 
 /** Replays a corpus on a fresh emulator whose state is made from it. */
-export async function replayOnEmulator(corpus: Corpus, startEmulator: StartReplayEmulator, signal?: AbortSignal): Promise<ReplayedExchange[]> {
+export async function replayOnEmulator(
+  corpus: Corpus,
+  startEmulator: StartReplayEmulator,
+  signal?: AbortSignal,
+): Promise<ReplayedExchange[]> {
   const { exchanges } = corpus;
   const seed = seedFromCorpus(exchanges, demo);
   const start = new Date((exchanges[0]?.at ?? Date.parse(demo.time)) - 1).toISOString();

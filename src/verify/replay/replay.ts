@@ -34,7 +34,8 @@ export interface ReplayedExchange {
 }
 
 /** Resources of which a seed is made: everything that they list is there in a replay. */
-const seeded = /^(?:templates|contract-types|organizations|users|key-pointers|clusters|cluster-emails|cluster-clients)\./;
+const seeded =
+  /^(?:templates|contract-types|organizations|users|key-pointers|clusters|cluster-emails|cluster-clients)\./;
 
 /** Sends the requests of a corpus again, and compares what comes back. */
 export async function replayCorpus(corpus: Corpus, target: ReplayTarget): Promise<ReplayedExchange[]> {
@@ -81,7 +82,14 @@ class Replay {
     const context = this.#context("contracts", false, () => {});
     for (const { activity, file, operation, differences } of this.#receiver.compare(context, last)) {
       const claim = webhookClaim(activity);
-      replayed.push({ claim: operation === undefined ? claim : { ...claim, operation: `webhook ${activity}` }, file, status: 0, at: last, differences, incomparable: undefined });
+      replayed.push({
+        claim: operation === undefined ? claim : { ...claim, operation: `webhook ${activity}` },
+        file,
+        status: 0,
+        at: last,
+        differences,
+        incomparable: undefined,
+      });
     }
     return replayed;
   }
@@ -91,7 +99,12 @@ class Replay {
     const operation = operationNamed(exchange.operation);
     if (!operation) return undefined;
     const resource = operation.id.split(".")[0]!;
-    const result = (status: number, body: unknown, differences: readonly FoundDifference[], incomparable?: string): ReplayedExchange => ({
+    const result = (
+      status: number,
+      body: unknown,
+      differences: readonly FoundDifference[],
+      incomparable?: string,
+    ): ReplayedExchange => ({
       claim: claimAt(operation, status, body),
       file,
       status,
@@ -100,14 +113,19 @@ class Replay {
       incomparable,
     });
     const without = (reason: string) => result(recorded.status, jsonOf(recorded), [], reason);
-    if (recorded.status === 429 || (recorded.status >= 500 && recorded.status !== 501)) return without(`the service was not available (${recorded.status})`);
-    if (this.#target.readsOnly && !/^(?:GET|HEAD)$/.test(request.method)) return without("it may change something, and only reads are replayed against a service");
+    if (recorded.status === 429 || (recorded.status >= 500 && recorded.status !== 501))
+      return without(`the service was not available (${recorded.status})`);
+    if (this.#target.readsOnly && !/^(?:GET|HEAD)$/.test(request.method))
+      return without("it may change something, and only reads are replayed against a service");
     const url = this.#url(exchange, operation.path, resource);
     if (url === undefined) return without("the signed URL comes from a response that was not recorded");
 
     this.#receiver.operation = operation.id;
     const unlinked = this.#unlinked(request.target, operation.path, resource);
-    const actual = await this.#sender.send({ method: request.method, url, headers: this.#headers(exchange), body: this.#body(exchange, resource) }, this.#target.signal);
+    const actual = await this.#sender.send(
+      { method: request.method, url, headers: this.#headers(exchange), body: this.#body(exchange, resource) },
+      this.#target.signal,
+    );
     const reason = this.#whyIncomparable(exchange, actual, seeded.test(operation.id) ? undefined : unlinked);
     if (reason !== undefined) return without(reason);
     let partly: string | undefined;
@@ -118,26 +136,56 @@ class Replay {
   }
 
   #compare(recorded: RecordedResponse, actual: RecordedResponse, context: CompareContext): FoundDifference[] {
-    const status: FoundDifference[] = recorded.status === actual.status ? [] : [{ kind: "status", path: "", recorded: recorded.status, emulated: actual.status }];
+    const status: FoundDifference[] =
+      recorded.status === actual.status
+        ? []
+        : [{ kind: "status", path: "", recorded: recorded.status, emulated: actual.status }];
     // A success and a failure have nothing in common.
     if (recorded.status < 400 !== actual.status < 400) return status;
-    const headers = compareHeaders((name) => headerOf(recorded, name), (name) => headerOf(actual, name), context);
+    const headers = compareHeaders(
+      (name) => headerOf(recorded, name),
+      (name) => headerOf(actual, name),
+      context,
+    );
     const [was, is] = [jsonOf(recorded), jsonOf(actual)];
     if (was !== undefined && is !== undefined) return [...status, ...headers, ...compareValues(was, is, "", context)];
     const isText = /^(?:text\/plain|application\/xml)/.test(headerOf(recorded, "content-type") ?? "");
-    if (isText && recorded.body.length > 0 && actual.body.length > 0) return [...status, ...headers, ...compareValues(recorded.body.toString(), actual.body.toString(), "", context)];
+    if (isText && recorded.body.length > 0 && actual.body.length > 0)
+      return [...status, ...headers, ...compareValues(recorded.body.toString(), actual.body.toString(), "", context)];
     const isSame = recorded.body.length > 0 === actual.body.length > 0 && (was === undefined) === (is === undefined);
-    return [...status, ...headers, ...(isSame ? [] : [{ kind: "type" as const, path: "", recorded: was ?? recorded.body.length, emulated: is ?? actual.body.length }])];
+    return [
+      ...status,
+      ...headers,
+      ...(isSame
+        ? []
+        : [
+            {
+              kind: "type" as const,
+              path: "",
+              recorded: was ?? recorded.body.length,
+              emulated: is ?? actual.body.length,
+            },
+          ]),
+    ];
   }
 
-  #context(resource: string, isFailure: boolean, incomparable: (reason: string) => void, isList = false): CompareContext {
+  #context(
+    resource: string,
+    isFailure: boolean,
+    incomparable: (reason: string) => void,
+    isList = false,
+  ): CompareContext {
     const links = this.#links;
     return {
       links,
       resource,
       isFailure,
       incomparable,
-      isOlder: (id) => isList && id !== "" && links.text(id) === undefined && (!/^\d+$/.test(id) || links.number(scopeOf("id", resource), Number(id)) === undefined),
+      isOlder: (id) =>
+        isList &&
+        id !== "" &&
+        links.text(id) === undefined &&
+        (!/^\d+$/.test(id) || links.number(scopeOf("id", resource), Number(id)) === undefined),
     };
   }
 
@@ -156,17 +204,31 @@ class Replay {
       .find((segment, at) => {
         const name = names[at];
         if (name === undefined || /hash|email|token|cluster|client/.test(name)) return false;
-        const isKnown = this.#links.text(segment) !== undefined || (/^\d+$/.test(segment) && this.#links.number(scopeOf(name, resource), Number(segment)) !== undefined);
+        const isKnown =
+          this.#links.text(segment) !== undefined ||
+          (/^\d+$/.test(segment) && this.#links.number(scopeOf(name, resource), Number(segment)) !== undefined);
         return !isKnown;
       });
   }
 
-  #whyIncomparable({ request, response }: CorpusExchange, actual: RecordedResponse, unlinked: string | undefined): string | undefined {
+  #whyIncomparable(
+    { request, response }: CorpusExchange,
+    actual: RecordedResponse,
+    unlinked: string | undefined,
+  ): string | undefined {
     const isMissing = response.status === 404 || response.status === 410;
-    if (unlinked !== undefined && !isMissing && actual.status === 404) return `${unlinked} was there before the recording`;
+    if (unlinked !== undefined && !isMissing && actual.status === 404)
+      return `${unlinked} was there before the recording`;
     const bearer = headerOf(request, "authorization");
-    if (bearer !== undefined && actual.status === 401 && response.status !== 401 && this.#links.translateText(bearer) === bearer) return "its credentials come from outside the corpus";
-    if (headerOf(request, "x-cluster-key") !== undefined && actual.status === 401 && response.status < 400) return "its cluster key comes from outside the corpus";
+    if (
+      bearer !== undefined &&
+      actual.status === 401 &&
+      response.status !== 401 &&
+      this.#links.translateText(bearer) === bearer
+    )
+      return "its credentials come from outside the corpus";
+    if (headerOf(request, "x-cluster-key") !== undefined && actual.status === 401 && response.status < 400)
+      return "its cluster key comes from outside the corpus";
     return undefined;
   }
 
@@ -183,16 +245,20 @@ class Replay {
 
   #body({ operation, request }: CorpusExchange, resource: string): Buffer {
     const body = this.#links.translateBody(request.body, resource);
-    if (this.#receiver.url === "" || operation !== "webhooks.create" || parsedJson(body.toString()) === undefined) return body;
+    if (this.#receiver.url === "" || operation !== "webhooks.create" || parsedJson(body.toString()) === undefined)
+      return body;
     // Webhooks come here, whoever got them.
     const edited = editJson(body.toString(), {
-      string: ({ isKey, path, value }) => (!isKey && path.join() === "url" ? value.replace(/^https?:\/\/[^/]+/, this.#receiver.url) : value),
+      string: ({ isKey, path, value }) =>
+        !isKey && path.join() === "url" ? value.replace(/^https?:\/\/[^/]+/, this.#receiver.url) : value,
       number: ({ text }) => text,
     });
     return Buffer.from(edited);
   }
 }
 
-const jsonOf = ({ body }: RecordedResponse): unknown => (body.length === 0 ? undefined : parsedJson(body.toString("utf8")));
+const jsonOf = ({ body }: RecordedResponse): unknown =>
+  body.length === 0 ? undefined : parsedJson(body.toString("utf8"));
 
-const namesIn = (path: string): (string | undefined)[] => path.split("/").map((segment) => /^\{(\w+)\}/.exec(segment)?.[1]);
+const namesIn = (path: string): (string | undefined)[] =>
+  path.split("/").map((segment) => /^\{(\w+)\}/.exec(segment)?.[1]);

@@ -50,7 +50,12 @@ export async function deviatingService(
       const sent = Buffer.concat(chunks);
       const { host: _, connection: __, "content-length": ___, ...headers } = incoming.headers as Record<string, string>;
       const body = sent.toString();
-      const request: Passing = { what: String((jsonOf(body) as { activity?: string })?.activity), status: 0, headers, json: jsonOf(body) };
+      const request: Passing = {
+        what: String((jsonOf(body) as { activity?: string })?.activity),
+        status: 0,
+        headers,
+        json: jsonOf(body),
+      };
       if (changes === "requests") deviate(request);
       if (request.isDropped) return void outgoing.writeHead(200).end("ok");
       const shown = changes === "requests" ? (request.text ?? JSON.stringify(request.json)) : sent;
@@ -60,9 +65,19 @@ export async function deviatingService(
         redirect: "manual",
         ...(/^(?:GET|HEAD)$/.test(method) ? {} : { body: shown }),
       });
-      const { "content-length": ____, "keep-alive": _____, connection: ______, ...others } = Object.fromEntries(answer.headers);
+      const {
+        "content-length": ____,
+        "keep-alive": _____,
+        connection: ______,
+        ...others
+      } = Object.fromEntries(answer.headers);
       const bytes = Buffer.from(await answer.arrayBuffer());
-      const passing: Passing = { what: `${method} ${url.split("?")[0]}`, status: answer.status, headers: others, json: jsonOf(bytes.toString()) };
+      const passing: Passing = {
+        what: `${method} ${url.split("?")[0]}`,
+        status: answer.status,
+        headers: others,
+        json: jsonOf(bytes.toString()),
+      };
       if (changes === "responses") deviate(passing);
       outgoing.writeHead(passing.status, passing.headers);
       outgoing.end(passing.json === undefined ? bytes : (passing.text ?? JSON.stringify(passing.json)));

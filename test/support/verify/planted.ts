@@ -75,7 +75,9 @@ export const plantedWebhooks: Readonly<Record<string, Deviation>> = {
     if (p.what === "COUNTER_PARTY_CREATED") p.isDropped = true;
   },
   "webhook:CONTRACT_CREATED:spelling"(p) {
-    p.text = JSON.stringify(p.json, undefined, 1).replace(/\n */g, " ").replace(/([{[]) | ([}\]])/g, "$1$2");
+    p.text = JSON.stringify(p.json, undefined, 1)
+      .replace(/\n */g, " ")
+      .replace(/([{[]) | ([}\]])/g, "$1$2");
   },
 };
 

@@ -1,8 +1,8 @@
 import type { TestContext } from "node:test";
-import { Recorder } from "../../../src/verify/recorder.ts";
-import { openProxy } from "../../../src/verify/proxy.ts";
 import { openReceiver } from "../../../src/cli/connection/receiver.ts";
-import { type TestEmulator, sender } from "../emulator.ts";
+import { openProxy } from "../../../src/verify/proxy.ts";
+import { Recorder } from "../../../src/verify/recorder.ts";
+import { sender, type TestEmulator } from "../emulator.ts";
 
 export interface RecordedSession {
   /** Through the recording proxy, with the API key; virtual time passes with each request. */
@@ -39,7 +39,16 @@ export async function recordSession(
       const { activity } = JSON.parse(body.toString()) as { activity: string };
       const request = { method: "POST", target: path, headers: pairs, body };
       const response = { status: 200, headers: [], body: Buffer.from("") };
-      stored.push(recorder.add({ callee: "receiver", operation: activity, at: emulator.clock.now(), durationMs: 1, request, response }));
+      stored.push(
+        recorder.add({
+          callee: "receiver",
+          operation: activity,
+          at: emulator.clock.now(),
+          durationMs: 1,
+          request,
+          response,
+        }),
+      );
       return { status: 200 };
     },
   });
@@ -69,7 +78,16 @@ const base = "/api/v2.1/public";
 
 /** What a recording begins with, so that a replay has the same templates, types and people. */
 export async function lookAround({ api }: Pick<RecordedSession, "api">): Promise<void> {
-  for (const path of ["/templates/", "/templates/101/", "/templates/101/metadata", "/contract_types/", "/organizations/entities/", "/organizations/types/", "/auth/roles/", "/auth/users/"])
+  for (const path of [
+    "/templates/",
+    "/templates/101/",
+    "/templates/101/metadata",
+    "/contract_types/",
+    "/organizations/entities/",
+    "/organizations/types/",
+    "/auth/roles/",
+    "/auth/users/",
+  ])
     await api("GET", base + path);
 }
 
@@ -79,7 +97,9 @@ export async function journey({ api }: Pick<RecordedSession, "api">, name: strin
     body: {
       contract_template_id: 101,
       contract_data: {},
-      counter_party_details: [{ is_individual: true, poc_details: { first_name: name, email: `${name}@acme.example` } }],
+      counter_party_details: [
+        { is_individual: true, poc_details: { first_name: name, email: `${name}@acme.example` } },
+      ],
     },
   });
   const { id, contract_id } = created.body as { id: string; contract_id: number };
@@ -88,12 +108,25 @@ export async function journey({ api }: Pick<RecordedSession, "api">, name: strin
   await api("GET", `${base}/contracts/T-${contract_id + 900_000}/recipients/`);
   await api("POST", `${base}/contracts/${contract_id}/comments/`, { body: { comment: `Hello ${name}` } });
   await api("POST", `${base}/contracts/${contract_id}/comments/`, { body: {} });
-  await api("POST", `${base}/counter_parties/`, { body: { organization_name: `${name} Works`, is_individual: false, organization_type: "Corporation", jurisdiction_iso_code: "DE", email: `office@${name.toLowerCase()}.example`, name } });
-  await api("POST", `${base}/workspace/files/uploads/`, { body: { files: [{ filename: `${name}.pdf`, content_type: "application/pdf" }] } });
+  await api("POST", `${base}/counter_parties/`, {
+    body: {
+      organization_name: `${name} Works`,
+      is_individual: false,
+      organization_type: "Corporation",
+      jurisdiction_iso_code: "DE",
+      email: `office@${name.toLowerCase()}.example`,
+      name,
+    },
+  });
+  await api("POST", `${base}/workspace/files/uploads/`, {
+    body: { files: [{ filename: `${name}.pdf`, content_type: "application/pdf" }] },
+  });
   await api("GET", `${base}/contracts/`);
   await api("GET", `${base}/auth/roles/`);
 }
 
 /** Subscribes the recording receiver, or one before it. */
 export const subscribe = ({ api }: Pick<RecordedSession, "api">, url: string, ...activities: string[]) =>
-  api("POST", `${base}/webhooks/`, { body: { title: "recorder", url: `${url}/hooks`, only_for_activities: activities } });
+  api("POST", `${base}/webhooks/`, {
+    body: { title: "recorder", url: `${url}/hooks`, only_for_activities: activities },
+  });
