@@ -16,8 +16,6 @@ export interface JsonEdits {
   readonly number: (found: JsonNumber) => string;
 }
 
-const tokenPattern = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{}:,]|true|false|null|\s+/gy;
-
 /**
  * Replaces strings and numbers of a JSON text in place: white space, order and the spelling of what stays are untouched.
  * The text must be JSON.
@@ -27,7 +25,7 @@ export function editJson(text: string, edits: JsonEdits): string {
   const path: string[] = [];
   let out = "";
   // Of its own: a string may hold JSON, which is edited meanwhile.
-  const token = new RegExp(tokenPattern);
+  const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{}:,]|true|false|null|\s+/gy;
   for (let found = token.exec(text); found; found = token.exec(text)) {
     const [piece] = found;
     const level = levels.at(-1);

@@ -1,5 +1,6 @@
 import { isSecretName } from "../api/secrets.ts";
 import { parsedJson } from "../base/object.ts";
+import { withoutTrailing } from "../base/trailing.ts";
 import { editJson } from "./json-edit.ts";
 import { standInFile } from "./stand-in-files.ts";
 import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";
@@ -8,10 +9,10 @@ import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 /** What a text is: a value of a field, a name of a person, or the words of an error. */
 export type TextKind = "value" | "name" | "wording";
 
-const emailPattern = /[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu;
-const jwtPattern = /\beyJ[\w-]{4,}\.[\w-]{2,}\.[\w-]*/g;
+const emailPattern = /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
+const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const uuidPattern = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
-const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,}\d(?![\w:-])/g;
+const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,24}\d(?![\w:-])/g;
 const urlPattern = /\bhttps?:\/\/[^\s"'<>]+/g;
 const longPattern = /[A-Za-z0-9+/_=~.-]{16,}/g;
 const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
@@ -198,7 +199,7 @@ export class TextSanitizer {
         if (equals < 0) return this.#segment(pair);
         const name = pair.slice(0, equals);
         const value = decodePercent(pair.slice(equals + 1).replaceAll("+", " "));
-        const made = this.named(decodePercent(name).replace(/\[[^\]]*\]$/, ""), value);
+        const made = this.named(decodePercent(name).replace(/\[[^[\]]{0,40}\]$/, ""), value);
         const shownName =
           name.includes("@") || name.includes("%40")
             ? encodeURIComponent(this.text(decodePercent(name), "value"))
@@ -247,7 +248,8 @@ export class TextSanitizer {
   }
 }
 
-const isSentenceStart = (text: string, at: number): boolean => /(?:^|[.!?:]\s*|["'“(]\s*)$/.test(text.slice(0, at));
+const isSentenceStart = (text: string, at: number): boolean =>
+  /(?:^|[.!?:"'“(])\s{0,3}$/.test(text.slice(Math.max(0, at - 4), at)) || at === 0;
 
 function restore(text: string, found: readonly string[]): string {
   const once = text.replace(/\ue000(\d+)\ue001/g, (_, at: string) => found[Number(at)]!);
@@ -267,7 +269,9 @@ function decodeBase64(text: string): Buffer | undefined {
   if (text.length < 12 || isStandInToken(text) || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
   if (/^[0-9a-f]+$/i.test(text) || /^[A-Za-z]+$/.test(text) || /^[a-z]+([_-][a-z]+)*$/i.test(text)) return undefined;
   const bytes = Buffer.from(text, "base64");
-  if (bytes.toString("base64").replace(/=+$/, "") !== text.replace(/-/g, "+").replace(/_/g, "/").replace(/=+$/, ""))
+  if (
+    withoutTrailing(bytes.toString("base64"), "=") !== withoutTrailing(text.replace(/-/g, "+").replace(/_/g, "/"), "=")
+  )
     return undefined;
   const printable = bytes.toString("utf8");
   const isText = Buffer.from(printable).equals(bytes) && !/[^\P{C}\n\r\t]/u.test(printable);

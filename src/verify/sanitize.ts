@@ -39,10 +39,8 @@ export class ExchangeSanitizer {
     const headers = message.headers.filter(([name]) => !dropped.test(name.toLowerCase()));
     const made = headers.map(([name, value]): [string, string] => [name, this.#header(name.toLowerCase(), value)]);
     const body = this.#body(decodeContent(message), headerOf(message, "content-type") ?? "", kind);
-    const digests: Readonly<Record<string, () => string>> = {
-      "content-md5": () => createHash("md5").update(body).digest("base64"),
-    };
-    return { headers: made.map(([name, value]) => [name, digests[name.toLowerCase()]?.() ?? value]), body };
+    const md5 = () => createHash("md5").update(body).digest("base64");
+    return { headers: made.map(([name, value]) => [name, name.toLowerCase() === "content-md5" ? md5() : value]), body };
   }
 
   #header(name: string, value: string): string {
@@ -81,10 +79,10 @@ export class ExchangeSanitizer {
   }
 
   #credentials(value: string): string {
-    const [, scheme, rest] = /^(Bearer|Basic|Digest|[A-Za-z0-9-]+)\s+(.+)$/.exec(value) ?? [];
+    const [, scheme, rest] = /^([A-Za-z0-9-]{1,40}) (.+)$/.exec(value) ?? [];
     if (scheme === undefined || rest === undefined) return this.#text.secret(value);
     if (/=/.test(rest) && !/^[\w+/=-]+$/.test(rest))
-      return `${scheme} ${rest.replace(/([\w-]+)="([^"]*)"/g, (_, name: string, inner: string) =>
+      return `${scheme} ${rest.replace(/(?<![\w-])([\w-]+)="([^"]{0,2000})"/g, (_, name: string, inner: string) =>
         /^(?:realm|error|error_description|scope|charset|algorithm)$/.test(name)
           ? `${name}="${this.#text.text(inner, "wording")}"`
           : `${name}="${this.#text.secret(inner)}"`,
@@ -144,10 +142,10 @@ export class ExchangeSanitizer {
   /** A line of a page or of XML: tags stay, what their attributes and texts say is replaced. */
   #markup(line: string, kind: TextKind): string {
     if (!/[<>]/.test(line)) return this.#text.text(line, kind);
-    return line.replace(/(<[^>]*>)|([^<>]+)/g, (_, tag: string | undefined, text: string | undefined) =>
+    return line.replace(/(<[^<>]*>)|([^<>]+)/g, (_, tag: string | undefined, text: string | undefined) =>
       tag === undefined
         ? this.#text.text(text!, kind)
-        : tag.replace(/([\w-]+)="([^"]*)"/g, (__, name: string, value: string) =>
+        : tag.replace(/(?<![\w-])([\w-]+)="([^"]{0,4000})"/g, (__, name: string, value: string) =>
             /^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/.test(name)
               ? `${name}="${this.#text.text(value, "value")}"`
               : `${name}="${value}"`,

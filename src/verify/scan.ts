@@ -119,11 +119,13 @@ class ExchangeScan {
   }
 
   #text(place: string, text: string): void {
-    for (const [email] of text.matchAll(/[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu))
+    for (const [email] of text.matchAll(
+      /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu,
+    ))
       if (!isStandInEmail(email)) this.#add(place, "e-mail address", email);
-    for (const [jwt] of text.matchAll(/\beyJ[\w-]{4,}\.[\w-]{2,}\.[\w-]*/g))
+    for (const [jwt] of text.matchAll(/(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g))
       if (!isHarmlessJwt(jwt)) this.#add(place, "JSON Web Token", jwt);
-    for (const [phone] of text.matchAll(/(?<![\w.:/-])\+\d[\d ()./-]{6,}\d(?![\w:-])/g))
+    for (const [phone] of text.matchAll(/(?<![\w.:/-])\+\d[\d ()./-]{6,24}\d(?![\w:-])/g))
       if (!isStandInPhone(phone)) this.#add(place, "phone number", phone);
     for (const [long] of text.matchAll(/[A-Za-z0-9+_~-]{16,}/g)) {
       if (

@@ -1,3 +1,4 @@
+import { lookupTable } from "../../base/lookup-table.ts";
 import { fieldsOf, isObject } from "../../base/object.ts";
 import type { RecordCaller } from "./record-caller.ts";
 
@@ -49,7 +50,7 @@ const details: readonly (readonly [
 const detailed = 3;
 
 /** Ids that nothing has. */
-const unknown: Readonly<Record<string, string | number>> = {
+const unknown = lookupTable<string | number>({
   composite_id: "T-999999999",
   contract_id: 999_999_999,
   template_id: 999_999_999,
@@ -59,7 +60,7 @@ const unknown: Readonly<Record<string, string | number>> = {
   file_id: "00000000-0000-4000-8000-000000000000",
   email_hash: "0".repeat(64),
   client_id: "unknown-client",
-};
+});
 
 /** Looked up under ids that nothing has. */
 const probed: readonly (readonly [operation: string, parameter: string])[] = [

@@ -2,6 +2,7 @@ import type { Operation } from "../../api/operation.ts";
 import { writeJson } from "../../base/json-forms.ts";
 import { isObject, parsedJson } from "../../base/object.ts";
 import { claimAt } from "../replay/claims.ts";
+import { matchPieces } from "../text-pattern.ts";
 import type { Change, Observations, ObservedRule } from "./rules.ts";
 
 /** A response as the emulator has made it: headers are name, value, name, value. */
@@ -156,9 +157,9 @@ function converted(value: unknown, type: "string" | "number" | "boolean" | "null
 }
 
 function fillTemplate(value: string, from: readonly string[], text: readonly string[]): string {
-  const pattern = from.map((part) => part.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")).join("(.+?)");
-  const found = new RegExp(`^${pattern}$`, "s").exec(value);
-  return found ? text.map((part, at) => part + (found[at + 1] ?? "")).join("") : value;
+  const kinds = from.slice(1).map(() => "text" as const);
+  const found = matchPieces(value, from, kinds);
+  return found ? text.map((part, at) => part + (found[at] ?? "")).join("") : value;
 }
 
 function inOrder(value: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {

@@ -4,6 +4,7 @@ import { type FailureCode, failures } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
 import { registry } from "../../api/registry.ts";
 import { failuresOf, sampleOf } from "../../derive/openapi/failures.ts";
+import { matchPieces } from "../text-pattern.ts";
 
 /** What the emulator claims of the service: how an operation, or one of its failures, responds. */
 export interface Claim {
@@ -65,8 +66,9 @@ function failureAt(operation: Operation, status: number, body: unknown): Failure
 function fits(sample: unknown, body: unknown): boolean {
   if (typeof sample === "string") {
     if (typeof body !== "string") return false;
-    const pattern = sample.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&").replace(/<[\w ]+>/g, ".*?");
-    return new RegExp(`^${pattern}$`, "s").test(body);
+    const parts = sample.split(/<[\w ]{1,60}>/);
+    const kinds = parts.slice(1).map(() => "text" as const);
+    return matchPieces(body, parts, kinds) !== undefined;
   }
   if (typeof sample !== "object" || sample === null || typeof body !== "object" || body === null)
     return sample === body;

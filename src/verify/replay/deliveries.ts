@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { fieldsOf, parsedJson } from "../../base/object.ts";
 import type { CorpusExchange } from "../corpus.ts";
 import { headerOf, type Message } from "../exchange.ts";
+import { editJson } from "../json-edit.ts";
 import { type CompareContext, compareHeaders, compareValues, type FoundDifference } from "./compare.ts";
 import type { Links } from "./links.ts";
 
@@ -34,8 +35,8 @@ export interface ComparedDelivery {
 
 /** How JSON is spelled: `compact`, `spaced` as Python writes it, `indented`; `escaped` where it has only ASCII. */
 export function spellingOf(text: string): string {
-  const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
-  const spacing = /^\S*[{[]\n/.test(bare) ? "indented" : /[:,] /.test(bare) ? "spaced" : "compact";
+  const bare = editJson(text, { string: () => "", number: () => "0" });
+  const spacing = /[{[]\n/.test(bare) ? "indented" : /[:,] /.test(bare) ? "spaced" : "compact";
   return /\\u[0-9a-f]{4}/i.test(text) && !/[\u0080-\uffff]/.test(text) ? `${spacing}, escaped` : spacing;
 }
 

@@ -120,7 +120,7 @@ export class Links {
   }
 }
 
-export const targetOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/, "").replace(/#.*$/, "");
+export const targetOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/, "").split("#")[0]!;
 
 function decode(text: string): string {
   try {

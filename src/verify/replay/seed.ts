@@ -1,3 +1,4 @@
+import { lookupTable } from "../../base/lookup-table.ts";
 import { fieldsOf } from "../../base/object.ts";
 import { headerOf, type RecordedExchange } from "../exchange.ts";
 import { bodyOf, type Caller, type Row, rowsOf } from "./recorded-rows.ts";
@@ -83,11 +84,11 @@ function clustersIn(exchanges: readonly RecordedExchange[], fallback: string): R
 /** What look-ups found that nothing in the corpus had mapped before. */
 function mappingsIn(exchanges: readonly RecordedExchange[]): Row {
   const mapped = new Set<string>();
-  const tables: Record<string, Record<string, string[]>> = {};
-  const lookups: Readonly<Record<string, readonly [table: string, field: string]>> = {
+  const tables: Record<string, Record<string, string[]>> = Object.create(null);
+  const lookups = lookupTable<readonly [table: string, field: string]>({
     "cluster-emails.show": ["cluster_emails", "email_hash"],
     "cluster-clients.show": ["cluster_clients", "client_id"],
-  };
+  });
   for (const { operation = "", request, response } of exchanges) {
     if (/\.(?:un)?map/.test(operation))
       for (const list of Object.values(fieldsOf(bodyOf(request))))
@@ -97,7 +98,7 @@ function mappingsIn(exchanges: readonly RecordedExchange[]): Row {
     const identifier = field === undefined ? undefined : (rest[field] ?? request.target.split("/").at(-1));
     if (table === undefined || typeof cluster !== "string" || typeof identifier !== "string" || mapped.has(identifier))
       continue;
-    tables[table] ??= {};
+    tables[table] ??= Object.create(null) as Record<string, string[]>;
     tables[table][cluster] = [...(tables[table][cluster] ?? []), identifier];
     mapped.add(identifier);
   }

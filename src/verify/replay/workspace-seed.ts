@@ -141,7 +141,7 @@ export class WorkspaceSeed {
     const creator = this.#caller.exchanges
       .filter(({ request, response }) => headerOf(request, "user-email") === undefined && response.status < 300)
       .map(({ response }) =>
-        /"created_by(?:_user_email)?":\s*"([^"]+@[^"]+)"|"created_by_user":\s*\{"id":\s*(\d+)/.exec(
+        /"created_by(?:_user_email)?":\s{0,2}"([^"@]{1,80}@[^"@]{1,80})"|"created_by_user":\s{0,2}\{"id":\s{0,2}(\d{1,15})/.exec(
           response.body.toString("utf8"),
         ),
       )
