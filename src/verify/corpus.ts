@@ -130,15 +130,15 @@ export class CorpusWriter {
     this.#count = count;
   }
 
-  /** Creates the folder, or continues the corpus in it. */
-  static async open(folder: string): Promise<CorpusWriter> {
+  /** Creates the folder, or continues the corpus in it. `joins`: another recorder writes into it now. */
+  static async open(folder: string, joins = false): Promise<CorpusWriter> {
     await makeFolder(folder);
     const isNew = await createWhole(join(folder, indexName), `${JSON.stringify(header)}\n`);
     if (isNew) return new CorpusWriter(folder, 0);
     const { entries, isEnded } = await readIndex(folder);
     if (isEnded) throw new CorpusError(`${folder} holds a corpus that is complete: choose another folder`);
     const writer = new CorpusWriter(folder, entries.length);
-    await writer.#addUnlisted(new Set(entries.map(({ file }) => file)));
+    if (!joins) await writer.#addUnlisted(new Set(entries.map(({ file }) => file)));
     return writer;
   }
 

@@ -26,8 +26,8 @@ export class Recorder {
   }
 
   /** `key`: of the stand-ins; undefined: one that is forgotten with this object. */
-  static async open(folder: string, key?: Buffer): Promise<Recorder> {
-    return new Recorder(await CorpusWriter.open(folder), key);
+  static async open(folder: string, key?: Buffer, joins = false): Promise<Recorder> {
+    return new Recorder(await CorpusWriter.open(folder, joins), key);
   }
 
   get count(): number {

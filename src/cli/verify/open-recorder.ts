@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { makeFolder } from "../../files/make-folder.ts";
 import { createWhole } from "../../files/whole-file.ts";
-import { CorpusError } from "../../verify/corpus.ts";
+import { CorpusError, indexName } from "../../verify/corpus.ts";
 import { Recorder } from "../../verify/recorder.ts";
 import type { Context } from "../command.ts";
 import { stateFolder } from "../config/folders.ts";
@@ -51,6 +51,22 @@ export async function openRecording(
   } catch (cause) {
     throw corpusProblem(cause, flag);
   }
+}
+
+/**
+ * The recorder of a folder in which svc verify proxy records now, to add webhooks in the same form; undefined: it is no
+ * corpus.
+ */
+export async function joinRecording({ host }: Pick<Context, "host">, folder: string): Promise<Recorder | undefined> {
+  if (!(await stat(join(folder, indexName)).catch(() => undefined))) return undefined;
+  const key = await readFile(keyPath(host, folder), "utf8").catch(() => undefined);
+  if (key === undefined)
+    throw new UsageError(`--save: ${folder} holds a corpus that nothing records now`, {
+      hint: "Start svc verify proxy with this folder first, or choose another one.",
+    });
+  return Recorder.open(folder, Buffer.from(key, "hex"), true).catch((cause: unknown) => {
+    throw corpusProblem(cause, "--save");
+  });
 }
 
 /** A problem of a corpus is one of the command line: nothing was sent. */

@@ -41,7 +41,8 @@ export interface CompareContext {
 const joined = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
 const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 const keyOf = (path: string): string => path.replace(/\[\]/g, "").split(".").at(-1) ?? "";
-const countKey = /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
+/** Fields that count the items of a list. */
+export const countKey = /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
 
 /** Compares two documents. Identifiers and times that may differ become links. */
 export function compareValues(

@@ -108,6 +108,7 @@ export class WorkspaceSeed {
   /** People whom responses name with id, name and e-mail address, and those whom a header makes act. */
   #mentionedUsers(): Row[] {
     const found: Row[] = [];
+    const creators = new Map<string, string>();
     const walk = (value: unknown, key: string): void => {
       if (Array.isArray(value)) for (const one of value) walk(one, key);
       if (!isObject(value)) return;
@@ -125,9 +126,14 @@ export class WorkspaceSeed {
           email,
           ...(typeof designation === "string" && { designation }),
         });
+      const { created_by: by, created_by_user_email: byEmail = by, created_by_user_name: byName } = value;
+      if (typeof byEmail === "string" && byEmail.includes("@"))
+        creators.set(byEmail, typeof byName === "string" ? byName : (creators.get(byEmail) ?? byEmail.split("@")[0]!));
       for (const [inner, one] of Object.entries(value)) walk(one, inner);
     };
     for (const { response } of this.#caller.exchanges) if (response.status < 300) walk(bodyOf(response), "");
+    for (const [email, name] of creators)
+      found.push({ id: 8_000_000 + found.length, workspace_id: this.#id, name, email });
     for (const [at, { request, response }] of this.#caller.exchanges.entries()) {
       const email = headerOf(request, "user-email");
       if (email !== undefined && response.status < 400)
