@@ -24,7 +24,8 @@ const nameKey =
 const phoneKey = /phone|mobile|fax|tel$/i;
 const personKey = /(?:^|_)(?:first|last|full|given|family|middle|nick)_?name$/i;
 /** Fields whose values name fields, types and conditions. */
-const identifierKey = /^(?:variable|type|kind|slug|field|loc|key_type|error|error_type|code)$/i;
+const identifierKey =
+  /^(?:variable|type|kind|slug|field|loc|key_type|error|error_type|code|\w{1,60}_supported|alg|kty|use|crv|scope|grant_type|response_type|token_type)$/i;
 const constantKey = /(?:^|_)(?:kind|type|status|mode|level|source|event|activity|action|format|state)$/i;
 const identifier = /^[a-z][a-z0-9]*(?:[_.-][a-z0-9]{1,20})*$/i;
 /** Names of secrets that are names of other things, too: a state of a country, a code of an error. */

@@ -72,7 +72,18 @@ export class RecordCaller {
   }
 
   /** Calls an operation. Resolves with the document of a success, undefined otherwise. */
-  async call(id: string, { params = {}, query, body, method, headers = {} }: PlannedCall = {}): Promise<unknown> {
+  async call(id: string, call: PlannedCall = {}): Promise<unknown> {
+    const { status, document } = await this.#call(id, call);
+    return status < 300 ? document : undefined;
+  }
+
+  /** Calls an operation that must succeed. */
+  async require(id: string, call: PlannedCall): Promise<void> {
+    const { status } = await this.#call(id, call);
+    if (status >= 300) throw new Error(`${id} was rejected (HTTP ${status})`);
+  }
+
+  #call(id: string, { params = {}, query, body, method, headers = {} }: PlannedCall) {
     const operation = operationNamed(id)!;
     const base = this.#baseOf(operation)!.replace(/\/$/, "");
     const search = query ? `?${new URLSearchParams(query)}` : "";
@@ -100,11 +111,16 @@ export class RecordCaller {
   }
 
   /** Uploads bytes to a signed URL. */
-  upload(url: string, contentType: string, bytes: Buffer): Promise<unknown> {
-    return this.#send("PUT", url, { "content-type": contentType }, bytes);
+  async upload(url: string, contentType: string, bytes: Buffer): Promise<void> {
+    await this.#send("PUT", url, { "content-type": contentType }, bytes);
   }
 
-  async #send(method: string, url: string, headers: Readonly<Record<string, string>>, body: Buffer): Promise<unknown> {
+  async #send(
+    method: string,
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: Buffer,
+  ): Promise<{ status: number; document: unknown }> {
     this.signal?.throwIfAborted();
     if (!this.#isFirst) await systemWall.sleep(this.#pauseMs, this.signal);
     this.signal?.throwIfAborted();
@@ -121,6 +137,6 @@ export class RecordCaller {
       response,
     });
     await this.#onCall(`${method} ${target.split("?")[0]} ${response.status}`);
-    return response.status < 300 ? parsedJson(response.body.toString("utf8")) : undefined;
+    return { status: response.status, document: parsedJson(response.body.toString("utf8")) };
   }
 }

@@ -77,7 +77,7 @@ export class Journey {
     const { id } = fieldsOf(await this.#caller.call("webhooks.create", { body }));
     if (typeof id === "number")
       await this.#removedAgain(`webhook ${id}`, () =>
-        this.#caller.call("webhooks.delete", { params: { webhook_id: id } }),
+        this.#caller.require("webhooks.delete", { params: { webhook_id: id } }),
       );
   }
 
@@ -92,7 +92,9 @@ export class Journey {
       }),
     );
     if (typeof id === "number" || typeof id === "string")
-      await this.#removedAgain(`intake ${id}`, () => this.#caller.call("intake.delete", { params: { intake_id: id } }));
+      await this.#removedAgain(`intake ${id}`, () =>
+        this.#caller.require("intake.delete", { params: { intake_id: id } }),
+      );
   }
 
   async #contract(): Promise<void> {
@@ -115,13 +117,13 @@ export class Journey {
     const params = { composite_id: id };
     this.#cleanUps.push({
       what: `contract ${id}`,
-      run: () => this.#caller.call("execution.void", { params, body: { reason: "svc verify" } }),
+      run: () => this.#caller.require("execution.void", { params, body: { note: "svc verify" } }),
     });
     await this.#caller.call("contracts.status", { params });
     await this.#caller.call("contracts.recipients", { params });
     await this.#caller.call("contracts.send", { params, body: {} });
     await this.#caller.call("contracts.status", { params });
-    await this.#cleanUps.pop()!.run();
+    await this.#cleanUpLast();
     await this.#caller.call("contracts.status", { params });
   }
 
@@ -132,22 +134,23 @@ export class Journey {
     if (clusters === undefined) return;
     const email_hash_list = [emailHash(`${this.#prefix}@example.com`)];
     const body = { cluster_id: clusters, email_hash_list };
-    const remove = () => this.#caller.call("cluster-emails.unmap", { body });
+    const remove = () => this.#caller.require("cluster-emails.unmap", { body });
     this.#cleanUps.push({ what: `mapping ${this.#prefix}`, run: remove });
     await this.#caller.call("cluster-emails.map", { body });
     await this.#caller.call("cluster-emails.show", { params: { email_hash: email_hash_list[0]! } });
-    await this.#cleanUps.pop()!.run();
+    await this.#cleanUpLast();
     await this.#caller.call("cluster-emails.show", { params: { email_hash: email_hash_list[0]! } });
   }
 
   async #removedAgain(what: string, run: CleanUp): Promise<void> {
     this.#cleanUps.push({ what, run });
-    this.#caller.signal?.throwIfAborted();
-    const { run: remove } = this.#cleanUps.pop()!;
-    await remove().catch((error: unknown) => {
-      this.#cleanUps.push({ what, run });
-      throw error;
-    });
+    await this.#cleanUpLast();
+  }
+
+  /** What fails is tried again at the end. */
+  async #cleanUpLast(): Promise<void> {
+    await this.#cleanUps.at(-1)!.run();
+    this.#cleanUps.pop();
   }
 }
 

@@ -75,10 +75,26 @@ function clustersIn(exchanges: readonly RecordedExchange[], fallback: string): R
     if (typeof answered === "string" && !known.has(answered) && operation !== undefined && operation !== "catch-all")
       known.set(answered, { id: answered, label: answered });
   }
+  assignKeys(exchanges, known, fallback);
   const rows = [...known.values()].map((row) =>
     Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)),
   );
   return rows.length > 0 ? rows : [{ id: fallback, label: fallback }];
+}
+
+/** Keys that were accepted for look-ups, which name no cluster: each is that of some cluster. */
+function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, Row>, fallback: string): void {
+  const assigned = new Set([...known.values()].map(({ key }) => key));
+  for (const { request, response } of exchanges) {
+    const key = headerOf(request, "x-cluster-key");
+    if (key === undefined || assigned.has(key) || response.status === 401 || response.status === 403) continue;
+    const [id, row] = [...known].find(([, one]) => one.key === undefined) ?? [
+      known.size === 0 ? fallback : `cluster-${known.size + 1}`,
+      undefined,
+    ];
+    known.set(id, { id, label: id, ...row, key });
+    assigned.add(key);
+  }
 }
 
 /** What look-ups found that nothing in the corpus had mapped before. */
