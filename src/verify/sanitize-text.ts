@@ -120,6 +120,7 @@ export class TextSanitizer {
       .replace(urlPattern, (url) => aside(this.url(url)))
       .replace(jwtPattern, (jwt) => aside(this.#jwt(jwt)))
       .replace(emailPattern, (email) => aside(isStandInEmail(email) ? email : s.email(email)))
+      .replace(/[A-Z][A-Z0-9_]+/g, (word) => (this.#vocabulary.values.has(word) ? aside(word) : word))
       .replace(uuidPattern, (uuid) => aside(uuid.startsWith("5afe") ? uuid : s.token(uuid)))
       .replace(isoTimes, (time) => aside(time))
       .replace(longPattern, (long) => this.#long(long, aside))
@@ -138,7 +139,7 @@ export class TextSanitizer {
 
   #words(text: string, kind: TextKind): string {
     return text.replace(
-      /(\ue000\d+\ue001)|\p{L}[\p{L}\p{M}'’]*|\d{6,}/gu,
+      /(\ue000\d+\ue001)|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)*|\d{6,}/gu,
       (word, aside: string | undefined, at: number) => {
         if (aside !== undefined || isStandInWord(word)) return word;
         if (/^\d/.test(word)) return /^5+/.test(word) && word.length >= 15 ? word : this.#standIns.digits(word);

@@ -6,6 +6,7 @@ import { type Credentials, credentialHeaders } from "../../client/credentials.ts
 import { operationNamed } from "../../verify/operations.ts";
 import type { Recorder } from "../../verify/recorder.ts";
 import { RequestSender } from "../../verify/replay/send.ts";
+import { CommandFailed } from "../failure.ts";
 
 export interface RecordTarget {
   readonly router: string | undefined;
@@ -28,7 +29,6 @@ export class RecordCaller {
   readonly #recorder: Recorder;
   readonly #pauseMs: number;
   readonly #sender = new RequestSender();
-  readonly #onCall: (line: string) => Promise<void>;
   /** Aborted: no further call is made, but those that clean up. */
   signal: AbortSignal | undefined;
   #isFirst = true;
@@ -38,12 +38,10 @@ export class RecordCaller {
     readonly recorder: Recorder;
     readonly callsPerSecond: number;
     readonly signal: AbortSignal;
-    readonly onCall: (line: string) => Promise<void>;
   }) {
     this.#target = options.target;
     this.#recorder = options.recorder;
     this.#pauseMs = 1_000 / options.callsPerSecond;
-    this.#onCall = options.onCall;
     this.signal = options.signal;
   }
 
@@ -127,7 +125,12 @@ export class RecordCaller {
     this.#isFirst = false;
     const pairs = Object.entries(headers);
     const at = systemWall.now();
-    const response = await this.#sender.send({ method, url, headers: pairs, body }, this.signal);
+    const response = await this.#sender
+      .send({ method, url, headers: pairs, body }, this.signal)
+      .catch((cause: Error) => {
+        this.signal?.throwIfAborted();
+        throw new CommandFailed("temporary", "network", `The service did not respond: ${cause.message}`, { cause });
+      });
     const { origin } = new URL(url);
     const target = url.slice(origin.length);
     await this.#recorder.add({
@@ -136,7 +139,6 @@ export class RecordCaller {
       request: { method, target, headers: [["host", new URL(url).host], ...pairs], body },
       response,
     });
-    await this.#onCall(`${method} ${target.split("?")[0]} ${response.status}`);
     return { status: response.status, document: parsedJson(response.body.toString("utf8")) };
   }
 }

@@ -99,7 +99,8 @@ export class WorkspaceSeed {
         ...(typeof is_active === "boolean" && { is_active }),
       });
     }
-    for (const user of this.#mentionedUsers())
+    const isComplete = this.#all("users.list").some((body) => Number(fieldsOf(body).total_results) <= users.size);
+    for (const user of isComplete ? [] : this.#mentionedUsers())
       if (!users.has(user.id) && ![...users.values()].some(({ email }) => email === user.email))
         users.set(user.id, user);
     return users.size > 0 ? [...users.values()] : [...own("users")];

@@ -98,7 +98,7 @@ export const verifyProxy = command({
       );
     if (continued > 0) await output.note(`Continuing a corpus of ${continued} exchanges`);
     if (output.format !== "table") await output.document({ type: "ready", url: proxy.url });
-    await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin}; Ctrl-C completes the corpus`);
+    await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin}; Ctrl-C ends it`);
     await ended;
     await proxy.close();
     await Promise.all(stored);

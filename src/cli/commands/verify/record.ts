@@ -1,8 +1,19 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { command } from "../../command.ts";
+import { type Context, command } from "../../command.ts";
 import { InputRequired, PartialFailure } from "../../failure.ts";
 import { nextLine } from "../../next.ts";
 import { openRecording } from "../../verify/open-recorder.ts";
+
+/** One call by the usual client: what is wrong with the address, or with the key, is said in the usual words. */
+async function requireService(context: Context, hasKey: boolean): Promise<void> {
+  const [{ listTemplates }, { checkHealth }] = await Promise.all([
+    import("../../../api/contracts/templates.ts"),
+    import("../../../api/router/health.ts"),
+  ]);
+  const { signal } = context;
+  if (hasKey) await (await context.client("contracts")).call(listTemplates, {}, { signal });
+  else await (await context.client("router")).call(checkHealth, {}, { signal });
+}
 
 const flags = [
   { flag: "out", type: "text", placeholder: "FOLDER", description: "Folder of the corpus" },
@@ -49,6 +60,7 @@ export const verifyRecord = command({
       !(await context.confirm(`Create and remove things at ${baseUrls.contracts ?? baseUrls.router}?`, "--yes"))
     )
       return "failed";
+    await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
     const { recorder, end, continued } = await openRecording(context, out, "--out");
     if (continued > 0) await output.note(`Continuing a corpus of ${continued} exchanges`);
     const caller = new RecordCaller({
@@ -56,7 +68,6 @@ export const verifyRecord = command({
       recorder,
       callsPerSecond: Math.max(0.01, rate),
       signal,
-      onCall: (line) => output.status(line),
     });
     // Removing takes some more calls.
     if (writes) context.allowToEnd(30_000);
@@ -75,7 +86,6 @@ export const verifyRecord = command({
       left = await journey.cleanUp();
       for (const line of left) await output.warn(`warning: not removed: ${line}`);
       caller.close();
-      await output.status(undefined);
     }
     await end();
     const shown = { exchanges: recorder.count, folder: out, not_removed: left };

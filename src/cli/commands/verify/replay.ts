@@ -15,8 +15,8 @@ const flags = [
   {
     flag: "against",
     type: "text",
-    placeholder: "emulator|PROFILE",
-    description: "Replay on a fresh emulator, or the reads against a profile",
+    placeholder: "emulator|NAME",
+    description: "Replay on a fresh emulator, or the reads against this profile",
     default: "emulator",
   },
   {
