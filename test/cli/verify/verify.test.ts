@@ -172,6 +172,26 @@ describe("svc verify replay", () => {
 });
 
 describe("--observed", () => {
+  it("is the emulator in the background as well", async (t) => {
+    const { svc } = await recorded(t);
+    const env = {
+      SVC_BASE_URL: "",
+      SVC_CONTRACTS_URL: "",
+      SVC_ROUTER_URL: "",
+      SVC_EMULATOR_URL: "",
+      SVC_EMULATOR_TOKEN: "",
+    };
+    const started = await svc("emulator start --detach --port 0 --observed corpus --json", { env });
+    assert.equal(started.exit, 0, started.err);
+    const shown = await svc("contracts list --json", { env: { ...env, SVC_CLIENT_ID: "", SVC_CLIENT_SECRET: "" } });
+    const stopped = await svc("emulator stop", { env });
+    assert.deepEqual(
+      { limit: JSON.parse(shown.out || "{}").limit, stopped: stopped.exit },
+      { limit: 25, stopped: 0 },
+      shown.err,
+    );
+  });
+
   it("lets svc emulator exec respond as the service did", async (t) => {
     const { svc } = await recorded(t);
     const script = `fetch(process.env.SVC_CONTRACTS_URL + "${base}/contracts/", { headers: { "client-id": process.env.SVC_CLIENT_ID, "client-secret": process.env.SVC_CLIENT_SECRET } }).then((r) => r.json()).then(({ limit }) => console.log(limit))`;
