@@ -30,6 +30,12 @@ export { seedSchema } from "./compose/state/seed.ts";
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   checkOptions(options);
-  const { from } = options;
-  return start(options, seedFrom(options), from === undefined ? undefined : originAt(resolve(from)));
+  const { from, observed, log = () => {} } = options;
+  const seed = seedFrom(options);
+  // Late: it loads all that a replay needs.
+  const observer =
+    observed === undefined
+      ? undefined
+      : await (await import("./compose/open-observer.ts")).openObserver(resolve(observed), startEmulator, log);
+  return start(options, seed, from === undefined ? undefined : originAt(resolve(from)), observer);
 }

@@ -241,6 +241,11 @@ export interface EmulatorOptions {
   readonly token?: string | undefined;
   /** Leniencies to turn off: bodies, keys, paths, pkce, storage, receivers, signatures. */
   readonly strict?: Iterable<string>;
+  /**
+   * A corpus of `svc verify`: what it observes of the service replaces what is assumed. Observations that contradict the
+   * specification are reported to `log`, and not applied.
+   */
+  readonly observed?: string | undefined;
   /** Told about bugs and warnings, a line each; default: nobody. */
   readonly log?: (line: string) => void;
   /**

@@ -8,6 +8,7 @@ import { regularly } from "../../src/base/regularly.ts";
 import { fingerprintOfMachine } from "../../src/files/machine.ts";
 import { isMadeHere, noteMadeHere, noteNewState } from "../../src/files/made-here.ts";
 import { openFilesRemedies } from "../../src/files/refusals.ts";
+import type { Observer } from "../../src/verify/observed/apply.ts";
 import { Counters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
 import { instanceAt } from "../http/outgoing/instance-at.ts";
@@ -22,6 +23,7 @@ import type { Leadership } from "../store/postgres/leadership.ts";
 import { DeliveryNews } from "../webhooks/news.ts";
 import { Closing } from "./closing.ts";
 import { Listeners } from "./listeners.ts";
+import { observeWith } from "./observed.ts";
 import { type EmulatorOptions, optionsOfFork, publicNames, settingsFrom } from "./options.ts";
 import { type Origin, originIn } from "./origin.ts";
 import { program } from "./program.ts";
@@ -31,10 +33,15 @@ import type { Seed } from "./state/seed.ts";
 import { Terms } from "./terms.ts";
 
 /** Starts an emulator with a seed, or a copy of another state. Nothing is left running where that fails. */
-export async function start(options: EmulatorOptions, seed: Seed, origin?: Origin): Promise<Emulator> {
+export async function start(
+  options: EmulatorOptions,
+  seed: Seed,
+  origin?: Origin,
+  observer?: Observer,
+): Promise<Emulator> {
   const closing = new Closing();
   try {
-    return await begin(options, seed, closing, origin);
+    return await begin(options, seed, closing, { origin, observer });
   } catch (error) {
     await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
     const isOfFile = !options.ephemeral && options.store === undefined && options.file !== undefined;
@@ -54,7 +61,12 @@ const lingerMs = 250;
  * the router is bound (and answers `ready` with 503), the run file is claimed, the state is opened (DECISIONS.md,
  * E3). Listeners are opened last, when all that they serve is there.
  */
-async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, origin?: Origin): Promise<Emulator> {
+async function begin(
+  options: EmulatorOptions,
+  seed: Seed,
+  closing: Closing,
+  { origin, observer }: { readonly origin: Origin | undefined; readonly observer: Observer | undefined },
+): Promise<Emulator> {
   const log = (line: string) => options.log?.(redactText(line));
   const wall = systemWall;
   const instanceId = randomIds().uuid();
@@ -79,6 +91,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
     trustedProxies: options.trustedProxies,
     isAssured: () => leadership?.isAssured ?? true,
     ...(options.leaseMs !== undefined && { assuranceMs: leasesWaited * options.leaseMs }),
+    ...(observer && { observe: observeWith(observer) }),
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
   };
   const listeners = new Listeners({ options, duties, links, instanceId, closing });
@@ -125,7 +138,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   const terms = new Terms({
     context: {
       ...{ options, seed, wall, aboutItself, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
-      ...{ causeRow, links, listeners, standby, runFile, log },
+      ...{ causeRow, links, listeners, standby, runFile, log, observer },
       process: about,
       hurry: hurry.signal,
       stop: () => stop(),
@@ -149,7 +162,7 @@ async function begin(options: EmulatorOptions, seed: Seed, closing: Closing, ori
   stop = () => void closing.run();
   return program({
     ...{ terms, options, instanceId, routerUrl, file, requestLog, deliveries, causeRow, wall, closing, hurry },
-    startCopy: (document) => start(optionsOfFork(options), seed, originIn(document, terms.now.blobs)),
+    startCopy: (document) => start(optionsOfFork(options), seed, originIn(document, terms.now.blobs), observer),
   });
 
   /** Until this process leads it forwards what comes. */

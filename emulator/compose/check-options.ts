@@ -57,6 +57,7 @@ const shape = {
     return names;
   }),
   otel: a<NonNullable<EmulatorOptions["otel"]>>(isVariables, "variables are needed, such as process.env"),
+  observed: z.string().min(1),
   log: a<NonNullable<EmulatorOptions["log"]>>((value) => typeof value === "function", "a function is needed"),
   publicUrl: z.url(),
   lenientSlashes: z.boolean(),

@@ -82,6 +82,11 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
    * it as spans. Default: nothing is sent.
    */
   readonly otel?: Variables | undefined;
+  /**
+   * A corpus of `svc verify`: what it observes of the service replaces what is assumed. Observations that contradict the
+   * specification are reported to `log`, and not applied.
+   */
+  readonly observed?: string | undefined;
   /** Told about bugs and warnings, a line each; default: nobody. */
   readonly log?: (line: string) => void;
 }

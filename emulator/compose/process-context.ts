@@ -1,5 +1,6 @@
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import type { Wall } from "../../src/base/clock.ts";
+import type { Observer } from "../../src/verify/observed/apply.ts";
 import type { Counters } from "../control/metrics/counters.ts";
 import type { RequestLinks } from "../http/outgoing/links.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
@@ -36,6 +37,8 @@ export interface ProcessContext {
   readonly runFile: ClaimedRunFile;
   /** Aborted: nothing is waited for any more. */
   readonly hurry: AbortSignal;
+  /** Undefined: everything is as it is declared. */
+  readonly observer: Observer | undefined;
   readonly log: (line: string) => void;
   /** Ends the process's part in it, once the answer under way is sent. */
   readonly stop: () => void;

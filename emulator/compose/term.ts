@@ -19,6 +19,7 @@ import { lastNumberIn } from "../store/causes.ts";
 import { type Store, StoreFailed } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { Snapshots } from "../travel/snapshots.ts";
+import { observeWebhooks } from "../webhooks/observed.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { ControlTokens, dropTokens } from "../world/control-tokens.ts";
 import { renewableIds } from "../world/renewable-ids.ts";
@@ -123,6 +124,7 @@ async function open(context: ProcessContext, beginning: Beginning, closing: Clos
   const given = beginning.isAgain ? {} : options.clock;
   const clock = await VirtualClock.open(store, wall, { ...given, now: beginsAt, keptAt: kept?.snapshot.at });
   now = () => clock.now();
+  if (context.observer) observeWebhooks(clock, context.observer);
   const stale = staleTime(clock, wall);
   if (stale !== undefined) log(stale);
 

@@ -1,6 +1,7 @@
 import { create } from "content-disposition";
 import type { Failure } from "../../src/api/failure.ts";
 import { type FailureCode, failures } from "../../src/api/failures.ts";
+import type { Operation } from "../../src/api/operation.ts";
 import { SourceNumber } from "./bodies/python-json.ts";
 
 /** What is sent: the last stage before the socket. */
@@ -14,6 +15,12 @@ export interface Answer {
   /** The declared failure that this is, for the request log. */
   readonly failure?: FailureCode;
 }
+
+/** Makes an answer as the service was observed to make it; undefined: as it is. `told`: which observations those are. */
+export type ObserveAnswer = (
+  operation: Operation,
+  answer: Answer,
+) => { readonly answer: Answer; readonly told: string } | undefined;
 
 /** Without a charset, as the routing service sends it (DECISIONS.md, P16). */
 export const jsonHeaders = ["content-type", "application/json"] as const;

@@ -3,7 +3,7 @@ import type { EmulatorBug } from "../../src/base/bug.ts";
 import { type Clock, isoMillis, type Wall } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
-import { type Answer, jsonAnswer } from "./answer.ts";
+import { type Answer, jsonAnswer, type ObserveAnswer } from "./answer.ts";
 import type { Arrivals } from "./arrival.ts";
 import type { Bound } from "./bind.ts";
 import { dialects } from "./dialects/index.ts";
@@ -43,6 +43,7 @@ interface Setup {
   /** Answers everything but what is declared, once the host guard has let it in. */
   readonly forward?: Forward | undefined;
   readonly report?: ((bug: EmulatorBug) => void) | undefined;
+  readonly observe?: ObserveAnswer | undefined;
   readonly maxBodyBytes: number;
   readonly arrivals: Arrivals;
   readonly departures: Departures;
@@ -144,9 +145,12 @@ export class Dispatch {
         exchange.meets(fault);
         if (await isEndedBy(fault, exchange)) return;
       }
-      const answer = match
+      const made = match
         ? await serve(match, raw, target.search, exchange)
         : await answerUnmatched({ raw, target, operations, atPath, dialect, fallback }, exchange);
+      const observed = match && !isControlled ? this.#setup.observe?.(match.bound.operation, made) : undefined;
+      if (observed) exchange.finding("observed", observed.told);
+      const answer = observed?.answer ?? made;
       const waiting = this.#setup.beforeAnswer?.(exchange);
       if (waiting) await waiting;
       const streaming = exchange.finish(match?.bound.steps.isCatchAll ? markCatchAll(answer) : answer, fault);

@@ -12,6 +12,7 @@ import { EmulatorBug } from "../../src/base/bug.ts";
 import type { Clock, Wall } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
 import { causeRows, type MakeCauseRow } from "../store/causes.ts";
+import type { ObserveAnswer } from "./answer.ts";
 import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
 import { bindPart } from "./bind.ts";
 import { maxBodyBytes } from "./collect.ts";
@@ -75,6 +76,8 @@ export interface ListenerOptions {
   readonly arrival?: ArrivalLimits | undefined;
   /** Told of every bug that a request met. */
   readonly report?: ((bug: EmulatorBug) => void) | undefined;
+  /** Makes answers as the service was observed to make them. */
+  readonly observe?: ObserveAnswer | undefined;
   /** Whether other processes share the state, of which one leads. */
   readonly isShared?: boolean | undefined;
   /** Whether what would be answered is what there is; requests wait until it is so. Of a state that is shared. */

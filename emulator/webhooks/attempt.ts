@@ -8,6 +8,7 @@ import type { Message, Send } from "../faults/faults.ts";
 import type { Outgoing, Posted } from "../http/outgoing/outgoing.ts";
 import type { Settings } from "../world/settings.ts";
 import type { Delivery, WebhookEvent } from "./deliveries.ts";
+import { webhookObserver } from "./observed.ts";
 import type { Subscription } from "./subscriptions.ts";
 import { attemptName } from "./trace-names.ts";
 
@@ -60,8 +61,8 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
       outgoing.post({
         url: subscription.url,
         headers: {
-          ...subscription.custom_headers,
-          "content-type": "application/json",
+          ...(webhookObserver(clock)?.webhookHeaders(event.activity, plainHeaders(subscription)) ??
+            plainHeaders(subscription)),
           [contentHashHeader]: given === message ? message.hash : contentHash(given.hmacKey, given.body),
           ...(settings.standardWebhooks && standardHeaders(delivery, given, wallAt)),
           ...(trace !== undefined && traceHeaders(trace, attemptName(delivery.id, number))),
@@ -80,6 +81,11 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
     }));
   };
 }
+
+const plainHeaders = ({ custom_headers }: Subscription): Record<string, string> => ({
+  ...custom_headers,
+  "content-type": "application/json",
+});
 
 interface SignedMessage extends Message {
   readonly text: string;

@@ -7,6 +7,7 @@ import { type Entry, enqueue } from "../clock/schedule.ts";
 import { BodyTooLarge, maxBodyBytes } from "../http/collect.ts";
 import type { Transaction } from "../store/port.ts";
 import { deliveries, type WebhookEvent, webhookEvents } from "./deliveries.ts";
+import { webhookObserver } from "./observed.ts";
 import { keepUntil } from "./retry-rule.ts";
 import { concurrencyKeyOf, subscriptions, wants } from "./subscriptions.ts";
 
@@ -30,9 +31,13 @@ export async function emit(tx: Transaction, clock: Clock, occurrence: Occurrence
   const { workspace_id, activity } = occurrence;
   const contract_id = occurrence.contract?.contract_id ?? null;
   const due = clock.now();
-  const body = eventBody(occurrence);
+  const observer = webhookObserver(clock);
+  const plain = eventBody(occurrence);
+  const body = observer?.webhookBody(activity, plain) ?? plain;
   countTold(tx, body);
-  const wanting = await tx.list(subscriptions, { by: "wants", equals: wants(workspace_id, activity) });
+  const wanting = observer?.isSilent(activity)
+    ? []
+    : await tx.list(subscriptions, { by: "wants", equals: wants(workspace_id, activity) });
   // Kept even when nobody listens: a person may wait for the activity.
   const event: WebhookEvent = {
     id: tx.next("webhook_event"),

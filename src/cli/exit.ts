@@ -26,7 +26,11 @@ export const exitCodes = [
     meaning: "failed: rejected by the service, declined, unexpected error, or outcome unknown (check before you retry)",
   },
   { code: 2, meaning: "usage error: the command line or a local input is invalid; nothing was sent" },
-  { code: 3, meaning: "partial: a bulk job ended with failed or skipped rows" },
+  {
+    code: 3,
+    meaning:
+      "partial: a bulk job ended with failed or skipped rows; or drift: the emulator differs from a recorded service",
+  },
   { code: 4, meaning: "credentials are missing, invalid, expired or insufficient" },
   { code: 5, meaning: "not found" },
   { code: 8, meaning: "still pending" },

@@ -129,6 +129,11 @@ export const groups = lookupTable<Group>({
     heading: "Operate",
     shown: ["set", "list"],
   },
+  verify: {
+    summary: "Record a service, and compare the emulator with it",
+    heading: "Operate",
+    shown: ["record", "replay"],
+  },
   doctor: { summary: "Diagnose why commands do not work here", heading: "Operate" },
   "chat-a": { summary: "Send signed events, interactions and option requests", heading: "Connected apps" },
   "chat-b": { summary: "Send activities with a bot-framework token", heading: "Connected apps" },

@@ -12,6 +12,7 @@ export const writtenCommands = lookupTable<() => Promise<{ readonly commands: re
   intake: () => import("./commands/intake/index.ts"),
   files: () => import("./commands/files/index.ts"),
   webhooks: () => import("./commands/webhooks/index.ts"),
+  verify: () => import("./commands/verify/index.ts"),
   router: () => import("./commands/router/index.ts"),
   auth: () => import("./commands/auth/index.ts"),
   "chat-a": () => import("./commands/chat-a/index.ts"),

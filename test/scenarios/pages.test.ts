@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFile, writeFile } from "node:fs/promises";
+import { copyFile, readdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -168,6 +168,34 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
       await succeeds(command, run);
       if (file !== undefined) JSON.parse((await run).out);
     }
+  },
+
+  async "docs/verify.md"(t, page) {
+    const { svc, cwd, emulator } = await cliEmulator(t);
+    const { url, clientId: client_id, clientSecret: client_secret } = emulator.clusters[0]!;
+    const staging = { contracts_url: url, router_url: emulator.routerUrl, client_id, client_secret };
+    await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { staging } }), { mode: 0o600 });
+    await writeFile(join(cwd, "check.mjs"), "process.exit(process.env.SVC_BASE_URL ? 0 : 1)");
+    let proxy: Following | undefined;
+    for (const command of commandsIn(page)) {
+      const words = argumentsOf(command.replace("https://api.example.com", url).replace("--port 8080", "--port 0"));
+      if (words[1] === "proxy" || words[1] === "listen") {
+        const started = following(svc, [...words, "--json"]);
+        await started.saw('"ready"');
+        if (words[1] === "proxy") proxy = started;
+        else {
+          await svc("webhooks trigger CONTRACT_CREATED");
+          started.signal("SIGINT");
+          await started.ended;
+          proxy!.signal("SIGINT");
+          assert.equal((await proxy!.ended).exit, 130);
+        }
+        continue;
+      }
+      await succeeds(command, svc(words[1] === "record" ? [...words, "--rate", "1000"] : words));
+    }
+    const recorded = (await readdir(join(cwd, "session"))).filter((name) => name.endsWith("CONTRACT_CREATED.http"));
+    assert.equal(recorded.length, 1);
   },
 
   async "docs/configuration.md"(t, page) {

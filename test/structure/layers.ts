@@ -53,13 +53,13 @@ const parts: readonly Layer[] = emulatorParts.map(({ name, only, not = [], io, h
     "src/api",
     "src/derive",
     ...all.slice(0, at).flatMap((below) => (not.includes(below.name) ? [] : [`emulator/${below.name}`])),
-    ...(name === "compose" ? ["fixtures"] : []),
+    ...(name === "compose" ? ["fixtures", "src/verify"] : []),
   ],
   io,
   homeOf,
 }));
 
-const belowCli = ["src/base", "src/files", "src/schemes", "src/api", "src/client", "src/derive"];
+const belowCli = ["src/base", "src/files", "src/schemes", "src/api", "src/client", "src/derive", "src/verify"];
 
 /** ARCHITECTURE.md prints this table. The most specific path counts. */
 export const layers: readonly Layer[] = [
@@ -73,6 +73,12 @@ export const layers: readonly Layer[] = [
     mayImport: ["src/base", "src/api"],
     io: false,
     homeOf: "OpenAPI, reference, command descriptions",
+  },
+  {
+    path: "src/verify",
+    mayImport: ["src/base", "src/files", "src/schemes", "src/api", "src/derive", "fixtures"],
+    io: true,
+    homeOf: "recorded exchanges, and how the emulator compares to them",
   },
   {
     path: "src/console",

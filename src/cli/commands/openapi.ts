@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { type Command, type Context, command } from "../command.ts";
 import { serviceSettings } from "../settings.ts";
 
@@ -10,20 +11,49 @@ const openapi = command({
   summary: "Print the OpenAPI 3.1 document of a service",
   description: "The server in it is the one that commands use here, or an emulator with its defaults.",
   positionals: [{ name: "service", description: services.join(", "), choices: services }],
-  flags: [],
-  examples: [{ title: "For a generator", argv: ["openapi", "contracts"] }],
-  async run(input, { globals, host, output }) {
+  flags: [
+    {
+      flag: "observed",
+      type: "text",
+      placeholder: "FOLDER",
+      description: "Mark what this corpus of svc verify has observed",
+    },
+  ],
+  examples: [
+    { title: "For a generator", argv: ["openapi", "contracts"] },
+    { title: "With what was observed", argv: ["openapi", "contracts", "--observed", "corpus"] },
+  ],
+  async run(input, context) {
+    const { globals, host, output } = context;
     const [{ buildOpenApi }, declarations] = await Promise.all([
       import("../../derive/openapi.ts"),
       import("../../api/registry.ts"),
     ]);
     const service = input.positionals.service as (typeof services)[number];
-    const document = buildOpenApi(service, declarations);
+    const { observed } = input.flags;
+    const declared = buildOpenApi(service, declarations);
+    const document = observed === undefined ? declared : await marked(declared, observed, context);
     const server = await serverOf(service, { globals, host });
     await output.document(server === undefined ? document : { ...document, servers: [server] }, 2);
     return undefined;
   },
 });
+
+/** The document with what a corpus says of it. */
+async function marked(document: object, folder: string, { host, signal }: Context): Promise<object> {
+  const [{ loadObservations }, { markObserved }, { startEmulator }, { corpusProblem }] = await Promise.all([
+    import("../../verify/observed/load.ts"),
+    import("../../verify/observed/document.ts"),
+    import("../../../emulator/index.ts"),
+    import("../verify/open-recorder.ts"),
+  ]);
+  const observations = await loadObservations(resolve(host.cwd, folder), startEmulator, signal).catch(
+    (cause: unknown) => {
+      throw corpusProblem(cause, "--observed");
+    },
+  );
+  return markObserved(document, observations);
+}
 
 /** Undefined: nothing here says where the service is. */
 async function serverOf(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {

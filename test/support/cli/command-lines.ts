@@ -30,6 +30,8 @@ export const credentials = {
 
 /** Flags whose file is written: it need not be there. */
 export const writtenBy: ReadonlySet<string> = new Set([
+  "junit",
+  "markdown",
   "output",
   "errors-out",
   "html",

@@ -27,6 +27,7 @@ const subscribed = [create, `webhooks create --title x --url RECEIVER ${activiti
 const told = [...subscribed, "webhooks trigger CONTRACT_SIGNED"];
 const job = "router map-clients clients.csv --column id --cluster eu-1";
 const staging = "config set router_url ROUTER --profile staging";
+const recording = "verify record --out corpus --rate 1000";
 const deviceCode = "auth device-code --client-id demo-cli";
 
 /** Names that help gives to what services make up, by the field of the answer that has the real one. */
@@ -96,6 +97,11 @@ const before: Readonly<Record<string, readonly string[]>> = {
   "router jobs undo": [`${job} --results all`],
   "router show-client": [job],
   "trial complete": ["trial signup --email ada@example.com --captcha pass"],
+  "openapi contracts --observed": [recording],
+  "verify record": [staging],
+  "verify replay": [recording],
+  "verify replay corpus --against": [recording, staging],
+  "verify scan": [recording],
   "webhooks delete": subscribed,
   "webhooks re-trigger": [...told, create, "webhooks trigger CONTRACT_SIGNED --contract T-2"],
   "webhooks replay": told,
@@ -166,6 +172,8 @@ const here: Readonly<Record<string, string>> = {
   "emulator start --store postgres://svc@db.example/sandbox":
     "emulator start --store postgres://svc@127.0.0.1:9/sandbox",
   "emulator start": "emulator start --port 0",
+  "verify proxy --to https://api.example.com --out corpus --port 8080":
+    "verify proxy --to https://api.example.com --out corpus --port 0",
 };
 
 /** What is left behind, and what ends it. */
@@ -294,6 +302,8 @@ const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonl
   "no database listens there": [75, ["emulator start --store"]],
   "no console made this code": [4, ["emulator console session"]],
   "no machine is called so": [1, ["emulator start --store"]],
+  "the emulator differs in nothing from itself": [2, ["verify replay corpus --accept"]],
+  "the profile has no API key": [3, ["verify replay corpus --against"]],
   "nobody is signed in": [4, ["auth status", "auth token", "auth refresh", "oidc userinfo"]],
   "no issuer made this token": [4, ["chat-b messaging --file activity.json --token-file", "chat-b messaging --file -"]],
   "the client signs in nowhere": [1, ["auth certify --report", "auth certify --only", "auth certify -- "]],

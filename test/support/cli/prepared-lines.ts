@@ -36,6 +36,9 @@ export const sendsNothing: Readonly<Record<string, string>> = {
   "config use": "changes settings",
   "config profiles": "reads settings",
   "config remove": "changes settings",
+  "verify proxy": "forwards what others send: test/cli/verify",
+  "verify scan": "reads files",
+  "verify replay": "runs an emulator of its own",
   completion: "prints a script",
   openapi: "prints a document of this program",
   "agent setup": "writes a file",
@@ -46,6 +49,7 @@ export const sendsNothing: Readonly<Record<string, string>> = {
 const isLocal = ({ argv, command }: CommandLine): boolean =>
   wordsOf(command) in sendsNothing ||
   argv.includes("--plan-out") ||
+  argv.includes("--plan") ||
   argv.includes("--rule") ||
   argv.join(" ") === "webhooks trigger" ||
   // Asks an emulator alone: test/cli/bulk/offboard.test.ts.
@@ -61,6 +65,7 @@ const changed: Readonly<Record<string, string>> = {
   "auth device-login --issuer https://id.example.com --client-id tool --scope openid":
     "auth device-login --issuer URL --client-id tool --scope openid",
   "doctor --profile staging": "doctor",
+  "verify record --profile staging --out corpus": "verify record --out corpus --rate 1000",
   "router jobs resume job_20310102T030405Z_7f3ak2 -": "router jobs resume --last",
 };
 

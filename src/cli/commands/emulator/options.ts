@@ -169,6 +169,13 @@ export const emulatorFlags = (defaultPort: number) =>
       description: `Reject what the emulator tolerates: ${strictnesses.join(", ")} (default: all of them)`,
     },
     {
+      flag: "observed",
+      section: "Strictness",
+      type: "text",
+      placeholder: "FOLDER",
+      description: "Respond as a recorded service did, where the emulator only assumes",
+    },
+    {
       flag: "deterministic",
       section: "Strictness",
       type: "switch",
@@ -183,7 +190,7 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
   const duration = (name: "webhook-response-timeout" | "auto-sign") =>
     flags[name] === undefined ? undefined : checkedDuration(flags[name], `--${name}`);
   const clock = { mode: flags.clock, speed: speedOf(flags["clock-speed"]), start: clockStart(flags["clock-start"]) };
-  const { file, from, "webhook-headers": headers } = flags;
+  const { file, from, observed, "webhook-headers": headers } = flags;
   const options = {
     port: flags.port ?? (from === undefined ? undefined : 0),
     host: flags.host,
@@ -191,6 +198,7 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     trustedProxies: flags["trusted-proxy"],
     ...publicUrls(flags["public-url"] ?? []),
     file: file === undefined ? undefined : resolve(host.cwd, file),
+    observed: observed === undefined ? undefined : resolve(host.cwd, observed),
     historyBytes: historyOf(flags.history),
     from: from === undefined ? undefined : await keptStateFile(from, host),
     ephemeral: keepsNothing(flags) || undefined,

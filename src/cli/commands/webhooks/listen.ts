@@ -10,6 +10,7 @@ import { nextLine } from "../../next.ts";
 import { fetchedKey, keyFlag } from "./key.ts";
 import { hashOf, type Listened, listenedLines, verifyDelivery } from "./listened.ts";
 import { openPoster, parseHeader, receiverUrl } from "./post.ts";
+import { recordingIn } from "./recorded.ts";
 import { activitiesOf, isLocalService, subscribe } from "./registration.ts";
 import { SavedDeliveries } from "./saved.ts";
 import { watchSubscription } from "./subscription-watch.ts";
@@ -49,7 +50,7 @@ const flags = [
     flag: "save",
     type: "text",
     placeholder: "DIR",
-    description: "Save the body and headers of each delivery in this folder",
+    description: "Save each delivery in this folder, or in a corpus that svc verify proxy records",
   },
   { flag: "count", type: "integer", least: 1, description: "Stop after this many deliveries" },
   { flag: "print-secret", type: "switch", description: "Print the signing key, and exit" },
@@ -122,7 +123,8 @@ function planOf({ flags: given }: InputOf<typeof flags>, { host }: Context): Pla
 /** Resolves when the run is interrupted, or after the wanted number of deliveries. */
 async function listen(plan: Plan, key: string, context: Context): Promise<void> {
   const { output, signal, host, atEnd } = context;
-  const saved = plan.folder === undefined ? undefined : await SavedDeliveries.open(plan.folder);
+  const recording = plan.folder === undefined ? undefined : await recordingIn(plan.folder, context);
+  const saved = plan.folder === undefined || recording ? undefined : await SavedDeliveries.open(plan.folder);
   const poster = plan.forwardTo === undefined ? undefined : await openPoster(context);
   let enough = () => {};
   const ended = new Promise<void>((done) => {
@@ -151,13 +153,15 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
       const file = await saved?.add(checked.activity ?? "UNKNOWN", { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwarded = await poster?.post(plan.forwardTo!, delivery);
-      const listened: Listened = { ...checked, file, forwarded };
+      const status = statusFor(checked.verified, forwarded);
+      const recorded = await recording?.add(checked.activity, { path, headers, body, status });
+      const listened: Listened = { ...checked, file: file ?? recorded, forwarded };
       await output.event(eventOf(listened), ...listenedLines(listened));
       if (isLast) enough();
       // The other end decides; alone, the receiver does what a careful one does.
-      if (!forwarded) return checked.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
-      if ("error" in forwarded) return { status: 502, body: forwarded.error };
-      return { status: forwarded.status, body: forwarded.body, contentType: forwarded.content_type };
+      if (!forwarded) return { status, body: checked.verified ? "ok" : "bad signature" };
+      if ("error" in forwarded) return { status, body: forwarded.error };
+      return { status, body: forwarded.body, contentType: forwarded.content_type };
     },
   }).catch((error: NodeJS.ErrnoException) => {
     throw cannotListen(error, plan.port);
@@ -177,6 +181,11 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   await output.note(`Webhook signing key: ${shown}`);
   await output.note(`Listening on ${receiver.url}; Ctrl-C ends it`);
   await ended;
+}
+
+function statusFor(isVerified: boolean, forwarded: Listened["forwarded"]): number {
+  if (!forwarded) return isVerified ? 200 : 401;
+  return "error" in forwarded ? 502 : forwarded.status;
 }
 
 /** Subscribes the receiver where the service can reach it; else says what to register. */

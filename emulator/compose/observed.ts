@@ -1,0 +1,15 @@
+import type { Operation } from "../../src/api/operation.ts";
+import type { Observer } from "../../src/verify/observed/apply.ts";
+import type { Answer, ObserveAnswer } from "../http/answer.ts";
+
+/** How listeners ask an observer. Streams and bytes pass unchanged. */
+export const observeWith =
+  (observer: Observer): ObserveAnswer =>
+  (operation: Operation, answer: Answer) => {
+    const { status, headers, body } = answer;
+    if (answer.isForeign || (body !== undefined && typeof body !== "string")) return undefined;
+    const found = observer.response(operation, { status, headers, body });
+    if (!found) return undefined;
+    const told = found.rules.map(({ id, count, at }) => `${id} (seen ${count} times, last at ${at})`).join("; ");
+    return { answer: { ...answer, ...found.response }, told };
+  };

@@ -1,0 +1,118 @@
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { command } from "../../command.ts";
+import { CommandFailed, InputRequired } from "../../failure.ts";
+import { checkedBaseUrl } from "../../parse/globals.ts";
+import { openRecording } from "../../verify/open-recorder.ts";
+
+const flags = [
+  {
+    flag: "to",
+    type: "text",
+    placeholder: "URL",
+    description: "Base URL of the service (default: the one of the profile)",
+  },
+  { flag: "out", type: "text", placeholder: "FOLDER", description: "Folder of the corpus" },
+  {
+    flag: "host",
+    type: "text",
+    placeholder: "ADDRESS",
+    description: "Address to listen on",
+    default: "127.0.0.1",
+  },
+  {
+    flag: "port",
+    type: "integer",
+    least: 0,
+    most: 65_535,
+    description: "Port to listen on; 0 for a free one",
+    default: 0,
+  },
+  { flag: "count", type: "integer", least: 1, description: "Stop after this number of exchanges" },
+] as const satisfies readonly FlagSpec[];
+
+export const verifyProxy = command({
+  words: ["verify", "proxy"],
+  summary: "Record the traffic of other programs with a service",
+  description:
+    "Listens on this machine, forwards each request to the service byte for byte, and records it with its response. Secrets, e-mail addresses and names are replaced before anything is written. To record webhooks too, run svc webhooks listen --save with the same folder. Ctrl-C completes the corpus. With --json, each exchange is a line of JSON.",
+  positionals: [],
+  flags,
+  examples: [
+    {
+      title: "Between your app and the service",
+      argv: ["verify", "proxy", "--to", "https://api.example.com", "--out", "corpus", "--port", "8080"],
+    },
+  ],
+  async run({ flags: given }, context) {
+    const { output, signal, host, atEnd } = context;
+    const { out, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = given;
+    if (out === undefined) throw new InputRequired("out", "--out is required: the folder of the corpus");
+    const to = given.to === undefined ? await serviceUrl() : checkedBaseUrl(given.to, "--to");
+    const { openProxy } = await import("../../../verify/proxy.ts");
+    const { recorder, end, continued } = await openRecording(context, out, "--out");
+    const stored: Promise<unknown>[] = [];
+    let enough = () => {};
+    const ended = new Promise<void>((done) => {
+      enough = done;
+      signal.addEventListener("abort", () => done(), { once: true });
+    });
+    const store = async (exchange: Parameters<typeof recorder.add>[0]): Promise<void> => {
+      const file = await recorder.add(exchange);
+      const { request, response } = exchange;
+      const [path] = request.target.split("?");
+      await output.event(
+        { type: "exchange", file, status: response.status },
+        `${request.method} ${path} ${response.status} ${file}`,
+      );
+    };
+    let seen = 0;
+    let failure: unknown;
+    const proxy = await openProxy({
+      to,
+      host: address,
+      port,
+      now: () => host.wall.now(),
+      onExchange(exchange) {
+        seen += 1;
+        if (seen > count) return;
+        stored.push(
+          store(exchange).catch((error: unknown) => {
+            failure ??= error;
+            enough();
+          }),
+        );
+        if (seen === count) enough();
+      },
+      onSkipped: (reason) => void output.warn(`Not recorded: ${reason}`),
+    }).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code !== "EADDRINUSE" && cause.code !== "EACCES" && cause.code !== "EADDRNOTAVAIL") throw cause;
+      throw new CommandFailed("failed", "port_taken", `Cannot listen on ${address}, port ${port}: ${cause.code}.`, {
+        hint: "Choose another one with --port, or leave it out.",
+        cause,
+      });
+    });
+    atEnd(() => proxy.close());
+    if (address !== "127.0.0.1" && address !== "localhost" && address !== "::1")
+      await output.warn(
+        `warning: listening on ${address}: other machines can send requests to ${new URL(to).origin} through it`,
+      );
+    if (continued > 0) await output.note(`Continuing a corpus of ${continued} exchanges`);
+    if (output.format !== "table") await output.document({ type: "ready", url: proxy.url });
+    await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin}; Ctrl-C ends it`);
+    await ended;
+    await proxy.close();
+    await Promise.all(stored);
+    await end();
+    if (failure !== undefined) throw failure;
+    await output.note(`${recorder.count} exchanges are in ${out}. Check them with: svc verify scan ${out}`);
+    signal.throwIfAborted();
+    return undefined;
+
+    async function serviceUrl(): Promise<string> {
+      const { baseUrls } = await context.target("contracts");
+      if (baseUrls.contracts === undefined)
+        throw new InputRequired("to", "--to is required: the base URL of the service");
+      return baseUrls.contracts;
+    }
+  },
+});

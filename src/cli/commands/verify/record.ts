@@ -1,0 +1,97 @@
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { type Context, command } from "../../command.ts";
+import { InputRequired, PartialFailure } from "../../failure.ts";
+import { nextLine } from "../../next.ts";
+import { openRecording } from "../../verify/open-recorder.ts";
+
+/** One call by the usual client: what is wrong with the address, or with the key, is said in the usual words. */
+async function requireService(context: Context, hasKey: boolean): Promise<void> {
+  const [{ listTemplates }, { checkHealth }] = await Promise.all([
+    import("../../../api/contracts/templates.ts"),
+    import("../../../api/router/health.ts"),
+  ]);
+  const { signal } = context;
+  if (hasKey) await (await context.client("contracts")).call(listTemplates, {}, { signal });
+  else await (await context.client("router")).call(checkHealth, {}, { signal });
+}
+
+const flags = [
+  { flag: "out", type: "text", placeholder: "FOLDER", description: "Folder of the corpus" },
+  { flag: "allow-writes", type: "switch", description: "Also create things, and remove them again" },
+  { flag: "plan", type: "switch", description: "Print what would be done, and exit" },
+  { flag: "rate", type: "number", placeholder: "N", description: "Maximum requests per second", default: 5 },
+] as const satisfies readonly FlagSpec[];
+
+export const verifyRecord = command({
+  words: ["verify", "record"],
+  summary: "Record how a service responds to planned calls",
+  description:
+    "Calls the service of a profile and writes a corpus: lists, details, and harmless mistakes such as unknown ids. Only reads, unless --allow-writes is given: then it also runs a journey, and removes what that creates, also after Ctrl-C. Secrets, e-mail addresses and names are replaced before anything is written. The same command continues an interrupted recording.",
+  positionals: [],
+  flags,
+  examples: [
+    { title: "Reads alone", argv: ["verify", "record", "--profile", "staging", "--out", "corpus"] },
+    {
+      title: "What would a journey do?",
+      argv: ["verify", "record", "--profile", "staging", "--out", "corpus", "--allow-writes", "--plan"],
+    },
+  ],
+  async run({ flags: given }, context) {
+    const { output, signal } = context;
+    const { out, rate = 5 } = given;
+    if (out === undefined) throw new InputRequired("out", "--out is required: the folder of the corpus");
+    const writes = given["allow-writes"] === true;
+    const [{ recordReads, readsPlan }, { Journey, journeyPlan }, { RecordCaller }] = await Promise.all([
+      import("../../verify/record-reads.ts"),
+      import("../../verify/record-journey.ts"),
+      import("../../verify/record-caller.ts"),
+    ]);
+    const plan = [...readsPlan, ...(writes ? journeyPlan : [])];
+    if (given.plan) {
+      if (output.format === "table") await output.print(...plan);
+      else await output.show(plan.map((step) => ({ step })));
+      return undefined;
+    }
+    const { baseUrls, credentials, origin } = await context.target("contracts");
+    await output.note(`Recording ${origin}:`);
+    for (const step of plan) await output.note(`  ${step}`);
+    if (
+      writes &&
+      !(await context.confirm(`Create and remove things at ${baseUrls.contracts ?? baseUrls.router}?`, "--yes"))
+    )
+      return "failed";
+    await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
+    const { recorder, end, continued } = await openRecording(context, out, "--out");
+    if (continued > 0) await output.note(`Continuing a corpus of ${continued} exchanges`);
+    const caller = new RecordCaller({
+      target: { router: baseUrls.router, contracts: baseUrls.contracts, credentials },
+      recorder,
+      callsPerSecond: Math.max(0.01, rate),
+      signal,
+    });
+    // Removing takes some more calls.
+    if (writes) context.allowToEnd(30_000);
+    const journey = new Journey(caller);
+    let left: readonly string[] = [];
+    try {
+      await recordReads(caller);
+      if (writes) await journey.run();
+    } catch (cause) {
+      if (recorder.count === continued) throw cause;
+      throw new PartialFailure(cause, [`${recorder.count} exchanges are in ${out}.`], {
+        hint: `To continue: ${nextLine(context.argv, context)}`,
+        repeatable: !writes,
+      });
+    } finally {
+      left = await journey.cleanUp();
+      for (const line of left) await output.warn(`warning: not removed: ${line}`);
+      caller.close();
+    }
+    await end();
+    const shown = { exchanges: recorder.count, folder: out, not_removed: left };
+    if (output.format === "table") await output.print(`${recorder.count} exchanges are in ${out}`);
+    else await output.show(shown);
+    await output.note(`Check them with: svc verify scan ${out}`);
+    return left.length > 0 ? "failed" : undefined;
+  },
+});

@@ -1,0 +1,149 @@
+import { resolve } from "node:path";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import type { Corpus } from "../../../verify/corpus.ts";
+import type { VerifyReport } from "../../../verify/report.ts";
+import { type Context, command } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import { checkedOutput, writeOutput } from "../../output/file.ts";
+import { bold, type Line } from "../../output/styled.ts";
+import { readAccepted, writeAccepted } from "../../verify/accepted.ts";
+import { corpusProblem } from "../../verify/open-recorder.ts";
+import { describeDifference, formatReplayJUnit, formatReplayMarkdown } from "../../verify/replay-reports.ts";
+import { corpusFolder } from "./corpus-folder.ts";
+
+const flags = [
+  {
+    flag: "against",
+    type: "text",
+    placeholder: "emulator|NAME",
+    description: "Replay on a fresh emulator, or the reads against this profile",
+    default: "emulator",
+  },
+  {
+    flag: "accept",
+    type: "text",
+    placeholder: "ID",
+    repeatable: true,
+    description: "Accept this difference from now on",
+  },
+  { flag: "reason", type: "text", placeholder: "TEXT", description: "Why it is accepted" },
+  { flag: "junit", type: "text", placeholder: "FILE", description: "Write a JUnit XML report" },
+  { flag: "markdown", type: "text", placeholder: "FILE", description: "Write a report for a pull request" },
+] as const satisfies readonly FlagSpec[];
+
+export const verifyReplay = command({
+  words: ["verify", "replay"],
+  summary: "Compare the emulator with recorded traffic",
+  description:
+    "Starts an emulator whose state is made from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted. What was found is stored in the corpus for svc emulator start --observed.",
+  positionals: [corpusFolder],
+  flags,
+  examples: [
+    { title: "In CI", argv: ["verify", "replay", "corpus", "--junit", "verify.xml"] },
+    {
+      title: "Accept a known difference",
+      argv: [
+        "verify",
+        "replay",
+        "corpus",
+        "--accept",
+        "contracts.list:200:limit:value",
+        "--reason",
+        "fixed in the next release",
+      ],
+    },
+    { title: "Is the service still as recorded?", argv: ["verify", "replay", "corpus", "--against", "staging"] },
+  ],
+  async run({ positionals, flags: given }, context) {
+    const { host, output, signal } = context;
+    const { accept = [], reason, against = "emulator" } = given;
+    if (accept.length > 0 && (reason === undefined || reason.trim() === ""))
+      throw new UsageError("--reason is required with --accept");
+    if (accept.length === 0 && reason !== undefined) throw new UsageError("--accept is required with --reason");
+    const junit = given.junit === undefined ? undefined : await checkedOutput(host, given.junit, "--junit");
+    const markdown = given.markdown === undefined ? undefined : await checkedOutput(host, given.markdown, "--markdown");
+    const folder = resolve(host.cwd, positionals.folder);
+    const accepted = await readAccepted(folder);
+    const { readCorpus } = await import("../../../verify/corpus.ts");
+    const corpus = await readCorpus(folder).catch((cause: unknown) => {
+      throw corpusProblem(cause, "<folder>");
+    });
+    const { buildReport } = await import("../../../verify/report.ts");
+    const replayed =
+      against === "emulator" ? await onEmulator(corpus, signal) : await againstProfile(corpus, against, context);
+    const known = Object.fromEntries(accept.map((id) => [id, reason!]));
+    const report = buildReport(replayed, { ...accepted, ...known });
+    const unknown = accept.find((id) => !report.differences.some((one) => one.id === id));
+    if (unknown !== undefined) throw new UsageError(`--accept: ${unknown} is not a difference of this corpus`);
+    if (accept.length > 0) await writeAccepted(folder, { ...accepted, ...known });
+    if (against === "emulator") await store(corpus, report);
+    if (junit !== undefined) await writeOutput(host, junit, [Buffer.from(formatReplayJUnit(report))]);
+    if (markdown !== undefined) await writeOutput(host, markdown, [Buffer.from(formatReplayMarkdown(report))]);
+    if (output.format === "table") await output.print(...linesOf(report));
+    else await output.show(shown(report));
+    return report.drift > 0 ? "partial" : undefined;
+  },
+});
+
+async function onEmulator(corpus: Corpus, signal: AbortSignal) {
+  const [{ replayOnEmulator }, { startEmulator }] = await Promise.all([
+    import("../../../verify/replay/on-emulator.ts"),
+    import("../../../../emulator/index.ts"),
+  ]);
+  return replayOnEmulator(corpus, startEmulator, signal);
+}
+
+async function againstProfile(corpus: Corpus, profile: string, { globals, host, output, signal }: Context) {
+  const [{ replayCorpus }, { serviceTarget }] = await Promise.all([
+    import("../../../verify/replay/replay.ts"),
+    import("../../connection/target.ts"),
+  ]);
+  const { baseUrls, credentials } = await serviceTarget({ ...globals, profile }, host, output);
+  const headers = {
+    ...(credentials.clientId && { "client-id": credentials.clientId }),
+    ...(credentials.clientSecret && { "client-secret": credentials.clientSecret }),
+    ...(credentials.clusterKey && { "x-cluster-key": credentials.clusterKey }),
+    ...(credentials.bearer && { authorization: `Bearer ${credentials.bearer}` }),
+  };
+  return replayCorpus(corpus, {
+    url: (callee) => (callee === "router" ? baseUrls.router : baseUrls.contracts),
+    headers,
+    readsOnly: true,
+    signal,
+  });
+}
+
+async function store(corpus: Corpus, report: VerifyReport): Promise<void> {
+  const [{ storeObservations }, { observationsFrom }] = await Promise.all([
+    import("../../../verify/observed/load.ts"),
+    import("../../../verify/observed/rules.ts"),
+  ]);
+  await storeObservations(corpus, observationsFrom(report, corpus));
+}
+
+function linesOf({ differences, summary, compared, exchanges, drift }: VerifyReport): Line[] {
+  const open = differences.filter(({ accepted }) => accepted === null);
+  const accepted = differences.length - open.length;
+  return [
+    ...open.flatMap((one): Line[] => [
+      [bold(one.id)],
+      `  ${describeDifference(one)}`,
+      `  ${one.basis}, seen ${one.count} times${one.file === null ? "" : `, first in ${one.file}`}`,
+    ]),
+    `${compared} of ${exchanges} exchanges compared: ${summary.confirmed} claims confirmed, ${summary.refuted} refuted, ${summary["not comparable"]} not comparable, ${summary.unseen} unseen`,
+    drift === 0
+      ? `No drift${accepted > 0 ? ` (${accepted} differences accepted)` : ""}`
+      : `Drift: ${drift} differences`,
+  ];
+}
+
+/** For programs: without the claims that the corpus says nothing of. */
+const shown = ({ differences, claims, ...rest }: VerifyReport): object => ({
+  ...rest,
+  differences: differences.map(({ pairs: _, ...one }) => ({
+    ...one,
+    recorded: one.recorded ?? null,
+    emulated: one.emulated ?? null,
+  })),
+  claims: claims.filter(({ verdict }) => verdict !== "unseen"),
+});

@@ -1,0 +1,34 @@
+import { resolve } from "node:path";
+import { command } from "../../command.ts";
+import { corpusProblem } from "../../verify/open-recorder.ts";
+import { corpusFolder } from "./corpus-folder.ts";
+
+export const verifyScan = command({
+  words: ["verify", "scan"],
+  summary: "Find secrets and personal data in a corpus",
+  description:
+    "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 when something is found. After you have edited or removed files by hand, --reindex writes the index again.",
+  positionals: [corpusFolder],
+  flags: [{ flag: "reindex", type: "switch", description: "Write the index again, after files were edited by hand" }],
+  examples: [{ title: "Before a commit", argv: ["verify", "scan", "corpus"] }],
+  async run({ positionals, flags }, { host, output }) {
+    const [{ readCorpus, reindexCorpus }, { scanCorpus }] = await Promise.all([
+      import("../../../verify/corpus.ts"),
+      import("../../../verify/scan.ts"),
+    ]);
+    const folder = resolve(host.cwd, positionals.folder);
+    try {
+      if (flags.reindex) await reindexCorpus(folder);
+      const corpus = await readCorpus(folder);
+      const found = scanCorpus(corpus);
+      await output.show(found, {
+        fields: ["file", "place", "kind", "shown"],
+        columns: ["file", { name: "place", cut: 1 }, "kind", "shown"],
+        none: `Nothing suspicious in ${corpus.exchanges.length} exchanges`,
+      });
+      return found.length > 0 ? "failed" : undefined;
+    } catch (cause) {
+      throw corpusProblem(cause, "<folder>");
+    }
+  },
+});

@@ -1,0 +1,203 @@
+import { createHash } from "node:crypto";
+import { appendFile, lstat, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fieldsOf, parsedJson } from "../base/object.ts";
+import { makeFolder } from "../files/make-folder.ts";
+import { isRefusal, whyOf } from "../files/refusals.ts";
+import { createWhole, writeWhole } from "../files/whole-file.ts";
+import { ExchangeFormatError, formatExchange, parseExchange, type RecordedExchange } from "./exchange.ts";
+
+/** The folder is no corpus that can be used: a sentence says why. */
+export class CorpusError extends Error {
+  override readonly name = "CorpusError";
+}
+
+/** One exchange with the file that holds it. */
+export interface CorpusExchange extends RecordedExchange {
+  readonly file: string;
+}
+
+export interface Corpus {
+  readonly folder: string;
+  /** In the order of time. */
+  readonly exchanges: readonly CorpusExchange[];
+  /** Of the index: another corpus has another one. */
+  readonly digest: string;
+}
+
+export const indexName = "index.ndjson";
+const header = { format: "svc-corpus", version: 1 } as const;
+const maxFileBytes = 32 * 1024 * 1024;
+const maxFiles = 100_000;
+const fileName = /^\d{5,7}-[\w.-]{1,100}\.http$/;
+
+const digestOf = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
+
+interface IndexEntry {
+  readonly file: string;
+  readonly sha256: string;
+}
+
+const formatEntry = ({ file, sha256 }: IndexEntry): string => `${JSON.stringify({ file, sha256 })}\n`;
+
+/** Reads a whole corpus. Throws CorpusError where it is cut, edited, of another version, or not one. */
+export async function readCorpus(folder: string): Promise<Corpus> {
+  const { entries, digest, isEnded } = await readIndex(folder);
+  if (!isEnded) {
+    throw new CorpusError(`${folder} has no end: its recording was interrupted, or its index was cut`);
+  }
+  await requireNothingElse(folder, entries);
+  const exchanges: CorpusExchange[] = [];
+  for (const entry of entries) exchanges.push(await readEntry(folder, entry));
+  return { folder, exchanges: exchanges.sort((a, b) => a.at - b.at || compareNames(a, b)), digest };
+}
+
+const compareNames = (a: CorpusExchange, b: CorpusExchange): number => (a.file < b.file ? -1 : 1);
+
+async function readIndex(folder: string): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
+  const text = await readPlain(folder, indexName, `${folder} is not a corpus: it has no ${indexName}`);
+  const [first = "", ...lines] = text.split("\n");
+  const { format, version } = fieldsOf(parsedJson(first));
+  if (format !== header.format) throw new CorpusError(`${folder} is not a corpus: ${indexName} does not begin as one`);
+  if (version !== header.version)
+    throw new CorpusError(
+      `${folder} is a corpus of version ${String(version).slice(0, 20)}, and this svc reads version 1`,
+    );
+  if (lines.pop() !== "") throw new CorpusError(`${indexName} of ${folder} is cut in its last line`);
+  if (lines.length > maxFiles) throw new CorpusError(`${folder} has more than ${maxFiles} exchanges`);
+  let ended: unknown;
+  const entries: IndexEntry[] = [];
+  for (const [at, line] of lines.entries()) {
+    const { file, sha256, end } = fieldsOf(parsedJson(line));
+    if (end !== undefined) {
+      ended = end;
+      if (end !== entries.length)
+        throw new CorpusError(`${indexName} of ${folder} was edited: line ${at + 2} counts otherwise`);
+      continue;
+    }
+    ended = undefined;
+    if (typeof file !== "string" || !fileName.test(file) || typeof sha256 !== "string")
+      throw new CorpusError(`${indexName} of ${folder} was edited: line ${at + 2} names no exchange`);
+    entries.push({ file, sha256 });
+  }
+  const files = new Set(entries.map(({ file }) => file));
+  if (files.size < entries.length) throw new CorpusError(`${indexName} of ${folder} was edited: it names a file twice`);
+  return { entries, digest: digestOf(text), isEnded: ended !== undefined };
+}
+
+async function readEntry(folder: string, { file, sha256 }: IndexEntry): Promise<CorpusExchange> {
+  const text = await readPlain(folder, file, `${folder} is cut: ${file} is missing`);
+  if (digestOf(text) !== sha256) throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
+  try {
+    return { ...parseExchange(text), file };
+  } catch (cause) {
+    if (!(cause instanceof ExchangeFormatError)) throw cause;
+    throw new CorpusError(`${file} of ${folder} cannot be read: ${cause.message}`, { cause });
+  }
+}
+
+/** A file of the folder itself: a link could lead anywhere, and a device has no end. */
+async function readPlain(folder: string, name: string, missing: string): Promise<string> {
+  const path = join(folder, name);
+  try {
+    const about = await lstat(path);
+    if (!about.isFile()) throw new CorpusError(`${name} of ${folder} is not a plain file`);
+    if (about.size > maxFileBytes) throw new CorpusError(`${name} of ${folder} is larger than 32 MiB`);
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    if (!isRefusal(cause)) throw cause;
+    const { code } = cause;
+    const isMissing = code === "ENOENT" || code === "ENOTDIR";
+    throw new CorpusError(isMissing ? missing : `Cannot read ${path}: ${whyOf(cause)}`, { cause });
+  }
+}
+
+async function requireNothingElse(folder: string, entries: readonly IndexEntry[]): Promise<void> {
+  const known = new Set(entries.map(({ file }) => file));
+  const other = (await readdir(folder)).find((name) => name.endsWith(".http") && !known.has(name));
+  if (other !== undefined)
+    throw new CorpusError(`${indexName} of ${folder} is cut or edited: it does not name ${other.slice(0, 120)}`);
+}
+
+/** Writes a corpus, an exchange at a time. An interrupted one is continued. */
+export class CorpusWriter {
+  readonly #folder: string;
+  #count: number;
+  #last: Promise<unknown> = Promise.resolve();
+
+  private constructor(folder: string, count: number) {
+    this.#folder = folder;
+    this.#count = count;
+  }
+
+  /** Creates the folder, or continues the corpus in it. `joins`: another recorder writes into it now. */
+  static async open(folder: string, joins = false): Promise<CorpusWriter> {
+    await makeFolder(folder);
+    const isNew = await createWhole(join(folder, indexName), `${JSON.stringify(header)}\n`);
+    if (isNew) return new CorpusWriter(folder, 0);
+    const { entries, isEnded } = await readIndex(folder);
+    if (isEnded) throw new CorpusError(`${folder} holds a corpus that is complete: choose another folder`);
+    const writer = new CorpusWriter(folder, entries.length);
+    if (!joins) await writer.#addUnlisted(new Set(entries.map(({ file }) => file)));
+    return writer;
+  }
+
+  /** The number of exchanges. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Stores an exchange from which secrets are gone. Returns the name of its file. */
+  add(exchange: RecordedExchange): Promise<string> {
+    const added = this.#last.then(() => this.#add(exchange));
+    this.#last = added.catch(() => {});
+    return added;
+  }
+
+  async #add(exchange: RecordedExchange): Promise<string> {
+    const text = formatExchange(exchange);
+    const name = (exchange.operation ?? "undeclared").replace(/[^\w.-]/g, "_").slice(0, 80);
+    for (;;) {
+      this.#count += 1;
+      const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
+      // Another recorder may write into the same corpus: a webhook has other numbers than a request then, or another name.
+      if (!(await createWhole(join(this.#folder, file), text, { durable: false }))) continue;
+      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: digestOf(text) }));
+      return file;
+    }
+  }
+
+  /** A recorder that was killed has written a file, and not its line. */
+  async #addUnlisted(known: ReadonlySet<string>): Promise<void> {
+    const files = (await readdir(this.#folder)).filter((name) => fileName.test(name) && !known.has(name)).sort();
+    for (const file of files) {
+      const text = await readFile(join(this.#folder, file), "utf8");
+      parseExchange(text);
+      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: digestOf(text) }));
+      this.#count += 1;
+    }
+  }
+
+  /** Says in the index that nothing is missing. */
+  async close(): Promise<void> {
+    await this.#last;
+    const { entries } = await readIndex(this.#folder);
+    await appendFile(join(this.#folder, indexName), `${JSON.stringify({ end: entries.length })}\n`);
+  }
+}
+
+/** Writes the index again, after files were edited or removed by hand. */
+export async function reindexCorpus(folder: string): Promise<number> {
+  await readIndex(folder).catch((error: Error) => {
+    if (!/edited|cut/.test(error.message)) throw error;
+  });
+  const files = (await readdir(folder)).filter((name) => fileName.test(name)).sort();
+  const lines: string[] = [`${JSON.stringify(header)}\n`];
+  for (const file of files) {
+    const text = await readPlain(folder, file, `${file} is missing`);
+    await readEntry(folder, { file, sha256: digestOf(text) });
+    lines.push(formatEntry({ file, sha256: digestOf(text) }));
+  }
+  await writeWhole(join(folder, indexName), `${lines.join("")}${JSON.stringify({ end: files.length })}\n`);
+  return files.length;
+}

@@ -1,0 +1,173 @@
+/** One HTTP message: its first line apart, headers in the order and spelling of the wire, and its body. */
+export interface Message {
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer;
+}
+
+export interface RecordedRequest extends Message {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+}
+
+export interface RecordedResponse extends Message {
+  readonly status: number;
+}
+
+/** Who was called: a service, the storage behind signed URLs, or a receiver of webhooks. */
+export const callees = ["router", "contracts", "storage", "receiver"] as const;
+export type Callee = (typeof callees)[number];
+
+/** One request with its response, as a corpus stores it. */
+export interface RecordedExchange {
+  readonly callee: Callee;
+  /** The id of the operation; for a webhook, its activity; undefined where the path is not declared. */
+  readonly operation: string | undefined;
+  /** When the request was sent, by the clock of the service, milliseconds. */
+  readonly at: number;
+  readonly durationMs: number;
+  readonly request: RecordedRequest;
+  readonly response: RecordedResponse;
+}
+
+export const exchangeVersion = 1;
+
+/** The value of a header, by its name in lower case. */
+export const headerOf = ({ headers }: Pick<Message, "headers">, name: string): string | undefined =>
+  headers.find(([one]) => one.toLowerCase() === name)?.[1];
+
+/** The text of an exchange: a header of metadata, the request, and the response. */
+export function formatExchange(exchange: RecordedExchange): string {
+  const { callee, operation, at, durationMs, request, response } = exchange;
+  const sent = formatBody(request.body);
+  const received = formatBody(response.body);
+  const metadata = [
+    `svc-exchange: ${exchangeVersion}`,
+    `callee: ${callee}`,
+    ...(operation === undefined ? [] : [`operation: ${operation}`]),
+    `at: ${new Date(at).toISOString()}`,
+    `duration-ms: ${Math.round(durationMs)}`,
+    `request-body: ${sent.encoding} ${Buffer.byteLength(sent.text)}`,
+    `response-body: ${received.encoding} ${Buffer.byteLength(received.text)}`,
+  ];
+  return [
+    ...metadata,
+    "",
+    `${request.method} ${request.target} HTTP/1.1`,
+    ...formatHeaders(request),
+    "",
+    sent.text,
+    "",
+    `HTTP/1.1 ${response.status}`,
+    ...formatHeaders(response),
+    "",
+    received.text,
+    "",
+  ].join("\n");
+}
+
+const formatHeaders = ({ headers }: Message): string[] =>
+  headers.map(([name, value]) => `${name}: ${value.replace(/[\r\n]/g, " ")}`);
+
+interface BodyText {
+  readonly encoding: "text" | "base64";
+  readonly text: string;
+}
+
+/** Text stays text; bytes that no editor shows become base64. */
+function formatBody(body: Buffer): BodyText {
+  const text = body.toString("utf8");
+  const isText = Buffer.from(text).equals(body) && !hasControls(text);
+  return isText ? { encoding: "text", text } : { encoding: "base64", text: body.toString("base64") };
+}
+
+const hasControls = (text: string): boolean =>
+  [...text].some((one) => one < " " && one !== "\n" && one !== "\r" && one !== "\t");
+
+/** A file of a corpus is not an exchange: what is wrong with it, without the name of the file. */
+export class ExchangeFormatError extends Error {
+  override readonly name = "ExchangeFormatError";
+}
+
+/** Reads the text of an exchange. Throws ExchangeFormatError. */
+export function parseExchange(text: string): RecordedExchange {
+  const bytes = Buffer.from(text);
+  const reader = new Reader(bytes);
+  const metadata = new Map(reader.headers());
+  const version = metadata.get("svc-exchange");
+  if (version === undefined) throw new ExchangeFormatError("it does not begin with svc-exchange");
+  if (version !== String(exchangeVersion))
+    throw new ExchangeFormatError(`its format is version ${version.slice(0, 20)}, and this svc reads version 1`);
+  const callee = callees.find((one) => one === metadata.get("callee"));
+  if (callee === undefined) throw new ExchangeFormatError("its callee is missing or unknown");
+  const at = Date.parse(metadata.get("at") ?? "");
+  const durationMs = Number(metadata.get("duration-ms"));
+  if (Number.isNaN(at) || !(durationMs >= 0)) throw new ExchangeFormatError("its time is missing or malformed");
+  const sent = lengthOf(metadata.get("request-body"));
+  const received = lengthOf(metadata.get("response-body"));
+
+  const [, method, target] = /^([A-Z]{1,16}) (\/\S*) HTTP\/1\.1$/.exec(reader.line()) ?? [];
+  if (method === undefined || target === undefined) throw new ExchangeFormatError("its request line is malformed");
+  const request = { method, target, headers: reader.headers(), body: reader.body(sent) };
+  const [, status] = /^HTTP\/1\.1 ([1-5]\d\d)$/.exec(reader.line()) ?? [];
+  if (status === undefined) throw new ExchangeFormatError("its status line is malformed");
+  const response = { status: Number(status), headers: reader.headers(), body: reader.body(received) };
+  if (!reader.isAtEnd) throw new ExchangeFormatError("it has more than its lengths say");
+  return { callee, operation: metadata.get("operation"), at, durationMs, request, response };
+}
+
+interface BodyLength {
+  readonly encoding: BodyText["encoding"];
+  readonly bytes: number;
+}
+
+function lengthOf(text = ""): BodyLength {
+  const [, encoding, bytes] = /^(text|base64) (\d{1,9})$/.exec(text) ?? [];
+  if (encoding === undefined) throw new ExchangeFormatError("the length of a body is missing or malformed");
+  return { encoding: encoding as BodyText["encoding"], bytes: Number(bytes) };
+}
+
+class Reader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
+  line(): string {
+    const end = this.#bytes.indexOf("\n", this.#at);
+    if (end < 0) throw new ExchangeFormatError("it ends too early");
+    const line = this.#bytes.toString("utf8", this.#at, end);
+    this.#at = end + 1;
+    return line;
+  }
+
+  headers(): (readonly [string, string])[] {
+    const headers: (readonly [string, string])[] = [];
+    for (let line = this.line(); line !== ""; line = this.line()) {
+      const colon = line.indexOf(": ");
+      const name = line.slice(0, Math.max(colon, 0));
+      // Neither a control nor a second line gets into a header that is sent again.
+      if (!/^[\w!#$%&'*+.^`|~-]{1,200}$/.test(name) || hasControls(line))
+        throw new ExchangeFormatError(`the line "${line.slice(0, 40)}" is not a header`);
+      headers.push([name, line.slice(colon + 2)]);
+    }
+    return headers;
+  }
+
+  body({ encoding, bytes }: BodyLength): Buffer {
+    const end = this.#at + bytes;
+    if (end >= this.#bytes.length) throw new ExchangeFormatError("it ends too early");
+    const raw = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    if (this.#bytes[this.#at] !== 0x0a) throw new ExchangeFormatError("the length of a body is wrong");
+    this.#at += 1;
+    if (this.#bytes[this.#at] === 0x0a) this.#at += 1;
+    return encoding === "text" ? Buffer.from(raw) : Buffer.from(raw.toString(), "base64");
+  }
+}

@@ -1,0 +1,191 @@
+import type { Operation } from "../../api/operation.ts";
+import { writeJson } from "../../base/json-forms.ts";
+import { isObject, parsedJson } from "../../base/object.ts";
+import { claimAt } from "../replay/claims.ts";
+import { matchPieces } from "../text-pattern.ts";
+import type { Change, Observations, ObservedRule } from "./rules.ts";
+
+/** A response as the emulator has made it: headers are name, value, name, value. */
+export interface ObservableResponse {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: string | undefined;
+}
+
+/** Changes what the emulator says to what was observed. */
+export class Observer {
+  readonly observations: Observations;
+  readonly #byOperation = new Map<string, ObservedRule[]>();
+  readonly #silent: ReadonlySet<string>;
+  readonly #spelling: string | undefined;
+
+  constructor(observations: Observations) {
+    this.observations = observations;
+    for (const rule of observations.rules)
+      this.#byOperation.set(rule.operation, [...(this.#byOperation.get(rule.operation) ?? []), rule]);
+    const changes = observations.rules.map(({ path, change }) => ({ path, change }));
+    this.#silent = new Set(changes.filter(({ change }) => change.to === "silence").map(({ path }) => path));
+    this.#spelling = changes
+      .map(({ change }) => (change.to === "spell" ? change.spelling : undefined))
+      .find((one) => one !== undefined);
+  }
+
+  /** The response as observed, with the rules that changed it; undefined: none does. */
+  response(
+    operation: Operation,
+    response: ObservableResponse,
+  ): { readonly response: ObservableResponse; readonly rules: readonly ObservedRule[] } | undefined {
+    const all = this.#byOperation.get(operation.id);
+    if (!all) return undefined;
+    const document = response.body === undefined ? undefined : parsedJson(response.body);
+    const { name } = claimAt(operation, response.status, document);
+    const rules = all.filter(({ claim, id }) => claim === name && id.includes(`:${response.status}:`));
+    if (rules.length === 0) return undefined;
+    let { status, headers } = response;
+    let changed = document;
+    let isChanged = false;
+    for (const { path, change } of rules) {
+      if (change.to === "status") status = change.status;
+      else if (change.to === "header") headers = withHeader(headers, path.replace(/^header /, ""), change.value);
+      else if (changed !== undefined) {
+        changed = applyAt(changed, path, change);
+        isChanged = true;
+      }
+    }
+    return { response: { status, headers, body: isChanged ? JSON.stringify(changed) : response.body }, rules };
+  }
+
+  /** Whether nobody is told of the activity. */
+  isSilent(activity: string): boolean {
+    return this.#silent.has(activity);
+  }
+
+  /** The body of a webhook. */
+  webhookBody(activity: string, body: string): string {
+    const rules = (this.#byOperation.get(`webhook ${activity}`) ?? []).filter(
+      ({ change }) => !["header", "spell", "silence"].includes(change.to),
+    );
+    const document = rules.reduce((changed, { path, change }) => applyAt(changed, path, change), parsedJson(body));
+    return spell(rules.length === 0 ? body : JSON.stringify(document), this.#spelling);
+  }
+
+  /** The headers of a webhook, without its signature. */
+  webhookHeaders(activity: string, headers: Readonly<Record<string, string>>): Record<string, string> {
+    const made: Record<string, string> = { ...headers };
+    for (const { path, change } of this.#byOperation.get(`webhook ${activity}`) ?? []) {
+      if (change.to !== "header") continue;
+      const name = path.replace(/^header /, "");
+      if (change.value === undefined) delete made[name];
+      else made[name] = change.value;
+    }
+    return made;
+  }
+}
+
+function spell(text: string, spelling: string | undefined): string {
+  if (spelling === undefined) return text;
+  const spaced = spelling.startsWith("indented")
+    ? JSON.stringify(JSON.parse(text), undefined, 2)
+    : spelling.startsWith("spaced")
+      ? writeJson(text, "spaced")
+      : text;
+  return spelling.endsWith("escaped") ? writeJson(spaced, "escaped") : spaced;
+}
+
+function withHeader(headers: readonly string[], name: string, value: string | undefined): string[] {
+  const kept = headers.flatMap((one, at) =>
+    at % 2 === 0 && one.toLowerCase() !== name ? [one, headers[at + 1]!] : [],
+  );
+  return value === undefined ? kept : [...kept, name, value];
+}
+
+/** The document with a change made at every place that a path leads to. */
+export function applyAt(document: unknown, path: string, change: Change): unknown {
+  const keys = path === "" ? [] : path.replaceAll("[]", ".[]").replace(/^\./, "").split(".");
+  return walk(document, keys, change);
+}
+
+function walk(value: unknown, keys: readonly string[], change: Change): unknown {
+  const [key, ...rest] = keys;
+  if (key === undefined) return changeValue(value, change);
+  if (key === "[]") {
+    if (!Array.isArray(value)) return value;
+    return value.map((item) => walk(item, rest, change));
+  }
+  if (!isObject(value)) return value;
+  const isLast = rest.length === 0;
+  if (isLast && change.to === "remove")
+    return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
+  if (!Object.hasOwn(value, key)) return isLast && change.to === "set" ? { ...value, [key]: change.value } : value;
+  // `fromEntries` keeps a key like any other that is called __proto__.
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, name === key ? walk(inner, rest, change) : inner]),
+  );
+}
+
+function changeValue(value: unknown, change: Change): unknown {
+  switch (change.to) {
+    case "set":
+      return change.value;
+    case "convert":
+      return converted(value, change.type);
+    case "map": {
+      const found = change.pairs.find(([from]) => JSON.stringify(from) === JSON.stringify(value));
+      return found ? found[1] : value;
+    }
+    case "template":
+      return typeof value === "string" ? fillTemplate(value, change.from, change.text) : value;
+    case "order":
+      return isObject(value) ? inOrder(value, change.keys) : value;
+    case "reverse":
+      return Array.isArray(value) ? value.toReversed() : value;
+    case "time-format":
+      return typeof value === "string" ? formatTime(value, change.format) : value;
+    case "shift":
+      return shifted(value, change.ms);
+    default:
+      return value;
+  }
+}
+
+function converted(value: unknown, type: "string" | "number" | "boolean" | "null"): unknown {
+  if (type === "null") return null;
+  if (type === "string") return value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (type === "boolean") return Boolean(value);
+  const number = Number(value);
+  return Number.isNaN(number) ? value : number;
+}
+
+function fillTemplate(value: string, from: readonly string[], text: readonly string[]): string {
+  const kinds = from.slice(1).map(() => "text" as const);
+  const found = matchPieces(value, from, kinds);
+  return found ? text.map((part, at) => part + (found[at] ?? "")).join("") : value;
+}
+
+function inOrder(value: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+  const rank = new Map(keys.map((key, at) => [key, at]));
+  const entries = Object.entries(value).map((entry, at) => ({ entry, rank: rank.get(entry[0]) ?? keys.length + at }));
+  return Object.fromEntries(entries.sort((a, b) => a.rank - b.rank).map(({ entry }) => entry));
+}
+
+/** A time in another form: `9999-99-99T99:99:99.999Z`. */
+function formatTime(value: string, format: string): string {
+  const ms = Date.parse(value);
+  if (Number.isNaN(ms)) return value;
+  const micros = /\.(\d{1,9})/.exec(value)?.[1]?.padEnd(9, "0") ?? "000000000";
+  const iso = new Date(ms).toISOString();
+  const digits = /\.(9+)/.exec(format)?.[1]?.length ?? 0;
+  const hasTime = format.length > 10;
+  const seconds = /\d\d:\d\d:\d\d|99:99:99/.test(format) ? iso.slice(11, 19) : iso.slice(11, 16);
+  const zone = /[+-]99:?99$/.exec(format)?.[0].replaceAll("9", "0") ?? (format.endsWith("Z") ? "Z" : "");
+  return hasTime
+    ? `${iso.slice(0, 10)}${format[10]}${seconds}${digits > 0 ? `.${micros.slice(0, digits)}` : ""}${zone}`
+    : iso.slice(0, 10);
+}
+
+function shifted(value: unknown, ms: number): unknown {
+  if (typeof value === "number") return value + ms;
+  if (typeof value !== "string" || Number.isNaN(Date.parse(value))) return value;
+  const format = value.replace(/\d/g, "9");
+  return formatTime(new Date(Date.parse(value) + ms).toISOString(), format);
+}

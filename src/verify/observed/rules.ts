@@ -1,0 +1,228 @@
+import type { Activity } from "../../api/activities.ts";
+import type { Operation } from "../../api/operation.ts";
+import { webhookPayloads } from "../../api/registry.ts";
+import { isObject, parsedJson } from "../../base/object.ts";
+import type { Corpus } from "../corpus.ts";
+import { operationNamed } from "../operations.ts";
+import { isTime, timeFormatOf } from "../replay/compare-text.ts";
+import type { ReportedDifference, VerifyReport } from "../report.ts";
+
+/** How a response or a webhook of the emulator is changed, so that it is as the service was observed. */
+export type Change =
+  | { readonly to: "status"; readonly status: number }
+  | { readonly to: "set"; readonly value: unknown }
+  | { readonly to: "remove" }
+  | { readonly to: "convert"; readonly type: "string" | "number" | "boolean" | "null" }
+  | { readonly to: "map"; readonly pairs: readonly (readonly [from: unknown, to: unknown])[] }
+  | { readonly to: "template"; readonly from: readonly string[]; readonly text: readonly string[] }
+  | { readonly to: "order"; readonly keys: readonly string[] }
+  | { readonly to: "reverse" }
+  | { readonly to: "header"; readonly value: string | undefined }
+  | { readonly to: "time-format"; readonly format: string }
+  | { readonly to: "shift"; readonly ms: number }
+  | { readonly to: "spell"; readonly spelling: string }
+  | { readonly to: "silence" };
+
+/** An observation that replaces an assumption. */
+export interface ObservedRule {
+  /** Of the difference that it comes from. */
+  readonly id: string;
+  /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
+  readonly claim: string;
+  readonly operation: string;
+  readonly path: string;
+  readonly change: Change;
+  readonly count: number;
+  readonly at: string;
+}
+
+/** An observation that is not applied, and why. */
+export interface RejectedObservation {
+  readonly id: string;
+  readonly reason: string;
+}
+
+export interface Observations {
+  readonly rules: readonly ObservedRule[];
+  readonly rejected: readonly RejectedObservation[];
+  /** How often each claim was seen, and when last: what was confirmed as well. */
+  readonly seen: Readonly<Record<string, { readonly count: number; readonly at: string; readonly confirmed: boolean }>>;
+}
+
+/** Derives what is to be changed from what a replay found. */
+export function observationsFrom(report: VerifyReport, corpus: Corpus): Observations {
+  const rules: ObservedRule[] = [];
+  const rejected: RejectedObservation[] = [];
+  const delivered = new Set(
+    corpus.exchanges.filter(({ callee }) => callee === "receiver").map(({ operation }) => operation),
+  );
+  for (const difference of report.differences) {
+    const { id, claim, operation, path, count, at } = difference;
+    const refusal = contradiction(difference, corpus);
+    const change = refusal === undefined ? changeFor(difference, delivered) : undefined;
+    if (typeof change === "object") rules.push({ id, claim, operation, path, change, count, at });
+    else rejected.push({ id, reason: refusal ?? change ?? "it cannot be applied" });
+  }
+  const last = corpus.exchanges.at(-1)?.at ?? 0;
+  const seen = Object.fromEntries(
+    report.claims
+      .filter(({ verdict }) => verdict === "confirmed" || verdict === "refuted")
+      .map(({ claim, exchanges, verdict }) => [
+        claim,
+        { count: exchanges, at: new Date(last).toISOString(), confirmed: verdict === "confirmed" },
+      ]),
+  );
+  return { rules, rejected, seen };
+}
+
+/** In what way an observation contradicts the specification; undefined: it does not. */
+function contradiction(
+  { kind, path, basis, operation, claim, recorded, file }: ReportedDifference,
+  corpus: Corpus,
+): string | undefined {
+  if (kind === "retry-time" || kind === "attempts")
+    return "it contradicts the specification, which fixes the retry schedule";
+  if (basis === "specified" && claim !== operation && ["status", "wording", "absent", "type"].includes(kind))
+    return "it contradicts the specification, which shows this failure";
+  if (!["status", "absent", "type", "enumeration", "value"].includes(kind)) return undefined;
+  const declared = operationNamed(operation);
+  const exchange = corpus.exchanges.find((one) => one.file === file);
+  if (!exchange) return undefined;
+  if (operation.startsWith("webhook ")) {
+    const schema = webhookPayloads.get(operation.slice("webhook ".length) as Activity);
+    const issues = schema?.safeParse(parsedJson(exchange.request.body.toString())).error?.issues ?? [];
+    return issues.some((issue) => isAt(issue, path))
+      ? `it contradicts the specification of the payload at ${path}`
+      : undefined;
+  }
+  if (basis !== "specified" || !declared) return undefined;
+  if (kind === "status")
+    return `it contradicts the specification, in which ${operation} does not return ${String(recorded)}`;
+  const response = responseOf(declared, exchange.response.status);
+  const issues = response?.safeParse(parsedJson(exchange.response.body.toString())).error?.issues ?? [];
+  return issues.some((issue) => isAt(issue, path))
+    ? `it contradicts the specification of ${operation} at ${path}`
+    : undefined;
+}
+
+function responseOf({ responses }: Operation, status: number) {
+  const declared = responses[status];
+  return declared && "schema" in declared ? declared.schema : undefined;
+}
+
+const isAt = (issue: { readonly code: string; readonly path: readonly PropertyKey[] }, path: string): boolean =>
+  issue.code !== "unrecognized_keys" &&
+  issue.path
+    .map((key) => (typeof key === "number" ? "[]" : String(key)))
+    .join(".")
+    .replaceAll(".[]", "[]") === path;
+
+/** The change, or why there is none. */
+function changeFor(difference: ReportedDifference, delivered: ReadonlySet<string | undefined>): Change | string {
+  const { kind, path, pairs } = difference;
+  const [first] = pairs;
+  const recorded = pairs.map((pair) => pair.recorded);
+  const isConstant = new Set(recorded.map((one) => JSON.stringify(one))).size === 1;
+  switch (kind) {
+    case "status":
+      return isConstant ? { to: "status", status: Number(first!.recorded) } : "the status varies";
+    case "absent":
+      return { to: "remove" };
+    case "added":
+      return isConstant ? { to: "set", value: first!.recorded } : "its value varies";
+    case "type":
+      return conversionFor(recorded, isConstant, path);
+    case "enumeration":
+    case "value":
+      return mapFor(pairs);
+    case "wording":
+      return pairs.length === 1 || isConstant
+        ? templateFor(String(first!.emulated), String(first!.recorded))
+        : mapFor(pairs);
+    case "order":
+      return Array.isArray(first!.recorded)
+        ? { to: "order", keys: first!.recorded.map(String) }
+        : "its order is unknown";
+    case "item-order":
+      return itemOrderFor(pairs);
+    case "header":
+      return isConstant ? { to: "header", value: first!.recorded as string | undefined } : "the header varies";
+    case "time-format":
+      return { to: "time-format", format: timeFormatOf(String(first!.recorded)) };
+    case "time":
+      return shiftFor(pairs);
+    case "spelling":
+      return { to: "spell", spelling: String(first!.recorded) };
+    case "missing-activity":
+      return delivered.has(path) ? "the activity was observed at other times" : { to: "silence" };
+    default:
+      return "the emulator cannot be told to do so";
+  }
+}
+
+type Pairs = ReportedDifference["pairs"];
+
+function conversionFor(recorded: readonly unknown[], isConstant: boolean, path: string): Change | string {
+  if (path === "") return "the whole body differs";
+  const types = new Set(recorded.map((one) => (one === null ? "null" : typeof one)));
+  const [type] = types;
+  if (types.size > 1) return "its type varies";
+  if (type === "null" || type === "string" || type === "number" || type === "boolean") return { to: "convert", type };
+  return isConstant ? { to: "set", value: recorded[0] } : "its value varies";
+}
+
+function mapFor(pairs: Pairs): Change | string {
+  const map = new Map<string, readonly [unknown, unknown]>();
+  for (const { recorded, emulated } of pairs) {
+    const key = JSON.stringify(emulated);
+    const known = map.get(key);
+    if (known && JSON.stringify(known[1]) !== JSON.stringify(recorded)) return "its value varies";
+    map.set(key, [emulated, recorded]);
+  }
+  return { to: "map", pairs: [...map.values()] };
+}
+
+/** What errors quote: it stands in the same order in both texts. */
+const quoted = /"[^"]*"|'[^']*'|\b[A-Z]{1,5}-\d+\b|\d+|\bqx[a-x]{7}\b/gi;
+
+function templateFor(from: string, to: string): Change {
+  const [was, is] = [from.match(quoted) ?? [], to.match(quoted) ?? []];
+  if (was.length !== is.length) return { to: "map", pairs: [[from, to]] };
+  return { to: "template", from: from.split(quoted), text: to.split(quoted) };
+}
+
+function itemOrderFor(pairs: Pairs): Change | string {
+  const isReversed = pairs.every((pair) => {
+    const [was, is] = [pair.recorded, pair.emulated];
+    return (
+      Array.isArray(was) &&
+      Array.isArray(is) &&
+      JSON.stringify(was.map(String)) === JSON.stringify(is.map(String).reverse())
+    );
+  });
+  return isReversed ? { to: "reverse" } : "its order follows no rule that is known";
+}
+
+function shiftFor(pairs: Pairs): Change | string {
+  const apart = pairs.map(({ recorded, emulated }) =>
+    typeof recorded === "number"
+      ? recorded - Number(emulated)
+      : isTime(String(recorded))
+        ? Date.parse(String(recorded)) - Date.parse(String(emulated))
+        : Number.NaN,
+  );
+  const middle = apart.toSorted((a, b) => a - b)[Math.floor(apart.length / 2)]!;
+  if (apart.some((one) => !(Math.abs(one - middle) <= 5_000))) return "it varies";
+  return { to: "shift", ms: typeof pairs[0]!.recorded === "number" ? middle : Math.round(middle / 1_000) * 1_000 };
+}
+
+/** Observations as a file holds them; undefined where they are none. */
+export function readObservations(value: unknown): Observations | undefined {
+  if (!isObject(value) || !Array.isArray(value.rules) || !Array.isArray(value.rejected) || !isObject(value.seen))
+    return undefined;
+  const isRule = (rule: unknown): boolean =>
+    isObject(rule) &&
+    ["id", "claim", "operation", "path", "at"].every((key) => typeof rule[key] === "string") &&
+    isObject(rule.change);
+  return value.rules.every(isRule) ? (value as unknown as Observations) : undefined;
+}

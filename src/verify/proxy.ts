@@ -1,0 +1,123 @@
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  request as requestHttp,
+  type ServerResponse,
+} from "node:http";
+import { request as requestHttps } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { RawExchange } from "./recorder.ts";
+
+export interface ProxyOptions {
+  /** Base URL of the service. */
+  readonly to: string;
+  readonly host: string;
+  readonly port: number;
+  readonly now: () => number;
+  /** Told of each exchange after its response has gone out. */
+  readonly onExchange: (exchange: RawExchange) => void;
+  /** Told why an exchange is not recorded. */
+  readonly onSkipped: (reason: string) => void;
+}
+
+export interface RecordingProxy {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Larger bodies pass, and are not recorded. */
+const maxRecordedBytes = 16 * 1024 * 1024;
+
+/** Forwards every request to a service, byte for byte, and reports what passed. */
+export async function openProxy(options: ProxyOptions): Promise<RecordingProxy> {
+  const target = new URL(options.to);
+  const server = createServer((incoming, response) => forward(incoming, response, target, options));
+  // Uploads may take long, and the service decides how long.
+  server.requestTimeout = 0;
+  server.on("upgrade", (_, socket) => socket.end("HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\n\r\n"));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const shownHost = options.host.includes(":") ? `[${options.host}]` : options.host;
+  return {
+    url: `http://${shownHost}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function forward(incoming: IncomingMessage, response: ServerResponse, target: URL, options: ProxyOptions): void {
+  const { now, onExchange, onSkipped } = options;
+  const at = now();
+  const { method = "GET", url = "/" } = incoming;
+  const path = target.pathname.replace(/\/$/, "") + url;
+  const headers = pairsOf(incoming.rawHeaders).map(([name, value]): [string, string] => [
+    name,
+    name.toLowerCase() === "host" ? target.host : value,
+  ]);
+  const send = target.protocol === "https:" ? requestHttps : requestHttp;
+  const sent = new Captured();
+  const received = new Captured();
+  const outgoing: ClientRequest = send(target, {
+    method,
+    path,
+    // A flat list keeps order, spelling and repetitions.
+    headers: headers.flat() as unknown as Record<string, string>,
+    setHost: false,
+  });
+  incoming.on("data", (chunk: Buffer) => sent.add(chunk));
+  incoming.pipe(outgoing);
+  incoming.once("error", () => outgoing.destroy());
+  response.once("close", () => response.writableEnded || outgoing.destroy());
+  outgoing.once("response", (answer) => {
+    response.writeHead(answer.statusCode!, answer.statusMessage, answer.rawHeaders as unknown as string[]);
+    answer.on("data", (chunk: Buffer) => received.add(chunk));
+    answer.pipe(response);
+    answer.once("error", () => response.destroy());
+    answer.once("end", () => {
+      const [request, reply] = [sent.body, received.body];
+      if (request === undefined || reply === undefined)
+        return onSkipped(`${method} ${path.split("?")[0]} has more than 16 MiB`);
+      onExchange({
+        at,
+        durationMs: now() - at,
+        request: { method, target: path, headers, body: request },
+        response: { status: answer.statusCode!, headers: pairsOf(answer.rawHeaders), body: reply },
+      });
+    });
+  });
+  outgoing.once("error", (error: NodeJS.ErrnoException) => {
+    if (response.destroyed) return;
+    onSkipped(`${method} ${path.split("?")[0]} got no response: ${error.code ?? error.message}`);
+    if (response.headersSent) return void response.destroy();
+    response
+      .writeHead(502, { "content-type": "text/plain" })
+      .end(`svc verify proxy: ${error.code ?? "the service did not respond"}\n`);
+  });
+}
+
+const pairsOf = (raw: readonly string[]): [string, string][] =>
+  raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
+
+/** A body that passes by. */
+class Captured {
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+
+  add(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size <= maxRecordedBytes) this.#chunks.push(chunk);
+    else this.#chunks.length = 0;
+  }
+
+  /** Undefined: it is too large. */
+  get body(): Buffer | undefined {
+    return this.#size > maxRecordedBytes ? undefined : Buffer.concat(this.#chunks);
+  }
+}

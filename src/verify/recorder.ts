@@ -1,0 +1,55 @@
+import { CorpusWriter } from "./corpus.ts";
+import type { Callee, RecordedRequest, RecordedResponse } from "./exchange.ts";
+import { clockOf, findOperation } from "./operations.ts";
+import { ExchangeSanitizer } from "./sanitize.ts";
+import { StandIns } from "./stand-ins.ts";
+
+/** What was sent and what came back, as it was on the wire. */
+export interface RawExchange {
+  readonly callee?: Callee | undefined;
+  readonly operation?: string | undefined;
+  /** On the wall, milliseconds. */
+  readonly at: number;
+  readonly durationMs: number;
+  readonly request: RecordedRequest;
+  readonly response: RecordedResponse;
+}
+
+/** Sanitizes exchanges and stores them: nothing else writes into a corpus. */
+export class Recorder {
+  readonly #writer: CorpusWriter;
+  readonly #sanitizer: ExchangeSanitizer;
+
+  private constructor(writer: CorpusWriter, key: Buffer | undefined) {
+    this.#writer = writer;
+    this.#sanitizer = new ExchangeSanitizer(new StandIns(key));
+  }
+
+  /** `key`: of the stand-ins; undefined: one that is forgotten with this object. */
+  static async open(folder: string, key?: Buffer, joins = false): Promise<Recorder> {
+    return new Recorder(await CorpusWriter.open(folder, joins), key);
+  }
+
+  get count(): number {
+    return this.#writer.count;
+  }
+
+  /** Resolves with the name of the file. */
+  add(raw: RawExchange): Promise<string> {
+    const found = findOperation(raw.request.method, raw.request.target);
+    const exchange = {
+      callee: raw.callee ?? found?.callee ?? "contracts",
+      operation: raw.operation ?? found?.operation.id,
+      // The clock of the service counts: an emulator has its own.
+      at: clockOf(raw.response) ?? raw.at,
+      durationMs: raw.durationMs,
+      request: raw.request,
+      response: raw.response,
+    };
+    return this.#writer.add(this.#sanitizer.exchange(exchange));
+  }
+
+  close(): Promise<void> {
+    return this.#writer.close();
+  }
+}

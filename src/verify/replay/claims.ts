@@ -1,0 +1,78 @@
+import type { Basis } from "../../api/basis.ts";
+import type { Failure } from "../../api/failure.ts";
+import { type FailureCode, failures } from "../../api/failures.ts";
+import type { Operation } from "../../api/operation.ts";
+import { registry } from "../../api/registry.ts";
+import { failuresOf, sampleOf } from "../../derive/openapi/failures.ts";
+import { matchPieces } from "../text-pattern.ts";
+
+/** What the emulator claims of the service: how an operation, or one of its failures, responds. */
+export interface Claim {
+  /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
+  readonly name: string;
+  readonly operation: string;
+  readonly failure: FailureCode | undefined;
+  readonly basis: Basis;
+  /** Rows of DECISIONS.md that the basis cites. */
+  readonly decisions: readonly string[];
+}
+
+const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
+
+const decisionsIn = (basis: Basis): string[] =>
+  typeof basis === "string" ? [] : (basis.assumed.match(/\b[RCFPLE]\d{1,2}\b/g) ?? []);
+
+const claimOf = (operation: string, failure: FailureCode | undefined, basis: Basis): Claim => ({
+  name: failure === undefined ? operation : `${operation} ${failure}`,
+  operation,
+  failure,
+  basis,
+  decisions: decisionsIn(basis),
+});
+
+/** The claim that a response of this status and body belongs to. */
+export function claimAt(operation: Operation, status: number, body: unknown): Claim {
+  const failure = status < 400 ? undefined : failureAt(operation, status, body);
+  return claimOf(operation.id, failure, failure === undefined ? operation.basis : catalogue[failure].basis);
+}
+
+export const webhookClaim = (activity: string): Claim =>
+  claimOf(`webhook ${activity}`, undefined, {
+    assumed: "The fields of a payload and their order are those of DECISIONS.md, C17 and F21.",
+  });
+
+/** All claims about the two services. */
+export const allClaims = (): Claim[] =>
+  (registry as readonly Operation[])
+    .filter(({ service }) => service.name !== "emulator")
+    .flatMap((operation) => [
+      claimOf(operation.id, undefined, operation.basis),
+      ...failuresOf(operation).map((code) => claimOf(operation.id, code, catalogue[code].basis)),
+    ]);
+
+/** The declared failure that has this status, and these words if several do. */
+function failureAt(operation: Operation, status: number, body: unknown): FailureCode | undefined {
+  const codes = [...new Set([...failuresOf(operation), ...operation.service.failures])].filter(
+    (code) => catalogue[code].status === status,
+  );
+  return (
+    codes.find((code) => fits(sampleOf(catalogue[code]), body)) ??
+    codes.find((code) => /invalid-fields|validation/.test(code)) ??
+    codes[0]
+  );
+}
+
+/** Whether a body has the form and the words of a sample, whose `<names>` stand for anything. */
+function fits(sample: unknown, body: unknown): boolean {
+  if (typeof sample === "string") {
+    if (typeof body !== "string") return false;
+    const parts = sample.split(/<[\w ]{1,60}>/);
+    const kinds = parts.slice(1).map(() => "text" as const);
+    return matchPieces(body, parts, kinds) !== undefined;
+  }
+  if (typeof sample !== "object" || sample === null || typeof body !== "object" || body === null)
+    return sample === body;
+  return Object.entries(sample).every(
+    ([key, value]) => key in body && fits(value, (body as Record<string, unknown>)[key]),
+  );
+}

@@ -1,0 +1,102 @@
+import { isStandInToken, isStandInWord } from "../stand-ins.ts";
+import { matchPieces, type PieceKind } from "../text-pattern.ts";
+import { getVocabulary } from "../vocabulary.ts";
+import type { Links } from "./links.ts";
+
+export type TextDifference = "wording" | "enumeration" | "value" | "time-format" | "time";
+
+/** Pieces of a recorded text that may differ in a replay. */
+const volatile =
+  /https?:\/\/[^/\s"'?#]{1,255}|(?<![\w.-])eyJ[\w.-]+|qx[a-x]{9}@qx[a-x]{7}\.example|\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?|(?<![A-Za-z0-9])(?:safe|5afe)[A-Za-z0-9+/_=-]*|\b[A-Z]{1,5}-\d{1,20}\b|\bqx[a-x]{7}\b|\d{1,40}/gi;
+
+/** Times may differ by what a request takes. */
+const toleranceMs = 5_000;
+
+/** `9999-99-99T99:99:99.999Z`: how a time is written. */
+export const timeFormatOf = (time: string): string => time.replace(/\d/g, "9");
+export const isTime = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
+
+/** How a text of a replay differs from the recorded one; undefined: not at all. What may differ becomes a link. */
+export function compareText(
+  recorded: string,
+  actual: string,
+  links: Links,
+  isFailure: boolean,
+): TextDifference | undefined {
+  if (recorded === actual) return undefined;
+  if (isTime(recorded) && isTime(actual)) return compareTimes(recorded, actual, links);
+  const { values } = getVocabulary();
+  const unlike: TextDifference =
+    values.has(recorded) || values.has(actual) ? "enumeration" : isFailure ? "wording" : "value";
+  if (/^https?:\/\//.test(recorded) !== /^https?:\/\//.test(actual)) return unlike;
+  const { pieces, rest } = partsOf(recorded);
+  const found = matchPieces(actual, rest, pieces.map(kindOf));
+  if (!found) return /^https?:\/\//.test(recorded) && linkUrl(recorded, actual, links) ? undefined : unlike;
+  for (const [at, piece] of pieces.entries()) {
+    if (!isSamePiece(piece, found[at]!, links, /^https?:\/\//.test(recorded))) return unlike;
+  }
+  for (const [at, piece] of pieces.entries()) if (!/^\d+$/.test(piece)) links.linkText(piece, found[at]!);
+  links.linkText(recorded, actual);
+  return undefined;
+}
+
+/** A recorded text as pieces that may differ, and what stands around them. Words that follow each other are one piece. */
+function partsOf(text: string): { readonly pieces: readonly string[]; readonly rest: readonly string[] } {
+  const pieces: string[] = [];
+  const rest = [""];
+  let at = 0;
+  for (const { 0: piece, index } of text.matchAll(volatile)) {
+    const between = text.slice(at, index);
+    const last = pieces.at(-1);
+    const isPhrase =
+      last !== undefined && isStandInWord(piece) && /qx[a-x]{7}$/i.test(last) && /^[ ,.-]{1,3}$/.test(between);
+    if (isPhrase) pieces[pieces.length - 1] = last + between + piece;
+    else {
+      rest[pieces.length] = between;
+      pieces.push(piece);
+      rest.push("");
+    }
+    at = index + piece.length;
+  }
+  rest[pieces.length] = text.slice(at);
+  return { pieces, rest };
+}
+
+function kindOf(piece: string): PieceKind {
+  if (/^https?:/.test(piece)) return "origin";
+  if (/^\d+$/.test(piece)) return "digits";
+  if (/^[A-Z]{1,5}-\d+$/.test(piece)) return "id";
+  if (isTime(piece)) return "time";
+  if (/^[0-9a-f-]{36}$/.test(piece)) return "uuid";
+  return isStandInToken(piece) || piece.startsWith("eyJ") ? "token" : "text";
+}
+
+function isSamePiece(recorded: string, actual: string, links: Links, isUrl: boolean): boolean {
+  if (recorded === actual) return true;
+  if (/^\d+$/.test(recorded)) return isUrl || links.number("", Number(recorded)) === Number(actual);
+  if (isTime(recorded)) return compareTimes(recorded, actual, links) === undefined;
+  if (/^[A-Z]{1,5}-\d+$/.test(recorded)) return recorded.split("-")[0] === actual.split("-")[0];
+  // Both are made of what was sent: another word, or another case of it, is not the same.
+  const words = recorded.split(/[ ,.-]+/);
+  if (words.every(isStandInWord)) return !actual.split(/[ ,.-]+/).some(isStandInWord);
+  return !recorded.includes("@") || !/qx[a-x]{9}@/i.test(actual);
+}
+
+function compareTimes(recorded: string, actual: string, links: Links): TextDifference | undefined {
+  if (timeFormatOf(recorded) !== timeFormatOf(actual)) return "time-format";
+  const apart = Math.abs(Date.parse(recorded) - Date.parse(actual));
+  const tolerance = recorded.length <= 10 ? 24 * 3_600_000 : toleranceMs;
+  if (apart > tolerance) return "time";
+  links.linkText(recorded, actual);
+  return undefined;
+}
+
+/** URLs of the same path with other parameters: signed ones, of another signature scheme, too. */
+function linkUrl(recorded: string, actual: string, links: Links): boolean {
+  const namesOf = (url: string) => [...new URLSearchParams(url.split("?")[1] ?? "").keys()].sort().join();
+  const isSigned = /[?&][\w-]*(?:signature|token|sig|expires)/i.test(recorded);
+  if (!isSigned || namesOf(recorded) !== namesOf(actual)) return false;
+  links.linkText(recorded, actual);
+  return true;
+}

@@ -1,0 +1,211 @@
+import { isObject } from "../../base/object.ts";
+import { compareText, type TextDifference } from "./compare-text.ts";
+import { isIdKey, type Links, scopeOf } from "./links.ts";
+
+export type DifferenceKind =
+  | "status"
+  | "added"
+  | "absent"
+  | "type"
+  | "order"
+  | "item-order"
+  | "items"
+  | "header"
+  | "spelling"
+  | "missing-activity"
+  | "other-activity"
+  | "retry-time"
+  | "attempts"
+  | TextDifference;
+
+/** One place at which a replay differs from what was recorded. */
+export interface FoundDifference {
+  readonly kind: DifferenceKind;
+  /** `contract_status`, `results[].id`, `header location`; empty: the whole. */
+  readonly path: string;
+  readonly recorded: unknown;
+  readonly emulated: unknown;
+}
+
+export interface CompareContext {
+  readonly links: Links;
+  /** Resource of the operation, which its own `id` belongs to. */
+  readonly resource: string;
+  readonly isFailure: boolean;
+  /** Told why a part of a response cannot be compared. */
+  readonly incomparable: (reason: string) => void;
+  /** Whether an identifier was there before the recording. */
+  readonly isOlder: (id: string) => boolean;
+}
+
+const joined = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
+const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
+const keyOf = (path: string): string => path.replace(/\[\]/g, "").split(".").at(-1) ?? "";
+/** Fields that count the items of a list. */
+export const countKey = /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
+
+/** Compares two documents. Identifiers and times that may differ become links. */
+export function compareValues(
+  recorded: unknown,
+  actual: unknown,
+  path: string,
+  context: CompareContext,
+): FoundDifference[] {
+  const [type, other] = [typeOf(recorded), typeOf(actual)];
+  if (type !== other) return [{ kind: "type", path, recorded, emulated: actual }];
+  if (Array.isArray(recorded)) return compareArrays(recorded, actual as unknown[], path, context);
+  if (isObject(recorded)) return compareObjects(recorded, actual as Record<string, unknown>, path, context);
+  if (recorded === actual) {
+    if (typeof recorded === "number" && isIdKey(keyOf(path)))
+      context.links.linkNumber(scopeAt(path, context.resource), recorded, recorded);
+    return [];
+  }
+  if (typeof recorded === "string") {
+    const kind = compareText(recorded, actual as string, context.links, context.isFailure);
+    return kind === undefined ? [] : [{ kind, path, recorded, emulated: actual }];
+  }
+  if (typeof recorded === "number") return compareNumbers(recorded, actual as number, path, context);
+  return [{ kind: "value", path, recorded, emulated: actual }];
+}
+
+/** The scope of the identifier at a path: an `id` belongs to the object around it, where that has a name. */
+function scopeAt(path: string, resource: string): string {
+  const [key = "", parent = ""] = path.replace(/\[\]/g, "").split(".").reverse();
+  const isOwn = key !== "id" || parent === "" || /^(?:results|items|data|files)$/.test(parent);
+  return isOwn ? scopeOf(key, resource) : scopeOf(parent, resource);
+}
+
+function compareNumbers(
+  recorded: number,
+  actual: number,
+  path: string,
+  { links, resource }: CompareContext,
+): FoundDifference[] {
+  const key = keyOf(path);
+  const difference: FoundDifference = { kind: "value", path, recorded, emulated: actual };
+  if (isIdKey(key)) {
+    const scope = scopeAt(path, resource);
+    const known = links.exactNumber(scope, recorded);
+    links.linkNumber(scope, recorded, actual);
+    return known === undefined || known === actual ? [] : [difference];
+  }
+  // Seconds or milliseconds since 1970.
+  const isClock = /(?:_at|_on|time|timestamp|ts|exp|iat|nbf)$/.test(key) && recorded > 1e9;
+  if (isClock)
+    return Math.abs(recorded - actual) <= (recorded > 1e11 ? 5_000 : 5) ? [] : [{ ...difference, kind: "time" }];
+  return [difference];
+}
+
+function compareObjects(
+  recorded: Record<string, unknown>,
+  actual: Record<string, unknown>,
+  path: string,
+  context: CompareContext,
+): FoundDifference[] {
+  const keyFor = (key: string): string => (Object.hasOwn(actual, key) ? key : (context.links.text(key) ?? key));
+  const keys = Object.keys(recorded);
+  const common = keys.filter((key) => Object.hasOwn(actual, keyFor(key)));
+  const taken = new Set(common.map(keyFor));
+  const added = keys.filter((key) => !Object.hasOwn(actual, keyFor(key)));
+  const absent = Object.keys(actual).filter((key) => !taken.has(key));
+  const order = Object.keys(actual).filter((key) => taken.has(key));
+  const isReordered = common.some((key, at) => keyFor(key) !== order[at]);
+  return [
+    ...added.map(
+      (key): FoundDifference => ({
+        kind: "added",
+        path: joined(path, key),
+        recorded: recorded[key],
+        emulated: undefined,
+      }),
+    ),
+    ...absent.map(
+      (key): FoundDifference => ({
+        kind: "absent",
+        path: joined(path, key),
+        recorded: undefined,
+        emulated: actual[key],
+      }),
+    ),
+    ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, emulated: Object.keys(actual) }] : []),
+    ...common.flatMap((key) => compareValues(recorded[key], actual[keyFor(key)], joined(path, key), context)),
+  ];
+}
+
+/** The identifier of an item of a list, as text. */
+function idOf(item: unknown): string | undefined {
+  if (!isObject(item)) return undefined;
+  const id = item.id ?? Object.entries(item).find(([key]) => isIdKey(key))?.[1];
+  return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
+}
+
+function compareArrays(
+  recorded: readonly unknown[],
+  actual: readonly unknown[],
+  path: string,
+  context: CompareContext,
+): FoundDifference[] {
+  const { links, resource, incomparable, isOlder } = context;
+  const isWhole = /^(?:results|items|data)?$/.test(path);
+  const older = isWhole ? recorded.filter((item) => isOlder(idOf(item) ?? "")) : [];
+  if (older.length > 0) incomparable(`${path || "the list"} holds ${older.length} items from before the recording`);
+  const own = recorded.filter((item) => !older.includes(item));
+  const mapped = own.map((item) => {
+    const id = idOf(item);
+    if (id === undefined) return undefined;
+    return links.text(id) ?? (/^\d+$/.test(id) ? String(links.number(scopeOf("id", resource), Number(id)) ?? id) : id);
+  });
+  const places = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => idOf(item) === id)));
+  const isMatched = own.length > 0 && places.every((place) => place >= 0) && new Set(places).size === places.length;
+  const found: FoundDifference[] = [];
+  if (older.length === 0 && own.length !== actual.length) {
+    return [{ kind: "items", path, recorded: own.length, emulated: actual.length }];
+  }
+  if (isMatched && places.some((place, at) => at > 0 && place < places[at - 1]!)) {
+    found.push({ kind: "item-order", path, recorded: mapped, emulated: actual.map(idOf) });
+  } else if (!isMatched && isScalarPermutation(own, actual)) {
+    return [{ kind: "item-order", path, recorded: own, emulated: actual }];
+  }
+  for (const [at, item] of own.entries()) {
+    const other = isMatched ? actual[places[at]!] : actual[at];
+    if (other !== undefined || at < actual.length) found.push(...compareValues(item, other, `${path}[]`, context));
+  }
+  return older.length === 0 ? found : found.filter(({ path: place }) => !countKey.test(keyOf(place)));
+}
+
+const isScalarPermutation = (recorded: readonly unknown[], actual: readonly unknown[]): boolean => {
+  if (recorded.length < 2 || recorded.some((one) => typeof one === "object")) return false;
+  const sorted = (list: readonly unknown[]) => JSON.stringify(list.map(String).sort());
+  return JSON.stringify(recorded) !== JSON.stringify(actual) && sorted(recorded) === sorted(actual);
+};
+
+/** Headers that a client goes by. */
+const comparedHeaders = [
+  "content-type",
+  "location",
+  "allow",
+  "retry-after",
+  "www-authenticate",
+  "cache-control",
+  "pragma",
+  "content-disposition",
+  "deprecation",
+  "sunset",
+  "link",
+] as const;
+
+export type HeaderLookup = (name: string) => string | undefined;
+
+export function compareHeaders(
+  recorded: HeaderLookup,
+  actual: HeaderLookup,
+  context: CompareContext,
+  names: readonly string[] = comparedHeaders,
+): FoundDifference[] {
+  return names.flatMap((name): FoundDifference[] => {
+    const [was, is] = [recorded(name), actual(name)];
+    if (was === is) return [];
+    if (was !== undefined && is !== undefined && compareText(was, is, context.links, false) === undefined) return [];
+    return [{ kind: "header", path: `header ${name}`, recorded: was, emulated: is }];
+  });
+}

@@ -1,0 +1,222 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fieldsOf, parsedJson } from "../../base/object.ts";
+import type { CorpusExchange } from "../corpus.ts";
+import { headerOf, type Message } from "../exchange.ts";
+import { editJson } from "../json-edit.ts";
+import { type CompareContext, compareHeaders, compareValues, type FoundDifference } from "./compare.ts";
+import type { Links } from "./links.ts";
+
+/** One delivery as a corpus holds it: the same bytes to the same receiver, attempt by attempt. */
+interface RecordedDelivery {
+  readonly activity: string;
+  readonly target: string;
+  readonly contractId: unknown;
+  readonly attempts: readonly CorpusExchange[];
+}
+
+interface ReceivedDelivery extends Message {
+  readonly activity: string;
+  readonly target: string;
+  readonly contractId: unknown;
+  /** Virtual times. */
+  readonly attempts: number[];
+  /** The operation after which it came. */
+  readonly operation: string | undefined;
+  match?: RecordedDelivery;
+}
+
+export interface ComparedDelivery {
+  readonly activity: string;
+  readonly file: string | undefined;
+  readonly operation: string | undefined;
+  readonly differences: readonly FoundDifference[];
+}
+
+/** How JSON is spelled: `compact`, `spaced` as Python writes it, `indented`; `escaped` where it has only ASCII. */
+export function spellingOf(text: string): string {
+  const bare = editJson(text, { string: () => "", number: () => "0" });
+  const spacing = /[{[]\n/.test(bare) ? "indented" : /[:,] /.test(bare) ? "spaced" : "compact";
+  return /\\u[0-9a-f]{4}/i.test(text) && !/[\u0080-\uffff]/.test(text) ? `${spacing}, escaped` : spacing;
+}
+
+/** A retry may wait for the next minute of a worker. */
+const retryToleranceMs = 61_000;
+
+/** Receives the webhooks of a replay, and answers as the recorded receiver did. */
+export class ReplayReceiver {
+  readonly #recorded: readonly RecordedDelivery[];
+  readonly #links: Links;
+  readonly #received: ReceivedDelivery[] = [];
+  readonly #now: () => number;
+  readonly #server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { rawHeaders, url = "/" } = request;
+      const headers = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as const] : []));
+      response.writeHead(this.#receive(url, { headers, body: Buffer.concat(chunks) })).end();
+    });
+  });
+  /** The operation that was called last. */
+  operation: string | undefined;
+  url = "";
+
+  constructor(exchanges: readonly CorpusExchange[], links: Links, now: () => number) {
+    this.#recorded = deliveriesIn(exchanges);
+    this.#links = links;
+    this.#now = now;
+  }
+
+  get count(): number {
+    return this.#recorded.length;
+  }
+
+  async open(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(0, "127.0.0.1", resolve);
+    });
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+
+  /** The status that the recorded receiver had for the same attempt. */
+  #receive(target: string, message: Message): number {
+    const known = this.#received.find((one) => one.target === target && one.body.equals(message.body));
+    const { activity, contract_id: contractId } = fieldsOf(parsedJson(message.body.toString("utf8")));
+    const received: ReceivedDelivery = known ?? {
+      ...message,
+      activity: String(activity),
+      target,
+      contractId,
+      attempts: [],
+      operation: this.operation,
+    };
+    received.attempts.push(this.#now());
+    if (!known) {
+      this.#received.push(received);
+      const match = this.#match(received);
+      if (match) received.match = match;
+    }
+    return (
+      received.match?.attempts[received.attempts.length - 1]?.response.status ??
+      received.match?.attempts.at(-1)?.response.status ??
+      200
+    );
+  }
+
+  #match({ activity, target, contractId }: ReceivedDelivery): RecordedDelivery | undefined {
+    const taken = new Set(this.#received.map(({ match }) => match));
+    const open = this.#recorded.filter(
+      (one) => !taken.has(one) && one.activity === activity && pathOf(one.target) === pathOf(target),
+    );
+    const idOf = (one: RecordedDelivery) =>
+      typeof one.contractId === "number" ? this.#links.number("contract", one.contractId) : undefined;
+    return open.find((one) => idOf(one) === contractId) ?? open.find((one) => idOf(one) === undefined);
+  }
+
+  /** What differs, delivery by delivery. `until`: later ones may have been missed by the recording. */
+  compare(context: CompareContext, until: number): ComparedDelivery[] {
+    if (this.#recorded.length === 0) return [];
+    const compared = this.#received.map((received): ComparedDelivery | undefined => {
+      const { activity, match, operation, attempts } = received;
+      if (match)
+        return {
+          activity,
+          operation,
+          file: match.attempts[0]!.file,
+          differences: this.#differences(match, received, context),
+        };
+      if (attempts[0]! >= until) return undefined;
+      const difference = { kind: "missing-activity", path: activity, recorded: undefined, emulated: activity } as const;
+      return { activity, operation, file: undefined, differences: [difference] };
+    });
+    const matched = new Set(this.#received.map(({ match }) => match));
+    const unmatched = this.#recorded.filter((one) => !matched.has(one));
+    return [
+      ...compared.filter((one) => one !== undefined),
+      ...unmatched.map(
+        ({ activity, attempts }): ComparedDelivery => ({
+          activity,
+          operation: undefined,
+          file: attempts[0]!.file,
+          differences: [{ kind: "other-activity", path: activity, recorded: activity, emulated: undefined }],
+        }),
+      ),
+    ];
+  }
+
+  #differences(recorded: RecordedDelivery, received: ReceivedDelivery, context: CompareContext): FoundDifference[] {
+    const [first] = recorded.attempts;
+    const [was, is] = [first!.request.body.toString("utf8"), received.body.toString("utf8")];
+    const found = compareValues(parsedJson(was), parsedJson(is), "", context);
+    // A text without letters beyond ASCII shows nothing of how they are spelled.
+    const [wasSpelled, isSpelled] = [spellingOf(was), spellingOf(is)];
+    if (wasSpelled !== isSpelled) found.push({ kind: "spelling", path: "", recorded: wasSpelled, emulated: isSpelled });
+    const custom = new Set(
+      first!.request.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")),
+    );
+    const sent = new Set(received.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")));
+    const isSignature = (name: string) => /signature|content-hash/.test(name);
+    found.push(
+      ...compareHeaders(
+        (name) => headerOf(first!.request, name),
+        (name) => headerOf(received, name),
+        context,
+        ["content-type", ...[...custom].filter((name) => !isSignature(name))],
+      ),
+      ...[...new Set([...custom, ...sent])]
+        .filter((name) => custom.has(name) !== sent.has(name))
+        .map(
+          (name): FoundDifference => ({
+            kind: "header",
+            path: `header ${name}`,
+            recorded: headerOf(first!.request, name),
+            emulated: headerOf(received, name),
+          }),
+        ),
+    );
+    return [...found, ...this.#retries(recorded, received)];
+  }
+
+  #retries({ attempts }: RecordedDelivery, received: ReceivedDelivery): FoundDifference[] {
+    const was = delays(attempts.map(({ at }) => at));
+    const is = delays(received.attempts);
+    const at = was.findIndex(
+      (delay, place) => is[place] !== undefined && Math.abs(delay - is[place]) > retryToleranceMs,
+    );
+    if (at >= 0)
+      return [{ kind: "retry-time", path: `retry ${at + 1}`, recorded: minutes(was[at]!), emulated: minutes(is[at]!) }];
+    return was.length > is.length
+      ? [{ kind: "attempts", path: "attempts", recorded: attempts.length, emulated: received.attempts.length }]
+      : [];
+  }
+}
+
+const delays = (times: readonly number[]): number[] => times.slice(1).map((time, at) => time - times[at]!);
+const minutes = (ms: number): string => `${Math.round(ms / 6_000) / 10} min`;
+const pathOf = (target: string): string => target.split("?")[0]!;
+
+function deliveriesIn(exchanges: readonly CorpusExchange[]): RecordedDelivery[] {
+  const found = new Map<
+    string,
+    { activity: string; target: string; contractId: unknown; attempts: CorpusExchange[] }
+  >();
+  for (const exchange of exchanges) {
+    if (exchange.callee !== "receiver") continue;
+    const { target, body } = exchange.request;
+    const { activity, contract_id: contractId } = fieldsOf(parsedJson(body.toString("utf8")));
+    const key = `${target} ${body.toString("base64")}`;
+    const delivery = found.get(key) ?? { activity: String(activity), target, contractId, attempts: [] };
+    delivery.attempts.push(exchange);
+    found.set(key, delivery);
+  }
+  return [...found.values()];
+}

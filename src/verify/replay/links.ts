@@ -1,0 +1,131 @@
+import { parsedJson } from "../../base/object.ts";
+import { editJson } from "../json-edit.ts";
+
+/** What kind of thing a number under this key identifies: `contract` for `contract_id` and for the `id` of a contract. */
+export const scopeOf = (key: string, resource: string): string => {
+  const stem = key === "id" || key === "" ? resource : key.replace(/_?ids?$/, "");
+  return stem
+    .replace(/^.*-/, "")
+    .replaceAll("_", "")
+    .replace(/ies$/, "y")
+    .replace(/(?:ss)?s$/, (end) => (end === "sss" ? "ss" : ""));
+};
+
+export const isIdKey = (key: string): boolean => /(?:^|_)ids?$|^(?:uuid|number|reference_id)$/.test(key);
+
+/** Which recorded identifiers, tokens and times stand for which ones of the replay. */
+export class Links {
+  readonly #texts = new Map<string, string>();
+  readonly #numbers = new Map<string, number>();
+  /** Targets of recorded URLs, by which signed URLs are found again. */
+  readonly #urls = new Map<string, string>();
+
+  text(recorded: string): string | undefined {
+    return this.#texts.get(recorded);
+  }
+
+  number(scope: string, recorded: number): number | undefined {
+    const exact = this.#numbers.get(`${scope} ${recorded}`);
+    if (exact !== undefined) return exact;
+    const others = new Set([...this.#scopes(recorded)]);
+    return others.size === 1 ? [...others][0] : undefined;
+  }
+
+  exactNumber(scope: string, recorded: number): number | undefined {
+    return this.#numbers.get(`${scope} ${recorded}`);
+  }
+
+  *#scopes(recorded: number): Iterable<number> {
+    for (const scope of this.#seenScopes) {
+      const found = this.#numbers.get(`${scope} ${recorded}`);
+      if (found !== undefined) yield found;
+    }
+  }
+  readonly #seenScopes = new Set<string>();
+
+  linkText(recorded: string, actual: string): void {
+    this.#texts.set(recorded, actual);
+    if (/^https?:\/\//.test(recorded)) this.#urls.set(targetOf(recorded), actual);
+    const [, prefix, number] = /^([A-Z]{1,5})-(\d+)$/.exec(recorded) ?? [];
+    const [, other, actualNumber] = /^([A-Z]{1,5})-(\d+)$/.exec(actual) ?? [];
+    if (prefix !== undefined && prefix === other && /^[TH]$/.test(prefix))
+      this.linkNumber("contract", Number(number), Number(actualNumber));
+  }
+
+  linkNumber(scope: string, recorded: number, actual: number): void {
+    this.#seenScopes.add(scope);
+    this.#numbers.set(`${scope} ${recorded}`, actual);
+  }
+
+  /** The signed URL of this replay for the recorded target of one. */
+  url(target: string): string | undefined {
+    return this.#urls.get(target);
+  }
+
+  /** A text of a request with everything in it replaced that has a link. */
+  translateText(text: string): string {
+    const whole = this.#texts.get(text);
+    if (whole !== undefined) return whole;
+    return text
+      .replace(/\b[A-Z]{1,5}-\d+\b/g, (id) => this.#texts.get(id) ?? id)
+      .replace(/\b(?:safe|5afe)[A-Za-z0-9+/_=.-]+|\beyJ[\w.-]+/g, (token) => this.#texts.get(token) ?? token)
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)/g, (time) => this.#texts.get(time) ?? time);
+  }
+
+  /** The target of a request; `names` are those of the parameters in its declared path, by position. */
+  translateTarget(target: string, names: readonly (string | undefined)[], resource: string): string {
+    const [path = "", query] = target.split(/\?(.*)/s);
+    const segments = path.split("/").map((segment, at) => {
+      const name = names[at];
+      const plain = decode(segment);
+      if (name !== undefined && /^\d+$/.test(plain))
+        return String(this.number(scopeOf(name, resource), Number(plain)) ?? plain);
+      const made = this.translateText(plain);
+      return made === plain ? segment : encodeURIComponent(made);
+    });
+    if (query === undefined) return segments.join("/");
+    const pairs = query.split("&").map((pair) => {
+      const equals = pair.indexOf("=");
+      if (equals < 0) return pair;
+      const name = decode(pair.slice(0, equals));
+      const plain = decode(pair.slice(equals + 1).replaceAll("+", " "));
+      const made =
+        isIdKey(name) && /^\d+$/.test(plain)
+          ? String(this.number(scopeOf(name, resource), Number(plain)) ?? plain)
+          : this.translateText(plain);
+      return made === plain ? pair : `${pair.slice(0, equals)}=${encodeURIComponent(made)}`;
+    });
+    return `${segments.join("/")}?${pairs.join("&")}`;
+  }
+
+  /** The body of a request, in its own spelling. */
+  translateBody(body: Buffer, resource: string): Buffer {
+    const text = body.toString("utf8");
+    if (body.length === 0 || !Buffer.from(text).equals(body)) return body;
+    if (parsedJson(text) === undefined) return Buffer.from(this.translateText(text));
+    const keyOf = (path: readonly string[]): string => path.filter((one) => one !== "").at(-1) ?? "";
+    return Buffer.from(
+      editJson(text, {
+        string: ({ isKey, path, value }) => {
+          if (!isKey && isIdKey(keyOf(path)) && /^\d+$/.test(value))
+            return String(this.number(scopeOf(keyOf(path), resource), Number(value)) ?? value);
+          return this.translateText(value);
+        },
+        number: ({ path, text: number }) =>
+          isIdKey(keyOf(path)) && /^\d+$/.test(number)
+            ? String(this.number(scopeOf(keyOf(path), resource), Number(number)) ?? number)
+            : number,
+      }),
+    );
+  }
+}
+
+export const targetOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/, "").split("#")[0]!;
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,272 @@
+import { fieldsOf, parsedJson } from "../../base/object.ts";
+import type { Corpus, CorpusExchange } from "../corpus.ts";
+import { type Callee, headerOf, type RecordedResponse } from "../exchange.ts";
+import { editJson } from "../json-edit.ts";
+import { operationNamed } from "../operations.ts";
+import { type Claim, claimAt, webhookClaim } from "./claims.ts";
+import { type CompareContext, compareHeaders, compareValues, countKey, type FoundDifference } from "./compare.ts";
+import { ReplayReceiver } from "./deliveries.ts";
+import { Links, scopeOf } from "./links.ts";
+import { RequestSender } from "./send.ts";
+
+/** Where a corpus is replayed. */
+export interface ReplayTarget {
+  readonly url: (callee: Callee) => string | undefined;
+  /** Undefined: its time passes by itself. */
+  readonly clock?: { readonly now: () => number; readonly advance: (to: number) => Promise<unknown> };
+  /** Headers that replace those of the corpus: credentials of a real service. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Only requests that change nothing. */
+  readonly readsOnly: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** What one exchange, or one delivery, shows about a claim. */
+export interface ReplayedExchange {
+  readonly claim: Claim;
+  readonly file: string | undefined;
+  /** Status of the replay; for a webhook, 0. */
+  readonly status: number;
+  readonly at: number;
+  readonly differences: readonly FoundDifference[];
+  /** Why nothing, or not all, can be compared. */
+  readonly incomparable: string | undefined;
+}
+
+/** Resources of which a seed is made: everything that they list is there in a replay. */
+const seeded =
+  /^(?:templates|contract-types|organizations|users|key-pointers|clusters|cluster-emails|cluster-clients)\./;
+
+/** Sends the requests of a corpus again, and compares what comes back. */
+export async function replayCorpus(corpus: Corpus, target: ReplayTarget): Promise<ReplayedExchange[]> {
+  const replay = new Replay(corpus, target);
+  try {
+    return await replay.run();
+  } finally {
+    await replay.close();
+  }
+}
+
+class Replay {
+  readonly #corpus: Corpus;
+  readonly #target: ReplayTarget;
+  readonly #links = new Links();
+  readonly #sender = new RequestSender();
+  readonly #receiver: ReplayReceiver;
+
+  constructor(corpus: Corpus, target: ReplayTarget) {
+    this.#corpus = corpus;
+    this.#target = target;
+    this.#receiver = new ReplayReceiver(corpus.exchanges, this.#links, () => target.clock?.now() ?? 0);
+  }
+
+  async close(): Promise<void> {
+    this.#sender.close();
+    if (this.#receiver.url !== "") await this.#receiver.close();
+  }
+
+  async run(): Promise<ReplayedExchange[]> {
+    const { clock, signal } = this.#target;
+    if (clock) await this.#receiver.open();
+    const replayed: ReplayedExchange[] = [];
+    for (const exchange of this.#corpus.exchanges) {
+      signal?.throwIfAborted();
+      if (clock && exchange.at > clock.now()) await clock.advance(exchange.at);
+      if (exchange.callee === "receiver") continue;
+      const one = await this.#exchange(exchange);
+      if (one) replayed.push(one);
+    }
+    const last = this.#corpus.exchanges.at(-1)?.at ?? 0;
+    // What the last request led to is delivered at once.
+    if (clock) await clock.advance(Math.max(last, clock.now()) + 1_000);
+    const context = this.#context("contracts", false, () => {});
+    for (const { activity, file, operation, differences } of this.#receiver.compare(context, last)) {
+      const claim = webhookClaim(activity);
+      replayed.push({
+        claim: operation === undefined ? claim : { ...claim, operation: `webhook ${activity}` },
+        file,
+        status: 0,
+        at: last,
+        differences,
+        incomparable: undefined,
+      });
+    }
+    return replayed;
+  }
+
+  async #exchange(exchange: CorpusExchange): Promise<ReplayedExchange | undefined> {
+    const { request, response: recorded, file, at } = exchange;
+    const operation = operationNamed(exchange.operation);
+    if (!operation) return undefined;
+    const resource = operation.id.split(".")[0]!;
+    const result = (
+      status: number,
+      body: unknown,
+      differences: readonly FoundDifference[],
+      incomparable?: string,
+    ): ReplayedExchange => ({
+      claim: claimAt(operation, status, body),
+      file,
+      status,
+      at,
+      differences,
+      incomparable,
+    });
+    const without = (reason: string) => result(recorded.status, jsonOf(recorded), [], reason);
+    if (recorded.status === 429 || (recorded.status >= 500 && recorded.status !== 501))
+      return without(`the service was not available (${recorded.status})`);
+    if (this.#target.readsOnly && !/^(?:GET|HEAD)$/.test(request.method))
+      return without("it may change something, and only reads are replayed against a service");
+    const url = this.#url(exchange, operation.path, resource);
+    if (url === undefined) return without("the signed URL comes from a response that was not recorded");
+
+    this.#receiver.operation = operation.id;
+    const unlinked = this.#unlinked(request.target, operation.path, resource);
+    const actual = await this.#sender.send(
+      { method: request.method, url, headers: this.#headers(exchange), body: this.#body(exchange, resource) },
+      this.#target.signal,
+    );
+    const reason = this.#whyIncomparable(exchange, actual, seeded.test(operation.id) ? undefined : unlinked);
+    if (reason !== undefined) return without(reason);
+    let partly: string | undefined;
+    const isList = request.method === "GET" && !seeded.test(operation.id);
+    const context = this.#context(resource, recorded.status >= 400, (why) => (partly = why), isList);
+    const differences = this.#compare(recorded, actual, context);
+    const isWhole = !isList || (partly === undefined && showsAll(jsonOf(recorded)));
+    const comparable = isWhole ? differences : differences.filter(({ path }) => !countKey.test(path));
+    return result(actual.status, jsonOf(actual), comparable, partly);
+  }
+
+  #compare(recorded: RecordedResponse, actual: RecordedResponse, context: CompareContext): FoundDifference[] {
+    const status: FoundDifference[] =
+      recorded.status === actual.status
+        ? []
+        : [{ kind: "status", path: "", recorded: recorded.status, emulated: actual.status }];
+    // A success and a failure have nothing in common.
+    if (recorded.status < 400 !== actual.status < 400) return status;
+    const headers = compareHeaders(
+      (name) => headerOf(recorded, name),
+      (name) => headerOf(actual, name),
+      context,
+    );
+    const [was, is] = [jsonOf(recorded), jsonOf(actual)];
+    if (was !== undefined && is !== undefined) return [...status, ...headers, ...compareValues(was, is, "", context)];
+    const isText = /^(?:text\/plain|application\/xml)/.test(headerOf(recorded, "content-type") ?? "");
+    if (isText && recorded.body.length > 0 && actual.body.length > 0)
+      return [...status, ...headers, ...compareValues(recorded.body.toString(), actual.body.toString(), "", context)];
+    const isSame = recorded.body.length > 0 === actual.body.length > 0 && (was === undefined) === (is === undefined);
+    return [
+      ...status,
+      ...headers,
+      ...(isSame
+        ? []
+        : [
+            {
+              kind: "type" as const,
+              path: "",
+              recorded: was ?? recorded.body.length,
+              emulated: is ?? actual.body.length,
+            },
+          ]),
+    ];
+  }
+
+  #context(
+    resource: string,
+    isFailure: boolean,
+    incomparable: (reason: string) => void,
+    isList = false,
+  ): CompareContext {
+    const links = this.#links;
+    return {
+      links,
+      resource,
+      isFailure,
+      incomparable,
+      isOlder: (id) =>
+        isList &&
+        id !== "" &&
+        links.text(id) === undefined &&
+        (!/^\d+$/.test(id) || links.number(scopeOf("id", resource), Number(id)) === undefined),
+    };
+  }
+
+  #url({ callee, request }: CorpusExchange, path: string, resource: string): string | undefined {
+    if (callee === "storage") return this.#links.url(request.target);
+    const base = this.#target.url(callee);
+    return base && base + this.#links.translateTarget(request.target, namesIn(path), resource);
+  }
+
+  /** A parameter of the path that no response of the corpus has told of. */
+  #unlinked(target: string, path: string, resource: string): string | undefined {
+    const names = namesIn(path);
+    return target
+      .split("?")[0]!
+      .split("/")
+      .find((segment, at) => {
+        const name = names[at];
+        if (name === undefined || /hash|email|token|cluster|client/.test(name)) return false;
+        const isKnown =
+          this.#links.text(segment) !== undefined ||
+          (/^\d+$/.test(segment) && this.#links.number(scopeOf(name, resource), Number(segment)) !== undefined);
+        return !isKnown;
+      });
+  }
+
+  #whyIncomparable(
+    { request, response }: CorpusExchange,
+    actual: RecordedResponse,
+    unlinked: string | undefined,
+  ): string | undefined {
+    const isMissing = response.status === 404 || response.status === 410;
+    if (unlinked !== undefined && !isMissing && actual.status === 404)
+      return `${unlinked} was there before the recording`;
+    const bearer = headerOf(request, "authorization");
+    if (
+      bearer !== undefined &&
+      actual.status === 401 &&
+      response.status !== 401 &&
+      this.#links.translateText(bearer) === bearer
+    )
+      return "its credentials come from outside the corpus";
+    if (headerOf(request, "x-cluster-key") !== undefined && actual.status === 401 && response.status < 400)
+      return "its cluster key comes from outside the corpus";
+    return undefined;
+  }
+
+  #headers({ callee, request, response }: CorpusExchange): (readonly [string, string])[] {
+    const { headers: replaced = {} } = this.#target;
+    const isRefused = response.status === 401;
+    return request.headers
+      .filter(([name]) => !/^(?:host|content-length)$/i.test(name))
+      .map(([name, value]) => {
+        const own = callee === "storage" || isRefused ? undefined : replaced[name.toLowerCase()];
+        return [name, own ?? this.#links.translateText(value)] as const;
+      });
+  }
+
+  #body({ operation, request }: CorpusExchange, resource: string): Buffer {
+    const body = this.#links.translateBody(request.body, resource);
+    if (this.#receiver.url === "" || operation !== "webhooks.create" || parsedJson(body.toString()) === undefined)
+      return body;
+    // Webhooks come here, whoever got them.
+    const edited = editJson(body.toString(), {
+      string: ({ isKey, path, value }) =>
+        !isKey && path.join() === "url" ? value.replace(/^https?:\/\/[^/]+/, this.#receiver.url) : value,
+      number: ({ text }) => text,
+    });
+    return Buffer.from(edited);
+  }
+}
+
+/** Whether a page of a list has all of its items: else some may be from before the recording. */
+function showsAll(document: unknown): boolean {
+  const { total_results: total, results } = fieldsOf(document);
+  return typeof total !== "number" || !Array.isArray(results) || total <= results.length;
+}
+
+const jsonOf = ({ body }: RecordedResponse): unknown =>
+  body.length === 0 ? undefined : parsedJson(body.toString("utf8"));
+
+const namesIn = (path: string): (string | undefined)[] =>
+  path.split("/").map((segment) => /^\{(\w+)\}/.exec(segment)?.[1]);

@@ -1,0 +1,122 @@
+import { lookupTable } from "../../base/lookup-table.ts";
+import { fieldsOf } from "../../base/object.ts";
+import { headerOf, type RecordedExchange } from "../exchange.ts";
+import { bodyOf, type Caller, type Row, rowsOf } from "./recorded-rows.ts";
+import { WorkspaceSeed } from "./workspace-seed.ts";
+
+/** A seed as the emulator reads it; it checks the fields itself. */
+export interface CorpusSeed {
+  readonly time: string;
+  readonly clusters: readonly Row[];
+  readonly workspaces: readonly Row[];
+  readonly [name: string]: unknown;
+}
+
+/**
+ * The state in which a replay begins: the workspaces, users, templates and all else that a corpus mentions, over those of
+ * `base`, the emulator's own seed, for what nothing was recorded of.
+ */
+export function seedFromCorpus(exchanges: readonly RecordedExchange[], base: Row): CorpusSeed {
+  const callers = callersIn(exchanges);
+  const [firstCluster] = rowsOf(base.clusters);
+  const clusters = clustersIn(exchanges, String(firstCluster?.id ?? "eu-1"));
+  const seeds = callers.map((caller, at) => new WorkspaceSeed(caller, at, String(clusters[0]!.id), base).build());
+  const merged = (name: string) => seeds.flatMap((one) => rowsOf(one[name]));
+  return {
+    time: new Date(exchanges[0]?.at ?? 0).toISOString(),
+    clusters,
+    workspaces: merged("workspaces"),
+    // In the order of their ids, so that another order of a list shows.
+    ...Object.fromEntries(
+      ["users", "roles", "entities", "contract_types", "templates", "workflows"].map((name) => [
+        name,
+        merged(name).toSorted((a, b) => Number(a.id) - Number(b.id)),
+      ]),
+    ),
+    mappings: mappingsIn(exchanges),
+  };
+}
+
+/** Whose key was accepted, with what was recorded of them. */
+function callersIn(exchanges: readonly RecordedExchange[]): Caller[] {
+  const accepted = exchanges.filter(
+    ({ request, response }) => response.status !== 401 && headerOf(request, "client-id") !== undefined,
+  );
+  const ids = [...new Set(accepted.map(({ request }) => headerOf(request, "client-id")!))];
+  const callers = ids.map((clientId) => {
+    const own = accepted.filter(({ request }) => headerOf(request, "client-id") === clientId);
+    return { clientId, clientSecret: headerOf(own[0]!.request, "client-secret") ?? "unknown", exchanges: own };
+  });
+  return callers.length > 0 ? callers : [{ clientId: "replay", clientSecret: "replay", exchanges: [] }];
+}
+
+/** Clusters that a router has told of, or was asked about. */
+function clustersIn(exchanges: readonly RecordedExchange[], fallback: string): Row[] {
+  const known = new Map<string, Row>();
+  for (const { operation, request, response } of exchanges) {
+    if (operation === "clusters.list") {
+      for (const row of rowsOf(bodyOf(response), "clusters"))
+        known.set(String(row.cluster_id), {
+          id: row.cluster_id,
+          label: row.cluster_label ?? row.cluster_id,
+          key: known.get(String(row.cluster_id))?.key,
+        });
+    }
+    const key = headerOf(request, "x-cluster-key");
+    const named = fieldsOf(bodyOf(request)).cluster_id ?? /\/clusters\/([^/]+)\//.exec(request.target)?.[1];
+    if (typeof named === "string" && response.status < 400)
+      known.set(named, {
+        ...known.get(named),
+        id: named,
+        label: known.get(named)?.label ?? named,
+        ...(key && { key }),
+      });
+    const answered = fieldsOf(bodyOf(response)).cluster_id;
+    if (typeof answered === "string" && !known.has(answered) && operation !== undefined && operation !== "catch-all")
+      known.set(answered, { id: answered, label: answered });
+  }
+  assignKeys(exchanges, known, fallback);
+  const rows = [...known.values()].map((row) =>
+    Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)),
+  );
+  return rows.length > 0 ? rows : [{ id: fallback, label: fallback }];
+}
+
+/** Keys that were accepted for look-ups, which name no cluster: each is that of some cluster. */
+function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, Row>, fallback: string): void {
+  const assigned = new Set([...known.values()].map(({ key }) => key));
+  for (const { request, response } of exchanges) {
+    const key = headerOf(request, "x-cluster-key");
+    if (key === undefined || assigned.has(key) || response.status === 401 || response.status === 403) continue;
+    const [id, row] = [...known].find(([, one]) => one.key === undefined) ?? [
+      known.size === 0 ? fallback : `cluster-${known.size + 1}`,
+      undefined,
+    ];
+    known.set(id, { id, label: id, ...row, key });
+    assigned.add(key);
+  }
+}
+
+/** What look-ups found that nothing in the corpus had mapped before. */
+function mappingsIn(exchanges: readonly RecordedExchange[]): Row {
+  const mapped = new Set<string>();
+  const tables: Record<string, Record<string, string[]>> = Object.create(null);
+  const lookups = lookupTable<readonly [table: string, field: string]>({
+    "cluster-emails.show": ["cluster_emails", "email_hash"],
+    "cluster-clients.show": ["cluster_clients", "client_id"],
+  });
+  for (const { operation = "", request, response } of exchanges) {
+    if (/\.(?:un)?map/.test(operation))
+      for (const list of Object.values(fieldsOf(bodyOf(request))))
+        for (const one of [list].flat()) mapped.add(String(one));
+    const [table, field] = lookups[operation] ?? [];
+    const { cluster_id: cluster, ...rest } = fieldsOf(bodyOf(response));
+    const identifier = field === undefined ? undefined : (rest[field] ?? request.target.split("/").at(-1));
+    if (table === undefined || typeof cluster !== "string" || typeof identifier !== "string" || mapped.has(identifier))
+      continue;
+    tables[table] ??= Object.create(null) as Record<string, string[]>;
+    tables[table][cluster] = [...(tables[table][cluster] ?? []), identifier];
+    mapped.add(identifier);
+  }
+  return tables;
+}

@@ -1,0 +1,64 @@
+import { Agent, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { RecordedResponse } from "../exchange.ts";
+
+export interface OutgoingRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: Buffer;
+}
+
+const maxResponseBytes = 64 * 1024 * 1024;
+
+/** Sends requests as they stand: headers in their order and spelling. Close it when done. */
+export class RequestSender {
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #timeoutMs: number;
+
+  constructor(timeoutMs = 30_000) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  send({ method, url, headers, body }: OutgoingRequest, signal?: AbortSignal): Promise<RecordedResponse> {
+    const target = new URL(url);
+    const isTls = target.protocol === "https:";
+    const own = headers.filter(([name]) => !/^(?:host|content-length|connection)$/i.test(name));
+    const needsLength = body.length > 0 || /^(?:POST|PUT|PATCH)$/.test(method);
+    const all = [...own, ["host", target.host], ...(needsLength ? [["content-length", String(body.length)]] : [])];
+    return new Promise((resolve, reject) => {
+      const request = (isTls ? requestHttps : requestHttp)(target, {
+        method,
+        // As it was given: URL normalizes what a service may tell apart.
+        path: url.slice(target.origin.length) || "/",
+        headers: all.flat() as unknown as Record<string, string>,
+        ...(!isTls && { agent: this.#agent }),
+        setHost: false,
+        timeout: this.#timeoutMs,
+        ...(signal && { signal }),
+      });
+      request.once("timeout", () => request.destroy(new Error("the service did not respond in time")));
+      request.once("error", reject);
+      request.once("response", (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("data", (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > maxResponseBytes) response.destroy(new Error("the response is larger than 64 MiB"));
+          else chunks.push(chunk);
+        });
+        response.once("error", reject);
+        response.once("end", () => {
+          const { rawHeaders } = response;
+          const pairs = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as const] : []));
+          resolve({ status: response.statusCode!, headers: pairs, body: Buffer.concat(chunks) });
+        });
+      });
+      request.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}

@@ -1,0 +1,334 @@
+import { fieldsOf, isObject, parsedJson } from "../../base/object.ts";
+import { headerOf } from "../exchange.ts";
+import { editJson } from "../json-edit.ts";
+import { bodyOf, type Caller, type Row, rowsOf } from "./recorded-rows.ts";
+
+/** The seed of one workspace. */
+export class WorkspaceSeed {
+  readonly #caller: Caller;
+  readonly #id: number;
+  readonly #clusterId: string;
+  readonly #base: Row;
+  /** Added to the ids of what comes from the base, so that workspaces do not collide. */
+  readonly #offset: number;
+
+  constructor(caller: Caller, at: number, clusterId: string, base: Row) {
+    this.#caller = caller;
+    this.#id = this.#workspaceId() ?? at + 1;
+    this.#clusterId = clusterId;
+    this.#base = base;
+    this.#offset = at * 100_000;
+  }
+
+  #workspaceId(): number | undefined {
+    for (const { response } of this.#caller.exchanges) {
+      const found = /"created_by_workspace":\s*(\d+)/.exec(response.body.toString("utf8"))?.[1];
+      if (found !== undefined) return Number(found);
+    }
+    return undefined;
+  }
+
+  build(): Row {
+    const own = this.#own();
+    const users = this.#users(own);
+    const acting = this.#actingUser(users);
+    const { hmac_key } = fieldsOf(this.#last("webhooks.hmac-key"));
+    const workspace = {
+      id: this.#id,
+      cluster_id: this.#clusterId,
+      name: "Replay",
+      client_id: this.#caller.clientId,
+      client_secret: this.#caller.clientSecret,
+      acting_user_id: acting,
+      organization_types: this.#organizationTypes(own),
+      jurisdictions: this.#jurisdictions(own),
+      ...(typeof hmac_key === "string" && { hmac_key }),
+    };
+    const types = this.#contractTypes(own);
+    return {
+      workspaces: [workspace],
+      users,
+      roles: this.#roles(own),
+      entities: this.#entities(own),
+      contract_types: types,
+      templates: this.#templates(own, types),
+      workflows: this.#workflows(own),
+    };
+  }
+
+  /** The rows of the base's first workspace, as those of this one. */
+  #own(): (name: string) => readonly Row[] {
+    const [first] = rowsOf(this.#base.workspaces);
+    const moved = (row: Row): Row =>
+      Object.fromEntries(
+        Object.entries(row).map(([key, value]) => {
+          if (key === "workspace_id") return [key, this.#id];
+          if ((key === "id" || /_id$/.test(key)) && typeof value === "number") return [key, value + this.#offset];
+          if (key === "roles" && Array.isArray(value)) return [key, value.map((one) => (one as number) + this.#offset)];
+          return [key, value];
+        }),
+      );
+    return (name) =>
+      rowsOf(this.#base[name])
+        .filter(({ workspace_id }) => workspace_id === first?.id)
+        .map(moved);
+  }
+
+  /** The body of the last success of an operation. */
+  #last(operation: string): unknown {
+    return this.#all(operation).at(-1);
+  }
+
+  #all(operation: string): unknown[] {
+    return this.#caller.exchanges
+      .filter((one) => one.operation === operation && one.response.status < 300)
+      .map(({ response }) => bodyOf(response));
+  }
+
+  #users(own: (name: string) => readonly Row[]): Row[] {
+    const listed = this.#all("users.list").flatMap((body) => rowsOf(body, "results"));
+    const users = new Map<unknown, Row>();
+    for (const { id, name, email, designation, roles, is_active } of listed) {
+      users.set(id, {
+        id,
+        workspace_id: this.#id,
+        name,
+        email,
+        ...(typeof designation === "string" && { designation }),
+        ...(Array.isArray(roles) && { roles: roles.map((role) => fieldsOf(role).id) }),
+        ...(typeof is_active === "boolean" && { is_active }),
+      });
+    }
+    const isComplete = this.#all("users.list").some((body) => Number(fieldsOf(body).total_results) <= users.size);
+    for (const user of isComplete ? [] : this.#mentionedUsers())
+      if (!users.has(user.id) && ![...users.values()].some(({ email }) => email === user.email))
+        users.set(user.id, user);
+    return users.size > 0 ? [...users.values()] : [...own("users")];
+  }
+
+  /** People whom responses name with id, name and e-mail address, and those whom a header makes act. */
+  #mentionedUsers(): Row[] {
+    const found: Row[] = [];
+    const creators = new Map<string, string>();
+    const walk = (value: unknown, key: string): void => {
+      if (Array.isArray(value)) for (const one of value) walk(one, key);
+      if (!isObject(value)) return;
+      const { id, name, email, designation } = value;
+      if (
+        /user|^created_by/.test(key) &&
+        typeof id === "number" &&
+        typeof name === "string" &&
+        typeof email === "string"
+      )
+        found.push({
+          id,
+          workspace_id: this.#id,
+          name,
+          email,
+          ...(typeof designation === "string" && { designation }),
+        });
+      const { created_by: by, created_by_user_email: byEmail = by, created_by_user_name: byName } = value;
+      if (typeof byEmail === "string" && byEmail.includes("@"))
+        creators.set(byEmail, typeof byName === "string" ? byName : (creators.get(byEmail) ?? byEmail.split("@")[0]!));
+      for (const [inner, one] of Object.entries(value)) walk(one, inner);
+    };
+    for (const { response } of this.#caller.exchanges) if (response.status < 300) walk(bodyOf(response), "");
+    for (const [email, name] of creators)
+      found.push({ id: 8_000_000 + found.length, workspace_id: this.#id, name, email });
+    for (const [at, { request, response }] of this.#caller.exchanges.entries()) {
+      const email = headerOf(request, "user-email");
+      if (email !== undefined && response.status < 400)
+        found.push({ id: 9_000_000 + at, workspace_id: this.#id, name: email.split("@")[0]!, email });
+    }
+    return found;
+  }
+
+  /** The user who creates what the key creates. */
+  #actingUser(users: readonly Row[]): unknown {
+    const creator = this.#caller.exchanges
+      .filter(({ request, response }) => headerOf(request, "user-email") === undefined && response.status < 300)
+      .map(({ response }) =>
+        /"created_by(?:_user_email)?":\s{0,2}"([^"@]{1,80}@[^"@]{1,80})"|"created_by_user":\s{0,2}\{"id":\s{0,2}(\d{1,15})/.exec(
+          response.body.toString("utf8"),
+        ),
+      )
+      .find((found) => found !== null);
+    const found = users.find(({ id, email }) => creator && (email === creator[1] || String(id) === creator[2]));
+    return (found ?? users[0])?.id;
+  }
+
+  #roles(own: (name: string) => readonly Row[]): readonly Row[] {
+    const listed = this.#all("users.roles").flatMap((body) => rowsOf(body, "active_roles"));
+    const rows = listed.map(({ id, name }) => ({ id, workspace_id: this.#id, name }));
+    return rows.length > 0 ? uniqueById(rows) : own("roles");
+  }
+
+  #organizationTypes(own: (name: string) => readonly Row[]): readonly Row[] {
+    const listed = rowsOf(this.#last("organizations.types"));
+    const base = own("workspaces").length ? [] : rowsOf(fieldsOf(rowsOf(this.#base.workspaces)[0]).organization_types);
+    const rows =
+      listed.length > 0
+        ? listed.map(({ id, name, jurisdiction }) => ({
+            id,
+            name,
+            ...(typeof jurisdiction === "string" && { jurisdiction }),
+          }))
+        : [...base];
+    for (const name of this.#sent("organization_type"))
+      if (!rows.some((row) => row.name === name)) rows.push({ id: 900 + rows.length, name });
+    return rows;
+  }
+
+  #jurisdictions(_own: (name: string) => readonly Row[]): readonly Row[] {
+    const found = new Map<unknown, Row>();
+    for (const { jurisdiction } of this.#all("organizations.entities").flatMap((body) => rowsOf(body))) {
+      const { id, name, code2 } = fieldsOf(jurisdiction);
+      if (typeof id === "number" && typeof name === "string" && typeof code2 === "string")
+        found.set(code2, { id, name, iso_code: code2 });
+    }
+    for (const row of rowsOf(fieldsOf(rowsOf(this.#base.workspaces)[0]).jurisdictions))
+      if (!found.has(row.iso_code)) found.set(row.iso_code, row);
+    for (const code of this.#sent("jurisdiction_iso_code"))
+      if (!found.has(code)) found.set(code, { id: 900 + found.size, name: code, iso_code: code });
+    return [...found.values()];
+  }
+
+  #entities(own: (name: string) => readonly Row[]): readonly Row[] {
+    const listed = rowsOf(this.#last("organizations.entities"));
+    if (listed.length === 0) return own("entities");
+    return listed.map((row) => {
+      const {
+        line_one = "",
+        city_name: city = "",
+        state_name: state = "",
+        zipcode = "",
+        country,
+      } = fieldsOf(row.primary_address);
+      return {
+        id: row.id,
+        workspace_id: this.#id,
+        reference_id: row.reference_id,
+        name: row.name,
+        jurisdiction: fieldsOf(row.jurisdiction).name ?? "",
+        type: fieldsOf(row.organization_type).name ?? "",
+        is_primary: row.is_primary === true,
+        ...(row.primary_address != null && {
+          address: { line_one, city, state, zipcode, country: fieldsOf(country).name ?? "" },
+        }),
+      };
+    });
+  }
+
+  #contractTypes(own: (name: string) => readonly Row[]): readonly Row[] {
+    const listed = rowsOf(this.#last("contract-types.list"));
+    const base = own("contract_types");
+    const rows =
+      listed.length === 0
+        ? [...base]
+        : listed.map(
+            ({ id, name }) =>
+              ({
+                routes: ["review", "sign"],
+                ...base.find((row) => row.id === id),
+                id,
+                workspace_id: this.#id,
+                name,
+              }) as Row,
+          );
+    for (const id of this.#sent("contract_type_id"))
+      if (typeof id === "number" && !rows.some((row) => row.id === id))
+        rows.push({ id, workspace_id: this.#id, name: `Type ${id}`, routes: ["review", "sign"] });
+    return rows.map((row) => {
+      const form = this.#lastAt("contract-types.intake-form", `/contract_types/${row.id}/`);
+      return Array.isArray(form) ? { ...row, intake_form: form.map(questionOf) } : row;
+    });
+  }
+
+  #templates(own: (name: string) => readonly Row[], types: readonly Row[]): readonly Row[] {
+    const base = own("templates");
+    const listed = [
+      ...this.#all("templates.list").flatMap((body) => rowsOf(body, "items")),
+      ...this.#all("templates.show").filter(isObject),
+    ];
+    const rows = uniqueById(listed.length === 0 ? base : listed.map((row) => this.#template(row, base)));
+    for (const id of this.#sent("contract_template_id"))
+      if (typeof id === "number" && !rows.some((row) => row.id === id))
+        rows.push(this.#template({ id, name: `Template ${id}`, contract_type_id: types[0]?.id, tags: [] }, base));
+    return rows.map((row) => {
+      const metadata = fieldsOf(this.#lastAt("templates.metadata", `/templates/${row.id}/`));
+      if (!Array.isArray(metadata.attributes)) return row;
+      return {
+        ...row,
+        attributes: metadata.attributes.map(questionOf),
+        ...(typeof metadata.counter_party_kind === "string" && { counter_party_kind: metadata.counter_party_kind }),
+      };
+    });
+  }
+
+  /** A template; of what no operation shows, as the base has it. */
+  #template({ id, name, contract_type_id, tags }: Row, base: readonly Row[]): Row {
+    return {
+      ...base.find((row) => row.id === id),
+      id,
+      workspace_id: this.#id,
+      name,
+      contract_type_id,
+      ...(Array.isArray(tags) && { tags }),
+    };
+  }
+
+  #workflows(own: (name: string) => readonly Row[]): readonly Row[] {
+    const rows = [...own("workflows")];
+    for (const id of this.#sent("workflow_id"))
+      if (typeof id === "number" && !rows.some((row) => row.id === id))
+        rows.push({
+          id,
+          workspace_id: this.#id,
+          title: `Workflow ${id}`,
+          type: "INTAKE_WORKFLOW",
+          frozen_version: { id: id * 10 },
+        });
+    return rows;
+  }
+
+  #lastAt(operation: string, part: string): unknown {
+    const found = this.#caller.exchanges
+      .filter((one) => one.operation === operation && one.response.status < 300 && one.request.target.includes(part))
+      .at(-1);
+    return found && bodyOf(found.response);
+  }
+
+  /** Values of this field in requests that were accepted. */
+  #sent(field: string): ReadonlySet<unknown> {
+    const values = new Set<unknown>();
+    for (const { request, response } of this.#caller.exchanges) {
+      const text = request.body.toString("utf8");
+      if (response.status >= 300 || !text.includes(field) || parsedJson(text) === undefined) continue;
+      const take = (path: readonly string[], value: unknown) => {
+        if (path.filter((one) => one !== "").at(-1) === field) values.add(value);
+      };
+      editJson(text, {
+        string: ({ isKey, path, value }) => {
+          if (!isKey) take(path, value);
+          return value;
+        },
+        number: ({ path, text: number }) => {
+          take(path, Number(number));
+          return number;
+        },
+      });
+    }
+    return values;
+  }
+}
+
+function uniqueById(rows: readonly Row[]): Row[] {
+  return [...new Map(rows.map((row) => [row.id, row])).values()];
+}
+
+const questionKeys = ["variable", "display_label", "type", "required", "options", "default_value", "help_text"];
+
+const questionOf = (question: unknown): Row =>
+  Object.fromEntries(
+    Object.entries(fieldsOf(question)).filter(([key, value]) => questionKeys.includes(key) && value != null),
+  );

@@ -1,0 +1,152 @@
+import type { Basis } from "../api/basis.ts";
+import { allClaims, type Claim } from "./replay/claims.ts";
+import type { DifferenceKind, FoundDifference } from "./replay/compare.ts";
+import type { ReplayedExchange } from "./replay/replay.ts";
+
+export type ClaimVerdict = "confirmed" | "refuted" | "unseen" | "not comparable";
+
+/** One difference, however often it was found. */
+export interface ReportedDifference extends FoundDifference {
+  /** By which it is accepted. */
+  readonly id: string;
+  readonly claim: string;
+  readonly operation: string;
+  /** Status of the replay. */
+  readonly status: number;
+  readonly kind: DifferenceKind;
+  readonly basis: string;
+  readonly decisions: readonly string[];
+  readonly count: number;
+  /** The first exchange that shows it. */
+  readonly file: string | null;
+  /** When the last one was recorded. */
+  readonly at: string;
+  /** Why it is accepted. */
+  readonly accepted: string | null;
+  /** All pairs that were found: a rule is derived from them. */
+  readonly pairs: readonly { readonly recorded: unknown; readonly emulated: unknown }[];
+}
+
+export interface ClaimReport {
+  readonly claim: string;
+  readonly verdict: ClaimVerdict;
+  readonly basis: string;
+  readonly decisions: readonly string[];
+  readonly exchanges: number;
+  readonly differences: readonly string[];
+  /** Why it cannot be compared, or not in all exchanges. */
+  readonly reasons: readonly string[];
+}
+
+export interface VerifyReport {
+  readonly exchanges: number;
+  readonly compared: number;
+  readonly summary: Readonly<Record<ClaimVerdict, number>>;
+  /** Not accepted ones are drift. */
+  readonly drift: number;
+  readonly differences: readonly ReportedDifference[];
+  readonly claims: readonly ClaimReport[];
+}
+
+export const basisName = (basis: Basis): string => (typeof basis === "string" ? basis : "assumed");
+
+const differenceId = (claim: Claim, status: number, { path, kind }: FoundDifference): string =>
+  [
+    claim.name.replaceAll(" ", ":"),
+    ...(status === 0 ? [] : [String(status)]),
+    ...(path === "" ? [] : [path.replaceAll(" ", ".")]),
+    kind,
+  ].join(":");
+
+/** What a replay shows, claim by claim. `accepted`: reasons by the id of a difference. */
+export function buildReport(
+  replayed: readonly ReplayedExchange[],
+  accepted: Readonly<Record<string, string>>,
+): VerifyReport {
+  const differences = collectDifferences(replayed, accepted);
+  const claims = reportClaims(replayed, differences);
+  const counts = (verdict: ClaimVerdict) => claims.filter((one) => one.verdict === verdict).length;
+  return {
+    exchanges: replayed.length,
+    compared: replayed.filter(({ incomparable }) => incomparable === undefined).length,
+    summary: {
+      confirmed: counts("confirmed"),
+      refuted: counts("refuted"),
+      unseen: counts("unseen"),
+      "not comparable": counts("not comparable"),
+    },
+    drift: differences.filter((one) => one.accepted === null).length,
+    differences,
+    claims,
+  };
+}
+
+function collectDifferences(
+  replayed: readonly ReplayedExchange[],
+  accepted: Readonly<Record<string, string>>,
+): ReportedDifference[] {
+  const found = new Map<string, { -readonly [Name in keyof ReportedDifference]: ReportedDifference[Name] }>();
+  for (const { claim, status, file, at, differences } of replayed) {
+    for (const difference of differences) {
+      const id = differenceId(claim, status, difference);
+      const known = found.get(id);
+      const pair = { recorded: difference.recorded, emulated: difference.emulated };
+      if (known) {
+        known.count += 1;
+        known.at = new Date(at).toISOString();
+        known.pairs = [...known.pairs, pair];
+        continue;
+      }
+      found.set(id, {
+        ...difference,
+        id,
+        claim: claim.name,
+        operation: claim.operation,
+        status,
+        basis: basisName(claim.basis),
+        decisions: claim.decisions,
+        count: 1,
+        file: file ?? null,
+        at: new Date(at).toISOString(),
+        accepted: Object.hasOwn(accepted, id) ? accepted[id]! : null,
+        pairs: [pair],
+      });
+    }
+  }
+  return [...found.values()];
+}
+
+function reportClaims(
+  replayed: readonly ReplayedExchange[],
+  differences: readonly ReportedDifference[],
+): ClaimReport[] {
+  const declared = allClaims();
+  const known = new Set(declared.map(({ name }) => name));
+  const others = new Map(replayed.map(({ claim }) => [claim.name, claim]));
+  const all = [...declared, ...[...others.values()].filter(({ name }) => !known.has(name))];
+  const byClaim = new Map<string, ReplayedExchange[]>();
+  for (const one of replayed) byClaim.set(one.claim.name, [...(byClaim.get(one.claim.name) ?? []), one]);
+  return all.map(({ name, basis, decisions }) => {
+    const own = byClaim.get(name) ?? [];
+    const refuting = differences.filter((one) => one.claim === name);
+    const compared = own.filter(({ incomparable }) => incomparable === undefined);
+    const verdict: ClaimVerdict =
+      own.length === 0
+        ? "unseen"
+        : refuting.some((one) => one.accepted === null)
+          ? "refuted"
+          : compared.length === 0 && refuting.length === 0
+            ? "not comparable"
+            : "confirmed";
+    const reasons = [...new Set(own.map(({ incomparable }) => incomparable).filter((reason) => reason !== undefined))];
+    return {
+      claim: name,
+      verdict,
+      basis: basisName(basis),
+      decisions,
+      exchanges: own.length,
+      differences: refuting.map(({ id }) => id),
+      reasons,
+    };
+  });
+}

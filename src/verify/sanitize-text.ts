@@ -1,0 +1,281 @@
+import { isSecretName } from "../api/secrets.ts";
+import { parsedJson } from "../base/object.ts";
+import { withoutTrailing } from "../base/trailing.ts";
+import { editJson } from "./json-edit.ts";
+import { standInFile } from "./stand-in-files.ts";
+import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";
+import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
+
+/** What a text is: a value of a field, a name of a person, or the words of an error. */
+export type TextKind = "value" | "name" | "wording";
+
+const emailPattern = /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
+const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+const uuidPattern = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
+const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,24}\d(?![\w:-])/g;
+const urlPattern = /\bhttps?:\/\/[^\s"'<>]+/g;
+const longPattern = /[A-Za-z0-9+/_=~.-]{16,}/g;
+const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
+const isoTimes = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/g;
+const mediaType = /^(?:application|text|image|audio|video|multipart)\/[\w.+-]+(?:; ?[\w-]+=[\w."-]+)*$/;
+const compositeId = /^[A-Z]{1,5}-\d{1,12}$/;
+const nameKey =
+  /(^|_)(?:name|first_?name|last_?name|full_?name|display_?name|given_?name|family_?name|person|author|signer|signatory|recipient|contact|nickname)$/i;
+const phoneKey = /phone|mobile|fax|tel$/i;
+const personKey = /(?:^|_)(?:first|last|full|given|family|middle|nick)_?name$/i;
+/** Fields whose values name fields, types and conditions. */
+const identifierKey =
+  /^(?:variable|type|kind|slug|field|loc|key_type|error|error_type|code|\w{1,60}_supported|alg|kty|use|crv|scope|grant_type|response_type|token_type)$/i;
+const constantKey = /(?:^|_)(?:kind|type|status|mode|level|source|event|activity|action|format|state)$/i;
+const identifier = /^[a-z][a-z0-9]*(?:[_.-][a-z0-9]{1,20})*$/i;
+/** Names of secrets that are names of other things, too: a state of a country, a code of an error. */
+const ambiguous = /^(?:state|code|key|auth|session|ticket|pin)$/i;
+const harmless =
+  /^(?:status|error|country|postal|zip|iso|language|currency|jurisdiction_iso|country_iso|dial|area)_?code$|^code[23]$/i;
+const numericSecret = /^(?:pin|otp|password|passcode|ssn|tax_id|.*_token|user_code|iban|account_number|card_number)$/i;
+
+const isIdentifier = (name: string, value: string): boolean =>
+  identifierKey.test(name) && identifier.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value);
+
+/** Whether a value under this name is a secret. */
+export function isSecretValue(name: string, value: string): boolean {
+  if (harmless.test(name) || !isSecretName(name)) return false;
+  if (isIdentifier(name, value)) return false;
+  return !ambiguous.test(name) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
+}
+
+/** Whether a text is high in entropy: a token, a key or a hash, not words. */
+export function isRandomLooking(text: string): boolean {
+  if (text.length < 16 || /^[a-z]+(?:[_.-][a-z]+)*$/.test(text) || /^[A-Z]+(?:_[A-Z]+)*$/.test(text)) return false;
+  if (/^[0-9a-f]{16,}$/i.test(text)) return /\d/.test(text);
+  // Words and paths change their kind of letter seldom, random texts at every third place.
+  const kinds = [...text].map((char) =>
+    /[a-z]/.test(char) ? "a" : /[A-Z]/.test(char) ? "A" : /\d/.test(char) ? "0" : "-",
+  );
+  const changes = kinds.filter((kind, at) => at > 0 && kind !== kinds[at - 1]).length;
+  const letters = new Set(text.toLowerCase());
+  return changes / text.length > 0.25 && letters.size >= 8;
+}
+
+/** Replaces what a text may say about a person, and every secret in it. */
+export class TextSanitizer {
+  readonly #standIns: StandIns;
+  readonly #vocabulary: Vocabulary;
+
+  constructor(standIns: StandIns) {
+    this.#standIns = standIns;
+    this.#vocabulary = getVocabulary();
+  }
+
+  /** The value of a field, a parameter or a header of this name. */
+  named(name: string, value: string, kind: TextKind = "value"): string {
+    if (value === "" || this.#isPublic(value)) return value;
+    if (isIdentifier(name, value) || (constantKey.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value))) return value;
+    if (isSecretValue(name, value)) return this.secret(value);
+    if (phoneKey.test(name) && /\d/.test(value))
+      return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
+    if (personKey.test(name))
+      for (const word of value.match(/\p{L}[\p{L}\p{M}'’]*/gu) ?? []) this.#standIns.names.add(word);
+    return this.text(value, kind === "wording" ? kind : nameKey.test(name) ? "name" : "value");
+  }
+
+  /** A secret whose place says that it is one; a structure within it stays readable. */
+  secret(value: string): string {
+    if (isStandInToken(value)) return value;
+    if (value.startsWith("eyJ") && value.split(".").length === 3) return this.#jwt(value);
+    if (/^https?:\/\//.test(value)) return this.url(value);
+    return this.#standIns.token(value);
+  }
+
+  #isPublic(value: string): boolean {
+    return (
+      this.#vocabulary.values.has(value) ||
+      isoTime.test(value) ||
+      mediaType.test(value) ||
+      compositeId.test(value) ||
+      /^-?\d{1,9}(?:\.\d{1,4})?$/.test(value) ||
+      /^(?:true|false|null|[A-Z]{2,3})$/.test(value)
+    );
+  }
+
+  /** Text of any kind: JSON, base64, URLs, addresses, tokens, and words. */
+  text(value: string, kind: TextKind): string {
+    if (value === "" || this.#isPublic(value)) return value;
+    const trimmed = value.trim();
+    if (/^[[{]/.test(trimmed) && parsedJson(trimmed) !== undefined) return this.json(value, kind);
+    const known = this.#standIns.secrets.get(value);
+    if (known !== undefined) return known;
+    const decoded = decodeBase64(value);
+    if (decoded !== undefined) return this.#base64(decoded, value);
+    const found: string[] = [];
+    // What is replaced is set aside first, so that nothing is replaced twice.
+    const aside = (text: string): string => `\ue000${found.push(text) - 1}\ue001`;
+    const s = this.#standIns;
+    const marked = [...s.secrets].reduce(
+      (text, [secret, made]) =>
+        secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, aside(made)) : text,
+      value.replace(/[\ue000\ue001]/g, ""),
+    );
+    const plain = marked
+      .replace(urlPattern, (url) => aside(this.url(url)))
+      .replace(jwtPattern, (jwt) => aside(this.#jwt(jwt)))
+      .replace(emailPattern, (email) => aside(isStandInEmail(email) ? email : s.email(email)))
+      .replace(/[A-Z][A-Z0-9_]+/g, (word) => (this.#vocabulary.values.has(word) ? aside(word) : word))
+      .replace(uuidPattern, (uuid) => aside(uuid.startsWith("5afe") ? uuid : s.token(uuid)))
+      .replace(isoTimes, (time) => aside(time))
+      .replace(longPattern, (long) => this.#long(long, aside))
+      .replace(phonePattern, (phone) => aside(isStandInPhone(phone) ? phone : s.phone(phone.replace(/\D/g, ""))))
+      .replace(/\+1555\d{7}/g, (phone) => aside(phone));
+    const worded = this.#words(plain, kind);
+    return restore(worded, found);
+  }
+
+  #long(text: string, aside: (text: string) => string): string {
+    if (isStandInToken(text)) return aside(text);
+    if (!isRandomLooking(text)) return text;
+    const decoded = decodeBase64(text);
+    return aside(decoded === undefined ? this.#standIns.token(text) : this.#base64(decoded, text));
+  }
+
+  #words(text: string, kind: TextKind): string {
+    return text.replace(
+      /(\ue000\d+\ue001)|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)*|\d{6,}/gu,
+      (word, aside: string | undefined, at: number) => {
+        if (aside !== undefined || isStandInWord(word)) return word;
+        if (/^\d/.test(word)) return /^5+/.test(word) && word.length >= 15 ? word : this.#standIns.digits(word);
+        return this.#isPrivate(word, kind, isSentenceStart(text, at)) ? this.#standIns.word(word) : word;
+      },
+    );
+  }
+
+  #isPrivate(word: string, kind: TextKind, startsSentence: boolean): boolean {
+    const { names, words } = this.#standIns;
+    const isCommon = this.#vocabulary.words.has(word.toLowerCase());
+    if (names.has(word)) return kind !== "wording" || !isCommon || !startsSentence;
+    if (word.length === 1) return false;
+    if (kind !== "wording") {
+      // The same word is treated alike wherever it stands: services put names together.
+      if (isCommon && !/^\p{Lu}/u.test(word)) return false;
+      if (!isCommon) words.add(word);
+      if (kind === "name" && !isCommon) names.add(word);
+      return true;
+    }
+    if (isCommon) return false;
+    return words.has(word) || (!startsSentence && /^\p{Lu}/u.test(word));
+  }
+
+  /** A URL or the target of a request: hosts, unknown segments and values are replaced, declared ones stay. */
+  url(url: string): string {
+    const [, origin = "", path = "", query, fragment] =
+      /^([a-z+]+:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(url) ?? [];
+    const segments = path.split("/").map((segment) => this.#segment(segment));
+    return [
+      origin && this.#origin(origin),
+      segments.join("/"),
+      query === undefined ? "" : `?${this.pairs(query)}`,
+      fragment === undefined ? "" : `#${/=/.test(fragment) ? this.pairs(fragment) : this.#segment(fragment)}`,
+    ].join("");
+  }
+
+  #origin(origin: string): string {
+    const [, scheme = "", credentials, host = "", port = ""] =
+      /^([a-z+]+:\/\/)([^@]*@)?(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(origin) ?? [];
+    const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$|\.example$|(?:^|\.)example\.(?:com|org|net)$/.test(host);
+    const user = credentials === undefined ? "" : `${this.#standIns.token(credentials.slice(0, -1))}@`;
+    return `${scheme}${user}${isLocal ? host : this.#standIns.host(host)}${port}`;
+  }
+
+  #segment(segment: string): string {
+    if (this.#vocabulary.segments.has(segment) || segment === "") return segment;
+    const plain = decodePercent(segment);
+    const made = this.#standIns.secrets.get(plain) ?? this.text(plain, "value");
+    return made === plain ? segment : encodeURIComponent(made).replaceAll("%40", "@");
+  }
+
+  /** `name=value&…`, as queries and forms have it. */
+  pairs(text: string): string {
+    return text
+      .split("&")
+      .map((pair) => {
+        const equals = pair.indexOf("=");
+        if (equals < 0) return this.#segment(pair);
+        const name = pair.slice(0, equals);
+        const value = decodePercent(pair.slice(equals + 1).replaceAll("+", " "));
+        const made = this.named(decodePercent(name).replace(/\[[^[\]]{0,40}\]$/, ""), value);
+        const shownName =
+          name.includes("@") || name.includes("%40")
+            ? encodeURIComponent(this.text(decodePercent(name), "value"))
+            : name;
+        return `${shownName}=${made === value ? pair.slice(equals + 1) : encodeURIComponent(made)}`;
+      })
+      .join("&");
+  }
+
+  /** A JSON text, in its own spelling. */
+  json(text: string, kind: TextKind): string {
+    return editJson(text, {
+      string: ({ isKey, path, value }) => {
+        if (isKey)
+          return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value)
+            ? value
+            : this.text(value, "value");
+        const names = path.filter((one) => one !== "");
+        return this.named(names.at(-1) ?? "", value, kind);
+      },
+      number: ({ path, text: number }) => {
+        const name = path.filter((one) => one !== "").at(-1) ?? "";
+        const isSecret = numericSecret.test(name) || phoneKey.test(name);
+        return isSecret && /^\d{3,}$/.test(number) ? this.#standIns.digits(number).replace(/^0+/, "5") : number;
+      },
+    });
+  }
+
+  #jwt(jwt: string): string {
+    const [head = "", payload = "", signature = ""] = jwt.split(".");
+    const inner = Buffer.from(payload, "base64url").toString();
+    const claims = parsedJson(inner) === undefined ? "{}" : this.json(inner, "value");
+    return `${head}.${Buffer.from(claims).toString("base64url")}.${this.#standIns.token(signature || "none")}`;
+  }
+
+  #base64(decoded: Buffer, original: string): string {
+    const text = decoded.toString("utf8");
+    const isText = Buffer.from(text).equals(decoded) && !/[^\P{C}\n\r\t]/u.test(text);
+    const encoding = /[-_]/.test(original) ? "base64url" : "base64";
+    if (!isText) return standInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.token(original);
+    const colon = /^([^\s:]+):(\S+)$/.exec(text);
+    const made = colon
+      ? `${this.#standIns.token(colon[1]!)}:${this.#standIns.token(colon[2]!)}`
+      : this.text(text, "value");
+    return made === text ? original : Buffer.from(made).toString(encoding);
+  }
+}
+
+const isSentenceStart = (text: string, at: number): boolean =>
+  /(?:^|[.!?:"'“(])\s{0,3}$/.test(text.slice(Math.max(0, at - 4), at)) || at === 0;
+
+function restore(text: string, found: readonly string[]): string {
+  const once = text.replace(/\ue000(\d+)\ue001/g, (_, at: string) => found[Number(at)]!);
+  return /\ue000\d+\ue001/.test(once) && once !== text ? restore(once, found) : once;
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The bytes of a base64 text that is long enough to be one, and is none of ours. */
+function decodeBase64(text: string): Buffer | undefined {
+  if (text.length < 12 || isStandInToken(text) || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
+  if (/^[0-9a-f]+$/i.test(text) || /^[A-Za-z]+$/.test(text) || /^[a-z]+([_-][a-z]+)*$/i.test(text)) return undefined;
+  const bytes = Buffer.from(text, "base64");
+  if (
+    withoutTrailing(bytes.toString("base64"), "=") !== withoutTrailing(text.replace(/-/g, "+").replace(/_/g, "/"), "=")
+  )
+    return undefined;
+  const printable = bytes.toString("utf8");
+  const isText = Buffer.from(printable).equals(bytes) && !/[^\P{C}\n\r\t]/u.test(printable);
+  return isText || bytes.subarray(0, 4).toString() === "%PDF" || bytes.length > 2_000 ? bytes : undefined;
+}

@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { isSecretName } from "../api/secrets.ts";
+import { parsedJson } from "../base/object.ts";
+import { headerOf, type Message, type RecordedExchange } from "./exchange.ts";
+import { sanitizeMultipart } from "./multipart.ts";
+import { type TextKind, TextSanitizer } from "./sanitize-text.ts";
+import { standInFile } from "./stand-in-files.ts";
+import { StandIns } from "./stand-ins.ts";
+
+/** Headers of one connection, or that say what program sent them. */
+const dropped =
+  /^(?:connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|content-length|content-encoding|accept-encoding|user-agent|via|forwarded|x-forwarded-.*|x-real-ip|sec-.*|dnt|server|alt-svc|cf-.*|x-amzn-.*|x-cache.*|nel|report-to)$/;
+
+/** Headers whose values are words of protocols. */
+const plain =
+  /^(?:accept|accept-language|accept-ranges|age|allow|cache-control|content-type|content-language|date|expires|last-modified|pragma|retry-after|vary|host|origin-agent-cluster|x-content-type-options|x-frame-options|referrer-policy|strict-transport-security|content-security-policy|access-control-.*|x-svc-time|x-svc-matched|x-svc-nearest|x-svc-unchanged|x-ratelimit-.*|ratelimit-.*)$/;
+
+/** Replaces secrets and personal data in whole exchanges. One for each corpus, so that stand-ins are consistent. */
+export class ExchangeSanitizer {
+  readonly #standIns: StandIns;
+  readonly #text: TextSanitizer;
+
+  constructor(standIns = new StandIns()) {
+    this.#standIns = standIns;
+    this.#text = new TextSanitizer(standIns);
+  }
+
+  exchange(exchange: RecordedExchange): RecordedExchange {
+    const { request, response } = exchange;
+    // Requests first: errors quote what they hold.
+    const target = this.#text.url(request.target);
+    const sent = this.#message(request, "value");
+    const received = this.#message(response, response.status >= 400 ? "wording" : "value");
+    return { ...exchange, request: { ...request, target, ...sent }, response: { ...response, ...received } };
+  }
+
+  #message(message: Message, kind: TextKind): Message {
+    const headers = message.headers.filter(([name]) => !dropped.test(name.toLowerCase()));
+    const made = headers.map(([name, value]): [string, string] => [name, this.#header(name.toLowerCase(), value)]);
+    const body = this.#body(decodeContent(message), headerOf(message, "content-type") ?? "", kind);
+    const md5 = () => createHash("md5").update(body).digest("base64");
+    return { headers: made.map(([name, value]) => [name, name.toLowerCase() === "content-md5" ? md5() : value]), body };
+  }
+
+  #header(name: string, value: string): string {
+    if (name === "host")
+      return /^(?:localhost|127\.|\[::1\])/.test(value) ? value : this.#standIns.host(value.replace(/:\d+$/, ""));
+    if (name === "authorization" || name === "www-authenticate") return this.#credentials(value);
+    if (name === "cookie" || name === "set-cookie") return this.#cookies(value);
+    if (name === "content-disposition")
+      return value.replace(
+        /(filename\*?=)("?)([^";]*)/g,
+        (_, start: string, quote: string, file: string) => start + quote + this.#fileName(file),
+      );
+    if (
+      name === "location" ||
+      name === "content-location" ||
+      name === "referer" ||
+      name === "origin" ||
+      name === "link"
+    )
+      return this.#text.url(value);
+    if (plain.test(name)) return value;
+    if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match|content-hash/.test(name))
+      return this.#text.secret(value);
+    return this.#text.named(name, value);
+  }
+
+  #fileName(file: string): string {
+    const [, encoding = "", name = "", extension = ""] = /^([\w-]+''|)(.*?)(\.\w{1,5})?$/s.exec(file) ?? [];
+    return (
+      encoding +
+      this.#text
+        .text(decodeURIComponent(name.replace(/%(?![0-9a-f]{2})/gi, "%25")), "value")
+        .replaceAll(" ", encoding ? "%20" : " ") +
+      extension
+    );
+  }
+
+  #credentials(value: string): string {
+    const [, scheme, rest] = /^([A-Za-z0-9-]{1,40}) (.+)$/.exec(value) ?? [];
+    if (scheme === undefined || rest === undefined) return this.#text.secret(value);
+    if (/=/.test(rest) && !/^[\w+/=-]+$/.test(rest))
+      return `${scheme} ${rest.replace(/(?<![\w-])([\w-]+)="([^"]{0,2000})"/g, (_, name: string, inner: string) =>
+        /^(?:realm|error|error_description|scope|charset|algorithm)$/.test(name)
+          ? `${name}="${this.#text.text(inner, "wording")}"`
+          : `${name}="${this.#text.secret(inner)}"`,
+      )}`;
+    const pair = scheme.toLowerCase() === "basic" ? Buffer.from(rest, "base64").toString() : "";
+    const colon = pair.indexOf(":");
+    if (colon < 0) return `${scheme} ${this.#text.secret(rest)}`;
+    const standIn = `${this.#text.secret(pair.slice(0, colon))}:${this.#text.secret(pair.slice(colon + 1))}`;
+    return `${scheme} ${Buffer.from(standIn).toString("base64")}`;
+  }
+
+  #cookies(value: string): string {
+    const isAttribute = /^(?:path|domain|expires|max-age|samesite|secure|httponly|partitioned)$/i;
+    return value
+      .split(/(;\s*)/)
+      .map((part) => {
+        const equals = part.indexOf("=");
+        if (equals < 0) return part;
+        const name = part.slice(0, equals);
+        return isAttribute.test(name.trim()) && !/domain/i.test(name)
+          ? part
+          : `${name}=${this.#text.secret(part.slice(equals + 1))}`;
+      })
+      .join("");
+  }
+
+  #body(body: Buffer, contentType: string, kind: TextKind): Buffer {
+    if (body.length === 0) return body;
+    const text = body.toString("utf8");
+    const isText = Buffer.from(text).equals(body);
+    const boundary = /^multipart\/.*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
+    if (boundary !== undefined) {
+      return sanitizeMultipart(body, boundary, {
+        value: (name, value) => this.#text.named(name, value),
+        file: (file) =>
+          isJson(file)
+            ? Buffer.from(this.#text.json(file.toString(), "value"))
+            : (standInFile(file, this.#standIns) ?? file),
+        fileName: (name) => this.#fileName(name),
+      });
+    }
+    if (!isText) return standInFile(body, this.#standIns) ?? body;
+    if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.pairs(text));
+    if (parsedJson(text) !== undefined) return Buffer.from(this.#text.json(text, kind));
+    if (/^%PDF-/.test(text)) return standInFile(body, this.#standIns) ?? body;
+    // Pages, XML and text: whatever has not the form of JSON is wording with values in it.
+    const isFile = /octet-stream|officedocument|msword|csv/i.test(contentType);
+    if (isFile) return standInFile(body, this.#standIns) ?? body;
+    const lines = text
+      .split("\n")
+      .map((line) =>
+        parsedJson(line) !== undefined && /^[[{]/.test(line) ? this.#text.json(line, kind) : this.#markup(line, kind),
+      );
+    return Buffer.from(lines.join("\n"));
+  }
+
+  /** A line of a page or of XML: tags stay, what their attributes and texts say is replaced. */
+  #markup(line: string, kind: TextKind): string {
+    if (!/[<>]/.test(line)) return this.#text.text(line, kind);
+    return line.replace(/(<[^<>]*>)|([^<>]+)/g, (_, tag: string | undefined, text: string | undefined) =>
+      tag === undefined
+        ? this.#text.text(text!, kind)
+        : tag.replace(/(?<![\w-])([\w-]+)="([^"]{0,4000})"/g, (__, name: string, value: string) =>
+            /^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/.test(name)
+              ? `${name}="${this.#text.text(value, "value")}"`
+              : `${name}="${value}"`,
+          ),
+    );
+  }
+}
+
+const isJson = (body: Buffer): boolean =>
+  /^\s*[[{]/.test(body.subarray(0, 20).toString()) && parsedJson(body.toString()) !== undefined;
+
+const maxDecodedBytes = { maxOutputLength: 64 * 1024 * 1024 };
+
+/** The body without its content encoding; one that cannot be decoded stays as it is. */
+function decodeContent(message: Message): Buffer {
+  const encoding = headerOf(message, "content-encoding")?.toLowerCase();
+  try {
+    if (encoding === "gzip") return gunzipSync(message.body, maxDecodedBytes);
+    if (encoding === "deflate") return inflateSync(message.body, maxDecodedBytes);
+    if (encoding === "br") return brotliDecompressSync(message.body, maxDecodedBytes);
+  } catch {
+    return message.body;
+  }
+  return message.body;
+}

@@ -1,0 +1,165 @@
+import { parsedJson } from "../base/object.ts";
+import type { Corpus, CorpusExchange } from "./corpus.ts";
+import { editJson } from "./json-edit.ts";
+import { isRandomLooking, isSecretValue } from "./sanitize-text.ts";
+import { isStandInFile } from "./stand-in-files.ts";
+import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord } from "./stand-ins.ts";
+import { getVocabulary } from "./vocabulary.ts";
+
+/** Something in a corpus that looks like a secret or a person. What it says is not repeated. */
+export interface Suspicion {
+  readonly file: string;
+  /** `request body name`, `response header x-token`. */
+  readonly place: string;
+  readonly kind: "e-mail address" | "token" | "phone number" | "name" | "secret" | "JSON Web Token" | "file";
+  /** The first characters, and how many there are. */
+  readonly shown: string;
+}
+
+const shorten = (text: string): string => `${text.slice(0, 3)}… (${text.length} characters)`;
+const nameField = /(?:^|_)(?:name|first_name|last_name|full_name|display_name)$/i;
+
+/** What looks like a secret or a person in the files of a corpus. */
+export const scanCorpus = ({ exchanges }: Corpus): Suspicion[] =>
+  exchanges.flatMap((one) => new ExchangeScan(one).run());
+
+class ExchangeScan {
+  readonly #exchange: CorpusExchange;
+  readonly #found: Suspicion[] = [];
+
+  constructor(exchange: CorpusExchange) {
+    this.#exchange = exchange;
+  }
+
+  run(): readonly Suspicion[] {
+    const { request, response } = this.#exchange;
+    this.#target(request.target);
+    for (const [side, message] of [
+      ["request", request],
+      ["response", response],
+    ] as const) {
+      for (const [name, value] of message.headers) this.#header(`${side} header ${name}`, name.toLowerCase(), value);
+      this.#body(`${side} body`, message.body);
+    }
+    return this.#found;
+  }
+
+  #add(place: string, kind: Suspicion["kind"], text: string): void {
+    const { file } = this.#exchange;
+    if (!this.#found.some((one) => one.place === place && one.kind === kind))
+      this.#found.push({ file, place, kind, shown: shorten(text) });
+  }
+
+  #target(target: string): void {
+    const [path = "", query = ""] = target.split(/\?(.*)/s);
+    this.#text("path", decode(path));
+    for (const [name, value] of new URLSearchParams(query)) this.#named(`query ${name}`, name, value);
+  }
+
+  #header(place: string, name: string, value: string): void {
+    if (/^(?:content-type|date|x-svc-|accept|content-security-policy|access-control-)/.test(name)) return;
+    if (name === "authorization") {
+      const rest = value.replace(/^\w+\s+/, "");
+      const inner = Buffer.from(rest, "base64").toString();
+      if (
+        !isStandInToken(rest) &&
+        !(inner.includes(":") && inner.split(":").every(isStandInToken)) &&
+        !isHarmlessJwt(rest)
+      )
+        this.#add(place, "secret", rest);
+      return;
+    }
+    this.#named(place, name, value);
+  }
+
+  #body(place: string, body: Buffer): void {
+    if (body.length === 0 || isStandInFile(body)) return;
+    const text = body.toString("utf8");
+    if (!Buffer.from(text).equals(body)) {
+      // A form may hold a file that is no text: none that is ours is.
+      this.#add(place, "file", text);
+      return;
+    }
+    if (parsedJson(text) === undefined) {
+      const plain = text.replace(/%[0-9a-f]{2}/gi, (one) => decode(one));
+      this.#text(place, plain);
+      return;
+    }
+    editJson(text, {
+      string: ({ isKey, path, value }) => {
+        const name = path.filter((one) => one !== "").at(-1) ?? "";
+        if (isKey) this.#text(`${place} key`, value);
+        else this.#named(`${place} ${path.filter((one) => one !== "").join(".")}`, name, value);
+        return value;
+      },
+      number: ({ text: number }) => number,
+    });
+  }
+
+  #named(place: string, name: string, value: string): void {
+    if (value === "") return;
+    if (isSecretValue(name, value) && !getVocabulary().values.has(value) && !hasOnlyStandIns(value))
+      this.#add(place, "secret", value);
+    if (nameField.test(name) && !this.#isNameless(value)) this.#add(place, "name", value);
+    this.#text(place, value);
+  }
+
+  /** Whether a name consists of stand-ins, of declared values, or of words in small letters. */
+  #isNameless(value: string): boolean {
+    if (getVocabulary().values.has(value)) return true;
+    const words = value.match(/\p{L}+/gu) ?? [];
+    return words.every(
+      (word) =>
+        isStandInWord(word) ||
+        /^(?:safe|5afe)/.test(word) ||
+        word.length === 1 ||
+        /^\p{Ll}/u.test(word) ||
+        word === word.toUpperCase(),
+    );
+  }
+
+  #text(place: string, text: string): void {
+    for (const [email] of text.matchAll(
+      /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu,
+    ))
+      if (!isStandInEmail(email)) this.#add(place, "e-mail address", email);
+    for (const [jwt] of text.matchAll(/(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g))
+      if (!isHarmlessJwt(jwt)) this.#add(place, "JSON Web Token", jwt);
+    for (const [phone] of text.matchAll(/(?<![\w.:/-])\+\d[\d ()./-]{6,24}\d(?![\w:-])/g))
+      if (!isStandInPhone(phone)) this.#add(place, "phone number", phone);
+    for (const [long] of text.matchAll(/[A-Za-z0-9+_~-]{16,}/g)) {
+      if (
+        isStandInToken(long) ||
+        /qx[a-x]{7}/i.test(long) ||
+        !isRandomLooking(long) ||
+        text.includes(`${long}.`) ||
+        isBase64OfStandIns(long)
+      )
+        continue;
+      this.#add(place, "token", long);
+    }
+  }
+}
+
+const hasOnlyStandIns = (value: string): boolean =>
+  isStandInToken(value) ||
+  isHarmlessJwt(value) ||
+  /^https?:/.test(value) ||
+  /^\d{1,5}$/.test(value) ||
+  /(?:safe|5afe|qx[a-x]{7})/i.test(value);
+
+const isHarmlessJwt = (jwt: string): boolean => /^eyJ[\w-]+\.[\w-]+\.(?:safe|5afe)/.test(jwt);
+
+/** A base64 text whose content was replaced. */
+function isBase64OfStandIns(text: string): boolean {
+  const inner = Buffer.from(text, "base64").toString();
+  return /5afe|safe|qx[a-x]{7}/i.test(inner);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,98 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { emailHash } from "../schemes/email-hash.ts";
+
+/**
+ * Replaces values by stand-ins: the same value gives the same stand-in as long as this object lives. The key is drawn
+ * here and is stored nowhere, so nothing leads back from a stand-in.
+ */
+export class StandIns {
+  readonly #key: Buffer;
+  /** Names that were seen in a field of names, and words of free text that were replaced. */
+  readonly names = new Set<string>();
+  readonly words = new Set<string>();
+  /** Secrets that were seen, which may stand anywhere later. */
+  readonly secrets = new Map<string, string>();
+  /** Hashes of e-mail addresses that were seen. */
+  readonly #hashes = new Map<string, string>();
+
+  constructor(key: Buffer = randomBytes(32)) {
+    this.#key = key;
+  }
+
+  #digest(kind: string, value: string): Buffer {
+    return createHmac("sha256", this.#key).update(`${kind}\0${value}`).digest();
+  }
+
+  #letters(kind: string, value: string, length: number): string {
+    return [...this.#digest(kind, value).subarray(0, length)]
+      .map((byte) => "abcdefghijklmnopqrstuvwx"[byte % 24])
+      .join("");
+  }
+
+  /** `Qxabcdef`: a word that is in no dictionary, in the case of the word that it replaces. */
+  word(word: string): string {
+    const letters = this.#letters("word", word.toLowerCase(), 7);
+    if (word === word.toUpperCase() && word.length > 1) return `QX${letters.toUpperCase()}`;
+    return word[0] === word[0]!.toUpperCase() ? `Qx${letters}` : `qx${letters}`;
+  }
+
+  /** `qxabcdefghi@qxabcdefg.example`; the case does not matter, as for the service. */
+  email(address: string): string {
+    const lower = address.trim().toLowerCase();
+    const [local = "", domain = ""] = lower.split("@");
+    const made = `qx${this.#letters("local", `${local}@${domain}`, 9)}@qx${this.#letters("domain", domain, 7)}.example`;
+    this.#hashes.set(emailHash(address), emailHash(made));
+    return made;
+  }
+
+  host(name: string): string {
+    return `qx${this.#letters("domain", name.toLowerCase(), 7)}.example`;
+  }
+
+  phone(digits: string): string {
+    const number = this.#digest("phone", digits).readUInt32BE(0) % 10_000_000;
+    return `+1555${String(number).padStart(7, "0")}`;
+  }
+
+  digits(digits: string): string {
+    return String(this.#digest("digits", digits).readUIntBE(0, 6))
+      .padStart(15, "5")
+      .slice(0, Math.max(1, Math.min(15, digits.length)));
+  }
+
+  /** A token of the same form: UUID, hexadecimal digits, or letters and digits; it begins with `5afe` or `safe`. */
+  token(value: string): string {
+    const known = this.#hashes.get(value.toLowerCase());
+    if (known !== undefined) return known;
+    const stored = this.secrets.get(value);
+    if (stored !== undefined) return stored;
+    const made = this.#token(value);
+    if (value.length >= 6) this.secrets.set(value, made);
+    return made;
+  }
+
+  #token(value: string): string {
+    const hex = this.#digest("token", value).toString("hex");
+    if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)) {
+      return `5afe${hex.slice(0, 4)}-${hex.slice(4, 8)}-4${hex.slice(8, 11)}-a${hex.slice(11, 14)}-${hex.slice(14, 26)}`;
+    }
+    const length = Math.max(12, Math.min(value.length, 512));
+    if (/^[0-9a-f]+$/i.test(value) && value.length >= 16) return `5afe5afe${hex.repeat(8)}`.slice(0, length);
+    const long = Buffer.concat([1, 2, 3, 4, 5, 6, 7, 8].map((n) => this.#digest(`token${n}`, value)))
+      .toString("base64url")
+      .replace(/[-_]/g, "x")
+      .repeat(2);
+    if (/^[A-Za-z0-9+/]+={1,2}$/.test(value) && value.length % 4 === 0) {
+      const padding = value.slice(value.indexOf("="));
+      // The last letter before the padding has bits that must be zero.
+      return `safe${long}`.slice(0, value.length - padding.length - 1).concat("A", padding);
+    }
+    return `safe${long}`.slice(0, length);
+  }
+}
+
+/** Whether a text consists of what this file made. */
+export const isStandInWord = (word: string): boolean => /^qx[a-x]{7}$/i.test(word);
+export const isStandInToken = (text: string): boolean => /^(safe|5afe)/.test(text);
+export const isStandInEmail = (text: string): boolean => /^qx[a-x]{9}@qx[a-x]{7}\.example$/i.test(text);
+export const isStandInPhone = (text: string): boolean => /^\+1555\d{7}$/.test(text);

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { readCorpus } from "../../../src/verify/corpus.ts";
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+
+const operationsIn = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
+
+describe("svc verify record", () => {
+  it("only reads, and a replay confirms the emulator", async (t) => {
+    const { cwd, svc } = await cliEmulator(t);
+    const { exit, err } = await svc("verify record --out corpus --rate 1000");
+    assert.equal(exit, 0, err);
+    const { exchanges } = await readCorpus(join(cwd, "corpus"));
+    const methods = new Set(exchanges.map(({ request }) => request.method));
+    assert.deepEqual([...methods].sort(), ["GET", "PUT"]);
+    assert.ok(exchanges.length > 30, `${exchanges.length}`);
+    assert.equal((await svc("verify scan corpus")).exit, 0);
+    const replay = await svc("verify replay corpus");
+    assert.equal(replay.exit, 0, replay.out);
+  });
+
+  it("says before what it will do, and does it only with a yes", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const plan = await svc("verify record --out corpus --allow-writes --plan");
+    assert.equal(plan.exit, 0);
+    assert.match(
+      plan.out,
+      /^Create a contract from the first template, send it to svc-verify@example\.com, and void it$/m,
+    );
+    const { exit, err } = await svc("verify record --out corpus --allow-writes");
+    assert.equal(exit, 2);
+    assert.match(err, /--yes required when not running interactively/);
+  });
+
+  it("leaves nothing behind after a journey", async (t) => {
+    const { cwd, svc, json } = await cliEmulator(t);
+    const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
+    assert.equal(exit, 0, err);
+    const operations = await operationsIn(join(cwd, "corpus"));
+    for (const operation of [
+      "webhooks.create",
+      "webhooks.delete",
+      "contracts.create",
+      "contracts.send",
+      "execution.void",
+      "storage.put",
+    ])
+      assert.ok(operations.includes(operation), operation);
+    assert.deepEqual(await json("emulator webhooks"), []);
+    const { results } = await json<{ results: { contract_status: string }[] }>("contracts list");
+    assert.deepEqual(
+      results.map(({ contract_status }) => contract_status),
+      ["VOIDED"],
+    );
+    const replay = await svc("verify replay corpus");
+    assert.equal(replay.exit, 0, replay.out);
+  });
+
+  it("removes what it has created after Ctrl-C, and continues", async (t) => {
+    const { cwd, svc, json } = await cliEmulator(t);
+    const argv = ["verify", "record", "--out", "corpus", "--allow-writes", "--yes", "--rate", "50"];
+    const recording = following(svc, argv);
+    const created = async (): Promise<boolean> =>
+      (await readdir(join(cwd, "corpus")).catch(() => [] as string[])).some((name) => name.includes("contracts.send"));
+    while (!(await created())) await new Promise(setImmediate);
+    recording.signal("SIGINT");
+    const { exit, err } = await recording.ended;
+    assert.equal(exit, 130, err);
+    const { results } = await json<{ results: { contract_status: string }[] }>("contracts list");
+    assert.deepEqual(
+      results.map(({ contract_status }) => contract_status),
+      ["VOIDED"],
+    );
+    await assert.rejects(readCorpus(join(cwd, "corpus")), /has no end/);
+    assert.equal((await svc([...argv.slice(0, -1), "1000"])).exit, 0);
+    const keys = new Set(
+      (await readCorpus(join(cwd, "corpus"))).exchanges.map(
+        ({ request }) => request.headers.find(([name]) => name === "client-id")?.[1],
+      ),
+    );
+    // The same stand-in in both parts; requests without credentials have none.
+    assert.deepEqual([...keys].filter((key) => key !== undefined).length, 1);
+    assert.deepEqual(await readdir(join(cwd, "state", "verify")), []);
+  });
+
+  it("sends no credentials of another service", async (t) => {
+    const { cwd, svc } = await cliEmulator(t);
+    await writeFile(join(cwd, "note"), "");
+    assert.equal((await svc("verify record --out corpus --rate 1000")).exit, 0);
+    const texts = await Promise.all(
+      (await readdir(join(cwd, "corpus"))).map((name) => readFile(join(cwd, "corpus", name), "utf8")),
+    );
+    assert.ok(!texts.join().includes("ada@northwind.example"));
+  });
+});

@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { following } from "../../support/cli/following.ts";
+import { sender } from "../../support/emulator.ts";
+import { deviatingService } from "../../support/verify/deviating-service.ts";
+import { plantedResponses } from "../../support/verify/planted.ts";
+
+const base = "/api/v2.1/public";
+
+/** A corpus of five exchanges with a service whose lists have another limit; everything through commands. */
+async function recorded(t: TestContext): Promise<CliEmulator> {
+  const started = await cliEmulator(t);
+  const { emulator, svc } = started;
+  const first = emulator.clusters[0]!;
+  const service = await deviatingService(
+    t,
+    first.url,
+    plantedResponses["contracts.list:200:limit:value"]!,
+    "responses",
+  );
+  const proxy = following(svc, ["verify", "proxy", "--to", service, "--out", "corpus", "--count", "5", "--json"]);
+  await proxy.saw('"ready"');
+  const { url } = proxy.events()[0] as { url: string };
+  const api = sender(url, { "client-id": first.clientId!, "client-secret": first.clientSecret! });
+  await api("GET", `${base}/templates/`);
+  await api("GET", `${base}/auth/users/`);
+  const poc_details = { first_name: "Zelda", email: "zelda@acme.com" };
+  await api("POST", `${base}/contracts/`, {
+    body: {
+      contract_template_id: 101,
+      contract_data: {},
+      counter_party_details: [{ is_individual: true, poc_details }],
+    },
+  });
+  await api("GET", `${base}/contracts/`);
+  await api("GET", `${base}/contracts/T-77/status`);
+  const { exit, err } = await proxy.ended;
+  assert.deepEqual({ exit, recorded: /^5 exchanges are in corpus/m.test(err) }, { exit: 0, recorded: true }, err);
+  return started;
+}
+
+describe("svc verify proxy", () => {
+  it("records what passes, without secrets and people", async (t) => {
+    const { cwd, svc, emulator } = await recorded(t);
+    const files = (await readdir(join(cwd, "corpus"))).sort();
+    assert.deepEqual(
+      files.map((name) => name.slice(6)),
+      [
+        "templates.list.http",
+        "users.list.http",
+        "contracts.create.http",
+        "contracts.list.http",
+        "contracts.status.http",
+        "ndjson",
+      ],
+    );
+    const all = (await Promise.all(files.map((name) => readFile(join(cwd, "corpus", name), "utf8")))).join("\n");
+    const { clientId, clientSecret } = emulator.clusters[0]!;
+    for (const secret of [clientId!, clientSecret!, "Zelda", "zelda@acme.com", "Ada Keller", "northwind"]) {
+      assert.ok(!all.toLowerCase().includes(secret.toLowerCase()), secret);
+    }
+    const { exit, err } = await svc("verify scan corpus");
+    assert.deepEqual({ exit, err: err.trim() }, { exit: 0, err: "Nothing suspicious in 5 exchanges" });
+  });
+
+  it("refuses a folder whose corpus is complete", async (t) => {
+    const { svc } = await recorded(t);
+    const { exit, err } = await svc("verify proxy --to http://127.0.0.1:1 --out corpus");
+    assert.equal(exit, 2);
+    assert.match(err, /--out: .*corpus holds a corpus that is complete: choose another folder/);
+  });
+});
+
+describe("svc verify scan", () => {
+  it("exits 1 over a secret that somebody wrote into it, and does not repeat it", async (t) => {
+    const { cwd, svc } = await recorded(t);
+    const file = join(cwd, "corpus", "00005-contracts.status.http");
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace("accept: */*", "accept: */*\nx-owner: jane.doe@acme.com"));
+    assert.equal((await svc("verify scan corpus")).exit, 2);
+    const { exit, out } = await svc("verify scan corpus --reindex --json");
+    assert.equal(exit, 1);
+    assert.deepEqual(JSON.parse(out), [
+      {
+        file: "00005-contracts.status.http",
+        place: "request header x-owner",
+        kind: "e-mail address",
+        shown: "jan… (17 characters)",
+      },
+    ]);
+  });
+});
+
+describe("svc verify replay", () => {
+  it("exits 3 on drift, names the claim, and 0 once it is accepted with a reason", async (t) => {
+    const { cwd, svc } = await recorded(t);
+    const drift = await svc("verify replay corpus --junit verify.xml --markdown verify.md");
+    assert.equal(drift.exit, 3, drift.err);
+    assert.match(
+      drift.out,
+      /^contracts\.list:200:limit:value\n {2}limit \(value\): the service has 25, the emulator 10\n/,
+    );
+    assert.match(
+      await readFile(join(cwd, "verify.xml"), "utf8"),
+      /<testcase name="contracts\.list"[^>]*>\n\s*<failure message="1 differences">/,
+    );
+    assert.match(await readFile(join(cwd, "verify.md"), "utf8"), /^### svc verify: 1 differences\n/);
+    assert.equal((await svc("verify replay corpus --accept contracts.list:200:limit:value")).exit, 2);
+    const argv = ["verify", "replay", "corpus", "--accept", "contracts.list:200:limit:value", "--reason", "known"];
+    assert.equal((await svc(argv)).exit, 0);
+    const { exit, out } = await svc("verify replay corpus --json");
+    const { drift: left, summary, differences, claims } = JSON.parse(out);
+    assert.equal(exit, 0);
+    assert.deepEqual(
+      {
+        left,
+        confirmed: summary.confirmed,
+        refuted: summary.refuted,
+        accepted: differences.map((one: { accepted: string }) => one.accepted),
+      },
+      { left: 0, confirmed: 5, refuted: 0, accepted: ["known"] },
+    );
+    assert.deepEqual(claims.map(({ claim }: { claim: string }) => claim).sort(), [
+      "contracts.create",
+      "contracts.list",
+      "contracts.status not-found",
+      "templates.list",
+      "users.list",
+    ]);
+  });
+
+  it("refuses what is no corpus in a sentence", async (t) => {
+    const { cwd, svc } = await recorded(t);
+    await rm(join(cwd, "corpus", "00001-templates.list.http"));
+    const { exit, err } = await svc("verify replay corpus");
+    assert.equal(exit, 2);
+    assert.match(err, /<folder>: .*corpus is cut: 00001-templates\.list\.http is missing/);
+  });
+
+  it("compares the reads with a profile", async (t) => {
+    const { cwd, svc, emulator } = await recorded(t);
+    const { url, clientId, clientSecret } = emulator.clusters[0]!;
+    const profile = {
+      contracts_url: url,
+      router_url: emulator.routerUrl,
+      client_id: clientId,
+      client_secret: clientSecret,
+    };
+    await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { staging: profile } }), { mode: 0o600 });
+    const env = {
+      SVC_BASE_URL: "",
+      SVC_CONTRACTS_URL: "",
+      SVC_ROUTER_URL: "",
+      SVC_CLIENT_ID: "",
+      SVC_CLIENT_SECRET: "",
+    };
+    const { out, err } = await svc("verify replay corpus --against staging --json", { env });
+    const { differences, claims } = JSON.parse(out || "{}");
+    assert.deepEqual(
+      differences?.map((one: { id: string }) => one.id).filter((id: string) => id.includes("limit")),
+      ["contracts.list:200:limit:value"],
+      err,
+    );
+    assert.deepEqual(
+      claims.find((one: { claim: string }) => one.claim === "contracts.create").verdict,
+      "not comparable",
+    );
+  });
+});
+
+describe("--observed", () => {
+  it("is the emulator in the background as well", async (t) => {
+    const { svc } = await recorded(t);
+    const env = {
+      SVC_BASE_URL: "",
+      SVC_CONTRACTS_URL: "",
+      SVC_ROUTER_URL: "",
+      SVC_EMULATOR_URL: "",
+      SVC_EMULATOR_TOKEN: "",
+    };
+    const started = await svc("emulator start --detach --port 0 --observed corpus --json", { env });
+    assert.equal(started.exit, 0, started.err);
+    const shown = await svc("contracts list --json", { env: { ...env, SVC_CLIENT_ID: "", SVC_CLIENT_SECRET: "" } });
+    const stopped = await svc("emulator stop", { env });
+    assert.deepEqual(
+      { limit: JSON.parse(shown.out || "{}").limit, stopped: stopped.exit },
+      { limit: 25, stopped: 0 },
+      shown.err,
+    );
+  });
+
+  it("lets svc emulator exec respond as the service did", async (t) => {
+    const { svc } = await recorded(t);
+    const script = `fetch(process.env.SVC_CONTRACTS_URL + "${base}/contracts/", { headers: { "client-id": process.env.SVC_CLIENT_ID, "client-secret": process.env.SVC_CLIENT_SECRET } }).then((r) => r.json()).then(({ limit }) => console.log(limit))`;
+    const { exit, out, err } = await svc([
+      "emulator",
+      "exec",
+      "--observed",
+      "corpus",
+      "--",
+      process.execPath,
+      "-e",
+      script,
+    ]);
+    assert.deepEqual({ exit, out: out.trim() }, { exit: 0, out: "25" }, err);
+  });
+
+  it("refuses what is no corpus before anything starts", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const { exit, err } = await svc("emulator exec --observed nowhere -- true");
+    assert.equal(exit, 2);
+    assert.match(err, /nowhere is not a corpus: it has no index\.ndjson/);
+  });
+
+  it("is shown by svc openapi", async (t) => {
+    const { svc } = await recorded(t);
+    const { out } = await svc("openapi contracts --observed corpus");
+    const { get } = JSON.parse(out).paths[`${base}/contracts/`];
+    assert.equal(get["x-basis"], "observed");
+    assert.deepEqual(
+      { ...get["x-observed"], last: null },
+      { times: 1, last: null, differs: ["contracts.list:200:limit:value"] },
+    );
+  });
+});

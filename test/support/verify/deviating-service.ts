@@ -1,0 +1,87 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+
+/** A message on its way: its JSON may be replaced. */
+export interface Passing {
+  /** Of a webhook, its activity; else method and path. */
+  readonly what: string;
+  status: number;
+  headers: Record<string, string>;
+  /** Parsed; undefined where it is not JSON. */
+  json: unknown;
+  /** Instead of `JSON.stringify` of it. */
+  text?: string;
+  /** Never sent. */
+  isDropped?: boolean;
+}
+
+export type Deviation = (passing: Passing) => void;
+
+const listen = async (t: Pick<TestContext, "after">, server: Server): Promise<string> => {
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Stands before a service, or before a receiver of webhooks, and changes what passes. Resolves with its URL. */
+export async function deviatingService(
+  t: Pick<TestContext, "after">,
+  to: string,
+  deviate: Deviation,
+  changes: "responses" | "requests",
+): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", async () => {
+      const { method = "GET", url = "/" } = incoming;
+      const sent = Buffer.concat(chunks);
+      const { host: _, connection: __, "content-length": ___, ...headers } = incoming.headers as Record<string, string>;
+      const body = sent.toString();
+      const request: Passing = {
+        what: String((jsonOf(body) as { activity?: string })?.activity),
+        status: 0,
+        headers,
+        json: jsonOf(body),
+      };
+      if (changes === "requests") deviate(request);
+      if (request.isDropped) return void outgoing.writeHead(200).end("ok");
+      const shown = changes === "requests" ? (request.text ?? JSON.stringify(request.json)) : sent;
+      const answer = await fetch(to + url, {
+        method,
+        headers: request.headers,
+        redirect: "manual",
+        ...(/^(?:GET|HEAD)$/.test(method) ? {} : { body: shown }),
+      });
+      const {
+        "content-length": ____,
+        "keep-alive": _____,
+        connection: ______,
+        ...others
+      } = Object.fromEntries(answer.headers);
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      const passing: Passing = {
+        what: `${method} ${url.split("?")[0]}`,
+        status: answer.status,
+        headers: others,
+        json: jsonOf(bytes.toString()),
+      };
+      if (changes === "responses") deviate(passing);
+      outgoing.writeHead(passing.status, passing.headers);
+      outgoing.end(passing.json === undefined ? bytes : (passing.text ?? JSON.stringify(passing.json)));
+    });
+  });
+  return listen(t, server);
+}

@@ -1,0 +1,89 @@
+import type { Deviation, Passing } from "./deviating-service.ts";
+
+type Row = Record<string, unknown>;
+const rows = (json: unknown, name: string): Row[] => (json as Record<string, Row[]>)[name]!;
+const reversed = (row: Row): Row => Object.fromEntries(Object.entries(row).reverse());
+const at = (passing: Passing, method: string, path: RegExp, status: number): boolean =>
+  passing.status === status && new RegExp(`^${method} .*${path.source}$`).test(passing.what);
+
+/** Ways in which the planted service differs from the emulator: none contradicts the specification. */
+export const plantedResponses: Readonly<Record<string, Deviation>> = {
+  "counterparties.create:201:status"(p) {
+    if (at(p, "POST", /counter_parties\//, 201)) p.status = 200;
+  },
+  "contracts.status:not-found:404:status"(p) {
+    if (at(p, "GET", /\/status/, 404)) p.status = 410;
+  },
+  "contracts.list:200:results[].reference_id:absent"(p) {
+    if (at(p, "GET", /public\/contracts\//, 200)) for (const row of rows(p.json, "results")) delete row.reference_id;
+  },
+  "contracts.list:200:results[].is_archived:added"(p) {
+    if (at(p, "GET", /public\/contracts\//, 200)) for (const row of rows(p.json, "results")) row.is_archived = false;
+  },
+  "contracts.list:200:results[].contract_type_id:type"(p) {
+    if (at(p, "GET", /public\/contracts\//, 200))
+      for (const row of rows(p.json, "results")) row.contract_type_id = String(row.contract_type_id);
+  },
+  "templates.list:200:items[].tags:type"(p) {
+    if (at(p, "GET", /templates\//, 200)) for (const row of rows(p.json, "items") ?? []) row.tags = null;
+  },
+  "contracts.list:200:results[].contract_status:enumeration"(p) {
+    if (at(p, "GET", /public\/contracts\//, 200))
+      for (const row of rows(p.json, "results")) row.contract_status = String(row.contract_status).toLowerCase();
+  },
+  "users.roles:200:active_roles[]:order"(p) {
+    if (at(p, "GET", /auth\/roles\//, 200)) p.json = { active_roles: rows(p.json, "active_roles").map(reversed) };
+  },
+  "contract-types.list:200:item-order"(p) {
+    if (at(p, "GET", /contract_types\//, 200)) p.json = (p.json as Row[]).toReversed();
+  },
+  "contracts.recipients:not-found:404:detail:wording"(p) {
+    if (at(p, "GET", /recipients\//, 404)) p.json = { detail: "No contract matches the given query." };
+  },
+  "comments.create:invalid-fields:400:code:added"(p) {
+    if (at(p, "POST", /comments\//, 400)) p.json = { ...(p.json as Row), code: "invalid" };
+  },
+  "templates.list:200:header.cache-control:header"(p) {
+    if (at(p, "GET", /templates\//, 200)) p.headers["cache-control"] = "no-store";
+  },
+  "organizations.types:200:header.content-type:header"(p) {
+    if (at(p, "GET", /organizations\/types\//, 200)) p.headers["content-type"] = "application/json; charset=utf-8";
+  },
+  "contracts.list:200:results[].created:time-format"(p) {
+    if (at(p, "GET", /public\/contracts\//, 200))
+      for (const row of rows(p.json, "results")) row.created = String(row.created).replace("Z", ".000+00:00");
+  },
+  "files.initialize:200:files[].expires_at:time"(p) {
+    if (at(p, "POST", /uploads\//, 200))
+      for (const row of rows(p.json, "files")) {
+        row.expires_at = new Date(Date.parse(String(row.expires_at)) + 45 * 60_000).toISOString().replace(".000Z", "Z");
+      }
+  },
+  "contracts.list:200:limit:value"(p) {
+    if (at(p, "GET", /public\/contracts\//, 200)) (p.json as Row).limit = 25;
+  },
+};
+
+export const plantedWebhooks: Readonly<Record<string, Deviation>> = {
+  "webhook:CONTRACT_CREATED:contract_template_id:absent"(p) {
+    if (p.what === "CONTRACT_CREATED") delete (p.json as Row).contract_template_id;
+  },
+  "webhook:CONTRACT_CREATED:header.x-event:header"(p) {
+    if (p.what === "CONTRACT_CREATED") p.headers["x-event"] = "CONTRACT_CREATED";
+  },
+  "webhook:COUNTER_PARTY_CREATED:COUNTER_PARTY_CREATED:missing-activity"(p) {
+    if (p.what === "COUNTER_PARTY_CREATED") p.isDropped = true;
+  },
+  "webhook:CONTRACT_CREATED:spelling"(p) {
+    p.text = JSON.stringify(p.json, undefined, 1)
+      .replace(/\n */g, " ")
+      .replace(/([{[]) | ([}\]])/g, "$1$2");
+  },
+};
+
+export const deviateResponses: Deviation = (passing) => {
+  for (const deviate of Object.values(plantedResponses)) deviate(passing);
+};
+export const deviateWebhooks: Deviation = (passing) => {
+  for (const deviate of Object.values(plantedWebhooks)) deviate(passing);
+};

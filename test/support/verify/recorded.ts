@@ -1,0 +1,132 @@
+import type { TestContext } from "node:test";
+import { openReceiver } from "../../../src/cli/connection/receiver.ts";
+import { openProxy } from "../../../src/verify/proxy.ts";
+import { Recorder } from "../../../src/verify/recorder.ts";
+import { sender, type TestEmulator } from "../emulator.ts";
+
+export interface RecordedSession {
+  /** Through the recording proxy, with the API key; virtual time passes with each request. */
+  readonly api: ReturnType<typeof sender>;
+  /** A receiver that records webhooks. */
+  readonly receiverUrl: string;
+  /** Ends the recording, when everything is stored. */
+  end(): Promise<void>;
+}
+
+/** Records what passes to a service in a folder, as `svc verify proxy` and `svc webhooks listen --save` do. */
+export async function recordSession(
+  t: Pick<TestContext, "after">,
+  emulator: TestEmulator,
+  folder: string,
+  to = emulator.clusters[0]!.url,
+): Promise<RecordedSession> {
+  const recorder = await Recorder.open(folder);
+  const stored: Promise<unknown>[] = [];
+  const proxy = await openProxy({
+    to,
+    host: "127.0.0.1",
+    port: 0,
+    now: Date.now,
+    onExchange: (exchange) => stored.push(recorder.add(exchange)),
+    onSkipped: (reason) => {
+      throw new Error(reason);
+    },
+  });
+  t.after(() => proxy.close());
+  const receiver = await openReceiver({
+    async answer({ path, headers, body }) {
+      const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
+      const { activity } = JSON.parse(body.toString()) as { activity: string };
+      const request = { method: "POST", target: path, headers: pairs, body };
+      const response = { status: 200, headers: [], body: Buffer.from("") };
+      stored.push(
+        recorder.add({
+          callee: "receiver",
+          operation: activity,
+          at: emulator.clock.now(),
+          durationMs: 1,
+          request,
+          response,
+        }),
+      );
+      return { status: 200 };
+    },
+  });
+  t.after(() => receiver.close());
+  const first = emulator.clusters[0]!;
+  const send = sender(proxy.url, { "client-id": first.clientId ?? "", "client-secret": first.clientSecret ?? "" });
+  return {
+    receiverUrl: receiver.url,
+    async api(method, path, sent) {
+      await emulator.clock.advance({ by: 1_700 });
+      const answer = await send(method, path, sent);
+      // What it led to is delivered before the next request.
+      await emulator.clock.advance({ by: 1 });
+      return answer;
+    },
+    async end() {
+      await emulator.clock.advance({ by: 1_000 });
+      await send("GET", "/api/v2.1/public/auth/users/");
+      await proxy.close();
+      await Promise.all(stored);
+      await recorder.close();
+    },
+  };
+}
+
+const base = "/api/v2.1/public";
+
+/** What a recording begins with, so that a replay has the same templates, types and people. */
+export async function lookAround({ api }: Pick<RecordedSession, "api">): Promise<void> {
+  for (const path of [
+    "/templates/",
+    "/templates/101/",
+    "/templates/101/metadata",
+    "/contract_types/",
+    "/organizations/entities/",
+    "/organizations/types/",
+    "/auth/roles/",
+    "/auth/users/",
+  ])
+    await api("GET", base + path);
+}
+
+/** Creates a contract, looks at it and at all, comments and uploads; mistakes are among it. */
+export async function journey({ api }: Pick<RecordedSession, "api">, name: string): Promise<void> {
+  const created = await api("POST", `${base}/contracts/`, {
+    body: {
+      contract_template_id: 101,
+      contract_data: {},
+      counter_party_details: [
+        { is_individual: true, poc_details: { first_name: name, email: `${name}@acme.example` } },
+      ],
+    },
+  });
+  const { id, contract_id } = created.body as { id: string; contract_id: number };
+  await api("GET", `${base}/contracts/${id}/status`);
+  await api("GET", `${base}/contracts/T-${contract_id + 900_000}/status`);
+  await api("GET", `${base}/contracts/T-${contract_id + 900_000}/recipients/`);
+  await api("POST", `${base}/contracts/${contract_id}/comments/`, { body: { comment: `Hello ${name}` } });
+  await api("POST", `${base}/contracts/${contract_id}/comments/`, { body: {} });
+  await api("POST", `${base}/counter_parties/`, {
+    body: {
+      organization_name: `${name} Works`,
+      is_individual: false,
+      organization_type: "Corporation",
+      jurisdiction_iso_code: "DE",
+      email: `office@${name.toLowerCase()}.example`,
+      name,
+    },
+  });
+  await api("POST", `${base}/workspace/files/uploads/`, {
+    body: { files: [{ filename: `${name}.pdf`, content_type: "application/pdf" }] },
+  });
+  await api("GET", `${base}/contracts/`);
+  await api("GET", `${base}/auth/roles/`);
+}
+
+/** Subscribes the recording receiver, or one before it. */
+export const subscribe = ({ api }: Pick<RecordedSession, "api">, url: string, ...activities: string[]) =>
+  api("POST", `${base}/webhooks/`, {
+    body: { title: "recorder", url: `${url}/hooks`, only_for_activities: activities },
+  });

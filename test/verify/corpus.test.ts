@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { readCorpus } from "../../src/verify/corpus.ts";
+import { Recorder } from "../../src/verify/recorder.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+
+const request = { method: "GET", target: "/api/v2.1/public/templates/", headers: [], body: Buffer.alloc(0) };
+const response = {
+  status: 200,
+  headers: [["content-type", "application/json"]] as const,
+  body: Buffer.from('{"items":[]}'),
+};
+
+async function corpusOf(t: TestContext, count = 2): Promise<string> {
+  const folder = join(await testFolder(t), "corpus");
+  const recorder = await Recorder.open(folder);
+  for (let at = 0; at < count; at += 1) await recorder.add({ at: at * 1_000, durationMs: 1, request, response });
+  await recorder.close();
+  return folder;
+}
+
+const first = "00001-templates.list.http";
+
+describe("a corpus", () => {
+  it("is a readable file for each exchange", async (t) => {
+    const folder = await corpusOf(t, 1);
+    assert.deepEqual((await readdir(folder)).sort(), [first, "index.ndjson"]);
+    assert.equal(
+      await readFile(join(folder, first), "utf8"),
+      [
+        "svc-exchange: 1",
+        "callee: contracts",
+        "operation: templates.list",
+        "at: 1970-01-01T00:00:00.000Z",
+        "duration-ms: 1",
+        "request-body: text 0",
+        "response-body: text 12",
+        "",
+        "GET /api/v2.1/public/templates/ HTTP/1.1",
+        "",
+        "",
+        "",
+        "HTTP/1.1 200",
+        "content-type: application/json",
+        "",
+        '{"items":[]}',
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("is what was recorded, in the order of time", async (t) => {
+    const { exchanges } = await readCorpus(await corpusOf(t));
+    assert.deepEqual(
+      exchanges.map(({ file, at, operation }) => ({ file, at, operation })),
+      [
+        { file: first, at: 0, operation: "templates.list" },
+        { file: "00002-templates.list.http", at: 1_000, operation: "templates.list" },
+      ],
+    );
+    assert.deepEqual(exchanges[0]!.response, response);
+  });
+
+  const damages: Readonly<Record<string, readonly [damage: (folder: string) => Promise<unknown>, message: RegExp]>> = {
+    "is cut by a file": [(folder) => rm(join(folder, first)), /is cut: 00001-templates\.list\.http is missing$/],
+    "is cut in its index": [
+      async (folder) => {
+        const lines = (await readFile(join(folder, "index.ndjson"), "utf8")).split("\n");
+        await writeFile(join(folder, "index.ndjson"), `${[lines[0], lines[1], '{"end":1}'].join("\n")}\n`);
+      },
+      /cut or edited: it does not name 00002-templates\.list\.http$/,
+    ],
+    "has no end": [
+      async (folder) => {
+        const text = await readFile(join(folder, "index.ndjson"), "utf8");
+        await writeFile(join(folder, "index.ndjson"), text.replace(/\{"end".*\n/, ""));
+      },
+      /has no end: its recording was interrupted, or its index was cut$/,
+    ],
+    "is edited": [
+      (folder) => appendFile(join(folder, first), "x"),
+      /00001-templates\.list\.http of .* was edited: it differs from the index$/,
+    ],
+    "is of another version": [
+      async (folder) => {
+        const text = await readFile(join(folder, "index.ndjson"), "utf8");
+        await writeFile(join(folder, "index.ndjson"), text.replace('"version":1', '"version":2'));
+      },
+      /is a corpus of version 2, and this svc reads version 1$/,
+    ],
+    "leads elsewhere": [
+      async (folder) => {
+        await rm(join(folder, first));
+        await symlink("/etc/hostname", join(folder, first));
+      },
+      /00001-templates\.list\.http of .* is not a plain file$/,
+    ],
+    "names a file of another folder": [
+      (folder) =>
+        writeFile(
+          join(folder, "index.ndjson"),
+          '{"format":"svc-corpus","version":1}\n{"file":"../../etc/passwd","sha256":"0"}\n{"end":1}\n',
+        ),
+      /was edited: line 2 names no exchange$/,
+    ],
+    "is none": [
+      (folder) => writeFile(join(folder, "index.ndjson"), "[]\n"),
+      /is not a corpus: index\.ndjson does not begin as one$/,
+    ],
+  };
+  for (const [name, [damage, message]] of Object.entries(damages)) {
+    it(`that ${name} is refused in a sentence`, async (t) => {
+      const folder = await corpusOf(t);
+      await damage(folder);
+      await assert.rejects(readCorpus(folder), { name: "CorpusError", message });
+    });
+  }
+
+  it("that is hostile is refused in a sentence", async (t) => {
+    const folder = await corpusOf(t, 1);
+    const { createHash } = await import("node:crypto");
+    const hostile = async (text: string) => {
+      await rm(folder, { recursive: true });
+      await mkdir(folder);
+      await writeFile(join(folder, first), text);
+      const sha256 = createHash("sha256").update(text).digest("hex");
+      const index = [{ format: "svc-corpus", version: 1 }, { file: first, sha256 }, { end: 1 }];
+      await writeFile(join(folder, "index.ndjson"), `${index.map((line) => JSON.stringify(line)).join("\n")}\n`);
+      return readCorpus(folder).then(
+        () => "read",
+        (error: Error) => error.message.replace(/^.* cannot be read: /, ""),
+      );
+    };
+    const head = "svc-exchange: 1\ncallee: contracts\nat: 2030-01-01T00:00:00Z\nduration-ms: 1\n";
+    assert.equal(await hostile(""), "it ends too early");
+    assert.equal(await hostile("GET / HTTP/1.1\n\n"), 'the line "GET / HTTP/1.1" is not a header');
+    assert.equal(
+      await hostile(`${head}request-body: text 999999999\nresponse-body: text 0\n\nGET / HTTP/1.1\n\n\n`),
+      "it ends too early",
+    );
+    assert.equal(
+      await hostile(`${head}request-body: text 0\nresponse-body: text 0\n\nGET http://other.example/ HTTP/1.1\n\n\n`),
+      "its request line is malformed",
+    );
+    assert.equal(await hostile(head.replace("contracts", "toString")), "it ends too early");
+  });
+});
