@@ -14,7 +14,7 @@ type Flags = Readonly<Record<string, unknown>>;
  * must not choose a command that --last runs.
  */
 export async function readLastRun(host: Host): Promise<Flags> {
-  const found = await readPrivate<Flags>(pathOf(host));
+  const found = await readPrivate<Flags>(pathOf(host), checkFlags);
   if (found) return found;
   throw new UsageError("--last: no run in this folder", { next: ["webhooks", "certify", "--to", "URL"] });
 }
@@ -29,6 +29,14 @@ export async function storeLastRun(host: Host, flags: Flags): Promise<void> {
     // There is no --last, then.
   }
 }
+
+const isFlagValue = (value: unknown): boolean =>
+  Array.isArray(value) ? value.every(isFlagValue) : ["string", "number", "boolean"].includes(typeof value);
+
+const checkFlags = (flags: Flags): string | undefined => {
+  const [name] = Object.keys(flags).filter((each) => !isFlagValue(flags[each]));
+  return name === undefined ? undefined : `--${name} must be a string, a number, a boolean or a list`;
+};
 
 const pathOf = ({ env, cwd }: Host): string =>
   join(stateFolder(env), "certify", `${createHash("sha256").update(cwd).digest("hex").slice(0, 16)}.json`);

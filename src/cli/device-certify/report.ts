@@ -47,11 +47,6 @@ const annotateFailure = (check: string, message: string, { host }: Context): Pro
     code: check,
     message,
     hint: undefined,
-    details: [],
-    next: undefined,
-    requestId: undefined,
-    retryable: false,
-    exitCode: 1,
   });
 
 /** `9 passed, 1 failed, 2 warnings, 3 not checked`. */
