@@ -5,7 +5,9 @@ const { writeSync } = require("node:fs");
 const argv = process.argv.slice(2);
 
 if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]) && isVersionWritten())) {
-  const { main, processHost, version } = require("../dist/start.cjs").commandLine();
+  // Node 22.8 and later store what V8 has compiled.
+  require("node:module").enableCompileCache?.();
+  const { main, processHost, version } = require("../dist/main.cjs");
   // Comes once nothing is left to do, and not after an exception, which Node prints.
   process.once("beforeExit", () => {
     if (process.exitCode === undefined) {

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
-import { bundleConsole } from "../console-bundle.ts";
+import { bundleConsole } from "../build/console.ts";
 import { run } from "./support/foreign/program.ts";
 import { programs } from "./support/program.ts";
 
@@ -85,7 +85,7 @@ const testsKnowTheirSources: Plugin = {
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       if (/^(src|emulator|node_modules)[/\\]/.test(relative(root, path))) return undefined;
       const contents = readFileSync(path, "utf8")
-        // What stands in quotes is a name: `build.ts` has it for the bundler.
+        // What stands in quotes is a name: `build/build.ts` has it for the bundler.
         .replaceAll(/(?<!")import\.meta\.url/g, JSON.stringify(pathToFileURL(path).href))
         .replaceAll(/(?<!")import\.meta\.dirname/g, JSON.stringify(dirname(path)));
       return { contents, loader: "ts" };
@@ -95,7 +95,7 @@ const testsKnowTheirSources: Plugin = {
 
 /** What ships, as an installed package has it. */
 async function makePackage(folder: string): Promise<void> {
-  const { bundle } = await import("../build.ts");
+  const { bundle } = await import("../build/build.ts");
   for (const part of ["bin", "package.json"]) {
     cpSync(join(root, part), join(folder, "package", part), { recursive: true });
   }

@@ -5,7 +5,7 @@ import type { ConsoleAsset, ConsoleBundle, ReadConsole } from "../control/consol
 /** Beside the bundle that ships; a checkout has what it built last. */
 const folder = new URL(import.meta.url.endsWith(".ts") ? "../../dist/console/" : "./console/", import.meta.url);
 
-/** What the build says of the files (console-bundle.ts writes it). */
+/** What the build says of the files (build/console.ts writes it). */
 interface Manifest {
   readonly script: string;
   readonly style: string;

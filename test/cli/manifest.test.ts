@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { exitCodes } from "../../src/cli/exit.ts";
-import { groups } from "../../src/cli/groups.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { hasProgram } from "../support/cli/terminal.ts";
 
 const commands = await allCommands();
-const { man: manuals } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 
 describe("svc help --json", () => {
   it("is the whole command line as data", async () => {
@@ -93,26 +90,6 @@ describe("the manual page", () => {
     const { status, stderr, stdout } = spawnSync("groff", ["-man", "-Tutf8", "-ww"], { input: out, encoding: "utf8" });
     assert.deepEqual([status, stderr, stdout.includes("device-login")], [0, "", true]);
   });
-});
-
-describe("the manual page of a group", () => {
-  for (const name of Object.keys(groups)) {
-    it(`svc-${name} names its commands, is listed in the package, and is understood by groff`, async () => {
-      const { exit, out } = await runCli(["help", name, "--man"]);
-      const text = out.replaceAll("\\-", "-");
-      const missing = commands.filter(
-        ({ words }) => words[0] === name && !text.includes(`\\fBsvc ${words.join(" ")}\\fR`),
-      );
-      assert.deepEqual([exit, missing.map(({ words }) => words)], [0, []]);
-      assert.ok(manuals.includes(`./dist/man/svc-${name}.1`), "package.json lists the pages under man");
-      if (!hasProgram("groff")) return;
-      const { status, stderr } = spawnSync("groff", ["-man", "-Tutf8", "-ww"], { input: out, encoding: "utf8" });
-      assert.deepEqual([status, stderr], [0, ""]);
-    });
-  }
-
-  it("stands in the package for every group, beside that of the program", () =>
-    assert.deepEqual(manuals, ["./dist/man/svc.1", ...Object.keys(groups).map((name) => `./dist/man/svc-${name}.1`)]));
 });
 
 describe("help topics", () => {

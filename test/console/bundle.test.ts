@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { bundleConsole } from "../../console-bundle.ts";
+import { bundleConsole } from "../../build/console.ts";
 
 describe("the bundle of the console", () => {
   it("is small, and holds neither a schema nor anything of Node", async (t) => {

@@ -21,8 +21,8 @@ describe("the examples of all help pages, pasted into a shell that has what ship
 
 /** The command line that ships, loaded into this process: hundreds of processes would take minutes. */
 function shippedCommandLine(): Built {
-  const { commandLine } = createRequire(import.meta.url)(join(shippedBundle(), "start.cjs"));
-  return { main: commandLine().main, program: [process.execPath, shippedSvc()] };
+  const { main } = createRequire(import.meta.url)(join(shippedBundle(), "main.cjs"));
+  return { main, program: [process.execPath, shippedSvc()] };
 }
 
 /** The words of every command. */

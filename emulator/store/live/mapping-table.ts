@@ -1,91 +1,127 @@
 import type { Mapping } from "../port.ts";
-import { PackedMap } from "./packed-map.ts";
 
 /** What `identifiers` belonged to before, in the same order. */
 export type Owners = readonly (string | undefined)[];
 
-/** Identifiers and the clusters that own them. A cluster's id is kept once, however many identifiers refer to it. */
+/** A mapping whose value is undefined has been removed; only layers above the first hold such. */
+type Layer = Map<string, string | undefined>;
+
+/**
+ * Identifiers and the clusters that own them. While a snapshot is open, the layers that it reads are left alone: what
+ * changes is written to a new layer above them, which the end of the last snapshot merges. So a snapshot costs the space
+ * of what changes meanwhile, not a copy of everything.
+ */
 export class MappingTable {
   readonly declaration: Mapping;
-  readonly #owners = new PackedMap();
-  /** By their number in `#owners`; nothing has the number 0. */
-  readonly #clusters: (string | undefined)[] = [undefined];
-  readonly #numbers = new Map<string, number>();
+  /** The newest comes last. */
+  #layers: Layer[] = [new Map()];
+  #size = 0;
+  #openSnapshots = 0;
 
   constructor(declaration: Mapping) {
     this.declaration = declaration;
   }
 
   get size(): number {
-    return this.#owners.size;
+    return this.#size;
   }
 
   lookup(identifier: string): string | undefined {
-    return this.#clusters[this.#owners.get(identifier)];
+    for (let i = this.#layers.length - 1; i > 0; i -= 1) {
+      const layer = this.#layers[i]!;
+      const owner = layer.get(identifier);
+      if (owner !== undefined || layer.has(identifier)) return owner;
+    }
+    return this.#layers[0]!.get(identifier);
   }
 
-  set(identifier: string, cluster: string): void {
-    this.#owners.set([identifier], this.#numberOf(cluster));
+  /** Returns the previous owner. */
+  set(identifier: string, cluster: string): string | undefined {
+    const before = this.lookup(identifier);
+    if (before === undefined) this.#size += 1;
+    this.#layers.at(-1)!.set(identifier, cluster);
+    return before;
+  }
+
+  #delete(identifier: string): void {
+    if (this.lookup(identifier) === undefined) return;
+    this.#size -= 1;
+    const [newest] = this.#layers.slice(-1);
+    if (this.#layers.length === 1) newest!.delete(identifier);
+    else newest!.set(identifier, undefined);
   }
 
   /** Many at once, for the start: identifier, cluster, identifier, cluster, … */
   load(pairs: readonly string[]): void {
-    let identifiers: string[] = [];
-    for (let i = 0; i < pairs.length; i += 2) {
-      identifiers.push(pairs[i]!);
-      if (pairs[i + 1] === pairs[i + 3]) continue;
-      this.#owners.set(identifiers, this.#numberOf(pairs[i + 1]!));
-      identifiers = [];
-    }
+    for (let i = 0; i < pairs.length; i += 2) this.set(pairs[i]!, pairs[i + 1]!);
   }
 
   map(cluster: string, identifiers: readonly string[]): Owners {
-    const owner = this.#numberOf(cluster);
-    return this.#owners.set(identifiers, owner).map((before) => this.#clusters[before]);
+    return identifiers.map((identifier) => this.set(identifier, cluster));
   }
 
-  /** Removes those that belong to the cluster; an `undefined` in the answer stands for one that was left alone. */
+  /** Removes those that belong to the cluster; an `undefined` in the result stands for one that was left alone. */
   unmap(cluster: string, identifiers: readonly string[]): Owners {
-    const owner = this.#numberOf(cluster);
     return identifiers.map((identifier) => {
-      if (this.#owners.get(identifier) !== owner) return undefined;
-      this.#owners.delete(identifier);
+      if (this.lookup(identifier) !== cluster) return undefined;
+      this.#delete(identifier);
       return cluster;
     });
   }
 
-  /** Takes a `map` back. */
+  /** Reverts a `map`. */
   undoMap(identifiers: readonly string[], before: Owners): void {
     // From the end: an identifier that stands in the list twice gets its oldest owner back.
     for (let i = identifiers.length - 1; i >= 0; i -= 1) {
       const owner = before[i];
-      if (owner === undefined) this.#owners.delete(identifiers[i]!);
+      if (owner === undefined) this.#delete(identifiers[i]!);
       else this.set(identifiers[i]!, owner);
     }
   }
 
-  /** Takes an `unmap` back. */
+  /** Reverts an `unmap`. */
   undoUnmap(identifiers: readonly string[], before: Owners): void {
     for (const [i, owner] of before.entries()) {
       if (owner !== undefined) this.set(identifiers[i]!, owner);
     }
   }
 
-  /** The entries as they are now, however the table is written to until `end`. */
+  /** The entries as they are now, whatever is written to the table until `end`. */
   picture(): { readonly entries: Generator<[identifier: string, cluster: string], void>; end(): void } {
-    const { entries, end } = this.#owners.picture();
-    return { entries: this.#named(entries), end };
+    const layers = [...this.#layers];
+    this.#layers.push(new Map());
+    this.#openSnapshots += 1;
+    return {
+      entries: readLayers(layers),
+      end: () => {
+        this.#openSnapshots -= 1;
+        if (this.#openSnapshots === 0) this.#mergeLayers();
+      },
+    };
   }
 
-  *#named(entries: Iterable<[string, number]>): Generator<[identifier: string, cluster: string], void> {
-    for (const [identifier, owner] of entries) yield [identifier, this.#clusters[owner]!];
+  #mergeLayers(): void {
+    const [base, ...newer] = this.#layers;
+    for (const layer of newer) {
+      for (const [identifier, cluster] of layer) {
+        if (cluster === undefined) base!.delete(identifier);
+        else base!.set(identifier, cluster);
+      }
+    }
+    this.#layers = [base!];
   }
+}
 
-  #numberOf(cluster: string): number {
-    const known = this.#numbers.get(cluster);
-    if (known !== undefined) return known;
-    const number = this.#clusters.push(cluster) - 1;
-    this.#numbers.set(cluster, number);
-    return number;
+/** Of an identifier that several layers hold, what the newest says, at its first position. */
+function* readLayers(layers: readonly Layer[]): Generator<[identifier: string, cluster: string], void> {
+  for (const [i, layer] of layers.entries()) {
+    const older = layers.slice(0, i);
+    const newer = layers.slice(i + 1).reverse();
+    for (const [identifier, cluster] of layer) {
+      if (older.some((one) => one.has(identifier))) continue;
+      const owner = newer.find((one) => one.has(identifier));
+      const newest = owner ? owner.get(identifier) : cluster;
+      if (newest !== undefined) yield [identifier, newest];
+    }
   }
 }

@@ -5,7 +5,6 @@ import type { Transport } from "../../client/transport.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
-import { optimiseWasm } from "../start/wasm-compiler.ts";
 import { carried } from "../trace/carrier.ts";
 import { observerFor } from "./verbose.ts";
 
@@ -20,12 +19,10 @@ export async function openClient(of: {
 }): Promise<Client> {
   const { host, globals, output, baseUrls, credentials } = of;
   const transport = await openTransport(host, globals, of.connections);
-  // Bulk jobs ask for connections and profit from an optimised parser; an emulator in this process has loaded it already.
-  const isShort = of.connections === undefined && !globals.emulator;
   return createClient({
     baseUrls,
     credentials,
-    transport: isShort ? unoptimised(transport) : transport,
+    transport,
     tracing: carried(host.env),
     readable: true,
     wall: host.wall,
@@ -35,22 +32,6 @@ export async function openClient(of: {
     maxWaitMs: globals.maxWaitMs,
   });
 }
-
-/**
- * Only while it waits for an answer: with other flags than those of its start, V8 refuses the code cache of Node's own
- * modules, and what is kept of ours, that are loaded before or afterwards.
- */
-const unoptimised = (transport: Transport): Transport => ({
-  ...transport,
-  async send(request, options) {
-    optimiseWasm(false);
-    try {
-      return await transport.send(request, options);
-    } finally {
-      optimiseWasm(true);
-    }
-  },
-});
 
 /**
  * The way out of this machine, with the proxies of the environment and the limits of this run. What sends requests is

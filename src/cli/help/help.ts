@@ -18,11 +18,9 @@ export async function helpText(argv: readonly string[], host: Host): Promise<str
     return `${JSON.stringify(manifest(await wholeTree(declarationsOf), host.version), null, 2)}\n`;
   }
   if (isVerb && argv.includes("--man")) {
-    const [{ wholeTree }, manual] = await Promise.all([import("./tree.ts"), import("./manual.ts")]);
+    const [{ wholeTree }, { manualPage }] = await Promise.all([import("./tree.ts"), import("./manual.ts")]);
     if (named.length > 0) await check(named);
-    const tree = await wholeTree(declarationsOf);
-    const group = tree.find(({ name }) => name === named[0]);
-    return group ? manual.groupManual(group, host.version) : manual.manualPage(tree, host.version);
+    return manualPage(await wholeTree(declarationsOf), host.version);
   }
   // Where it can be written at once, nobody asks for the stream: there is no window.
   const out = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;

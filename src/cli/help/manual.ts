@@ -32,21 +32,6 @@ export const manualPage = (tree: readonly TreeGroup[], version: string): string 
     .join("\n")
     .concat("\n");
 
-/** The manual page of one group, svc-emulator(1): `svc help emulator --man`. */
-export const groupManual = ({ name, summary, commands }: TreeGroup, version: string): string =>
-  [
-    `.TH SVC\\-${roff(name.toUpperCase())} 1 "" "svc ${roff(version)}" "User Commands"`,
-    section("NAME", [roff(`svc-${name} - ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`)]),
-    section("SYNOPSIS", [`.B svc ${roff(name)}`, "[\\fIcommand\\fR] [\\fIoptions\\fR]"]),
-    section("COMMANDS", commands.flatMap(commandLines)),
-    section("SEE ALSO", [
-      ".BR svc (1),",
-      "which tells of the options of every command, exit codes and the environment",
-    ]),
-  ]
-    .join("\n")
-    .concat("\n");
-
 const section = (title: string, lines: readonly string[]): string => [`.SH ${title}`, ...lines].join("\n");
 
 const groupLines = ({ name, summary, commands }: TreeGroup): string[] => [

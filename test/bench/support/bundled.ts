@@ -1,7 +1,7 @@
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bundle } from "../../../build.ts";
+import { bundle } from "../../../build/build.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
 

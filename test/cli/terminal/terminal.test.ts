@@ -67,7 +67,7 @@ describe("svc at a real terminal", { skip }, () => {
     assert.equal(await cursor(), true);
     await keys("clear; ls .svc; svc config set client_secret; echo exit=$?", "Enter");
     // The typed line names it, too: what counts is the question below the list.
-    const asked = await until(/^emulator\.json[^]*client_secret/);
+    const asked = await until(/^emulator\.json[\s\S]*client_secret/);
     assert.match(asked, /^emulator\.json {2}/);
     assert.equal(asked.includes("emulator.json.run"), false, asked);
     await keys("x", "C-d");

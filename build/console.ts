@@ -2,10 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
-import { used } from "./src/console/api/operations.ts";
-import { consoleOperations } from "./src/derive/console-operations.ts";
+import { used } from "../src/console/api/operations.ts";
+import { consoleOperations } from "../src/derive/console-operations.ts";
 
-const root = import.meta.dirname;
+const root = join(import.meta.dirname, "..");
 
 /** What the page of the console loads, by the part that each plays there. */
 const parts = { script: "src/console/main.tsx", style: "src/console/console.css", icon: "src/console/icon.svg" };

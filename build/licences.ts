@@ -72,7 +72,9 @@ function described(root: string, folder: string): Bundled {
   const missing = license === "Unlicense" ? unlicense : "";
   const text = own || (withoutText.has(name) && license === "MIT" ? mit(root, author?.name ?? author) : missing);
   if (text === "" || typeof license !== "string") {
-    throw new Error(`${folder} is bundled and has no licence or no text of it: look it up, and say so in licences.ts`);
+    throw new Error(
+      `${folder} is bundled and has no licence or no text of it: look it up, and say so in build/licences.ts`,
+    );
   }
   return { folder, name, version, licence: license, text };
 }

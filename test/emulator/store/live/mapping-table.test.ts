@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { MappingTable } from "../../../../emulator/store/live/mapping-table.ts";
+
+const declaration = { kind: "mapping", name: "cluster_emails" } as unknown as MappingTable["declaration"];
+const identifiers = fc.array(fc.integer({ min: 0, max: 12 }).map(String), { maxLength: 6 });
+const step = fc.oneof(
+  fc.record({ kind: fc.constantFrom("map", "unmap"), cluster: fc.constantFrom("eu-1", "us-1"), identifiers }),
+  fc.record({ kind: fc.constantFrom("open", "close") }),
+);
+
+describe("the table of a mapping", () => {
+  it("is a Map, and its snapshots stay as they were, whatever is mapped and removed meanwhile", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const table = new MappingTable(declaration);
+        const plain = new Map<string, string>();
+        const open: { picture: ReturnType<MappingTable["picture"]>; expected: [string, string][] }[] = [];
+        const close = () => {
+          const { picture, expected } = open.shift()!;
+          assert.deepEqual([...picture.entries].sort(), expected.sort());
+          picture.end();
+        };
+        for (const one of steps) {
+          if (one.kind === "open") open.push({ picture: table.picture(), expected: [...plain] });
+          else if (one.kind === "close" && open.length > 0) close();
+          if (!("cluster" in one)) continue;
+          const before = one.identifiers.map((identifier) => {
+            const owner = plain.get(identifier);
+            if (one.kind === "map") plain.set(identifier, one.cluster);
+            else if (owner === one.cluster) plain.delete(identifier);
+            return one.kind === "map" || owner === one.cluster ? owner : undefined;
+          });
+          const owners =
+            one.kind === "map" ? table.map(one.cluster, one.identifiers) : table.unmap(one.cluster, one.identifiers);
+          assert.deepEqual(owners, before);
+        }
+        for (let i = 0; i <= 12; i += 1) assert.equal(table.lookup(String(i)), plain.get(String(i)));
+        assert.equal(table.size, plain.size);
+        while (open.length > 0) close();
+        assert.deepEqual([...table.picture().entries].sort(), [...plain].sort());
+      }),
+    );
+  });
+
+  it("takes back what was mapped and what was removed", () => {
+    fc.assert(
+      fc.property(identifiers, identifiers, fc.boolean(), (first, second, isSnapshotOpen) => {
+        const table = new MappingTable(declaration);
+        table.map("eu-1", first);
+        const { size } = table;
+        const picture = isSnapshotOpen ? table.picture() : undefined;
+        const mapped = table.map("us-1", second);
+        table.undoMap(second, mapped);
+        const removed = table.unmap("eu-1", second);
+        table.undoUnmap(second, removed);
+        picture?.end();
+        assert.deepEqual([...table.picture().entries].sort(), [...new Set(first)].map((one) => [one, "eu-1"]).sort());
+        assert.equal(table.size, size);
+      }),
+    );
+  });
+});
