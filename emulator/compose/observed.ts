@@ -1,11 +1,11 @@
 import type { Operation } from "../../src/api/operation.ts";
 import type { Observer } from "../../src/verify/observed/apply.ts";
-import type { Answer, ObserveAnswer } from "../http/answer.ts";
+import type { HttpResponse, ObserveAnswer } from "../http/response.ts";
 
 /** How listeners ask an observer. Streams and bytes pass unchanged. */
 export const observeWith =
   (observer: Observer): ObserveAnswer =>
-  (operation: Operation, answer: Answer) => {
+  (operation: Operation, answer: HttpResponse) => {
     const { status, headers, body } = answer;
     if (answer.isForeign || (body !== undefined && typeof body !== "string")) return undefined;
     const found = observer.response(operation, { status, headers, body });

@@ -2,7 +2,7 @@ import { CorpusError } from "../../src/verify/corpus.ts";
 import { Observer } from "../../src/verify/observed/apply.ts";
 import { loadObservations } from "../../src/verify/observed/load.ts";
 import type { StartReplayEmulator } from "../../src/verify/replay/on-emulator.ts";
-import { InvalidOptions } from "./options.ts";
+import { InvalidOptionsError } from "./options.ts";
 
 /** Reads a corpus for an emulator that is to be as its service. What is not applied is said in words. */
 export async function openObserver(
@@ -11,7 +11,7 @@ export async function openObserver(
   log: (line: string) => void,
 ): Promise<Observer> {
   const observations = await loadObservations(folder, startReplay).catch((cause: unknown) => {
-    throw cause instanceof CorpusError ? new InvalidOptions(`observed: ${cause.message}`, { cause }) : cause;
+    throw cause instanceof CorpusError ? new InvalidOptionsError(`observed: ${cause.message}`, { cause }) : cause;
   });
   for (const { id, reason } of observations.rejected) log(`Observation ${id} is not applied: ${reason}.`);
   return new Observer(observations);

@@ -2,9 +2,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
 import { lookupTable } from "../base/lookup-table.ts";
-import { hasNoBody } from "../base/odd-answers.ts";
-import type { Begun } from "./exchange.ts";
-import { tooManyBytes } from "./limits.ts";
+import { hasNoBody } from "../base/response-quirks.ts";
+import type { IncomingResponse } from "./exchange.ts";
+import { createSizeLimitError } from "./limits.ts";
 
 const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
   gzip: () => zlib.createGunzip(),
@@ -17,7 +17,7 @@ const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
  * The answer with its content codings undone (RFC 9110, 8.4). No request asks for any, but proxies and stored objects have
  * them. An answer with a coding that is not known here stays as it is.
  */
-export function decodedAnswer(answer: Begun, method: string, maxBytes: number): Begun {
+export function decodedAnswer(answer: IncomingResponse, method: string, maxBytes: number): IncomingResponse {
   const { "content-encoding": encoding = "", "content-length": length, ...headers } = answer.headers;
   const codings = encoding
     .toLowerCase()
@@ -47,7 +47,7 @@ async function* decodedBody(
   for await (const chunk of decoded as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
     // A small answer may become an endless one.
-    if (bytes > maxBytes) throw tooManyBytes(maxBytes);
+    if (bytes > maxBytes) throw createSizeLimitError(maxBytes);
     yield chunk;
   }
 }

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { appendFile, lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fieldsOf, parsedJson } from "../base/object.ts";
+import { fieldsOf, tryParseJson } from "../base/object.ts";
+import { createFileAtomic, writeFileAtomic } from "../files/atomic-write.ts";
+import { formatFsError, isFsError } from "../files/fs-errors.ts";
 import { makeFolder } from "../files/make-folder.ts";
-import { isRefusal, whyOf } from "../files/refusals.ts";
-import { createWhole, writeWhole } from "../files/whole-file.ts";
 import { ExchangeFormatError, formatExchange, parseExchange, type RecordedExchange } from "./exchange.ts";
 
 /** The folder is no corpus that can be used: a sentence says why. */
@@ -57,7 +57,7 @@ const compareNames = (a: CorpusExchange, b: CorpusExchange): number => (a.file <
 async function readIndex(folder: string): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
   const text = await readPlain(folder, indexName, `${folder} is not a corpus: it has no ${indexName}`);
   const [first = "", ...lines] = text.split("\n");
-  const { format, version } = fieldsOf(parsedJson(first));
+  const { format, version } = fieldsOf(tryParseJson(first));
   if (format !== header.format) throw new CorpusError(`${folder} is not a corpus: ${indexName} does not begin as one`);
   if (version !== header.version)
     throw new CorpusError(
@@ -68,7 +68,7 @@ async function readIndex(folder: string): Promise<{ entries: IndexEntry[]; diges
   let ended: unknown;
   const entries: IndexEntry[] = [];
   for (const [at, line] of lines.entries()) {
-    const { file, sha256, end } = fieldsOf(parsedJson(line));
+    const { file, sha256, end } = fieldsOf(tryParseJson(line));
     if (end !== undefined) {
       ended = end;
       if (end !== entries.length)
@@ -105,10 +105,10 @@ async function readPlain(folder: string, name: string, missing: string): Promise
     if (about.size > maxFileBytes) throw new CorpusError(`${name} of ${folder} is larger than 32 MiB`);
     return await readFile(path, "utf8");
   } catch (cause) {
-    if (!isRefusal(cause)) throw cause;
+    if (!isFsError(cause)) throw cause;
     const { code } = cause;
     const isMissing = code === "ENOENT" || code === "ENOTDIR";
-    throw new CorpusError(isMissing ? missing : `Cannot read ${path}: ${whyOf(cause)}`, { cause });
+    throw new CorpusError(isMissing ? missing : `Cannot read ${path}: ${formatFsError(cause)}`, { cause });
   }
 }
 
@@ -133,7 +133,7 @@ export class CorpusWriter {
   /** Creates the folder, or continues the corpus in it. `joins`: another recorder writes into it now. */
   static async open(folder: string, joins = false): Promise<CorpusWriter> {
     await makeFolder(folder);
-    const isNew = await createWhole(join(folder, indexName), `${JSON.stringify(header)}\n`);
+    const isNew = await createFileAtomic(join(folder, indexName), `${JSON.stringify(header)}\n`);
     if (isNew) return new CorpusWriter(folder, 0);
     const { entries, isEnded } = await readIndex(folder);
     if (isEnded) throw new CorpusError(`${folder} holds a corpus that is complete: choose another folder`);
@@ -161,7 +161,7 @@ export class CorpusWriter {
       this.#count += 1;
       const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
       // Another recorder may write into the same corpus: a webhook has other numbers than a request then, or another name.
-      if (!(await createWhole(join(this.#folder, file), text, { durable: false }))) continue;
+      if (!(await createFileAtomic(join(this.#folder, file), text, { durable: false }))) continue;
       await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: digestOf(text) }));
       return file;
     }
@@ -198,6 +198,6 @@ export async function reindexCorpus(folder: string): Promise<number> {
     await readEntry(folder, { file, sha256: digestOf(text) });
     lines.push(formatEntry({ file, sha256: digestOf(text) }));
   }
-  await writeWhole(join(folder, indexName), `${lines.join("")}${JSON.stringify({ end: files.length })}\n`);
+  await writeFileAtomic(join(folder, indexName), `${lines.join("")}${JSON.stringify({ end: files.length })}\n`);
   return files.length;
 }

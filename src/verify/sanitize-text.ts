@@ -1,6 +1,6 @@
 import { isSecretName } from "../api/secrets.ts";
-import { parsedJson } from "../base/object.ts";
-import { withoutTrailing } from "../base/trailing.ts";
+import { tryParseJson } from "../base/object.ts";
+import { trimTrailing } from "../base/trailing.ts";
 import { editJson } from "./json-edit.ts";
 import { standInFile } from "./stand-in-files.ts";
 import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";
@@ -102,7 +102,7 @@ export class TextSanitizer {
   text(value: string, kind: TextKind): string {
     if (value === "" || this.#isPublic(value)) return value;
     const trimmed = value.trim();
-    if (/^[[{]/.test(trimmed) && parsedJson(trimmed) !== undefined) return this.json(value, kind);
+    if (/^[[{]/.test(trimmed) && tryParseJson(trimmed) !== undefined) return this.json(value, kind);
     const known = this.#standIns.secrets.get(value);
     if (known !== undefined) return known;
     const decoded = decodeBase64(value);
@@ -233,7 +233,7 @@ export class TextSanitizer {
   #jwt(jwt: string): string {
     const [head = "", payload = "", signature = ""] = jwt.split(".");
     const inner = Buffer.from(payload, "base64url").toString();
-    const claims = parsedJson(inner) === undefined ? "{}" : this.json(inner, "value");
+    const claims = tryParseJson(inner) === undefined ? "{}" : this.json(inner, "value");
     return `${head}.${Buffer.from(claims).toString("base64url")}.${this.#standIns.token(signature || "none")}`;
   }
 
@@ -271,9 +271,7 @@ function decodeBase64(text: string): Buffer | undefined {
   if (text.length < 12 || isStandInToken(text) || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
   if (/^[0-9a-f]+$/i.test(text) || /^[A-Za-z]+$/.test(text) || /^[a-z]+([_-][a-z]+)*$/i.test(text)) return undefined;
   const bytes = Buffer.from(text, "base64");
-  if (
-    withoutTrailing(bytes.toString("base64"), "=") !== withoutTrailing(text.replace(/-/g, "+").replace(/_/g, "/"), "=")
-  )
+  if (trimTrailing(bytes.toString("base64"), "=") !== trimTrailing(text.replace(/-/g, "+").replace(/_/g, "/"), "="))
     return undefined;
   const printable = bytes.toString("utf8");
   const isText = Buffer.from(printable).equals(bytes) && !/[^\P{C}\n\r\t]/u.test(printable);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { isSecretName } from "../api/secrets.ts";
-import { parsedJson } from "../base/object.ts";
+import { tryParseJson } from "../base/object.ts";
 import { headerOf, type Message, type RecordedExchange } from "./exchange.ts";
 import { sanitizeMultipart } from "./multipart.ts";
 import { type TextKind, TextSanitizer } from "./sanitize-text.ts";
@@ -126,7 +126,7 @@ export class ExchangeSanitizer {
     }
     if (!isText) return standInFile(body, this.#standIns) ?? body;
     if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.pairs(text));
-    if (parsedJson(text) !== undefined) return Buffer.from(this.#text.json(text, kind));
+    if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.json(text, kind));
     if (/^%PDF-/.test(text)) return standInFile(body, this.#standIns) ?? body;
     // Pages, XML and text: whatever has not the form of JSON is wording with values in it.
     const isFile = /octet-stream|officedocument|msword|csv/i.test(contentType);
@@ -134,7 +134,7 @@ export class ExchangeSanitizer {
     const lines = text
       .split("\n")
       .map((line) =>
-        parsedJson(line) !== undefined && /^[[{]/.test(line) ? this.#text.json(line, kind) : this.#markup(line, kind),
+        tryParseJson(line) !== undefined && /^[[{]/.test(line) ? this.#text.json(line, kind) : this.#markup(line, kind),
       );
     return Buffer.from(lines.join("\n"));
   }
@@ -155,7 +155,7 @@ export class ExchangeSanitizer {
 }
 
 const isJson = (body: Buffer): boolean =>
-  /^\s*[[{]/.test(body.subarray(0, 20).toString()) && parsedJson(body.toString()) !== undefined;
+  /^\s*[[{]/.test(body.subarray(0, 20).toString()) && tryParseJson(body.toString()) !== undefined;
 
 const maxDecodedBytes = { maxOutputLength: 64 * 1024 * 1024 };
 

@@ -1,4 +1,4 @@
-import { parsedJson } from "../base/object.ts";
+import { tryParseJson } from "../base/object.ts";
 import type { Corpus, CorpusExchange } from "./corpus.ts";
 import { editJson } from "./json-edit.ts";
 import { isRandomLooking, isSecretValue } from "./sanitize-text.ts";
@@ -80,7 +80,7 @@ class ExchangeScan {
       this.#add(place, "file", text);
       return;
     }
-    if (parsedJson(text) === undefined) {
+    if (tryParseJson(text) === undefined) {
       const plain = text.replace(/%[0-9a-f]{2}/gi, (one) => decode(one));
       this.#text(place, plain);
       return;

@@ -2,7 +2,7 @@ import { activities } from "../api/activities.ts";
 import type { Failure } from "../api/failure.ts";
 import { failures } from "../api/failures.ts";
 import { registry, schemaNames, webhookPayloads } from "../api/registry.ts";
-import { sampleOf } from "../derive/openapi/failures.ts";
+import { buildSample } from "../derive/openapi/failures.ts";
 import { buildOpenApi } from "../derive/openapi.ts";
 
 /** What the declarations themselves say, so that it tells nothing about a person or a company. */
@@ -58,7 +58,7 @@ function readVocabulary(): Vocabulary {
   for (const name of ["router", "contracts"] as const)
     walk(buildOpenApi(name, { registry, schemaNames, webhookPayloads }));
   for (const failure of Object.values(failures) as Failure<unknown>[]) {
-    texts.push(failure.when, JSON.stringify(sampleOf(failure)));
+    texts.push(failure.when, JSON.stringify(buildSample(failure)));
   }
   for (const { summary } of registry) texts.push(summary);
   const words = texts.join(" ").toLowerCase().replaceAll("_", " ").match(wordPattern) ?? [];

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { NetworkError } from "../../src/client/errors.ts";
-import { textOf } from "../../src/client/response.ts";
+import { readBodyText } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 
 /** What a service that answers everything so sends, as a client reads it that takes so many bytes. */
@@ -25,7 +25,7 @@ async function received(
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const response = await transport.send({ method: "GET", url, headers: {}, body: undefined }, { timeoutMs: 10_000 });
-  return { text: await textOf(response.body), headers: response.headers };
+  return { text: await readBodyText(response.body), headers: response.headers };
 }
 
 const text = '{"id":"T-1"}';

@@ -1,9 +1,9 @@
-import { withExactNumbers } from "../../../src/base/exact-json.ts";
+import { restoreExactNumbers } from "../../../src/base/exact-json.ts";
+import { exceededBodyLimit } from "./body-limits.ts";
 import { JsonLimitError, parsePlainJson, parsePythonJson } from "./python-json.ts";
-import { tooHeavy } from "./weight.ts";
 
 /** A decoded body: its value, and what of it an error message quotes. */
-export interface Decoded {
+export interface DecodedBody {
   readonly value: unknown;
   /** The document with its numbers as written; made only when something is to be quoted. */
   readonly source: () => unknown;
@@ -23,8 +23,8 @@ const longestAsWritten = 1_000_000;
  * because it is NaN) and at what may break one of Python's limits. Fails with JsonSyntaxError or JsonLimitError.
  * `mayBeHeavy`: from somebody who may send more than is usual.
  */
-export function parseJson(text: string, mayBeHeavy = false): Decoded {
-  const heavy = mayBeHeavy ? undefined : tooHeavy(text);
+export function parseJson(text: string, mayBeHeavy = false): DecodedBody {
+  const heavy = mayBeHeavy ? undefined : exceededBodyLimit(text);
   if (heavy !== undefined) throw new JsonLimitError(heavy);
   const value = parsed(text);
   const { length } = text;
@@ -34,7 +34,7 @@ export function parseJson(text: string, mayBeHeavy = false): Decoded {
 
 function exactly(text: string, value: unknown): unknown {
   try {
-    const exact = withExactNumbers(text, value);
+    const exact = restoreExactNumbers(text, value);
     return exact === value ? undefined : exact;
   } catch {
     // Python reads more than JSON is, such as NaN.
@@ -112,7 +112,7 @@ export interface JsonPosition {
 }
 
 /** The place of an index in UTF-16 units. One pass and no copies, however long the document is. */
-export function placeOf(text: string, index: number): JsonPosition {
+export function locatePosition(text: string, index: number): JsonPosition {
   let at = 0;
   let line = 1;
   let lineStart = 0;

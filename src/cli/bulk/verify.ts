@@ -2,11 +2,11 @@ import type { Context } from "../command.ts";
 import type { Batch } from "./input/batches.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { createLookup, requireLookup } from "./lookup.ts";
-import type { RefusedRange } from "./send.ts";
+import type { RejectedRange } from "./send.ts";
 import type { BulkWork } from "./work.ts";
 
 /** Looks up where identifiers are before they are mapped; undefined where nobody asks for it, or nobody knows. */
-export async function createMoves({ results, scope }: JobRecord, work: BulkWork, context: Context) {
+export async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
   if (work.action !== "map" || results !== "all") return undefined;
   const lookup = await createLookup(work, context);
   return (
@@ -35,7 +35,7 @@ export async function createVerification({ scope }: JobRecord, work: BulkWork, c
   const target = scope.cluster_id!;
   return {
     /** What was found for rows that are not as they should be, by their place; and how many cannot be looked up. */
-    async lookUp(batch: Batch, refused: readonly RefusedRange[]) {
+    async lookUp(batch: Batch, refused: readonly RejectedRange[]) {
       const values = batch.values();
       const clusters = await lookup.clustersOf(values);
       const contradicted = new Map<number, string>();

@@ -1,9 +1,9 @@
 import type { Activity } from "../../api/activities.ts";
 import type { Context } from "../command.ts";
 import type { EmulatorAccess } from "../connection/emulator-access.ts";
-import { mayAsk } from "../context.ts";
-import { CommandFailed, UsageError } from "../failure.ts";
-import { annotate, annotates, maskSecrets } from "../output/github-actions.ts";
+import { canPrompt } from "../context.ts";
+import { CommandFailedError, UsageError } from "../failure.ts";
+import { annotate, maskSecrets, shouldAnnotate } from "../output/github-actions.ts";
 import { findAcceptedMistakes } from "./candidates.ts";
 import { type Check, describeReply } from "./check.ts";
 import { type Diagnosis, diagnose } from "./diagnosis.ts";
@@ -97,7 +97,7 @@ async function openReceiver(
     return receiver;
   }
   if (key === undefined) {
-    if (!mayAsk(host, globals)) {
+    if (!canPrompt(host, globals)) {
       throw new UsageError("--command or --hmac-key-file is required when not running interactively", {
         hint: "SVC_WEBHOOK_HMAC_KEY may hold the key, too.",
       });
@@ -109,7 +109,7 @@ async function openReceiver(
     await askText("Press Enter when it listens", host, signal);
   }
   if (!(await listens(url, host.wall))) {
-    throw new CommandFailed("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
+    throw new CommandFailedError("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
       hint: "Start the receiver, or let --command start it.",
     });
   }
@@ -157,7 +157,7 @@ async function writeReports(
     const shown = items.filter(({ check }) => checks.includes(check));
     await output.print(...shown.map(checkLine), ...findingLines(report));
   } else await output.show(report, { rows: "checks", columns: checkColumns });
-  if (!annotates(host.env, argv)) return;
+  if (!shouldAnnotate(host.env, argv)) return;
   for (const { title, fix, mistake, checks: ids, result } of report.findings) {
     if (result !== "failed") continue;
     const message = `${title} (${ids.join(", ")})`;

@@ -2,7 +2,7 @@ import type { Activity } from "../../api/activities.ts";
 import { isObject } from "../../base/object.ts";
 import type { Context } from "../command.ts";
 import type { EmulatorAccess } from "../connection/emulator-access.ts";
-import { notStarted } from "../connection/start-trouble.ts";
+import { toStartError } from "../connection/start-error.ts";
 import type { CheckRun } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
 
@@ -26,7 +26,7 @@ const outageMs = 155 * 60_000;
 
 /** Starts a deterministic emulator in this process. It ends with the run. */
 export async function startEmulation({ url, activity, key }: EmulationOptions, context: Context): Promise<Emulation> {
-  const [{ startEmulator }, { fireActivity }, { asking }] = await Promise.all([
+  const [{ startEmulator }, { fireActivity }, { withControlClient }] = await Promise.all([
     import("../../../emulator/index.ts"),
     import("../../api/emulator/activities.ts"),
     import("../connection/emulator-access.ts"),
@@ -37,11 +37,11 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
     seed: seedWith(key),
     webhookAllow: [new URL(url).host],
   }).catch((error: Error) => {
-    throw notStarted(error, {});
+    throw toStartError(error, {});
   });
   context.atEnd(() => emulator.close({ hurry: context.cut }));
   const { routerUrl, token, clusters } = emulator;
-  const { payload } = await asking(routerUrl, token, (client) =>
+  const { payload } = await withControlClient(routerUrl, token, (client) =>
     client.call(fireActivity, { body: { activity, preview: true } }),
   );
   const hmacKey = key ?? clusters[0]!.hmacKey!;

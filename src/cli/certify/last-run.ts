@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
+import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { writeWhole } from "../../files/whole-file.ts";
 import { stateFolder } from "../config/folders.ts";
-import { readPrivate } from "../config/private-file.ts";
+import { readPrivateFile } from "../config/private-file.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 
@@ -14,7 +14,7 @@ type Flags = Readonly<Record<string, unknown>>;
  * must not choose a command that --last runs.
  */
 export async function readLastRun(host: Host): Promise<Flags> {
-  const found = await readPrivate<Flags>(pathOf(host), checkFlags);
+  const found = await readPrivateFile<Flags>(pathOf(host), checkFlags);
   if (found) return found;
   throw new UsageError("--last: no run in this folder", { next: ["webhooks", "certify", "--to", "URL"] });
 }
@@ -24,7 +24,7 @@ export async function storeLastRun(host: Host, flags: Flags): Promise<void> {
   try {
     const path = pathOf(host);
     await makeFolder(dirname(path));
-    await writeWhole(path, `${JSON.stringify(flags)}\n`, { mode: 0o600, durable: false });
+    await writeFileAtomic(path, `${JSON.stringify(flags)}\n`, { mode: 0o600, durable: false });
   } catch {
     // There is no --last, then.
   }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 
 /** The command that prints what the receiver has stored. */
@@ -88,7 +88,7 @@ function runProbe(
       child.kill("SIGKILL");
       child.stdout.destroy();
       reject(
-        new CommandFailed("failed", "probe_failed", `The command of --probe ${why}.`, {
+        new CommandFailedError("failed", "probe_failed", `The command of --probe ${why}.`, {
           hint: "It must print what the receiver has stored, and exit with 0.",
           cause,
         }),

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
-import type { Wall } from "../../base/clock.ts";
+import type { WallClock } from "../../base/clock.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 
 /** The receiver that --command runs. */
 export interface ReceiverProcess {
@@ -43,7 +43,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
 
     async start() {
       if (await listens(url, host.wall)) {
-        throw new CommandFailed("failed", "port_taken", `Something already listens at ${url}.`, {
+        throw new CommandFailedError("failed", "port_taken", `Something already listens at ${url}.`, {
           hint: "Stop it, or leave --command out and name its key with --hmac-key-file.",
         });
       }
@@ -111,9 +111,9 @@ function endGroup(child: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-function notStarted(how: string, printed: string): CommandFailed {
+function notStarted(how: string, printed: string): CommandFailedError {
   const lines = printed.trim().split("\n").slice(-8).join(" | ");
-  return new CommandFailed("failed", "receiver_not_started", `The receiver of --command ${how}.`, {
+  return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${how}.`, {
     hint: lines === "" ? "It must listen at the address of --to. PORT holds the port." : `It printed: ${lines}`,
   });
 }
@@ -128,7 +128,7 @@ const portOf = (url: string): string => {
 const maxConnectMs = 1_000;
 
 /** Whether something accepts connections at this address. */
-export const listens = (url: string, wall: Wall): Promise<boolean> =>
+export const listens = (url: string, wall: WallClock): Promise<boolean> =>
   new Promise((resolve) => {
     const ended = new AbortController();
     const socket = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port: Number(portOf(url)) });

@@ -1,6 +1,6 @@
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import { formatJUnit } from "../output/junit.ts";
-import { bold, cyan, dim, green, type Line, red, type Styled, yellow } from "../output/styled.ts";
+import { bold, cyan, dim, green, red, type StyledLine, type StyledText, yellow } from "../output/styled.ts";
 import type { CheckResult } from "./check.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { Language } from "./language.ts";
@@ -107,7 +107,7 @@ function reportedCheck(item: CheckedItem, mistake: string | undefined, files: re
   };
 }
 
-const marks: Readonly<Record<CheckResult, (text: string) => Styled>> = Object.freeze({
+const marks: Readonly<Record<CheckResult, (text: string) => StyledText>> = Object.freeze({
   passed: green,
   failed: red,
   warning: yellow,
@@ -117,14 +117,14 @@ const marks: Readonly<Record<CheckResult, (text: string) => Styled>> = Object.fr
 const widest = "not checked".length;
 
 /** One check in a line. */
-export function checkLine({ check, result, detail }: CheckedItem): Line {
+export function checkLine({ check, result, detail }: CheckedItem): StyledLine {
   const mark = marks[result](result.replace("_", " ").padEnd(widest));
   return [mark, `  ${check.summary}`, dim(` (${result === "passed" ? check.id : `${check.id}: ${detail}`})`)];
 }
 
 /** The mistakes with their fixes, and the sum. */
-export function findingLines({ findings, counts, seconds, url }: CertifyReport): Line[] {
-  const lines = findings.flatMap(({ title, fix, code, checks, result, mistake }): Line[] => [
+export function findingLines({ findings, counts, seconds, url }: CertifyReport): StyledLine[] {
+  const lines = findings.flatMap(({ title, fix, code, checks, result, mistake }): StyledLine[] => [
     "",
     [result === "failed" ? red(bold(title).text) : yellow(title), dim(` (${mistake})`)],
     `  ${fix}`,
@@ -134,7 +134,7 @@ export function findingLines({ findings, counts, seconds, url }: CertifyReport):
   const parts = [
     `${counts.passed} passed`,
     `${counts.failed} failed`,
-    counted(counts.warning, "warning"),
+    pluralize(counts.warning, "warning"),
     `${counts.not_checked} not checked`,
   ];
   return [...lines, "", [bold(`${url}: ${parts.join(", ")}`), ` in ${seconds} s`]];

@@ -1,4 +1,4 @@
-import type { Wall } from "../../base/clock.ts";
+import type { WallClock } from "../../base/clock.ts";
 import { responseTimeCheck } from "./behavior-checks.ts";
 import { type Check, type CheckFinding, type CheckRun, describeReply, type Exchange } from "./check.ts";
 import { allChecks } from "./checks.ts";
@@ -23,7 +23,7 @@ export interface RunOptions {
   readonly retryLate: CheckRun["retryLate"];
   readonly probe: Probe | undefined;
   readonly receiver: ReceiverProcess | undefined;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly signal: AbortSignal;
   /** Of all checks together; what is left then is not made. */
   readonly maxMs: number;

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { Wall } from "../../base/clock.ts";
+import type { WallClock } from "../../base/clock.ts";
 
 /** One HTTP request, byte for byte: names of headers are sent as they are written here. */
 export interface Delivery {
@@ -32,7 +32,7 @@ export const isAccepted = ({ status = 0, error }: Reply): boolean =>
 
 interface SenderOptions {
   readonly url: string;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }
@@ -117,7 +117,7 @@ function openRequest(url: string, { headers, body, isChunked, hangsUp }: Deliver
 async function sendBody(
   request: ClientRequest,
   { body, pauseAt, isChunked, hangsUp }: Delivery,
-  wall: Wall,
+  wall: WallClock,
   signal: AbortSignal,
 ): Promise<boolean> {
   const middle = pauseAt ?? (isChunked || hangsUp === "in-body" ? Math.floor(body.length / 2) : undefined);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { writeWhole } from "../../files/whole-file.ts";
 import type { CheckedItem } from "./run.ts";
 
 /**
@@ -25,8 +25,8 @@ export class SentFiles {
     for (const [i, { delivery }] of exchanges.entries()) {
       const path = join(this.#folder, i === 0 ? check.id : `${check.id}-${i + 1}`);
       const headers = delivery.headers.map(([name, value]) => `${name}: ${value}\n`).join("");
-      await writeWhole(`${path}.headers`, headers, notDurable);
-      await writeWhole(`${path}.json`, delivery.body, notDurable);
+      await writeFileAtomic(`${path}.headers`, headers, notDurable);
+      await writeFileAtomic(`${path}.json`, delivery.body, notDurable);
       files.push(`${path}.json`);
     }
     this.#files.set(check.id, files);

@@ -1,6 +1,6 @@
-import { type Command, command } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 
-const completion = command({
+const completion = defineCommand({
   words: ["completion"],
   sendsNothing: true,
   prints: "content",

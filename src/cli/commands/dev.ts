@@ -1,9 +1,9 @@
 import { activities as allActivities } from "../../api/activities.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { type Command, type Context, command, type InputOf } from "../command.ts";
+import { type Command, type CommandInputOf, type Context, defineCommand } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { parseHeader, receiverUrl } from "./webhooks/post.ts";
-import { activitiesOf } from "./webhooks/registration.ts";
+import { parseHeader, parseReceiverUrl } from "./webhooks/post.ts";
+import { parseActivities } from "./webhooks/registration.ts";
 
 const flags = [
   {
@@ -36,7 +36,7 @@ const flags = [
   },
 ] as const satisfies readonly FlagSpec[];
 
-const dev = command({
+const dev = defineCommand({
   words: ["dev"],
   summary: "Run an emulator and forward its webhooks to your app",
   description:
@@ -50,17 +50,18 @@ const dev = command({
   ],
   async run(input, context) {
     const plan = planOf(input, context);
-    const [{ startOrJoin }, { contextOfFolder }, { Screen }, { Session }, { receive }, { mayAsk }] = await Promise.all([
-      import("./dev/start-or-join.ts"),
-      import("./dev/folder-context.ts"),
-      import("./dev/screen.ts"),
-      import("./dev/session.ts"),
-      import("./dev/receive.ts"),
-      import("../context.ts"),
-    ]);
+    const [{ startOrJoin }, { contextOfFolder }, { Screen }, { Session }, { receive }, { canPrompt }] =
+      await Promise.all([
+        import("./dev/start-or-join.ts"),
+        import("./dev/folder-context.ts"),
+        import("./dev/screen.ts"),
+        import("./dev/session.ts"),
+        import("./dev/receive.ts"),
+        import("../context.ts"),
+      ]);
     const { host, globals, output } = context;
     const isText = output.format === "table";
-    const isInteractive = isText && host.stdout.isTTY === true && mayAsk(host, globals);
+    const isInteractive = isText && host.stdout.isTTY === true && canPrompt(host, globals);
     const screen = new Screen(context, isInteractive);
     const own = contextOfFolder(context, { ...output, warn: (line) => screen.notice(line) });
     const emulator = await startOrJoin(plan.port, own);
@@ -79,7 +80,7 @@ const dev = command({
   },
 });
 
-function planOf({ flags: given }: InputOf<typeof flags>, { globals }: Context) {
+function planOf({ flags: given }: CommandInputOf<typeof flags>, { globals }: Context) {
   for (const [flag, value] of [
     ["--base-url", globals.baseUrl],
     ["--profile", globals.profile],
@@ -91,9 +92,9 @@ function planOf({ flags: given }: InputOf<typeof flags>, { globals }: Context) {
   }
   const forwardTo = given["forward-to"];
   return {
-    forwardTo: forwardTo === undefined ? undefined : receiverUrl(forwardTo, "--forward-to"),
+    forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
     extraHeaders: Object.fromEntries((given.header ?? []).map(parseHeader)),
-    activities: activitiesOf(given.activities) ?? allActivities,
+    activities: parseActivities(given.activities) ?? allActivities,
     port: given.port,
   };
 }

@@ -1,7 +1,7 @@
-import { type Command, command } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import { UsageError } from "../failure.ts";
 
-const mcp = command({
+const mcp = defineCommand({
   words: ["mcp"],
   prints: "content",
   summary: "Serve agents by the Model Context Protocol, on stdio",

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import { type Command, type Context, command } from "../command.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
 import { serviceSettings } from "../settings.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
 
-const openapi = command({
+const openapi = defineCommand({
   words: ["openapi"],
   sendsNothing: true,
   prints: "content",

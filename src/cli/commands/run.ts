@@ -1,9 +1,9 @@
-import { type Command, command } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { checkedOutput } from "../output/file.ts";
+import { checkOutputFile } from "../output/file.ts";
 import { readDocument } from "../parse/body.ts";
 
-const run = command({
+const run = defineCommand({
   words: ["run"],
   summary: "Run scenario files, each on an emulator of its own",
   description: [
@@ -64,7 +64,7 @@ const run = command({
     const files = positionals.file ?? [];
     if (flags.record !== undefined) {
       if (files.length > 0) throw new UsageError("--record cannot be used with <file>");
-      await checkedOutput(host, flags.record, "--record");
+      await checkOutputFile(host, flags.record, "--record");
       const { seed } = flags;
       if (seed !== undefined && seed !== "demo" && seed !== "empty") await readDocument(host, seed, "--seed");
       const { recordStory } = await import("../scenarios/record/record.ts");
@@ -78,7 +78,7 @@ const run = command({
     const inputs = [...files];
     for (const name of ["report", "html"] as const) {
       const path = flags[name];
-      if (path !== undefined) await checkedOutput(host, path, `--${name}`, { inputs });
+      if (path !== undefined) await checkOutputFile(host, path, `--${name}`, { inputs });
     }
     const { runFiles } = await import("../scenarios/runner.ts");
     const how = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };

@@ -1,14 +1,14 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { counted } from "../../base/counted.ts";
-import { type Command, type Context, command } from "../command.ts";
-import { bold, cyan, dim, green, type Line, red } from "../output/styled.ts";
-import { table } from "../output/text.ts";
+import { pluralize } from "../../base/pluralize.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
+import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
+import { formatTable } from "../output/text.ts";
 import type { StepResult } from "../scenarios/result.ts";
 import { type TimelineRow, timelineOf } from "../tour/timeline.ts";
 
-const tour = command({
+const tour = defineCommand({
   words: ["tour"],
   summary: "Run a 15-step tour on an in-process emulator",
   description:
@@ -118,10 +118,10 @@ const readTour = (): Promise<string> =>
 /** As much of one answer as tells what it is like. */
 const shownLines = 12;
 
-function stepLines(number: number, { title, command, output, notes, problem }: Step): Line[] {
+function stepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {
   const lines = (output.trim() === "" ? notes : output).trimEnd().split("\n");
   const more = lines.length - shownLines;
-  const shown = more > 0 ? [...lines.slice(0, shownLines), `… and ${counted(more, "line")} more`] : lines;
+  const shown = more > 0 ? [...lines.slice(0, shownLines), `… and ${pluralize(more, "line")} more`] : lines;
   return [
     [bold(`${number}. ${title}`)],
     ["   ", cyan(`$ ${command}`)],
@@ -131,7 +131,7 @@ function stepLines(number: number, { title, command, output, notes, problem }: S
   ];
 }
 
-function endLines({ steps, timeline, problem }: TourResult, seconds: string): Line[] {
+function endLines({ steps, timeline, problem }: TourResult, seconds: string): StyledLine[] {
   const retries =
     timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...timelineLines(timeline), ""] : [];
   const summary =
@@ -141,9 +141,9 @@ function endLines({ steps, timeline, problem }: TourResult, seconds: string): Li
   return [...retries, [summary]];
 }
 
-function timelineLines(timeline: readonly TimelineRow[]): Line[] {
+function timelineLines(timeline: readonly TimelineRow[]): StyledLine[] {
   const rows = timeline.map(({ attempt, at, minutes, outcome }) => [String(attempt), at, `+${minutes} min`, outcome]);
-  const [heading, ...lines] = table(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"]);
+  const [heading, ...lines] = formatTable(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"]);
   return [["   ", dim(heading!)], ...lines.map((line) => `   ${line}`)];
 }
 

@@ -2,8 +2,8 @@ import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 // On Windows npm is a batch file, which Node's own spawn does not start.
 import spawn from "cross-spawn";
-import { deadline } from "../../base/clock.ts";
-import { CommandFailed } from "../failure.ts";
+import { runAfterDelay } from "../../base/clock.ts";
+import { CommandFailedError } from "../failure.ts";
 
 /** A run of the client that is assessed. */
 export interface ClientProcess {
@@ -38,12 +38,12 @@ export function startClient(
   const ended = new Promise<void>((resolve, reject) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
-      reject(new CommandFailed("usage", "cannot_run", `Cannot run ${program}: ${why}`, { cause }));
+      reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${why}`, { cause }));
     });
     child.once("exit", (code, name) => {
       exitCode = code ?? 128 + (name ? constants.signals[name] : 0);
       // Its output is complete at "close", which waits for children of it that hold the pipes.
-      deadline(outputGraceMs, resolve);
+      runAfterDelay(outputGraceMs, resolve);
     });
     child.once("close", () => resolve());
   });

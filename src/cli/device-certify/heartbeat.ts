@@ -1,4 +1,4 @@
-import { systemWall } from "../../base/clock.ts";
+import { systemWallClock } from "../../base/clock.ts";
 
 const beatMs = 25;
 
@@ -11,7 +11,7 @@ export class Heartbeat {
   #previous: number;
 
   constructor(signal: AbortSignal) {
-    this.#last = systemWall.monotonicNow();
+    this.#last = systemWallClock.monotonicNow();
     this.#previous = this.#last;
     void this.#run(signal);
   }
@@ -24,9 +24,9 @@ export class Heartbeat {
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await systemWall.sleep(beatMs, signal);
+      await systemWallClock.sleep(beatMs, signal);
       this.#previous = this.#last;
-      this.#last = systemWall.monotonicNow();
+      this.#last = systemWallClock.monotonicNow();
     }
   }
 }

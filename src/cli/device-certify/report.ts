@@ -1,6 +1,6 @@
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
-import { annotate, annotates } from "../output/github-actions.ts";
+import { annotate, shouldAnnotate } from "../output/github-actions.ts";
 import { formatJUnit } from "../output/junit.ts";
 import type { CheckOutcome } from "./run-checks.ts";
 
@@ -37,7 +37,8 @@ export async function showResults(outcomes: readonly CheckOutcome[], context: Co
   for (const { check, detail, fix, basis, verdict } of outcomes) {
     if (fix === undefined) continue;
     if (output.format === "table") await output.note(`${check}: ${fix} Basis: ${basis}.`);
-    if (verdict === "failed" && annotates(host.env, argv)) await annotateFailure(check, `${detail} ${fix}`, context);
+    if (verdict === "failed" && shouldAnnotate(host.env, argv))
+      await annotateFailure(check, `${detail} ${fix}`, context);
   }
   await output.note(describeCounts(outcomes));
 }
@@ -56,7 +57,7 @@ function describeCounts(outcomes: readonly CheckOutcome[]): string {
   return [
     `${count("passed")} passed`,
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(warnings > 0 ? [counted(warnings, "warning")] : []),
+    ...(warnings > 0 ? [pluralize(warnings, "warning")] : []),
     ...(unchecked > 0 ? [`${unchecked} not checked`] : []),
   ].join(", ");
 }

@@ -1,6 +1,6 @@
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 import type { Assessment } from "./assessment.ts";
 import type { Check } from "./checks.ts";
@@ -25,7 +25,7 @@ export async function runChecks(
 ): Promise<readonly CheckOutcome[]> {
   const names = [...new Set(checks.map(({ scenario }) => scenario))];
   const servers = await startServers(names, context);
-  const text = `Running the client in ${counted(names.length, "scenario")}, for up to 30 s`;
+  const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to 30 s`;
   await context.output.note(`${text} …`);
   const found = await withSpinner(
     context,
@@ -65,12 +65,17 @@ async function allEnded<T>(runs: readonly Promise<T>[]): Promise<readonly T[]> {
   });
 }
 
-function neverAsked(results: readonly ScenarioResult[]): CommandFailed {
+function neverAsked(results: readonly ScenarioResult[]): CommandFailedError {
   const { exitCode, output } = results[0]!;
   const ended = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
   const last = output.trim().split("\n").at(-1)?.slice(0, 300);
   const lastLine = last ? ` Its last line: ${last}` : "";
-  return new CommandFailed("failed", "no_sign_in", `The client requested no device code, and ${ended}.${lastLine}`, {
-    hint: "It finds the server by SVC_ROUTER_URL, and its client ID by SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
-  });
+  return new CommandFailedError(
+    "failed",
+    "no_sign_in",
+    `The client requested no device code, and ${ended}.${lastLine}`,
+    {
+      hint: "It finds the server by SVC_ROUTER_URL, and its client ID by SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
+    },
+  );
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemWall } from "../../base/clock.ts";
+import { systemWallClock } from "../../base/clock.ts";
 import type { Context } from "../command.ts";
 import { emulatorVariables } from "../connection/emulator-variables.ts";
 import { type ClientProcess, startClient } from "./client-process.ts";
@@ -34,20 +34,20 @@ export async function runScenario(
 ): Promise<ScenarioResult> {
   const { host, signal } = context;
   const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
-  const began = systemWall.monotonicNow();
+  const began = systemWallClock.monotonicNow();
   const client = startClient(argv, { cwd: host.cwd, env: environmentOf(server, folder, context) });
   context.atForcedEnd(() => client.kill("SIGKILL"));
   try {
-    const isOver = () => hasShownAll(server.observation, systemWall.monotonicNow(), began + maxWaitMs);
+    const isOver = () => hasShownAll(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
     let hasEnded = false;
     const ended = client.ended.then(() => {
       hasEnded = true;
     });
     while (!hasEnded && !signal.aborted && !isOver()) {
-      await Promise.race([ended, systemWall.sleep(lookMs, signal)]);
+      await Promise.race([ended, systemWallClock.sleep(lookMs, signal)]);
     }
     signal.throwIfAborted();
-    const seconds = (systemWall.monotonicNow() - began) / 1_000;
+    const seconds = (systemWallClock.monotonicNow() - began) / 1_000;
     return { ...server.observation, output: client.output(), exitCode: client.exitCode(), seconds };
   } finally {
     await endClient(client);
@@ -67,7 +67,7 @@ async function endClient(client: ClientProcess): Promise<void> {
   if (client.exitCode() === undefined) {
     client.kill("SIGTERM");
     const waited = new AbortController();
-    await Promise.race([client.ended.catch(() => {}), systemWall.sleep(terminationMs, waited.signal)]);
+    await Promise.race([client.ended.catch(() => {}), systemWallClock.sleep(terminationMs, waited.signal)]);
     waited.abort();
   }
   client.kill("SIGKILL");

@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import type { Emulator } from "../../../emulator/index.ts";
 import { createDeviceCode, redeemDeviceCode } from "../../api/router/device-grant.ts";
 import { exchangeToken } from "../../api/router/oidc.ts";
-import { systemWall } from "../../base/clock.ts";
+import { systemWallClock } from "../../base/clock.ts";
 import { fieldsOf } from "../../base/object.ts";
-import { asking } from "../connection/emulator-access.ts";
+import { withControlClient } from "../connection/emulator-access.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { type OAuthRequest, parseOAuthRequest } from "./oauth-request.ts";
 import { findArguments } from "./process-arguments.ts";
@@ -66,7 +66,7 @@ export async function startScriptedServer(script: readonly Step[], heartbeat: He
   const secrets: string[] = [];
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const times = { at: systemWall.monotonicNow(), earliestAt: heartbeat.earliest };
+    const times = { at: systemWallClock.monotonicNow(), earliestAt: heartbeat.earliest };
     const body = await readBody(request);
     const path = (request.url ?? "/").split("?")[0]!;
     const oauth = parseOAuthRequest(request, body, times);
@@ -100,7 +100,7 @@ export async function startScriptedServer(script: readonly Step[], heartbeat: He
     const played = await playStep(step, response);
     if (played) return;
     const answered = await forward(request, body, emulator.routerUrl);
-    if (isOfFirst && steps.length === 0) observation.endedAt ??= systemWall.monotonicNow();
+    if (isOfFirst && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (answered.status === 200) {
       observation.hasTokens = true;
       const { access_token } = fieldsOf(JSON.parse(answered.body.toString("utf8")));
@@ -145,7 +145,7 @@ export async function startScriptedServer(script: readonly Step[], heartbeat: He
   async function decide(status: "AUTHORIZED" | "DENIED"): Promise<void> {
     const { approveDevice } = await import("../../api/emulator/device-grants.ts");
     const params = { user_code: observation.challenge?.userCode ?? "" };
-    await asking(emulator.routerUrl, emulator.token, (client) =>
+    await withControlClient(emulator.routerUrl, emulator.token, (client) =>
       client.call(approveDevice, { params, body: { status, email: "ada@northwind.example" } }),
     );
   }

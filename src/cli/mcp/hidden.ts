@@ -1,5 +1,5 @@
 import { redactText, redactUrl } from "../../api/secrets.ts";
-import { exactJson, withExactNumbers } from "../../base/exact-json.ts";
+import { restoreExactNumbers, stringifyExact } from "../../base/exact-json.ts";
 import { parseJson } from "../../client/json-text.ts";
 import { isSecretField } from "../connection/redact.ts";
 
@@ -38,13 +38,13 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
 function hidden(text: string): string {
   let value: unknown;
   try {
-    value = withExactNumbers(text, parseJson(text));
+    value = restoreExactNumbers(text, parseJson(text));
   } catch {
     return redactText(text);
   }
   const found = { secrets: 0 };
   const without = withoutSecrets(value, "", found);
-  return found.secrets === 0 ? text : `${exactJson(without, text.includes("\n ") ? 2 : undefined)}\n`;
+  return found.secrets === 0 ? text : `${stringifyExact(without, text.includes("\n ") ? 2 : undefined)}\n`;
 }
 
 function withoutSecrets(value: unknown, name: string, found: { secrets: number }): unknown {

@@ -1,5 +1,5 @@
-import type { Captured, Context } from "../command.ts";
-import { explain, explanationJson, withoutSecrets } from "../exit.ts";
+import type { CapturedRun, Context } from "../command.ts";
+import { explainError, explanationJson, withoutSecrets } from "../exit.ts";
 import { hideSecrets, secretsIn } from "./hidden.ts";
 import type { ListedCommand } from "./operations.ts";
 
@@ -47,7 +47,7 @@ export class Runner {
   }
 }
 
-function answerOf({ exit, out, err }: Captured, secrets: readonly string[]): Answer {
+function answerOf({ exit, out, err }: CapturedRun, secrets: readonly string[]): Answer {
   if (out.trim() !== "" || exit === 0) return { text: hideSecrets(out, secrets), isError: false };
   // Warnings may stand before it.
   const error = err.slice(Math.max(0, err.lastIndexOf('{"error":')));
@@ -56,7 +56,7 @@ function answerOf({ exit, out, err }: Captured, secrets: readonly string[]): Ans
 
 /** What the command line would print about it. */
 export const errorAnswer = (error: unknown): Answer => ({
-  text: `${JSON.stringify(explanationJson(withoutSecrets(explain(error))))}\n`,
+  text: `${JSON.stringify(explanationJson(withoutSecrets(explainError(error))))}\n`,
   isError: true,
 });
 

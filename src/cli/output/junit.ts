@@ -1,5 +1,5 @@
 import { lookupTable } from "../../base/lookup-table.ts";
-import { visibleText } from "./visible.ts";
+import { escapeMultilineText } from "./control-characters.ts";
 
 /** One case of a report: passed, unless it has a failure or a reason why it was skipped. */
 export interface JUnitCase {
@@ -54,4 +54,4 @@ const entities = lookupTable<string>({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '
 
 /** XML has no character for most controls, escaped or not: they are written as a terminal would show them. */
 const escapeText = (text: string): string =>
-  visibleText(text).replace(/[&<>"\ufffe\uffff]/g, (char) => entities[char] ?? "\ufffd");
+  escapeMultilineText(text).replace(/[&<>"\ufffe\uffff]/g, (char) => entities[char] ?? "\ufffd");

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import type { Emulator } from "../../../emulator/index.ts";
 import { isObject } from "../../base/object.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 import { folderOf } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
 import { Stage } from "./stage.ts";
@@ -65,7 +65,7 @@ export class ScenarioEmulators {
 /** In memory, with standing time: the same file gives the same ids and times each time. */
 async function startBase(parsed: ParsedScenario, { host }: Surroundings): Promise<Emulator> {
   const { seed = "demo", start } = parsed.scenario;
-  const { startEmulator, InvalidOptions } = await import("../../../emulator/index.ts");
+  const { startEmulator, InvalidOptionsError } = await import("../../../emulator/index.ts");
   try {
     return await startEmulator({
       seed: typeof seed === "string" && seed !== "demo" && seed !== "empty" ? await readSeed(parsed, seed, host) : seed,
@@ -73,16 +73,16 @@ async function startBase(parsed: ParsedScenario, { host }: Surroundings): Promis
       deterministic: true,
     } as Parameters<typeof startEmulator>[0]);
   } catch (error) {
-    if (!(error instanceof InvalidOptions)) throw error;
+    if (!(error instanceof InvalidOptionsError)) throw error;
     const { line, column } = parsed.positions.of(["seed"]);
-    throw new CommandFailed("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed: ${error.message}`);
+    throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed: ${error.message}`);
   }
 }
 
 async function readSeed(parsed: ParsedScenario, seed: string, host: Context["host"]): Promise<object> {
   const { line, column } = parsed.positions.of(["seed"]);
   const fail = (why: string): never => {
-    throw new CommandFailed("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed ${seed} ${why}.`);
+    throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed ${seed} ${why}.`);
   };
   const text = await readFile(resolve(folderOf(parsed, host), seed), "utf8").catch(() =>
     fail("cannot be read: it must be demo, empty, or a file beside the scenario"),

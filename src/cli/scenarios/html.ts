@@ -1,6 +1,6 @@
-import { counted } from "../../base/counted.ts";
 import { lookupTable } from "../../base/lookup-table.ts";
-import { visibleText } from "../output/visible.ts";
+import { pluralize } from "../../base/pluralize.ts";
+import { escapeMultilineText } from "../output/control-characters.ts";
 import type { ScenarioResult, StepResult } from "./result.ts";
 
 const style = `
@@ -18,7 +18,7 @@ p.failed { margin: .2rem 0; }
 /** A page that shows what came of scenarios, with what they printed and their traces. It loads nothing. */
 export function htmlReport(results: readonly ScenarioResult[], seconds: number): string {
   const failed = results.filter(({ ok }) => !ok).length;
-  const counts = `${counted(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
+  const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -46,7 +46,7 @@ const section = ({ file, name, ok, seconds, steps, skipped, traced, trace }: Sce
 ${steps.map(row).join("\n")}
 </tbody>
 </table>
-${skipped > 0 ? `<p>${counted(skipped, "step was", "steps were")} not run.</p>` : ""}
+${skipped > 0 ? `<p>${pluralize(skipped, "step was", "steps were")} not run.</p>` : ""}
 ${traced === undefined ? "" : `<details${ok ? "" : " open"}><summary>Trace of ${escapeHtml(traced)}</summary><pre>${escapeHtml(trace.join("\n"))}</pre></details>`}
 </section>`;
 
@@ -73,4 +73,4 @@ const entities = lookupTable({
 });
 
 /** Text of others, in a page: what acts on a reader or on a browser is shown as it is written. */
-const escapeHtml = (text: string): string => visibleText(text).replace(/[&<>"']/g, (char) => entities[char]!);
+const escapeHtml = (text: string): string => escapeMultilineText(text).replace(/[&<>"']/g, (char) => entities[char]!);

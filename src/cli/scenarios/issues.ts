@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { lookupTable } from "../../base/lookup-table.ts";
-import { nearest } from "../../base/suggest.ts";
+import { findNearest } from "../../base/suggest.ts";
 import { notSaved } from "./schema.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -30,7 +30,7 @@ function problemIn(issue: Issue, keys: readonly string[], schema: z.ZodType): Pr
     case "unrecognized_keys": {
       const [key = ""] = issue.keys;
       const declared = issue.path.length === 0 ? keys : keysAt(schema, issue.path);
-      const near = nearest(key, declared);
+      const near = findNearest(key, declared);
       const hint =
         near !== undefined ? ` Did you mean ${near}?` : declared.length > 0 ? ` Known: ${declared.join(", ")}.` : "";
       const where = issue.path.length === 0 ? "" : ` in ${name}`;
@@ -48,7 +48,7 @@ function problemIn(issue: Issue, keys: readonly string[], schema: z.ZodType): Pr
       return { at: issue.path, sentence: `${name} must be ${kindOf(issue)}, got ${shown(issue.input)}.` };
     case "invalid_value": {
       const values = issue.values.map(String);
-      const near = nearest(String(issue.input), values);
+      const near = findNearest(String(issue.input), values);
       const known = values.length > 12 ? "" : ` Known: ${values.join(", ")}.`;
       const hint = near === undefined ? known : ` Did you mean ${near}?`;
       return { at: issue.path, sentence: `${name} cannot be ${shown(issue.input)}.${hint}` };

@@ -1,7 +1,7 @@
 import { type Document, LineCounter, parseDocument, visit } from "yaml";
 import type { Operation } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
-import { nearest } from "../../base/suggest.ts";
+import { findNearest } from "../../base/suggest.ts";
 import { problemOf } from "./issues.ts";
 import { type Path, type Position, Positions, ScenarioError } from "./problem.ts";
 import { referencesIn } from "./references.ts";
@@ -124,7 +124,7 @@ class Checker {
     const [kind, other] = found.length > 1 ? found.filter((one) => one !== "expect") : found;
     if (kind === undefined) {
       const keys = Object.keys(step);
-      const like = keys.map((key) => [key, nearest(key, kinds)] as const).find(([, near]) => near !== undefined);
+      const like = keys.map((key) => [key, findNearest(key, kinds)] as const).find(([, near]) => near !== undefined);
       const key = like?.[0] ?? keys[0];
       if (key === undefined) this.#fail(this.#positions.of(path), `A step must have one of ${kinds.join(", ")}.`);
       const hint = like ? `Did you mean ${like[1]}?` : `A step has one of ${kinds.join(", ")}.`;
@@ -149,7 +149,7 @@ class Checker {
   #checkCall({ call, params, query, body }: Record<string, unknown>, path: Path): void {
     const operation = this.#operations.find(({ id }) => id === call);
     if (!operation) {
-      const near = nearest(
+      const near = findNearest(
         String(call),
         this.#operations.map(({ id }) => id),
       );
@@ -229,7 +229,7 @@ class Checker {
 
 /** What was probably meant, or the few that there are. */
 function like(word: string, words: readonly string[]): string {
-  const near = nearest(word, words);
+  const near = findNearest(word, words);
   if (near !== undefined) return `Did you mean ${near}?`;
   return words.length === 0 ? "There are none." : `Known: ${[...words].sort().slice(0, 20).join(", ")}.`;
 }

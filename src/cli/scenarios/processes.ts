@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import spawn from "cross-spawn";
 import type { Context } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { ScenarioResult } from "./result.ts";
 
@@ -41,7 +41,7 @@ export async function* runInProcesses(
       const { done, value } = await lines.next();
       context.signal.throwIfAborted();
       if (done)
-        throw new CommandFailed(
+        throw new CommandFailedError(
           "failed",
           "run_ended",
           `The process that runs ${file} has ended: ${firstLine(notes())}`,

@@ -1,8 +1,8 @@
 import { showTrace } from "../../api/emulator/traces.ts";
 import type { Operation } from "../../api/operation.ts";
-import { isoMillis, type Wall } from "../../base/clock.ts";
-import { unstyled } from "../output/styled.ts";
-import { treeLines } from "../trace/tree-lines.ts";
+import { isoMillis, type WallClock } from "../../base/clock.ts";
+import { stripStyles } from "../output/styled.ts";
+import { formatTree } from "../trace/tree-lines.ts";
 import { checkExpectations } from "./check-expectations.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { Path } from "./problem.ts";
@@ -14,7 +14,7 @@ import { type Observation, runStep } from "./steps.ts";
 
 interface Options {
   readonly operations: readonly Operation[];
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** Called after each step. */
   readonly onStep?: (step: StepResult) => Promise<void>;
   /** Whether what was seen takes the place of what is expected. */
@@ -208,7 +208,7 @@ class ScenarioRun {
     const { client, signal } = this.#stage;
     try {
       const trace = await client.call(showTrace, { params: { ref: this.#contract } }, { signal });
-      return treeLines(trace).map(unstyled);
+      return formatTree(trace).map(stripStyles);
     } catch {
       signal.throwIfAborted();
       return [];
@@ -225,4 +225,5 @@ function resolveLoosely(step: object, { known }: Stage): unknown {
   }
 }
 
-const secondsSince = (startedAt: number, wall: Wall): number => Math.round(wall.monotonicNow() - startedAt) / 1_000;
+const secondsSince = (startedAt: number, wall: WallClock): number =>
+  Math.round(wall.monotonicNow() - startedAt) / 1_000;

@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
-import { annotateAt, annotates } from "../output/github-actions.ts";
+import { annotateAt, shouldAnnotate } from "../output/github-actions.ts";
 import { formatJUnit } from "../output/junit.ts";
 import { ScenarioEmulators } from "./emulators.ts";
 import { endLines, headingLine, stepLines, summaryLine } from "./lines.ts";
@@ -29,7 +29,7 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
   const { host, output, globals } = context;
   const startedAt = host.wall.monotonicNow();
   const scenarios = await loadScenarios([...new Set(files)], host).catch(async (error: unknown) => {
-    if (error instanceof WrongScenarios && annotates(host.env, context.argv)) {
+    if (error instanceof WrongScenarios && shouldAnnotate(host.env, context.argv)) {
       for (const { file, position, sentence } of error.errors) await annotateAt(host, { file, ...position }, sentence);
     }
     throw error;
@@ -71,7 +71,7 @@ async function updateExpectations(
 ): Promise<void> {
   if (jobs === 1) await (await import("./update.ts")).updateFiles(scenarios, done, context);
   for (const { file, seen } of done) {
-    if (seen.length > 0) await context.output.note(`Wrote ${counted(seen.length, "expectation")} into ${file}`);
+    if (seen.length > 0) await context.output.note(`Wrote ${pluralize(seen.length, "expectation")} into ${file}`);
   }
 }
 
@@ -113,7 +113,7 @@ async function printSteps(result: ScenarioResult, { output }: Context): Promise<
 }
 
 async function annotateFailures({ file, steps }: ScenarioResult, { host, argv }: Context): Promise<void> {
-  if (!annotates(host.env, argv)) return;
+  if (!shouldAnnotate(host.env, argv)) return;
   for (const { title, problems } of steps) {
     for (const { message, line, column } of problems)
       await annotateAt(host, { file, line, column }, `${title}: ${message}`);

@@ -1,7 +1,7 @@
 import type { Emulator } from "../../../emulator/index.ts";
 import { type Client, createClient } from "../../client/client.ts";
-import type { Captured, Context } from "../command.ts";
-import { emulatorVariables, mainCluster, secretsOf } from "../connection/emulator-variables.ts";
+import type { CapturedRun, Context } from "../command.ts";
+import { collectSecrets, emulatorVariables, mainCluster } from "../connection/emulator-variables.ts";
 import { openStoryReceiver, receiverAt, type StoryReceiver } from "./receivers.ts";
 import type { Values } from "./references.ts";
 import { Secrets } from "./secrets.ts";
@@ -24,7 +24,7 @@ export class Stage {
     this.#client = client;
     this.#cwd = cwd;
     this.#context = context;
-    this.secrets = new Secrets(secretsOf(emulator));
+    this.secrets = new Secrets(collectSecrets(emulator));
     const first = mainCluster(emulator);
     this.values.set("cluster_id", first?.id);
     this.values.set("client_id", first?.clientId);
@@ -63,7 +63,7 @@ export class Stage {
   }
 
   /** Runs a command line against the emulator. */
-  svc(argv: readonly string[], stdin?: string): Promise<Captured> {
+  svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
     return this.#context.svc(argv, {
       // What a command line would say to a runner is part of its output here.
       env: { ...emulatorVariables(this.emulator), GITHUB_ACTIONS: undefined },

@@ -3,12 +3,12 @@ import { createWebhook } from "../../api/contracts/webhooks.ts";
 import { approveContract, declineContract, signContract } from "../../api/emulator/contracts/contracts.ts";
 import { addFault } from "../../api/emulator/faults.ts";
 import { listRequests } from "../../api/emulator/requests.ts";
-import type { Callable, Operation } from "../../api/operation.ts";
-import { counted } from "../../base/counted.ts";
-import { fieldsOf, parsedJson } from "../../base/object.ts";
+import type { CallableOperation, Operation } from "../../api/operation.ts";
+import { fieldsOf, tryParseJson } from "../../base/object.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
-import { commandLine } from "../help/examples.ts";
+import { formatCommandLine } from "../help/examples.ts";
 import { resolveReferences, UnsavedValueError } from "./references.ts";
 import { acts, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
@@ -48,14 +48,14 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
   async svc({ svc, stdin }, stage) {
     const argv = typeof svc === "string" ? splitWords(svc)! : svc.map(String);
     const { exit, out, err } = await stage.svc(argv, stdin);
-    const lines = out.trim().split("\n").map(parsedJson);
-    const value = parsedJson(out) ?? (lines.every((line) => line !== undefined) ? lines : undefined);
+    const lines = out.trim().split("\n").map(tryParseJson);
+    const value = tryParseJson(out) ?? (lines.every((line) => line !== undefined) ? lines : undefined);
     const notes = err.trim().split("\n");
     const first = notes.find((line) => line.startsWith("error: ")) ?? notes[0] ?? "";
     return {
       title: `svc ${argv.join(" ")}`,
       outcome: exit === 0 ? "" : `exit ${exit}`,
-      command: commandLine(argv),
+      command: formatCommandLine(argv),
       exit,
       value,
       output: out,
@@ -77,7 +77,7 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
     const { ran, to, status, reason } = await emulator.clock.advance(target);
     return {
       title: `advance ${advance}`,
-      outcome: counted(ran.length, "scheduled entry", "scheduled entries"),
+      outcome: pluralize(ran.length, "scheduled entry", "scheduled entries"),
       value: { to: new Date(to).toISOString(), ran },
       ...(status === "done" ? {} : { error: `virtual time stopped on the way: ${reason}` }),
     };
@@ -113,7 +113,7 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
     const only_for_activities = subscribe === "all" ? activities : subscribe;
     const sent = await send(stage, createWebhook, { body: { title: name, url: receiver.url, only_for_activities } });
     receiver.webhook = Number(fieldsOf(sent.value).id);
-    const number = subscribe === "all" ? "all activities" : counted(subscribe.length, "activity", "activities");
+    const number = subscribe === "all" ? "all activities" : pluralize(subscribe.length, "activity", "activities");
     return { title, ...sent, outcome: `subscribed to ${number}`, value: receiver };
   },
 
@@ -150,7 +150,7 @@ async function settleFor(step: object, stage: Stage): Promise<void> {
 }
 
 /** Without its schemas: whether the input fits is for the service to say. */
-function outlineOf({ id, service, method, path, auth, request, responses, longestMs }: Operation): Callable {
+function outlineOf({ id, service, method, path, auth, request, responses, longestMs }: Operation): CallableOperation {
   return {
     id,
     service: { name: service.name },

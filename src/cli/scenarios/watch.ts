@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { type RunSettings, runFiles } from "./runner.ts";
@@ -26,7 +26,7 @@ export async function watchFiles(
       if (!(error instanceof UsageError)) throw error;
       await output.warn(`error: ${error.message}`);
     }
-    await output.note(`Watching ${counted(files.length, "file")}; Ctrl-C ends it`);
+    await output.note(`Watching ${pluralize(files.length, "file")}; Ctrl-C ends it`);
     await changes.after(settings.update ? changes.count() : seen, signal);
     await host.wall.sleep(settleMs, signal);
     signal.throwIfAborted();

@@ -1,4 +1,4 @@
-import { parsedJson } from "../../base/object.ts";
+import { tryParseJson } from "../../base/object.ts";
 
 /** One attempt to reach the dead receiver. */
 export interface TimelineRow {
@@ -15,7 +15,7 @@ interface DeliveryRow {
 
 /** The attempts of the first delivery that `svc emulator deliveries` has printed. */
 export function timelineOf(output: string): readonly TimelineRow[] {
-  const [delivery] = (parsedJson(output) ?? []) as readonly DeliveryRow[];
+  const [delivery] = (tryParseJson(output) ?? []) as readonly DeliveryRow[];
   const attempts = delivery?.attempts ?? [];
   const start = Date.parse(attempts[0]?.at ?? "");
   return attempts.map(({ number, at, status, error }) => ({

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { createFileAtomic } from "../../files/atomic-write.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { createWhole } from "../../files/whole-file.ts";
 import { CorpusError, indexName } from "../../verify/corpus.ts";
 import { Recorder } from "../../verify/recorder.ts";
 import type { Context } from "../command.ts";
@@ -37,7 +37,7 @@ export async function openRecording(
   const path = keyPath(host, folder);
   try {
     await makeFolder(join(path, ".."));
-    await createWhole(path, randomBytes(32).toString("hex"), { mode: 0o600 });
+    await createFileAtomic(path, randomBytes(32).toString("hex"), { mode: 0o600 });
     const key = Buffer.from(await readFile(path, "utf8"), "hex");
     const recorder = await Recorder.open(folder, key);
     return {

@@ -1,12 +1,12 @@
 import type { Operation } from "../../api/operation.ts";
-import { systemWall } from "../../base/clock.ts";
-import { parsedJson } from "../../base/object.ts";
+import { systemWallClock } from "../../base/clock.ts";
+import { tryParseJson } from "../../base/object.ts";
 import { fillTemplate } from "../../base/url-template.ts";
 import { type Credentials, credentialHeaders } from "../../client/credentials.ts";
 import { operationNamed } from "../../verify/operations.ts";
 import type { Recorder } from "../../verify/recorder.ts";
 import { RequestSender } from "../../verify/replay/send.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 
 export interface RecordTarget {
   readonly router: string | undefined;
@@ -120,25 +120,27 @@ export class RecordCaller {
     body: Buffer,
   ): Promise<{ status: number; document: unknown }> {
     this.signal?.throwIfAborted();
-    if (!this.#isFirst) await systemWall.sleep(this.#pauseMs, this.signal);
+    if (!this.#isFirst) await systemWallClock.sleep(this.#pauseMs, this.signal);
     this.signal?.throwIfAborted();
     this.#isFirst = false;
     const pairs = Object.entries(headers);
-    const at = systemWall.now();
+    const at = systemWallClock.now();
     const response = await this.#sender
       .send({ method, url, headers: pairs, body }, this.signal)
       .catch((cause: Error) => {
         this.signal?.throwIfAborted();
-        throw new CommandFailed("temporary", "network", `The service did not respond: ${cause.message}`, { cause });
+        throw new CommandFailedError("temporary", "network", `The service did not respond: ${cause.message}`, {
+          cause,
+        });
       });
     const { origin } = new URL(url);
     const target = url.slice(origin.length);
     await this.#recorder.add({
       at,
-      durationMs: systemWall.now() - at,
+      durationMs: systemWallClock.now() - at,
       request: { method, target, headers: [["host", new URL(url).host], ...pairs], body },
       response,
     });
-    return { status: response.status, document: parsedJson(response.body.toString("utf8")) };
+    return { status: response.status, document: tryParseJson(response.body.toString("utf8")) };
   }
 }

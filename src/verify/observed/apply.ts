@@ -1,6 +1,6 @@
 import type { Operation } from "../../api/operation.ts";
 import { writeJson } from "../../base/json-forms.ts";
-import { isObject, parsedJson } from "../../base/object.ts";
+import { isObject, tryParseJson } from "../../base/object.ts";
 import { claimAt } from "../replay/claims.ts";
 import { matchPieces } from "../text-pattern.ts";
 import type { Change, Observations, ObservedRule } from "./rules.ts";
@@ -37,7 +37,7 @@ export class Observer {
   ): { readonly response: ObservableResponse; readonly rules: readonly ObservedRule[] } | undefined {
     const all = this.#byOperation.get(operation.id);
     if (!all) return undefined;
-    const document = response.body === undefined ? undefined : parsedJson(response.body);
+    const document = response.body === undefined ? undefined : tryParseJson(response.body);
     const { name } = claimAt(operation, response.status, document);
     const rules = all.filter(({ claim, id }) => claim === name && id.includes(`:${response.status}:`));
     if (rules.length === 0) return undefined;
@@ -65,7 +65,7 @@ export class Observer {
     const rules = (this.#byOperation.get(`webhook ${activity}`) ?? []).filter(
       ({ change }) => !["header", "spell", "silence"].includes(change.to),
     );
-    const document = rules.reduce((changed, { path, change }) => applyAt(changed, path, change), parsedJson(body));
+    const document = rules.reduce((changed, { path, change }) => applyAt(changed, path, change), tryParseJson(body));
     return spell(rules.length === 0 ? body : JSON.stringify(document), this.#spelling);
   }
 

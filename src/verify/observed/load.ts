@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fieldsOf, parsedJson } from "../../base/object.ts";
-import { writeWhole } from "../../files/whole-file.ts";
+import { fieldsOf, tryParseJson } from "../../base/object.ts";
+import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { type Corpus, readCorpus } from "../corpus.ts";
 import { replayOnEmulator, type StartReplayEmulator } from "../replay/on-emulator.ts";
 import { buildReport } from "../report.ts";
@@ -19,7 +19,7 @@ export async function loadObservations(
 ): Promise<Observations> {
   const corpus = await readCorpus(folder);
   const text = await readFile(join(folder, observationsName), "utf8").catch(() => "");
-  const stored = fieldsOf(parsedJson(text));
+  const stored = fieldsOf(tryParseJson(text));
   const observations =
     stored.version === version && stored.corpus === corpus.digest ? readObservations(stored) : undefined;
   return (
@@ -28,7 +28,7 @@ export async function loadObservations(
 }
 
 export const storeObservations = ({ folder, digest }: Corpus, observations: Observations): Promise<void> =>
-  writeWhole(
+  writeFileAtomic(
     join(folder, observationsName),
     `${JSON.stringify({ version, corpus: digest, ...observations }, undefined, 2)}\n`,
   );

@@ -1,7 +1,7 @@
 import type { Activity } from "../../api/activities.ts";
 import type { Operation } from "../../api/operation.ts";
 import { webhookPayloads } from "../../api/registry.ts";
-import { isObject, parsedJson } from "../../base/object.ts";
+import { isObject, tryParseJson } from "../../base/object.ts";
 import type { Corpus } from "../corpus.ts";
 import { operationNamed } from "../operations.ts";
 import { isTime, timeFormatOf } from "../replay/compare-text.ts";
@@ -90,7 +90,7 @@ function contradiction(
   if (!exchange) return undefined;
   if (operation.startsWith("webhook ")) {
     const schema = webhookPayloads.get(operation.slice("webhook ".length) as Activity);
-    const issues = schema?.safeParse(parsedJson(exchange.request.body.toString())).error?.issues ?? [];
+    const issues = schema?.safeParse(tryParseJson(exchange.request.body.toString())).error?.issues ?? [];
     return issues.some((issue) => isAt(issue, path))
       ? `it contradicts the specification of the payload at ${path}`
       : undefined;
@@ -99,7 +99,7 @@ function contradiction(
   if (kind === "status")
     return `it contradicts the specification, in which ${operation} does not return ${String(recorded)}`;
   const response = responseOf(declared, exchange.response.status);
-  const issues = response?.safeParse(parsedJson(exchange.response.body.toString())).error?.issues ?? [];
+  const issues = response?.safeParse(tryParseJson(exchange.response.body.toString())).error?.issues ?? [];
   return issues.some((issue) => isAt(issue, path))
     ? `it contradicts the specification of ${operation} at ${path}`
     : undefined;

@@ -3,7 +3,7 @@ import type { Failure } from "../../api/failure.ts";
 import { type FailureCode, failures } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
 import { registry } from "../../api/registry.ts";
-import { failuresOf, sampleOf } from "../../derive/openapi/failures.ts";
+import { buildSample, collectFailures } from "../../derive/openapi/failures.ts";
 import { matchPieces } from "../text-pattern.ts";
 
 /** What the emulator claims of the service: how an operation, or one of its failures, responds. */
@@ -47,16 +47,16 @@ export const allClaims = (): Claim[] =>
     .filter(({ service }) => service.name !== "emulator")
     .flatMap((operation) => [
       claimOf(operation.id, undefined, operation.basis),
-      ...failuresOf(operation).map((code) => claimOf(operation.id, code, catalogue[code].basis)),
+      ...collectFailures(operation).map((code) => claimOf(operation.id, code, catalogue[code].basis)),
     ]);
 
 /** The declared failure that has this status, and these words if several do. */
 function failureAt(operation: Operation, status: number, body: unknown): FailureCode | undefined {
-  const codes = [...new Set([...failuresOf(operation), ...operation.service.failures])].filter(
+  const codes = [...new Set([...collectFailures(operation), ...operation.service.failures])].filter(
     (code) => catalogue[code].status === status,
   );
   return (
-    codes.find((code) => fits(sampleOf(catalogue[code]), body)) ??
+    codes.find((code) => fits(buildSample(catalogue[code]), body)) ??
     codes.find((code) => /invalid-fields|validation/.test(code)) ??
     codes[0]
   );

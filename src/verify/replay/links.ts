@@ -1,4 +1,4 @@
-import { parsedJson } from "../../base/object.ts";
+import { tryParseJson } from "../../base/object.ts";
 import { editJson } from "../json-edit.ts";
 
 /** What kind of thing a number under this key identifies: `contract` for `contract_id` and for the `id` of a contract. */
@@ -102,7 +102,7 @@ export class Links {
   translateBody(body: Buffer, resource: string): Buffer {
     const text = body.toString("utf8");
     if (body.length === 0 || !Buffer.from(text).equals(body)) return body;
-    if (parsedJson(text) === undefined) return Buffer.from(this.translateText(text));
+    if (tryParseJson(text) === undefined) return Buffer.from(this.translateText(text));
     const keyOf = (path: readonly string[]): string => path.filter((one) => one !== "").at(-1) ?? "";
     return Buffer.from(
       editJson(text, {

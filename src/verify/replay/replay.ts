@@ -1,4 +1,4 @@
-import { fieldsOf, parsedJson } from "../../base/object.ts";
+import { fieldsOf, tryParseJson } from "../../base/object.ts";
 import type { Corpus, CorpusExchange } from "../corpus.ts";
 import { type Callee, headerOf, type RecordedResponse } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
@@ -247,7 +247,7 @@ class Replay {
 
   #body({ operation, request }: CorpusExchange, resource: string): Buffer {
     const body = this.#links.translateBody(request.body, resource);
-    if (this.#receiver.url === "" || operation !== "webhooks.create" || parsedJson(body.toString()) === undefined)
+    if (this.#receiver.url === "" || operation !== "webhooks.create" || tryParseJson(body.toString()) === undefined)
       return body;
     // Webhooks come here, whoever got them.
     const edited = editJson(body.toString(), {
@@ -266,7 +266,7 @@ function showsAll(document: unknown): boolean {
 }
 
 const jsonOf = ({ body }: RecordedResponse): unknown =>
-  body.length === 0 ? undefined : parsedJson(body.toString("utf8"));
+  body.length === 0 ? undefined : tryParseJson(body.toString("utf8"));
 
 const namesIn = (path: string): (string | undefined)[] =>
   path.split("/").map((segment) => /^\{(\w+)\}/.exec(segment)?.[1]);

@@ -1,4 +1,4 @@
-import { fieldsOf, isObject, parsedJson } from "../../base/object.ts";
+import { fieldsOf, isObject, tryParseJson } from "../../base/object.ts";
 import { headerOf } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 import { bodyOf, type Caller, type Row, rowsOf } from "./recorded-rows.ts";
@@ -303,7 +303,7 @@ export class WorkspaceSeed {
     const values = new Set<unknown>();
     for (const { request, response } of this.#caller.exchanges) {
       const text = request.body.toString("utf8");
-      if (response.status >= 300 || !text.includes(field) || parsedJson(text) === undefined) continue;
+      if (response.status >= 300 || !text.includes(field) || tryParseJson(text) === undefined) continue;
       const take = (path: readonly string[], value: unknown) => {
         if (path.filter((one) => one !== "").at(-1) === field) values.add(value);
       };

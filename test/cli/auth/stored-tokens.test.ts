@@ -192,7 +192,10 @@ describe("a sign-in", () => {
     await writeFile(join(cwd, "tokens.json"), '{"accounts":{"x":"very-secret');
     const { exit, err } = await runCli("auth status", { env: { SVC_CONFIG_DIR: cwd } });
     assert.equal(exit, 2);
-    assert.match(err, /^error: Cannot use .*tokens\.json: the file must contain a JSON object\.\n {2}Fix the file, or remove it\.\n/);
+    assert.match(
+      err,
+      /^error: Cannot use .*tokens\.json: the file must contain a JSON object\.\n {2}Fix the file, or remove it\.\n/,
+    );
     assert.equal(err.includes("very-secret"), false);
     assert.match(await readFile(join(cwd, "tokens.json"), "utf8"), /very-secret/);
   });

@@ -5,7 +5,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
-import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { contractDocument } from "../../../src/cli/tour/documents.ts";
 import { allCommands } from "../../support/cli/all-commands.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
@@ -71,14 +71,14 @@ const writes = ["--allow-writes"];
 describe("svc mcp", () => {
   it("serves the protocol's own client as a process, and ends with its standard input", async (t) => {
     const { emulator, cwd, svc } = await cliEmulator(t);
-    const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof environmentOf>[1];
+    const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof buildChildEnvironment>[1];
     const [configuration = ""] = blocks("docs/agents.md", "json");
     const { command, args } = JSON.parse(configuration).mcpServers.svc;
     assert.deepEqual([command, args[0]], ["npx", "svc"]);
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [program("svc"), ...args.slice(1)],
-      env: environmentOf(emulator, host),
+      env: buildChildEnvironment(emulator, host),
       cwd,
     });
     const client = new Client({ name: "agent", version: "1" });

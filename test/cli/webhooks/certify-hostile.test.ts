@@ -4,15 +4,15 @@ import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { systemWall, type Wall } from "../../../src/base/clock.ts";
+import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/certify/report.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { hmacKey, runCertify } from "../../support/cli/signed-receiver.ts";
 
 /** Waits a tenth as long for responses. */
-const impatientWall: Wall = {
-  ...systemWall,
-  sleep: (ms, signal, how) => systemWall.sleep(ms >= 1_000 ? ms / 10 : ms, signal, how),
+const impatientWall: WallClock = {
+  ...systemWallClock,
+  sleep: (ms, signal, how) => systemWallClock.sleep(ms >= 1_000 ? ms / 10 : ms, signal, how),
 };
 
 const ok = "HTTP/1.1 200 OK\r\n";

@@ -247,9 +247,9 @@ whereverItIsKept("a rewind", (place) => {
     assert.deepEqual(await on.rewind({ steps: 1 }), { keptAs: "before-1" });
     assert.deepEqual(await stateOf(on), state);
     for (const target of [{ steps: 0 }, { before: "T 1" }, { to: "yesterday" }]) {
-      await assert.rejects(on.rewind(target), { name: "InvalidOptions" });
+      await assert.rejects(on.rewind(target), { name: "InvalidOptionsError" });
     }
-    await assert.rejects(on.rewind({ before: "request:99" }), { name: "BeyondHistory" });
+    await assert.rejects(on.rewind({ before: "request:99" }), { name: "RewindOutOfRangeError" });
   });
 });
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { isObject, parsedJson } from "../../../base/object.ts";
+import { isObject, tryParseJson } from "../../../base/object.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Disk, isMissing } from "../../../files/disk.ts";
-import { beginning, firstLine, logLine } from "../../../files/log-line.ts";
+import { firstLine, logLine, startPosition } from "../../../files/log-line.ts";
 import { readLines } from "../../../files/read-lines.ts";
 import { type LogEnd, readLog } from "../../../files/read-log.ts";
 
@@ -35,7 +35,7 @@ export async function logPath(disk: Disk, folder: string): Promise<string> {
 export async function createLog(disk: Disk, folder: string, lines: readonly string[]): Promise<void> {
   const path = join(folder, name);
   const bytes = [firstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
-  let { number, checksum } = beginning;
+  let { number, checksum } = startPosition;
   for (const json of lines) {
     number += 1;
     const line = logLine(json, { number, group: 1, before: checksum });
@@ -54,7 +54,7 @@ export async function createLog(disk: Disk, folder: string, lines: readonly stri
 }
 
 /** Rewrites a log of format 1 in the present format: durably, and without losing a line of it. */
-export async function renewLog(disk: Disk, folder: string): Promise<void> {
+export async function rewriteLog(disk: Disk, folder: string): Promise<void> {
   const lines: string[] = [];
   await readLogFile(disk, folder, (json) => lines.push(json));
   await createLog(disk, folder, lines);
@@ -80,8 +80,8 @@ export async function readLogFile(disk: Disk, folder: string, take: (json: strin
 }
 
 function first(json: string, path: string) {
-  const { svc_job_log } = (parsedJson(json) ?? {}) as { readonly svc_job_log?: unknown };
-  if (svc_job_log === format) return beginning;
+  const { svc_job_log } = (tryParseJson(json) ?? {}) as { readonly svc_job_log?: unknown };
+  if (svc_job_log === format) return startPosition;
   throw new JobLogError(`${path} was written by another version of svc (format ${String(svc_job_log)})`);
 }
 
@@ -96,7 +96,7 @@ async function readOld(disk: Disk, path: string, take: (json: string) => void): 
       const json = bytes.toString("utf8", at, newline);
       lines += 1;
       if (newline === -1) return end(true);
-      if (!isObject(parsedJson(json))) return end(true, { line: lines, reason: "the line is not a JSON object" });
+      if (!isObject(tryParseJson(json))) return end(true, { line: lines, reason: "the line is not a JSON object" });
       take(json);
       at = newline + 1;
       length = offset + at;

@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { isoSeconds, type Wall } from "../../../base/clock.ts";
+import { isoSeconds, type WallClock } from "../../../base/clock.ts";
 import { AppendLog } from "../../../files/append-log.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../files/disk.ts";
-import { beginning } from "../../../files/log-line.ts";
-import { keepTornTail } from "../../../files/torn-tail.ts";
-import type { FinishedBatches } from "./finished.ts";
-import { type BatchLine, type Counts, type EventLine, type LoggedState, readJobLog, sumOf } from "./job-log.ts";
-import { renewLog } from "./log-file.ts";
+import { startPosition } from "../../../files/log-line.ts";
+import { saveTornTail } from "../../../files/torn-tail.ts";
+import type { FinishedBatches } from "./finished-batches.ts";
+import { addCounts, type BatchLine, type EventLine, type LoggedState, type RowCounts, readJobLog } from "./job-log.ts";
+import { rewriteLog } from "./log-file.ts";
 import { OpenResults } from "./open-results.ts";
 
 type Finished = Omit<BatchLine, "low" | "results">;
@@ -17,7 +17,7 @@ const waitingMax = 64;
 const gatherMs = 10;
 
 interface Options {
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly disk?: Disk;
   /** Told what of the files was left out. */
   readonly report: (message: string) => Promise<void>;
@@ -31,13 +31,13 @@ export class OpenJob {
   readonly finished: FinishedBatches;
   readonly #log: AppendLog<Error>;
   readonly #results: OpenResults;
-  readonly #wall: Wall;
-  #counts: Counts;
+  readonly #wall: WallClock;
+  #counts: RowCounts;
   #unverified: number;
-  #kept: Counts;
+  #kept: RowCounts;
   #hurry = new AbortController();
 
-  private constructor(file: DiskFile, state: LoggedState, results: OpenResults, wall: Wall) {
+  private constructor(file: DiskFile, state: LoggedState, results: OpenResults, wall: WallClock) {
     const { rows, invalid, failed, moved, finished } = state;
     this.finished = finished;
     this.#counts = { rows, invalid, failed, moved };
@@ -49,7 +49,7 @@ export class OpenJob {
       path: state.file.path,
       file,
       length: state.file.length,
-      position: state.file.position ?? beginning,
+      position: state.file.position ?? startPosition,
       // The error of the system has the code by which the job's end is explained.
       failure: (_reason, cause) => cause as Error,
       gather: () => this.#gather(),
@@ -70,7 +70,7 @@ export class OpenJob {
   }
 
   /** Of all batches that are finished, in this run and before. */
-  get counts(): Counts {
+  get counts(): RowCounts {
     return this.#counts;
   }
 
@@ -80,7 +80,7 @@ export class OpenJob {
   }
 
   /** The same without those that are not known to be on the disk: a resume sends them again. */
-  get kept(): Counts {
+  get kept(): RowCounts {
     return this.#kept;
   }
 
@@ -89,11 +89,11 @@ export class OpenJob {
     if (this.#log.failure) throw this.#log.failure;
     this.finished.add(batch.batch, batch.digest);
     const { rows, invalid, failed, moved } = this.#counts;
-    const counts: Counts = {
+    const counts: RowCounts = {
       rows: rows + batch.rows,
       invalid: invalid + batch.invalid,
       failed: failed + batch.failed,
-      moved: sumOf(moved, batch.moved),
+      moved: addCounts(moved, batch.moved),
     };
     this.#counts = counts;
     this.#unverified += batch.unverified ?? 0;
@@ -123,7 +123,7 @@ export class OpenJob {
 
   #flushed(): Promise<void> {
     this.#hurry.abort();
-    return this.#log.flushed();
+    return this.#log.waitUntilDurable();
   }
 
   async #gather(): Promise<void> {
@@ -136,8 +136,8 @@ export class OpenJob {
 async function writable(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
   const state = await readJobLog(folder, disk);
   const { path, length, torn, isOld } = state.file;
-  if (torn) await report(await keepTornTail(disk, path, length));
+  if (torn) await report(await saveTornTail(disk, path, length));
   if (!isOld) return state;
-  await renewLog(disk, folder);
+  await rewriteLog(disk, folder);
   return readJobLog(folder, disk);
 }

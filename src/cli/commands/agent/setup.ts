@@ -1,14 +1,14 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
+import { formatFsError, isFsError } from "../../../files/fs-errors.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
-import { isRefusal, whyOf } from "../../../files/refusals.ts";
-import { type Context, command } from "../../command.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { writeOutput } from "../../output/file.ts";
 
 const defaultFolder = ".agents/skills";
 
-export const agentSetup = command({
+export const agentSetup = defineCommand({
   words: ["agent", "setup"],
   summary: "Write a skill that teaches coding agents to use svc",
   description:
@@ -75,6 +75,8 @@ async function contentOf(file: string, shown: string): Promise<string | undefine
     return await readFile(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw isRefusal(error) ? new UsageError(`--dir: cannot read ${shown}: ${whyOf(error)}`, { cause: error }) : error;
+    throw isFsError(error)
+      ? new UsageError(`--dir: cannot read ${shown}: ${formatFsError(error)}`, { cause: error })
+      : error;
   }
 }

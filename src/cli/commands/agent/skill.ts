@@ -1,4 +1,4 @@
-import { quoted } from "../../help/examples.ts";
+import { quoteShellWord } from "../../help/examples.ts";
 
 /** What is read of `svc help --json`. */
 interface Manifest {
@@ -143,7 +143,7 @@ ${blockOf(end)}
 function shellBlock(manifest: Manifest, lines: readonly Line[], withSummary: boolean): string {
   const shown = lines.flatMap(([words, ...more]) => [
     ...(withSummary ? [`# ${listedCommand(manifest, words).summary}`] : []),
-    ["svc", words, ...more.map(quoted)].join(" "),
+    ["svc", words, ...more.map(quoteShellWord)].join(" "),
   ]);
   return `\`\`\`sh\n${shown.join("\n")}\n\`\`\``;
 }

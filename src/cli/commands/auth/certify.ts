@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, command } from "../../command.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
-import { checkedDuration } from "../../parse/globals.ts";
+import { parseDurationFlag } from "../../parse/globals.ts";
 
 const flags = [
   {
@@ -24,7 +24,7 @@ const flags = [
   { flag: "report", type: "text", placeholder: "FILE", description: "Write a JUnit XML report to this file" },
 ] as const satisfies readonly FlagSpec[];
 
-export const authCertify = command({
+export const authCertify = defineCommand({
   words: ["auth", "certify"],
   summary: "Check a device-flow client against scripted responses",
   description:
@@ -57,7 +57,7 @@ export const authCertify = command({
       return undefined;
     }
     const argv = checkedCommand(input.positionals.command);
-    const maxWaitMs = checkedDuration(input.flags["client-timeout"] ?? "60s", "--client-timeout");
+    const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
     const report = await openReport(input.flags.report, context);
     const { runChecks } = await import("../../device-certify/run-checks.ts");
     const results = await runChecks(chosen, argv, maxWaitMs, context);
@@ -77,8 +77,8 @@ function checkedCommand([program, ...args]: readonly string[] = []): readonly [s
 /** Checks the file before the client is run; returns what writes the report. */
 async function openReport(path: string | undefined, { host }: Context) {
   if (path === undefined) return undefined;
-  const { checkedOutput, writeOutput } = await import("../../output/file.ts");
-  await checkedOutput(host, path, "--report", { isOurs: (text) => text === "" || text.startsWith("<?xml") });
+  const { checkOutputFile, writeOutput } = await import("../../output/file.ts");
+  await checkOutputFile(host, path, "--report", { isOurs: (text) => text === "" || text.startsWith("<?xml") });
   const { formatReport } = await import("../../device-certify/report.ts");
   return (results: Parameters<typeof formatReport>[0]) => writeOutput(host, path, [Buffer.from(formatReport(results))]);
 }

@@ -1,8 +1,8 @@
 import { lookupTable } from "../../../base/lookup-table.ts";
 import { fieldsOf } from "../../../base/object.ts";
-import type { Captured, Context } from "../../command.ts";
-import { commandLine } from "../../help/examples.ts";
-import { dim, type Line, red } from "../../output/styled.ts";
+import type { CapturedRun, Context } from "../../command.ts";
+import { formatCommandLine } from "../../help/examples.ts";
+import { dim, red, type StyledLine } from "../../output/styled.ts";
 
 /** What the keys of a session work on. */
 export interface ActionState {
@@ -21,7 +21,7 @@ export interface ActionTools {
   run(argv: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined>;
   /** Shows the command, and all that it prints. */
   show(argv: readonly string[]): Promise<void>;
-  print(...lines: readonly Line[]): Promise<void>;
+  print(...lines: readonly StyledLine[]): Promise<void>;
 }
 
 interface Action {
@@ -109,9 +109,9 @@ export const keyLines = (): readonly string[] => [
 export function createTools(
   state: ActionState,
   context: Context,
-  print: (...lines: readonly Line[]) => Promise<void>,
+  print: (...lines: readonly StyledLine[]) => Promise<void>,
 ): ActionTools {
-  const announce = (argv: readonly string[]) => print([dim("$ "), commandLine(argv)]);
+  const announce = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
   return {
     state,
     print,
@@ -140,7 +140,7 @@ function readAnswer(out: string): Readonly<Record<string, unknown>> {
 }
 
 /** The message of a failed command, or its last line. */
-function errorIn({ err, exit }: Captured): string {
+function errorIn({ err, exit }: CapturedRun): string {
   const last = err.trim().split("\n").at(-1) ?? "";
   try {
     const { message, hint } = fieldsOf(fieldsOf(JSON.parse(last)).error);

@@ -1,5 +1,5 @@
 import type { Context } from "../../command.ts";
-import { isRefused } from "../webhooks/predecessors.ts";
+import { isRefused } from "../webhooks/stale-listeners.ts";
 
 const probeMs = 300;
 

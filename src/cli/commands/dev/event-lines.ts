@@ -1,18 +1,18 @@
-import { dim, green, type Line, red } from "../../output/styled.ts";
+import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { activityLine } from "../emulator/start/activity-lines.ts";
-import type { Listened } from "../webhooks/listened.ts";
-import { answerText, succeeded } from "../webhooks/post.ts";
+import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
+import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
 import type { SessionEvent } from "./follow-emulator.ts";
 
 type RequestOf = Extract<SessionEvent, { event: "request" }>["request"];
 type DeliveryOf = Extract<SessionEvent, { event: "delivery" }>["delivery"];
 
 /** One request, as svc emulator start shows it. */
-export const requestLine = ({ findings, ...request }: RequestOf, columns: number | undefined): Line =>
+export const requestLine = ({ findings, ...request }: RequestOf, columns: number | undefined): StyledLine =>
   activityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
 
 /** How an attempt went, and when the next one comes; undefined while none was made and nothing has ended. */
-export function attemptLine(at: string, delivery: DeliveryOf, columns: number | undefined): Line {
+export function attemptLine(at: string, delivery: DeliveryOf, columns: number | undefined): StyledLine {
   const { id, webhook_id, activity, contract_id, composite_id, attempt, outcome, next_attempt_at } = delivery;
   return activityLine(
     {
@@ -42,12 +42,19 @@ const reasons = {
 } as const;
 
 /** `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`, by the clock of this machine. */
-export function deliveryLine({ at, activity, composite_id, verified, reason, forwarded }: Listened): Line {
+export function deliveryLine({
+  at,
+  activity,
+  composite_id,
+  verified,
+  reason,
+  forwarded,
+}: ListenedDelivery): StyledLine {
   const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
   const verdict = verified ? green("verified") : red(reasons[reason ?? "missing"]);
   // The address stands above, at the start.
-  const text = forwarded && answerText(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
-  const answer = forwarded && (succeeded(forwarded) ? green : red)(text ?? "");
+  const text = forwarded && formatPostResult(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
+  const answer = forwarded && (isSuccessfulPost(forwarded) ? green : red)(text ?? "");
   return [dim(at.slice(11, 19)), `  webhook  ${about}  `, verdict, ...(answer ? ["  ", answer] : [])];
 }
 
@@ -88,7 +95,7 @@ export const attemptEvent = (at: string, delivery: DeliveryOf) => ({
   next_attempt_at: delivery.next_attempt_at,
 });
 
-export function deliveryEvent({ at, activity, composite_id, verified, reason, bytes, forwarded }: Listened) {
+export function deliveryEvent({ at, activity, composite_id, verified, reason, bytes, forwarded }: ListenedDelivery) {
   const answer =
     forwarded === undefined
       ? null

@@ -1,5 +1,5 @@
 import type { Context } from "../../command.ts";
-import { Interrupted } from "../../failure.ts";
+import { InterruptedError } from "../../failure.ts";
 import type { InputStream } from "../../host.ts";
 
 type RawInput = InputStream & { setRawMode?(isRaw: boolean): unknown };
@@ -27,7 +27,7 @@ export async function readKeys({ host, signal }: Context, onKey: (key: string) =
         // Arrows and other keys of several characters mean nothing here.
         if (text.startsWith("\x1b")) return;
         for (const key of text) {
-          if (key === ctrlC) return reject(new Interrupted());
+          if (key === ctrlC) return reject(new InterruptedError());
           if (key === ctrlD || key === "q") return resolve();
           onKey(key);
         }

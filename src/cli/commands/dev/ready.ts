@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { mainCluster } from "../../connection/emulator-variables.ts";
 import type { Host } from "../../host.ts";
-import { bold, type Line } from "../../output/styled.ts";
+import { bold, type StyledLine } from "../../output/styled.ts";
 import type { SessionEmulator } from "./start-or-join.ts";
 
 interface Ready {
@@ -31,7 +31,11 @@ export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: R
   };
 }
 
-export function readyLines({ emulator, webhookId, forwardTo }: Ready, hasKeys: boolean, host: Host): readonly Line[] {
+export function readyLines(
+  { emulator, webhookId, forwardTo }: Ready,
+  hasKeys: boolean,
+  host: Host,
+): readonly StyledLine[] {
   const cluster = mainCluster(emulator);
   const state = relative(host.cwd, emulator.state) || emulator.state;
   const target =

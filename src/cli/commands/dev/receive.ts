@@ -1,14 +1,14 @@
 import { showHmacKey } from "../../../api/contracts/webhooks.ts";
 import type { Context } from "../../command.ts";
 import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/receiver.ts";
-import type { Listened, VerifiedDelivery } from "../webhooks/listened.ts";
-import { verifyDelivery } from "../webhooks/listened.ts";
+import type { ListenedDelivery, VerifiedDelivery } from "../webhooks/listened-delivery.ts";
+import { verifyReceivedDelivery } from "../webhooks/listened-delivery.ts";
 import { openPoster } from "../webhooks/post.ts";
 
 interface ReceiveOptions {
   readonly forwardTo: string | undefined;
   readonly extraHeaders: Readonly<Record<string, string>>;
-  readonly onDelivery: (delivery: Listened) => Promise<void>;
+  readonly onDelivery: (delivery: ListenedDelivery) => Promise<void>;
 }
 
 /** Opens the receiver of a session: it verifies each delivery, forwards it, and answers as the app does. */
@@ -21,11 +21,11 @@ export async function receive(options: ReceiveOptions, context: Context): Promis
   async function verify({ path, body, headers: given }: ReceivedPost): Promise<VerifiedDelivery> {
     const headers = joinHeaders(given);
     const of = { number: count, at: context.host.wall.now(), path, body, headers };
-    const checked = verifyDelivery({ ...of, key });
+    const checked = verifyReceivedDelivery({ ...of, key });
     if (checked.reason !== "mismatch") return checked;
     // Another state has another key.
     key = await fetchKey(context).catch(() => key);
-    return verifyDelivery({ ...of, key });
+    return verifyReceivedDelivery({ ...of, key });
   }
 
   const receiver = await openReceiver({

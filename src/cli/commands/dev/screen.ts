@@ -1,9 +1,9 @@
 import type { Context } from "../../command.ts";
-import { type Line, unstyled } from "../../output/styled.ts";
-import { visible } from "../../output/visible.ts";
-import { widthOf } from "../../output/width.ts";
+import { escapeControlCharacters } from "../../output/control-characters.ts";
+import { type StyledLine, stripStyles } from "../../output/styled.ts";
+import { measureWidth } from "../../output/width.ts";
 import { write } from "../../output/write.ts";
-import { usualColumns, windowOf } from "../../terminal/wide.ts";
+import { defaultColumns, readWindowWidth } from "../../terminal/window-width.ts";
 
 const separator = " | ";
 
@@ -31,7 +31,7 @@ export class Screen {
   }
 
   /** Adds lines to the list. */
-  print(...lines: readonly Line[]): Promise<void> {
+  print(...lines: readonly StyledLine[]): Promise<void> {
     return this.#enqueue(() => this.#context.output.print(...lines));
   }
 
@@ -39,8 +39,8 @@ export class Screen {
    * Says what has happened to the session, but not twice in a row: several parts of it may notice the same thing. Programs
    * get documents on standard output, and this on standard error.
    */
-  notice(line: Line): Promise<void> {
-    const text = unstyled(line);
+  notice(line: StyledLine): Promise<void> {
+    const text = stripStyles(line);
     if (text === this.#last) return this.#queue;
     this.#last = text;
     return this.#context.output.format === "table" ? this.print(line) : this.#context.output.warn(line);
@@ -66,7 +66,7 @@ export class Screen {
   /** A window that became narrower shows the line on several rows. */
   async #erase(): Promise<void> {
     if (this.#drawn === "") return;
-    const above = Math.ceil(widthOf(this.#drawn) / this.#columns) - 1;
+    const above = Math.ceil(measureWidth(this.#drawn) / this.#columns) - 1;
     this.#drawn = "";
     await write(this.#context.host.stderr, `${above > 0 ? `\x1b[${above}A` : ""}\r\x1b[J`);
   }
@@ -78,16 +78,16 @@ export class Screen {
 
   get #columns(): number {
     const { stderr, env } = this.#context.host;
-    return windowOf(stderr, env) ?? usualColumns;
+    return readWindowWidth(stderr, env) ?? defaultColumns;
   }
 }
 
 /** As many parts as fit, without those that do not. */
 export function fitParts(parts: readonly string[], columns: number): string {
   let line = "";
-  for (const part of parts.map(visible)) {
+  for (const part of parts.map(escapeControlCharacters)) {
     const longer = line === "" ? part : `${line}${separator}${part}`;
-    if (widthOf(longer) <= columns) line = longer;
+    if (measureWidth(longer) <= columns) line = longer;
   }
   return line;
 }

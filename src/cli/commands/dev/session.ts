@@ -2,8 +2,8 @@ import { showClock } from "../../../api/emulator/clock.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Context } from "../../command.ts";
 import type { Receiver } from "../../connection/receiver.ts";
-import type { Line } from "../../output/styled.ts";
-import type { Listened } from "../webhooks/listened.ts";
+import type { StyledLine } from "../../output/styled.ts";
+import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
 import { type ActionState, actions, createTools, keyLines } from "./actions.ts";
@@ -64,7 +64,7 @@ export class Session {
     if (this.#isJson()) await this.#context.output.document(value);
   }
 
-  async #event(value: object, line: Line): Promise<void> {
+  async #event(value: object, line: StyledLine): Promise<void> {
     if (this.#isJson()) await this.#context.output.document(value);
     else await this.#screen.print(line);
   }
@@ -92,7 +92,7 @@ export class Session {
     }
   }
 
-  async onDelivery(delivery: Listened): Promise<void> {
+  async onDelivery(delivery: ListenedDelivery): Promise<void> {
     await this.#event(deliveryEvent(delivery), deliveryLine(delivery));
     if (delivery.forwarded && "error" in delivery.forwarded) await this.#app?.check();
   }

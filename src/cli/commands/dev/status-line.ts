@@ -1,8 +1,8 @@
 import type { showClock } from "../../../api/emulator/clock.ts";
 import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { counted } from "../../../base/counted.ts";
-import { durationWords } from "../../../base/duration.ts";
+import { describeDuration } from "../../../base/duration.ts";
+import { pluralize } from "../../../base/pluralize.ts";
 
 export type Clock = ResultOf<typeof showClock>;
 export type Webhooks = ResultOf<typeof listControlWebhooks>;
@@ -23,10 +23,10 @@ export function statusParts(clock: SeenClock | undefined, webhooks: Webhooks, is
   const now = virtualNow(clock, at);
   const failing = webhooks.filter(({ status, failure_count }) => status !== "ACTIVE" || failure_count > 0).length;
   const dueMs = clock.next_due === null ? undefined : Math.max(0, Date.parse(clock.next_due) - now);
-  const due = dueMs === undefined ? "nothing due" : `next due in ${durationWords(Math.ceil(dueMs / 1_000) * 1_000)}`;
+  const due = dueMs === undefined ? "nothing due" : `next due in ${describeDuration(Math.ceil(dueMs / 1_000) * 1_000)}`;
   return [
     new Date(now).toISOString().slice(11, 19),
-    ...(failing > 0 ? [`${counted(failing, "webhook")} failing`] : []),
+    ...(failing > 0 ? [`${pluralize(failing, "webhook")} failing`] : []),
     due,
     ...(isAppDown ? ["app down"] : []),
     "? keys",

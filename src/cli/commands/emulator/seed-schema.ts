@@ -1,6 +1,6 @@
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 
-export const emulatorSeedSchema = command({
+export const emulatorSeedSchema = defineCommand({
   words: ["emulator", "seed-schema"],
   sendsNothing: true,
   prints: "content",

@@ -1,9 +1,9 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
-import { concurrencyOf } from "../../bulk/flags.ts";
+import { resolveConcurrency } from "../../bulk/flags.ts";
 import type { DamagedJob, FoundJob, StoredJob } from "../../bulk/log/jobs.ts";
-import { type Context, command, type InputOf } from "../../command.ts";
-import { CommandFailed, InputRequired, UsageError } from "../../failure.ts";
-import { commandLine } from "../../help/examples.ts";
+import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
+import { CommandFailedError, InputRequiredError, UsageError } from "../../failure.ts";
+import { formatCommandLine } from "../../help/examples.ts";
 
 const id = {
   name: "job",
@@ -12,7 +12,7 @@ const id = {
 } as const satisfies PositionalSpec;
 const last = { flag: "last", type: "switch", description: "Use the newest job" } as const satisfies FlagSpec;
 
-type JobInput = InputOf<readonly [typeof last], readonly [typeof id]>;
+type JobInput = CommandInputOf<readonly [typeof last], readonly [typeof id]>;
 
 const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
 
@@ -28,21 +28,21 @@ async function jobOf(
   ]);
   const name = positionals.job;
   const isLast = flags.last === true;
-  if (name === undefined && !isLast) throw new InputRequired("job", "<job> or --last is required");
+  if (name === undefined && !isLast) throw new InputRequiredError("job", "<job> or --last is required");
   if (name !== undefined && isLast) throw new UsageError("<job> cannot be used with --last");
   const isName = name !== undefined && isJobId(name);
   const all = isLast ? await listJobs(host) : [];
   const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;
   if (job?.status === "damaged") throw damagedJob(job);
   if (job) return job;
-  throw new CommandFailed("not-found", "no_such_job", isLast ? "There are no jobs." : `There is no job ${name}.`, {
+  throw new CommandFailedError("not-found", "no_such_job", isLast ? "There are no jobs." : `There is no job ${name}.`, {
     hint: `Jobs are kept in ${jobsFolder(host)}.`,
     next: ["router", "jobs", "list"],
   });
 }
 
 const damagedJob = ({ id, reason, folder }: DamagedJob) =>
-  new CommandFailed("failed", "job_damaged", `Cannot read ${id}: ${reason}. Nothing was changed.`, {
+  new CommandFailedError("failed", "job_damaged", `Cannot read ${id}: ${reason}. Nothing was changed.`, {
     hint: `Run the command of the job again: rows that are sent twice change nothing. Then remove ${folder}.`,
     next: ["router", "jobs", "list"],
   });
@@ -90,7 +90,7 @@ const fields = [
   "target",
 ];
 
-export const jobsList = command({
+export const jobsList = defineCommand({
   words: ["router", "jobs", "list"],
   sendsNothing: true,
   summary: "List the bulk jobs of this machine, the newest first",
@@ -108,7 +108,7 @@ export const jobsList = command({
   },
 });
 
-export const jobsShow = command({
+export const jobsShow = defineCommand({
   words: ["router", "jobs", "show"],
   sendsNothing: true,
   summary: "Show how far a bulk job is",
@@ -118,12 +118,13 @@ export const jobsShow = command({
   async run(input, context) {
     const job = await jobOf(input, context);
     await context.output.show(shown(job), { fields });
-    if (job.status === "interrupted") await context.output.note(`Resume it with: ${commandLine(job.record.resume)}`);
+    if (job.status === "interrupted")
+      await context.output.note(`Resume it with: ${formatCommandLine(job.record.resume)}`);
     return undefined;
   },
 });
 
-export const jobsResume = command({
+export const jobsResume = defineCommand({
   words: ["router", "jobs", "resume"],
   summary: "Resume a bulk job that was stopped or killed",
   description: "Skips finished batches. The file must be unchanged; rows of standard input must be piped again.",
@@ -160,7 +161,7 @@ export const jobsResume = command({
     const { resumeJob } = await import("../../bulk/resume.ts");
     return resumeJob(folder, record, {
       input: fileOf(input),
-      concurrency: concurrencyOf(input.flags, record.concurrency),
+      concurrency: resolveConcurrency(input.flags, record.concurrency),
       skipInvalid: input.flags["skip-invalid"] === true,
       maxErrors: input.flags["max-errors"],
       context,
@@ -168,7 +169,7 @@ export const jobsResume = command({
   },
 });
 
-export const jobsUndo = command({
+export const jobsUndo = defineCommand({
   words: ["router", "jobs", "undo"],
   summary: "Map back what a bulk job moved from other clusters",
   description:
@@ -179,13 +180,13 @@ export const jobsUndo = command({
   async run(input, context) {
     const { record, folder } = await jobOf(input, context);
     const { undoJob } = await import("../../bulk/undo.ts");
-    return undoJob(folder, record, concurrencyOf(input.flags), context);
+    return undoJob(folder, record, resolveConcurrency(input.flags), context);
   },
 });
 
 const isFinished = ({ status }: Pick<FoundJob, "status">): boolean => status === "done" || status === "partial";
 
-type ResumeInput = InputOf<
+type ResumeInput = CommandInputOf<
   readonly [typeof last],
   readonly [typeof id, { readonly name: "file"; readonly optional: true }]
 >;
@@ -200,7 +201,7 @@ const withoutFile = (input: JobInput): JobInput =>
 const fileOf = (input: ResumeInput): string | undefined =>
   isFileAlone(input) ? input.positionals.job : input.positionals.file;
 
-export const jobsResults = command({
+export const jobsResults = defineCommand({
   words: ["router", "jobs", "results"],
   sendsNothing: true,
   summary: "Print the rows of a bulk job that failed",

@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { command } from "../../command.ts";
-import { CommandFailed, InputRequired } from "../../failure.ts";
-import { checkedBaseUrl } from "../../parse/globals.ts";
+import { defineCommand } from "../../command.ts";
+import { CommandFailedError, InputRequiredError } from "../../failure.ts";
+import { parseBaseUrlFlag } from "../../parse/globals.ts";
 import { openRecording } from "../../verify/open-recorder.ts";
 
 const flags = [
@@ -30,7 +30,7 @@ const flags = [
   { flag: "count", type: "integer", least: 1, description: "Stop after this number of exchanges" },
 ] as const satisfies readonly FlagSpec[];
 
-export const verifyProxy = command({
+export const verifyProxy = defineCommand({
   words: ["verify", "proxy"],
   summary: "Record the traffic of other programs with a service",
   description:
@@ -46,8 +46,8 @@ export const verifyProxy = command({
   async run({ flags: given }, context) {
     const { output, signal, host, atEnd } = context;
     const { out, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = given;
-    if (out === undefined) throw new InputRequired("out", "--out is required: the folder of the corpus");
-    const to = given.to === undefined ? await serviceUrl() : checkedBaseUrl(given.to, "--to");
+    if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
+    const to = given.to === undefined ? await serviceUrl() : parseBaseUrlFlag(given.to, "--to");
     const { openProxy } = await import("../../../verify/proxy.ts");
     const { recorder, end, continued } = await openRecording(context, out, "--out");
     const stored: Promise<unknown>[] = [];
@@ -86,10 +86,15 @@ export const verifyProxy = command({
       onSkipped: (reason) => void output.warn(`Not recorded: ${reason}`),
     }).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== "EADDRINUSE" && cause.code !== "EACCES" && cause.code !== "EADDRNOTAVAIL") throw cause;
-      throw new CommandFailed("failed", "port_taken", `Cannot listen on ${address}, port ${port}: ${cause.code}.`, {
-        hint: "Choose another one with --port, or leave it out.",
-        cause,
-      });
+      throw new CommandFailedError(
+        "failed",
+        "port_taken",
+        `Cannot listen on ${address}, port ${port}: ${cause.code}.`,
+        {
+          hint: "Choose another one with --port, or leave it out.",
+          cause,
+        },
+      );
     });
     atEnd(() => proxy.close());
     if (address !== "127.0.0.1" && address !== "localhost" && address !== "::1")
@@ -111,7 +116,7 @@ export const verifyProxy = command({
     async function serviceUrl(): Promise<string> {
       const { baseUrls } = await context.target("contracts");
       if (baseUrls.contracts === undefined)
-        throw new InputRequired("to", "--to is required: the base URL of the service");
+        throw new InputRequiredError("to", "--to is required: the base URL of the service");
       return baseUrls.contracts;
     }
   },

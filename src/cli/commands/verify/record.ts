@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, command } from "../../command.ts";
-import { InputRequired, PartialFailure } from "../../failure.ts";
-import { nextLine } from "../../next.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { InputRequiredError, PartialFailureError } from "../../failure.ts";
+import { formatNextCommand } from "../../next-command.ts";
 import { openRecording } from "../../verify/open-recorder.ts";
 
 /** One call by the usual client: what is wrong with the address, or with the key, is said in the usual words. */
@@ -22,7 +22,7 @@ const flags = [
   { flag: "rate", type: "number", placeholder: "N", description: "Maximum requests per second", default: 5 },
 ] as const satisfies readonly FlagSpec[];
 
-export const verifyRecord = command({
+export const verifyRecord = defineCommand({
   words: ["verify", "record"],
   summary: "Record how a service responds to planned calls",
   description:
@@ -39,7 +39,7 @@ export const verifyRecord = command({
   async run({ flags: given }, context) {
     const { output, signal } = context;
     const { out, rate = 5 } = given;
-    if (out === undefined) throw new InputRequired("out", "--out is required: the folder of the corpus");
+    if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
     const writes = given["allow-writes"] === true;
     const [{ recordReads, readsPlan }, { Journey, journeyPlan }, { RecordCaller }] = await Promise.all([
       import("../../verify/record-reads.ts"),
@@ -78,8 +78,8 @@ export const verifyRecord = command({
       if (writes) await journey.run();
     } catch (cause) {
       if (recorder.count === continued) throw cause;
-      throw new PartialFailure(cause, [`${recorder.count} exchanges are in ${out}.`], {
-        hint: `To continue: ${nextLine(context.argv, context)}`,
+      throw new PartialFailureError(cause, [`${recorder.count} exchanges are in ${out}.`], {
+        hint: `To continue: ${formatNextCommand(context.argv, context)}`,
         repeatable: !writes,
       });
     } finally {

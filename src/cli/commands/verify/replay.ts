@@ -2,10 +2,10 @@ import { resolve } from "node:path";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Corpus } from "../../../verify/corpus.ts";
 import type { VerifyReport } from "../../../verify/report.ts";
-import { type Context, command } from "../../command.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
-import { checkedOutput, writeOutput } from "../../output/file.ts";
-import { bold, type Line } from "../../output/styled.ts";
+import { checkOutputFile, writeOutput } from "../../output/file.ts";
+import { bold, type StyledLine } from "../../output/styled.ts";
 import { readAccepted, writeAccepted } from "../../verify/accepted.ts";
 import { corpusProblem } from "../../verify/open-recorder.ts";
 import { describeDifference, formatReplayJUnit, formatReplayMarkdown } from "../../verify/replay-reports.ts";
@@ -31,7 +31,7 @@ const flags = [
   { flag: "markdown", type: "text", placeholder: "FILE", description: "Write a report for a pull request" },
 ] as const satisfies readonly FlagSpec[];
 
-export const verifyReplay = command({
+export const verifyReplay = defineCommand({
   words: ["verify", "replay"],
   summary: "Compare the emulator with recorded traffic",
   description:
@@ -60,8 +60,9 @@ export const verifyReplay = command({
     if (accept.length > 0 && (reason === undefined || reason.trim() === ""))
       throw new UsageError("--reason is required with --accept");
     if (accept.length === 0 && reason !== undefined) throw new UsageError("--accept is required with --reason");
-    const junit = given.junit === undefined ? undefined : await checkedOutput(host, given.junit, "--junit");
-    const markdown = given.markdown === undefined ? undefined : await checkedOutput(host, given.markdown, "--markdown");
+    const junit = given.junit === undefined ? undefined : await checkOutputFile(host, given.junit, "--junit");
+    const markdown =
+      given.markdown === undefined ? undefined : await checkOutputFile(host, given.markdown, "--markdown");
     const folder = resolve(host.cwd, positionals.folder);
     const accepted = await readAccepted(folder);
     const { readCorpus } = await import("../../../verify/corpus.ts");
@@ -121,11 +122,11 @@ async function store(corpus: Corpus, report: VerifyReport): Promise<void> {
   await storeObservations(corpus, observationsFrom(report, corpus));
 }
 
-function linesOf({ differences, summary, compared, exchanges, drift }: VerifyReport): Line[] {
+function linesOf({ differences, summary, compared, exchanges, drift }: VerifyReport): StyledLine[] {
   const open = differences.filter(({ accepted }) => accepted === null);
   const accepted = differences.length - open.length;
   return [
-    ...open.flatMap((one): Line[] => [
+    ...open.flatMap((one): StyledLine[] => [
       [bold(one.id)],
       `  ${describeDifference(one)}`,
       `  ${one.basis}, seen ${one.count} times${one.file === null ? "" : `, first in ${one.file}`}`,

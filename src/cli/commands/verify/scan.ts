@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 import { corpusProblem } from "../../verify/open-recorder.ts";
 import { corpusFolder } from "./corpus-folder.ts";
 
-export const verifyScan = command({
+export const verifyScan = defineCommand({
   words: ["verify", "scan"],
   summary: "Find secrets and personal data in a corpus",
   description:

@@ -3,12 +3,12 @@ import { type Activity, activities } from "../../../api/activities.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { CertifyPlan } from "../../certify/certify.ts";
 import { type Language, languages } from "../../certify/language.ts";
-import { type Context, command, type InputOf } from "../../command.ts";
-import { InputRequired } from "../../failure.ts";
-import { checkedDuration } from "../../parse/globals.ts";
+import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
+import { InputRequiredError } from "../../failure.ts";
+import { parseDurationFlag } from "../../parse/globals.ts";
 import { givenByEnvironment, readKeyFile } from "./key.ts";
-import { receiverUrl } from "./post.ts";
-import { checkedActivity } from "./registration.ts";
+import { parseReceiverUrl } from "./post.ts";
+import { parseActivity } from "./registration.ts";
 
 const flags = [
   {
@@ -106,9 +106,9 @@ const flags = [
   },
 ] as const satisfies readonly FlagSpec[];
 
-type CertifyFlags = InputOf<typeof flags>["flags"];
+type CertifyFlags = CommandInputOf<typeof flags>["flags"];
 
-export const webhooksCertify = command({
+export const webhooksCertify = defineCommand({
   words: ["webhooks", "certify"],
   summary: "Check a webhook receiver, and name its mistakes",
   description:
@@ -158,13 +158,13 @@ export const webhooksCertify = command({
     }
     const given = await flagsOf(input.flags, context);
     const plan = await planOf(given, context);
-    const [{ certify }, { storeLastRun }, { environmentOf }] = await Promise.all([
+    const [{ certify }, { storeLastRun }, { buildChildEnvironment }] = await Promise.all([
       import("../../certify/certify.ts"),
       import("../../certify/last-run.ts"),
       import("../emulator/exec.ts"),
     ]);
     await storeLastRun(context.host, given);
-    return certify(plan, (access) => environmentOf(access, context.host), context);
+    return certify(plan, (access) => buildChildEnvironment(access, context.host), context);
   },
 });
 
@@ -177,26 +177,26 @@ async function flagsOf({ last, ...given }: CertifyFlags, { host }: Context): Pro
 
 /** Everything that can be wrong with the command line, before anything is started. */
 async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
-  const [{ selectChecks }, { guessLanguage }, { SavedDeliveries }, { checkedOutput }] = await Promise.all([
+  const [{ selectChecks }, { guessLanguage }, { SavedDeliveries }, { checkOutputFile }] = await Promise.all([
     import("../../certify/checks.ts"),
     import("../../certify/language.ts"),
-    import("./saved.ts"),
+    import("./saved-deliveries.ts"),
     import("../../output/file.ts"),
   ]);
   const { host } = context;
   const { to, command, probe, report } = flags;
-  if (to === undefined) throw new InputRequired("to", "--to is required");
+  if (to === undefined) throw new InputRequiredError("to", "--to is required");
   const keep = flags.keep === undefined ? undefined : resolve(host.cwd, flags.keep);
   if (keep !== undefined) await SavedDeliveries.check(keep, "--keep");
   if (report !== undefined) {
-    await checkedOutput(host, report, "--report", { isOurs: (beginning) => beginning.startsWith("<?xml") });
+    await checkOutputFile(host, report, "--report", { isOurs: (beginning) => beginning.startsWith("<?xml") });
   }
   return {
-    url: receiverUrl(to, "--to"),
+    url: parseReceiverUrl(to, "--to"),
     checks: selectChecks({ only: listOf(flags.only), skip: listOf(flags.skip) }),
-    activity: checkedActivity(flags.activity ?? "CONTRACT_SIGNED") as Activity,
-    maxMs: checkedDuration(flags["time-limit"] ?? "8s", "--time-limit"),
-    readyTimeoutMs: checkedDuration(flags["ready-timeout"] ?? "30s", "--ready-timeout"),
+    activity: parseActivity(flags.activity ?? "CONTRACT_SIGNED") as Activity,
+    maxMs: parseDurationFlag(flags["time-limit"] ?? "8s", "--time-limit"),
+    readyTimeoutMs: parseDurationFlag(flags["ready-timeout"] ?? "30s", "--ready-timeout"),
     language: (flags.language as Language | undefined) ?? guessLanguage(command ?? ""),
     key: await givenKey(flags, context),
     command,

@@ -1,16 +1,16 @@
 import type { fireActivity } from "../../../api/emulator/activities.ts";
 import type { ArgumentsOf } from "../../../api/operation.ts";
-import { exactJson, withExactNumbers } from "../../../base/exact-json.ts";
+import { restoreExactNumbers, stringifyExact } from "../../../base/exact-json.ts";
 import { isObject } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
-import { type Answer, readable } from "../../../client/response.ts";
+import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { Context, InputOf } from "../../command.ts";
-import { mayAsk } from "../../context.ts";
+import type { CommandInputOf, Context } from "../../command.ts";
+import { canPrompt } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
-import { visibleJson } from "../../output/visible.ts";
-import { assigned, assignment, readDocument } from "../../parse/body.ts";
+import { escapeJson } from "../../output/control-characters.ts";
+import { applyAssignments, parseAssignment, readDocument } from "../../parse/body.ts";
 
 type Body = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
 type Document = Record<string, unknown>;
@@ -63,10 +63,10 @@ export const payloadFlags = [
 
 /** The changes that the flags ask for, as the control plane takes them. */
 export async function payloadChanges(
-  { flags }: InputOf<readonly [typeof contractFlag, ...typeof payloadFlags]>,
+  { flags }: CommandInputOf<readonly [typeof contractFlag, ...typeof payloadFlags]>,
   { host, globals }: Context,
 ): Promise<Omit<Body, "activity">> {
-  if (flags.edit && !mayAsk(host, globals)) {
+  if (flags.edit && !canPrompt(host, globals)) {
     throw new UsageError("--edit needs a terminal", { hint: "Change fields with --set, --add and --remove instead." });
   }
   if (flags.data !== undefined && flags.raw !== undefined) {
@@ -77,7 +77,7 @@ export async function payloadChanges(
     contract_id: flags.contract,
     overrides: valuesOf(flags.set, "--set"),
     additions: valuesOf(flags.add, "--add"),
-    removals: flags.remove?.map((path) => assignment(`${path}=`, "--remove").path.join(".")),
+    removals: flags.remove?.map((path) => parseAssignment(`${path}=`, "--remove").path.join(".")),
     data,
     payload,
   };
@@ -86,9 +86,9 @@ export async function payloadChanges(
 
 function valuesOf(given: readonly string[] | undefined, flag: string): Document | undefined {
   if (given === undefined) return undefined;
-  const assignments = given.map((text) => assignment(text, flag));
+  const assignments = given.map((text) => parseAssignment(text, flag));
   return Object.fromEntries(
-    assignments.map((one) => [one.path.join("."), assigned(undefined, [{ ...one, path: [] }])]),
+    assignments.map((one) => [one.path.join("."), applyAssignments(undefined, [{ ...one, path: [] }])]),
   );
 }
 
@@ -100,20 +100,20 @@ async function objectOf(host: Context["host"], file: string | undefined, flag: s
 }
 
 /** The same call with the payload as a person left it in an editor. */
-export async function editedByHand({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
+export async function editPayload({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
   const [{ fireActivity }, { editText }] = await Promise.all([
     import("../../../api/emulator/activities.ts"),
     import("../../terminal/editor.ts"),
   ]);
   const { signal } = context;
   const call = CheckedCall.of(fireActivity, { body: { activity, ...changes, preview: true } });
-  const preview = readable((await client.send(call, { signal, exactNumbers: true })) as Answer<Preview>);
-  const shown = visibleJson(exactJson(preview.payload, 2));
+  const preview = requireValidValue((await client.send(call, { signal, exactNumbers: true })) as ApiResponse<Preview>);
+  const shown = escapeJson(stringifyExact(preview.payload, 2));
   const text = await editText(shown, `${activity}.json`, context, problemIn);
   return {
     activity,
     contract_id: preview.contract_id,
-    payload: withExactNumbers(text, JSON.parse(text)) as Document,
+    payload: restoreExactNumbers(text, JSON.parse(text)) as Document,
     wait: true,
   };
 }

@@ -1,6 +1,6 @@
 import { fieldsOf } from "../../../base/object.ts";
 import type { Context } from "../../command.ts";
-import type { SavedDelivery } from "./saved.ts";
+import type { SavedDelivery } from "./saved-deliveries.ts";
 
 /** A delivery with where it came to, and what was answered. */
 interface AnsweredDelivery extends SavedDelivery {

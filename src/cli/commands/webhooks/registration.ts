@@ -1,29 +1,29 @@
 import { type Activity, activities as known } from "../../../api/activities.ts";
-import { counted } from "../../../base/counted.ts";
 import { fieldsOf } from "../../../base/object.ts";
-import { nearest } from "../../../base/suggest.ts";
+import { pluralize } from "../../../base/pluralize.ts";
+import { findNearest } from "../../../base/suggest.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
-import { NetworkError, ServiceError, UnreadableAnswer } from "../../../client/errors.ts";
-import { type Answer, readable } from "../../../client/response.ts";
+import { InvalidResponseError, NetworkError, ServiceError } from "../../../client/errors.ts";
+import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
-import { nextLine } from "../../next.ts";
-import { listenerTitle, removePredecessors } from "./predecessors.ts";
+import { formatNextCommand } from "../../next-command.ts";
+import { listenerTitle, removeStaleListeners } from "./stale-listeners.ts";
 
 /** The activities of a repeatable flag that takes lists: `A,B`. Throws a UsageError for what is none. */
-export function activitiesOf(lists: readonly string[] | undefined): readonly Activity[] | undefined {
+export function parseActivities(lists: readonly string[] | undefined): readonly Activity[] | undefined {
   const names = lists?.flatMap((list) => list.split(",")).map((name) => name.trim().toUpperCase());
   const given = names?.filter((name) => name !== "");
   if (given === undefined || given.length === 0) return undefined;
-  return [...new Set(given)].map(checkedActivity);
+  return [...new Set(given)].map(parseActivity);
 }
 
 /** An activity in any case; a UsageError that names the nearest otherwise. */
-export function checkedActivity(text: string): Activity {
+export function parseActivity(text: string): Activity {
   const found = known.find((name) => name === text.toUpperCase().replaceAll("-", "_"));
   if (found) return found;
   // Thirty-nine names would hide what is wrong.
-  const near = nearest(text, known);
+  const near = findNearest(text, known);
   throw new UsageError(`There is no activity "${text}".`, {
     hint: near === undefined ? "svc webhooks trigger lists them." : `Did you mean ${near}?`,
   });
@@ -45,8 +45,9 @@ export async function subscribe(
   const service = target?.baseUrls.contracts;
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
   const { createWebhook, deleteWebhook } = await import("../../../api/contracts/webhooks.ts");
-  const removed = await removePredecessors(context, (id, error) => reportLeft(id, error, context));
-  if (removed > 0) await context.output.note(`Removed ${counted(removed, "webhook")} of listeners that no longer run`);
+  const removed = await removeStaleListeners(context, (id, error) => reportLeft(id, error, context));
+  if (removed > 0)
+    await context.output.note(`Removed ${pluralize(removed, "webhook")} of listeners that no longer run`);
   const client = await context.client("contracts", { connections: 2 });
   const body = { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] };
   const { signal } = context;
@@ -64,17 +65,17 @@ export async function subscribe(
 }
 
 /** The id of a webhook, which is all that matters of it. */
-function idOf(answer: Answer): number {
+function idOf(answer: ApiResponse): number {
   const { id } = fieldsOf(answer.value);
-  return typeof id === "number" ? id : readable(answer as Answer<{ id: number }>).id;
+  return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
 }
 
 /** Says that a webhook stays, why, and how to delete it. */
 export async function reportLeft(id: number, error: unknown, context: Context): Promise<void> {
   if (error instanceof ServiceError && error.status === 404) return;
-  const { explain } = await import("../../exit.ts");
-  const line = nextLine(["webhooks", "delete", String(id)], context);
-  await context.output.warn(`warning: Webhook ${id} was not deleted. ${explain(error).message}`);
+  const { explainError } = await import("../../exit.ts");
+  const line = formatNextCommand(["webhooks", "delete", String(id)], context);
+  await context.output.warn(`warning: Webhook ${id} was not deleted. ${explainError(error).message}`);
   await context.output.warn(`To delete it: ${line}`);
 }
 
@@ -88,7 +89,7 @@ async function reportPossible(url: string, context: Context): Promise<void> {
 }
 
 const isOutcomeUnknown = (error: unknown): boolean =>
-  error instanceof UnreadableAnswer ||
+  error instanceof InvalidResponseError ||
   ((error instanceof ServiceError || error instanceof NetworkError) && error.outcomeUnknown);
 
 /** Whether the service is one of this machine: its keys protect nothing. */

@@ -1,7 +1,7 @@
 import { dirname, relative, resolve } from "node:path";
-import { counted } from "../../../base/counted.ts";
+import { pluralize } from "../../../base/pluralize.ts";
 import type { Context } from "../../command.ts";
-import { CommandFailed } from "../../failure.ts";
+import { CommandFailedError } from "../../failure.ts";
 import { writeOutput } from "../../output/file.ts";
 import { withSpinner } from "../../terminal/spinner.ts";
 import { ScenarioEmulators } from "../emulators.ts";
@@ -48,7 +48,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
     const holds = (actions: readonly Action[]) => replayer.reaches(goal, actions, links);
     const actions = await shrink(before, essential, links, holds);
     if (!actions) {
-      throw new CommandFailed(
+      throw new CommandFailedError(
         "failed",
         "not_repeatable",
         `The ${nameOf(goal)} comes out otherwise when it is repeated.`,
@@ -68,7 +68,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
     await output.warn(`warning: the story fails when it is run: ${problem?.message}`);
   }
   await writeOutput(host, resolve(host.cwd, path), [Buffer.from(story.text)]);
-  const matter = `${story.actions.length} of ${counted(recording.requests, "request")} matter`;
+  const matter = `${story.actions.length} of ${pluralize(recording.requests, "request")} matter`;
   if (output.format === "table") await output.print(`Wrote ${path}: ${matter}.`);
   else await output.show({ file: path, requests: recording.requests, kept: story.actions.length, ok: result.ok });
 }

@@ -1,7 +1,7 @@
 import { Document, isScalar, visit } from "yaml";
-import { counted } from "../../../base/counted.ts";
 import { formatDuration } from "../../../base/duration.ts";
 import { fieldsOf } from "../../../base/object.ts";
+import { pluralize } from "../../../base/pluralize.ts";
 import { acts, type StepKind } from "../schema.ts";
 import type { Action } from "./actions.ts";
 import { expectedDelivery, type Goal } from "./goal.ts";
@@ -69,7 +69,7 @@ export function writeStory({ goal, actions, links, requests, seed }: Told): stri
   }
   const what = goal.kind === "request" ? goal.action.operation.id : `the delivery of ${goal.seen.activity}`;
   const document = new Document({ name: `What led to ${what}`, ...(seed === undefined ? {} : { seed }), steps });
-  document.commentBefore = ` Recorded by svc run --record: ${actions.length} of ${counted(requests, "request")} matter.`;
+  document.commentBefore = ` Recorded by svc run --record: ${actions.length} of ${pluralize(requests, "request")} matter.`;
   visit(document, {
     Seq(_, list) {
       if (list.items.every(isScalar)) list.flow = true;

@@ -2,8 +2,8 @@ import { chmod, readFile, rm, stat } from "node:fs/promises";
 import { fieldsOf } from "../../../../base/object.ts";
 import { isOnThisMachine } from "../../../../files/machine.ts";
 import type { Context } from "../../../command.ts";
-import { isItself } from "../../../connection/emulator-access.ts";
-import { checkedOutput, somethingElse, writeOutput } from "../../../output/file.ts";
+import { isSameEmulator } from "../../../connection/emulator-access.ts";
+import { checkOutputFile, createForeignFileError, writeOutput } from "../../../output/file.ts";
 
 /** The file that says by being there that an emulator is up. Anything but a file, such as a pipe, is only written to. */
 export interface ReadyFile {
@@ -19,11 +19,11 @@ export interface ReadyFile {
  * waits for this one. What a running one has written stays until this one is up, since it may be the one that prevents
  * that. Throws a UsageError over a file that holds something else.
  */
-export async function readyFileAt(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
-  const absolute = await checkedOutput(host, path, "--ready-file");
+export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
+  const absolute = await checkOutputFile(host, path, "--ready-file");
   const before = await contentOf(absolute);
   if (before !== undefined && before.trim() !== "" && !isReadyLine(before)) {
-    throw somethingElse(path, "--ready-file");
+    throw createForeignFileError(path, "--ready-file");
   }
   if (before !== undefined && isReadyLine(before) && !(await isRunning(before))) await rm(absolute, { force: true });
   let told: string | undefined;
@@ -51,7 +51,7 @@ async function contentOf(path: string): Promise<string | undefined> {
 async function isRunning(line: string): Promise<boolean> {
   const { router_url: routerUrl, instance_id: instanceId, pid } = fieldsOf(JSON.parse(line));
   if (typeof routerUrl !== "string" || !URL.canParse(routerUrl) || !isOnThisMachine(routerUrl)) return false;
-  return isItself(
+  return isSameEmulator(
     { routerUrl, instanceId: String(instanceId), pid: Number(pid), token: "" },
     { mayBeStarting: true },
   ).catch(() => true);
