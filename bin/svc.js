@@ -7,7 +7,7 @@ const argv = process.argv.slice(2);
 if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]) && isVersionWritten())) {
   // Node 22.8 and later store what V8 has compiled.
   require("node:module").enableCompileCache?.();
-  const { main, processHost, version } = require("../dist/main.cjs");
+  const { main, createProcessHost, version } = require("../dist/main.cjs");
   // Comes once nothing is left to do, and not after an exception, which Node prints.
   process.once("beforeExit", () => {
     if (process.exitCode === undefined) {
@@ -20,7 +20,7 @@ if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]
     process.exit(process.exitCode ?? 1);
   });
   // Never before: it would cut off what a pipe has not taken yet.
-  main(argv, processHost(version)).then((code) => {
+  main(argv, createProcessHost(version)).then((code) => {
     process.exitCode = code;
   });
 }

@@ -3,12 +3,12 @@ import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { fontFiles } from "../emulator/cluster/pdf/fonts.ts";
-import { reducedFont } from "../emulator/cluster/pdf/true-type.ts";
+import { reduceFont } from "../emulator/cluster/pdf/true-type.ts";
 import { registry, webhookPayloads } from "../src/api/registry.ts";
 import { commandsFile } from "../src/cli/built-commands.ts";
-import { declarationsOf, groupNames } from "../src/cli/command-tree.ts";
+import { groupNames, loadDeclarations } from "../src/cli/command-tree.ts";
 import { manualPage } from "../src/cli/help/manual.ts";
-import { wholeTree } from "../src/cli/help/tree.ts";
+import { loadCommandTree } from "../src/cli/help/tree.ts";
 import { operationTypes } from "../src/derive/operation-types.ts";
 import { payloadTypes } from "../src/derive/payload-types.ts";
 import { bundleConsole } from "./console.ts";
@@ -169,7 +169,7 @@ function writeModuleWrapper(folder: string, name: string): void {
 function writeFonts(folder: string): void {
   mkdirSync(folder);
   for (const name of Object.values(fontFiles)) {
-    writeFileSync(join(folder, name), reducedFont(readFileSync(join(root, fontPackage, "ttf", name))));
+    writeFileSync(join(folder, name), reduceFont(readFileSync(join(root, fontPackage, "ttf", name))));
   }
 }
 
@@ -186,14 +186,14 @@ function writeTypes(folder: string): void {
 }
 
 /** Every command, in the order of the root help. */
-const allDeclared = async () => (await Promise.all((await groupNames()).map(declarationsOf))).flat();
+const allDeclared = async () => (await Promise.all((await groupNames()).map(loadDeclarations))).flat();
 
 const packageVersion = (): string => JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
 
 async function writeCommands(folder: string): Promise<void> {
   mkdirSync(`${folder}/commands`);
   for (const group of await groupNames()) {
-    const declared = await declarationsOf(group);
+    const declared = await loadDeclarations(group);
     writeFileSync(join(folder, commandsFile(group)), declared.map((one) => JSON.stringify(one)).join("\n"));
   }
 }
@@ -201,7 +201,7 @@ async function writeCommands(folder: string): Promise<void> {
 /** `man svc`: package.json names the page. */
 async function writeManual(folder: string): Promise<void> {
   mkdirSync(folder);
-  writeFileSync(`${folder}/svc.1`, manualPage(await wholeTree(declarationsOf), packageVersion()));
+  writeFileSync(`${folder}/svc.1`, manualPage(await loadCommandTree(loadDeclarations), packageVersion()));
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) {

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
-import { used } from "../src/console/api/operations.ts";
+import { usedOperations } from "../src/console/api/operations.ts";
 import { consoleOperations } from "../src/derive/console-operations.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -32,7 +32,7 @@ export async function bundleConsole(outdir: string): Promise<Metafile> {
     target: "es2022",
     jsx: "automatic",
     jsxImportSource: "preact",
-    define: { SVC_CONSOLE_OPERATIONS: JSON.stringify(consoleOperations(used)) },
+    define: { SVC_CONSOLE_OPERATIONS: JSON.stringify(consoleOperations(usedOperations)) },
     loader: { ".svg": "copy" },
     minify: true,
     legalComments: "none",

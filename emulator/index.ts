@@ -1,25 +1,31 @@
 import { resolve } from "node:path";
-import { start } from "./compose/begin.ts";
 import { checkOptions } from "./compose/check-options.ts";
-import { type EmulatorOptions, seedFrom } from "./compose/options.ts";
-import { originAt } from "./compose/origin.ts";
-import type { Emulator } from "./compose/running.ts";
+import type { Emulator } from "./compose/emulator.ts";
+import { type EmulatorOptions, resolveSeed } from "./compose/options.ts";
+import { startWithSeed } from "./compose/start-with-seed.ts";
+import { openFileSource } from "./compose/state-source.ts";
 
 export type { EmulatorEvent } from "./compose/activity.ts";
-export { EmulatorClosed } from "./compose/closing.ts";
+export { EmulatorClosedError } from "./compose/cleanup-stack.ts";
 export type { RunningCluster } from "./compose/cluster-parts.ts";
+export type { Emulator, Rewind, Snapshot } from "./compose/emulator.ts";
 export type { EmulatorOptions } from "./compose/options.ts";
-export { InvalidOptions } from "./compose/options.ts";
+export { InvalidOptionsError } from "./compose/options.ts";
 export {
-  BeyondHistory,
-  NoHistory,
-  NoSuchSnapshot,
-  NotBehind,
-  SnapshotThere,
-  UnusableSnapshot,
-} from "./compose/program-travel.ts";
-export type { Emulator, Rewind, Snapshot } from "./compose/running.ts";
-export { type Repair, repairState, StateInUse, StateRefused, StateUnusable } from "./compose/state/repair-state.ts";
+  HistoryUnavailableError,
+  InvalidSnapshotError,
+  RewindOutOfRangeError,
+  RewindTargetInFutureError,
+  SnapshotExistsError,
+  SnapshotNotFoundError,
+} from "./compose/snapshot-api.ts";
+export {
+  type Repair,
+  repairState,
+  StateAccessError,
+  StateFormatError,
+  StateLockedError,
+} from "./compose/state/repair-state.ts";
 export type { Seed } from "./compose/state/seed.ts";
 export { seedSchema } from "./compose/state/seed.ts";
 
@@ -31,5 +37,5 @@ export { seedSchema } from "./compose/state/seed.ts";
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   checkOptions(options);
   const { from } = options;
-  return start(options, seedFrom(options), from === undefined ? undefined : originAt(resolve(from)));
+  return startWithSeed(options, resolveSeed(options), from === undefined ? undefined : openFileSource(resolve(from)));
 }

@@ -26,14 +26,14 @@ export interface RunningCluster {
  * How far to move virtual time. `by`: milliseconds, or a duration such as `PT2H35M` or `2h35m`. `to`: milliseconds
  * since the epoch, or an ISO time. `untilIdle`: until nothing waits any more.
  */
-export type Target =
+export type AdvanceTarget =
   | { readonly by: number | string }
   | { readonly to: number | string }
   | { readonly next: true }
   | { readonly untilIdle: true };
 
 /** What an advance ran on its way; times are virtual milliseconds. */
-export interface Advanced {
+export interface AdvanceResult {
   readonly from: number;
   readonly to: number;
   readonly ran: readonly {
@@ -136,7 +136,7 @@ export interface Emulator {
     /** Virtual seconds per second, in mode `real`. */
     readonly speed: number;
     /** Moves virtual time and runs everything that becomes due on the way. */
-    advance(target: Target): Promise<Advanced>;
+    advance(target: AdvanceTarget): Promise<AdvanceResult>;
   };
   /**
    * Keeps the state as it is now: rows, virtual time, what is scheduled, scripted faults. Left out, the name is snapshot-1,
@@ -147,13 +147,13 @@ export interface Emulator {
    * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on, unless it is the same. Fails with NoSuchSnapshot and
    * UnusableSnapshot, and then nothing is changed.
    */
-  restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string | undefined }>;
+  restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
    * state is kept in a file or a database: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept,
    * with NotBehind for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
    */
-  rewind(target: Rewind): Promise<{ readonly keptAs: string | undefined }>;
+  rewind(target: Rewind): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
    * Starts another emulator in this process that begins with the present state: on free ports, in memory, with a clock,
    * inboxes and snapshots of its own. Neither knows of the other; each is closed for itself.
@@ -169,9 +169,9 @@ export interface Emulator {
   readonly closed: Promise<void>;
   /**
    * Stops accepting, lets requests and deliveries that are due end, for 900 ms at most (see `graceMs`), and leaves the rest
-   * for the next start. Once `hurry` is aborted it waits for nothing any more.
+   * for the next start. Once `signal` is aborted, it waits for nothing more.
    */
-  close(options?: { readonly hurry?: AbortSignal }): Promise<void>;
+  close(options?: { readonly signal?: AbortSignal }): Promise<void>;
   /** `await using emulator = await startEmulator()` closes it at the end of the block. */
   [Symbol.asyncDispose](): PromiseLike<void>;
 }
@@ -198,9 +198,9 @@ export interface EmulatorOptions {
    * Told each time another process leads: what comes to the router's address here, and to those of the clusters, is
    * forwarded to that one.
    */
-  readonly following?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
+  readonly onLeaderChange?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
   /** Told whenever this process leads again after another one did. */
-  readonly leading?: (() => void) | undefined;
+  readonly onLeadershipRegained?: (() => void) | undefined;
   /**
    * How long the process that leads a `store` may take itself for that after it was last told so, wall milliseconds; the
    * same in all processes of it. One that is killed is replaced after that time. Default: 3,000.
@@ -316,17 +316,17 @@ export function repairState(path: string): Promise<Repair>;
 export function seedSchema(): object;
 
 /** The options say what no emulator can be, or what is asked of one cannot be meant so. */
-export class InvalidOptions extends Error {
+export class InvalidOptionsError extends Error {
   private constructor();
 }
 
 /** The emulator has been closed: it neither moves time nor keeps, restores or copies a state any more. */
-export class EmulatorClosed extends Error {
+export class EmulatorClosedError extends Error {
   private constructor();
 }
 
 /** No snapshot has that name. */
-export class NoSuchSnapshot extends Error {
+export class SnapshotNotFoundError extends Error {
   private constructor();
   readonly wanted: string;
   /** The names that there are. */
@@ -334,49 +334,49 @@ export class NoSuchSnapshot extends Error {
 }
 
 /** A snapshot has that name, or one that differs in case alone. */
-export class SnapshotThere extends Error {
+export class SnapshotExistsError extends Error {
   private constructor();
   readonly taken: string;
 }
 
 /** A snapshot that cannot be used: damaged, of another version, or none. Nothing was changed. */
-export class UnusableSnapshot extends Error {
+export class InvalidSnapshotError extends Error {
   private constructor();
   readonly snapshot: string;
   readonly reason: string;
 }
 
 /** Nothing is kept of what led to the present state. */
-export class NoHistory extends Error {
+export class HistoryUnavailableError extends Error {
   private constructor();
 }
 
 /** The history that is kept does not reach so far. */
-export class BeyondHistory extends Error {
+export class RewindOutOfRangeError extends Error {
   private constructor();
 }
 
 /** The time to go back to lies ahead. */
-export class NotBehind extends Error {
+export class RewindTargetInFutureError extends Error {
   private constructor();
   /** Virtual milliseconds. */
   readonly now: number;
 }
 
 /** The state is in use by somebody who lives or may live. */
-export class StateInUse extends Error {
+export class StateLockedError extends Error {
   private constructor();
   readonly pid: number;
 }
 
 /** A file that holds no state, or a damaged one. */
-export class StateRefused extends Error {
+export class StateFormatError extends Error {
   private constructor();
   /** False when nothing is damaged: it is of another version, or somebody else's. */
   readonly repairable: boolean;
 }
 
 /** The state cannot be used as things stand on this machine: no room, no rights. */
-export class StateUnusable extends Error {
+export class StateAccessError extends Error {
   private constructor();
 }

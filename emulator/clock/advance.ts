@@ -1,19 +1,19 @@
-import type { Wall } from "../../src/base/clock.ts";
+import type { WallClock } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
-import { StateReplaced, type Store, StoreFailed } from "../store/port.ts";
+import { StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
 import { lastMoment } from "../store/stored-time.ts";
 import type { Dispatcher, FinishedEntry } from "./dispatcher.ts";
-import { type Entry, endOf, schedule } from "./schedule.ts";
+import { dueSortKeyEnd, type ScheduledEntry, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** How far to go; times are virtual milliseconds. `untilIdle`: until nothing waits any more. */
-export type Target =
+export type AdvanceTargetMs =
   | { readonly by: number }
   | { readonly to: number }
   | { readonly next: true }
   | { readonly untilIdle: true };
 
-export interface Advanced {
+export interface AdvanceResult {
   readonly from: number;
   readonly to: number;
   /** What was run after `from`, by (at, id). */
@@ -26,8 +26,8 @@ export interface Advanced {
 }
 
 /** The target does not lie ahead of the present virtual time: it never goes backwards. */
-export class NotAhead extends Error {
-  override readonly name = "NotAhead";
+export class AdvanceTargetInPastError extends Error {
+  override readonly name = "AdvanceTargetInPastError";
 
   constructor() {
     super("Time only goes ahead: `by` takes a number of milliseconds above 0, `to` a time after the present one");
@@ -35,8 +35,8 @@ export class NotAhead extends Error {
 }
 
 /** The target lies after the last year that has four digits, behind which no timestamp can be written. */
-export class TooFar extends Error {
-  override readonly name = "TooFar";
+export class AdvanceTargetTooFarError extends Error {
+  override readonly name = "AdvanceTargetTooFarError";
 
   constructor() {
     super("Time goes no further than the end of the year 9999");
@@ -52,7 +52,7 @@ export class DeliveryUnderWayError extends Error {
 const patienceMs = 1_000;
 
 /** Where one advance must stop although it has not arrived. */
-export interface Caps {
+export interface AdvanceLimits {
   readonly entries: number;
   readonly wallMs: number;
 }
@@ -60,9 +60,9 @@ export interface Caps {
 interface Parts {
   readonly store: Store;
   readonly clock: VirtualClock;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly dispatcher: Dispatcher;
-  readonly caps: Caps;
+  readonly caps: AdvanceLimits;
   readonly closing: AbortSignal;
 }
 
@@ -71,11 +71,16 @@ interface Parts {
  * is due; make it the present; run what is due; repeat; then arrive. What is added meanwhile and lies before the
  * target runs too. The clock must be held. `cause`: of the moves, and of whatever comes due earlier by them.
  */
-export async function advance(parts: Parts, from: number, target: Target, cause?: Cause): Promise<Advanced> {
+export async function advance(
+  parts: Parts,
+  from: number,
+  target: AdvanceTargetMs,
+  cause?: Cause,
+): Promise<AdvanceResult> {
   const { store, clock, wall, dispatcher, caps, closing } = parts;
   const deadline = wall.monotonicNow() + caps.wallMs;
   const ran: FinishedEntry[] = [];
-  const stop = (reason: Advanced["reason"]) => summary(parts, from, ran, reason);
+  const stop = (reason: AdvanceResult["reason"]) => summary(parts, from, ran, reason);
   const { stopped } = dispatcher;
 
   let goal = goalOf(target, from);
@@ -94,7 +99,7 @@ export async function advance(parts: Parts, from: number, target: Target, cause?
     dispatcher.onFinished = (entry) => ran.push(entry);
     for (;;) {
       if (!arrived && !stopped.aborted) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
-      const next = await firstAfter(store, clock.now(), goal);
+      const next = await findFirstAfter(store, clock.now(), goal);
       // No step from one state into another.
       if (stopped.aborted) return await stop(closing.aborted ? "closing" : "state_replaced");
       if (!next) break;
@@ -106,29 +111,33 @@ export async function advance(parts: Parts, from: number, target: Target, cause?
       [arrived] = await Promise.all([idleBefore(parts, deadline), written]);
     }
     if (!("next" in target || "untilIdle" in target) && goal > clock.now()) await clock.jump(goal, cause);
-    await dispatcher.idle();
+    await dispatcher.whenIdle();
     return await (stopped.aborted && !closing.aborted ? stop("state_replaced") : summary(parts, from, ran));
   } catch (error) {
-    if (error instanceof StateReplaced) return await stop("state_replaced");
+    if (error instanceof StateReplacedError) return await stop("state_replaced");
     // What is durable of the way has happened: a refusal would say that nothing has.
-    if (error instanceof StoreFailed && clock.now() > from) return await stop("store_failed");
+    if (error instanceof StoreFailedError && clock.now() > from) return await stop("store_failed");
     throw error;
   } finally {
     dispatcher.onFinished = undefined;
   }
 }
 
-function goalOf(target: Target, from: number): number {
+function goalOf(target: AdvanceTargetMs, from: number): number {
   if ("next" in target || "untilIdle" in target) return lastMoment;
   const goal = Math.floor("by" in target ? from + target.by : target.to);
-  if (!(goal > from)) throw new NotAhead();
-  if (goal > lastMoment) throw new TooFar();
+  if (!(goal > from)) throw new AdvanceTargetInPastError();
+  if (goal > lastMoment) throw new AdvanceTargetTooFarError();
   return goal;
 }
 
 /** The first entry that is due after `now` and not after `last`. */
-export async function firstAfter(store: Store, now: number, last = lastMoment): Promise<Entry | undefined> {
-  const [first] = await store.read((view) => view.list(schedule, { by: "turn", from: endOf(now), limit: 1 }));
+export async function findFirstAfter(
+  store: Store,
+  now: number,
+  last = lastMoment,
+): Promise<ScheduledEntry | undefined> {
+  const [first] = await store.read((view) => view.list(schedule, { by: "turn", from: dueSortKeyEnd(now), limit: 1 }));
   return first && first.due <= last ? first : undefined;
 }
 
@@ -143,7 +152,7 @@ async function idleBefore(
 ): Promise<boolean> {
   const idle = new AbortController();
   const either = AbortSignal.any([idle.signal, closing]);
-  void dispatcher.idle().then(() => idle.abort());
+  void dispatcher.whenIdle().then(() => idle.abort());
   for (let left = deadline - wall.monotonicNow(); left > 0 && !either.aborted; left = deadline - wall.monotonicNow()) {
     await wall.sleep(isProgressing ? patienceMs : left, either);
     if (isProgressing && !either.aborted && !isProgressing()) throw new DeliveryUnderWayError();
@@ -155,9 +164,9 @@ async function summary(
   { store, clock }: Parts,
   from: number,
   ran: FinishedEntry[],
-  reason?: Advanced["reason"],
-): Promise<Advanced> {
-  const { next_due, pending } = await queueOf(store);
+  reason?: AdvanceResult["reason"],
+): Promise<AdvanceResult> {
+  const { next_due, pending } = await readQueueStatus(store);
   return {
     from,
     to: clock.now(),
@@ -170,7 +179,7 @@ async function summary(
 }
 
 /** What waits in the schedule: how many entries, and when the first is due. */
-export const queueOf = (store: Store): Promise<{ next_due: number | null; pending: number }> =>
+export const readQueueStatus = (store: Store): Promise<{ next_due: number | null; pending: number }> =>
   store.read(async (view) => {
     const [first] = await view.list(schedule, { by: "turn", limit: 1 });
     return { next_due: first?.due ?? null, pending: await view.count(schedule) };

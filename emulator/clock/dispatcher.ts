@@ -2,11 +2,11 @@ import { setMaxListeners } from "node:events";
 import { onNextTurn } from "../../src/base/next-turn.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
-import { FileRefused, type Store, StoreFailed, type Transaction, type View } from "../store/port.ts";
-import { causeOf, timerCause } from "./causes.ts";
-import { byKind, type Commit, type JobHandlers, prepareRuns, type Run } from "./job-handler.ts";
+import { FileWriteError, type Store, StoreFailedError, type Transaction, type View } from "../store/port.ts";
+import { causeOf, createTimerCause } from "./causes.ts";
+import { type JobCommit, type JobHandlers, type JobRun, mapByKind, prepareRuns } from "./job-handler.ts";
 import { Rotation } from "./rotation.ts";
-import { type Entry, endOf, schedule, turnOf } from "./schedule.ts";
+import { dueSortKey, dueSortKeyEnd, type ScheduledEntry, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** An entry whose run has ended: the virtual time at which it started, and its outcome. */
@@ -26,17 +26,17 @@ export interface DispatcherOptions {
   readonly maxConcurrent: number;
   readonly causeRow: MakeCauseRow;
   /** Called when the run of an entry threw: it stays in the queue and is left alone until the next start. */
-  readonly onError: (entry: Entry, error: unknown) => void;
+  readonly onError: (entry: ScheduledEntry, error: unknown) => void;
 }
 
 interface StartedRun {
-  readonly entry: Entry;
+  readonly entry: ScheduledEntry;
   /** Virtual time. */
   readonly at: number;
 }
 
 interface FinishedRun extends StartedRun {
-  readonly commit: Commit;
+  readonly commit: JobCommit;
   readonly cause: Cause | undefined;
 }
 
@@ -54,7 +54,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #rotation: Rotation;
   /** Due entries, waiting or running, as they last stood in the queue. */
-  readonly #known = new Map<number, Entry>();
+  readonly #known = new Map<number, ScheduledEntry>();
   readonly #failed = new Set<number>();
   readonly #finished: FinishedRun[] = [];
   readonly #awaited = new Map<number, (outcome: string) => void>();
@@ -74,7 +74,7 @@ export class Dispatcher {
     this.#options = options;
     this.#rotation = new Rotation(options.maxConcurrent);
     this.#unwatch = options.store.watchRows([schedule], (changes) => {
-      for (const { after } of changes ?? []) if (after) this.#offer(after as Entry);
+      for (const { after } of changes ?? []) if (after) this.#offer(after as ScheduledEntry);
       this.wake();
     });
     // Every running entry may listen.
@@ -89,7 +89,7 @@ export class Dispatcher {
   }
 
   /** Resolves when nothing is running and nothing is due. */
-  idle(): Promise<void> {
+  whenIdle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idleWaiters.push(resolve);
       this.wake();
@@ -100,7 +100,7 @@ export class Dispatcher {
    * The outcome of the next run of an entry, in a word; `closing` when the emulator ends before, `dropped` when the
    * state is replaced. To be called in the transaction that adds the entry, so that it cannot have run before.
    */
-  outcomeOf(id: number): Promise<string> {
+  waitForOutcome(id: number): Promise<string> {
     return new Promise((resolve) => this.#awaited.set(id, resolve));
   }
 
@@ -111,13 +111,13 @@ export class Dispatcher {
   async prioritize(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
     const { clock } = this.#options;
     const outcomes: Promise<string>[] = [];
-    const entries: Entry[] = [];
-    const runs = await this.#prepared(entries, async (view) => {
+    const entries: ScheduledEntry[] = [];
+    const runs = await this.#prepareEntries(entries, async (view) => {
       for (const entry of await view.list(schedule, { by: "asked_by", equals: cause })) {
         if (entry.due > clock.now() || !isMeant(entry.kind) || this.#failed.has(entry.id)) continue;
         if (this.#stop.signal.aborted) continue;
         // Still inside, so that its outcome cannot be committed before it is awaited.
-        outcomes.push(this.outcomeOf(entry.id));
+        outcomes.push(this.waitForOutcome(entry.id));
         const known = this.#known.get(entry.id);
         if (known !== undefined && !this.#rotation.remove(known)) continue;
         this.#known.set(entry.id, entry);
@@ -132,12 +132,12 @@ export class Dispatcher {
   /** Starts nothing more, aborts what is running without committing it, and resolves when all has ended. */
   async stop(): Promise<void> {
     this.#end();
-    await this.idle();
+    await this.whenIdle();
     this.#resolveAwaited("closing");
   }
 
   /** The same at once, for its state is replaced: no outcome is committed from now on. Returns what is running. */
-  abandon(): readonly Entry[] {
+  abandon(): readonly ScheduledEntry[] {
     const { running } = this.#rotation;
     this.#end();
     this.#resolveAwaited("dropped");
@@ -161,7 +161,7 @@ export class Dispatcher {
   }
 
   /** Lets an entry wait for its turn if it is due; false: it is not, or is known. */
-  #offer(entry: Entry): boolean {
+  #offer(entry: ScheduledEntry): boolean {
     const known = this.#known.get(entry.id);
     if (known === entry || entry.due > this.#options.clock.now() || this.#failed.has(entry.id)) return false;
     this.#known.set(entry.id, entry);
@@ -201,11 +201,11 @@ export class Dispatcher {
     const { store, clock } = this.#options;
     const now = clock.now();
     if (now <= this.#listedUntil) return;
-    let from = endOf(this.#listedUntil);
+    let from = dueSortKeyEnd(this.#listedUntil);
     for (;;) {
-      const fresh: Entry[] = [];
+      const fresh: ScheduledEntry[] = [];
       const last = await store.read(async (view) => {
-        const page = await view.list(schedule, { by: "turn", from, to: endOf(now), limit: pageSize });
+        const page = await view.list(schedule, { by: "turn", from, to: dueSortKeyEnd(now), limit: pageSize });
         for (const entry of page) if (this.#offer(entry)) fresh.push(entry);
         return page.length < pageSize ? undefined : page.at(-1);
       });
@@ -217,7 +217,7 @@ export class Dispatcher {
         throw failed;
       }
       if (last === undefined) break;
-      from = turnOf(last.due, last.id + 1);
+      from = dueSortKey(last.due, last.id + 1);
     }
     this.#listedUntil = now;
   }
@@ -228,9 +228,9 @@ export class Dispatcher {
     const entries = this.#takeNext();
     let unread = this.#rotation.takeUnread();
     if (entries.length === 0 && unread.length === 0) return false;
-    const runs = await this.#prepared(entries, async (view) => {
+    const runs = await this.#prepareEntries(entries, async (view) => {
       for (; unread.length > 0; unread = this.#rotation.takeUnread()) {
-        const capacities = await byKind(unread, (kind, keys) => readCapacities(handlers, view, kind, keys));
+        const capacities = await mapByKind(unread, (kind, keys) => readCapacities(handlers, view, kind, keys));
         for (const [i, key] of unread.entries()) key.capacity = Math.max(1, capacities[i]!);
         entries.push(...this.#takeNext());
       }
@@ -240,7 +240,10 @@ export class Dispatcher {
   }
 
   /** Prepares entries that were given slots, in the view in which `choose` may add others; without a view they wait again. */
-  async #prepared(entries: readonly Entry[], choose: (view: View) => Promise<void>): Promise<readonly Run[]> {
+  async #prepareEntries(
+    entries: readonly ScheduledEntry[],
+    choose: (view: View) => Promise<void>,
+  ): Promise<readonly JobRun[]> {
     const { store, handlers } = this.#options;
     try {
       return await store.read(async (view) => {
@@ -256,8 +259,8 @@ export class Dispatcher {
     }
   }
 
-  #takeNext(): Entry[] {
-    const entries: Entry[] = [];
+  #takeNext(): ScheduledEntry[] {
+    const entries: ScheduledEntry[] = [];
     const left = this.#options.maxConcurrent * maxUncommittedPerSlot - this.#uncommitted;
     while (entries.length < left) {
       const entry = this.#rotation.next();
@@ -267,7 +270,7 @@ export class Dispatcher {
     return entries;
   }
 
-  #start(entry: Entry, run: Run): void {
+  #start(entry: ScheduledEntry, run: JobRun): void {
     this.#uncommitted += 1;
     const at = this.#options.clock.now();
     const failed = (error: unknown) => this.#fail({ entry, at }, error);
@@ -282,10 +285,10 @@ export class Dispatcher {
     }
   }
 
-  #causeOf(entry: Entry): Cause | undefined {
+  #causeOf(entry: ScheduledEntry): Cause | undefined {
     const { handlers, clock, causeRow } = this.#options;
     const does = handlers[entry.kind]?.does;
-    return does === undefined ? causeOf(entry) : timerCause(entry, does, clock, causeRow);
+    return does === undefined ? causeOf(entry) : createTimerCause(entry, does, clock, causeRow);
   }
 
   /** Commits runs in one transaction. The next one begins while this one is on its way to the disk. */
@@ -301,7 +304,7 @@ export class Dispatcher {
         return outcomes;
       };
       const outcomes = await store.transaction("schedule.record", commitAll, clock.movedBy);
-      for (const [i, run] of batch.entries()) this.#leave(run, outcomes[i]!);
+      for (const [i, run] of batch.entries()) this.#completeRun(run, outcomes[i]!);
     } catch (error) {
       if (batch.length === 1) this.#fail(batch[0]!, error);
       // One of them spoils it for the others, which must not be lost.
@@ -310,7 +313,7 @@ export class Dispatcher {
   }
 
   /** The outcome of a run is durable. */
-  #leave(run: StartedRun, outcome: string): void {
+  #completeRun(run: StartedRun, outcome: string): void {
     const { entry } = run;
     this.#rotation.finish(entry);
     const latest = this.#known.get(entry.id);
@@ -324,7 +327,7 @@ export class Dispatcher {
     const { entry } = run;
     this.#rotation.finish(entry);
     // Not the entry's failure: it starts again as soon as the store can be written.
-    if (error instanceof StoreFailed && !(error instanceof FileRefused)) {
+    if (error instanceof StoreFailedError && !(error instanceof FileWriteError)) {
       this.#rotation.add(this.#known.get(entry.id) ?? entry);
     } else {
       this.#failed.add(entry.id);

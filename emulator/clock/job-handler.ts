@@ -1,5 +1,5 @@
 import type { Transaction, View } from "../store/port.ts";
-import type { Entry } from "./schedule.ts";
+import type { ScheduledEntry } from "./schedule.ts";
 
 /**
  * What is done for the entries of one kind, in three steps: what the run needs is read, the run does the work, and its
@@ -7,7 +7,7 @@ import type { Entry } from "./schedule.ts";
  */
 export interface JobHandler {
   /** Reads the state as it is when the run begins: what changed while an entry waited decides. One run for each. */
-  prepare(view: View, entries: readonly Entry[]): Promise<readonly Run[]>;
+  prepare(view: View, entries: readonly ScheduledEntry[]): Promise<readonly JobRun[]>;
   /** How many entries of each concurrency key may be under way now; without it, one after the other. */
   capacity?(view: View, keys: readonly string[]): Promise<readonly number[]>;
   /**
@@ -22,31 +22,35 @@ export type JobHandlers = Readonly<Record<string, JobHandler>>;
  * Does the work, outside the state. Rejects when the signal broke it off, for the emulator closes: it is done again
  * after the next start.
  */
-export type Run = (signal: AbortSignal) => Promise<Commit>;
+export type JobRun = (signal: AbortSignal) => Promise<JobCommit>;
 
 /**
  * Commits what came of it: in this transaction the entry leaves the queue or moves to a later time. Says the
  * outcome in a word, at once where it waits for nothing.
  */
-export type Commit = (tx: Transaction) => Promise<string> | string;
+export type JobCommit = (tx: Transaction) => Promise<string> | string;
 
 /** A run that is nothing but a change of the state. */
-export const commitOnly =
-  (commit: Commit): Run =>
+export const createCommitOnlyRun =
+  (commit: JobCommit): JobRun =>
   () =>
     Promise.resolve(commit);
 
 /** Prepares the runs of entries, those of one kind together. A run whose preparation failed rejects. */
-export function prepareRuns(handlers: JobHandlers, view: View, entries: readonly Entry[]): Promise<readonly Run[]> {
-  return byKind(entries, (kind, alike) => prepareKind(handlers, view, kind, alike));
+export function prepareRuns(
+  handlers: JobHandlers,
+  view: View,
+  entries: readonly ScheduledEntry[],
+): Promise<readonly JobRun[]> {
+  return mapByKind(entries, (kind, alike) => prepareKind(handlers, view, kind, alike));
 }
 
 async function prepareKind(
   handlers: JobHandlers,
   view: View,
   kind: string,
-  entries: readonly Entry[],
-): Promise<readonly Run[]> {
+  entries: readonly ScheduledEntry[],
+): Promise<readonly JobRun[]> {
   try {
     const handler = handlers[kind];
     if (!handler) throw new Error(`Nothing is registered for schedule entries of kind ${kind}`);
@@ -59,7 +63,7 @@ async function prepareKind(
 }
 
 /** Asks each kind once, about all that is of it. The answers come in the order of the things. */
-export async function byKind<Thing extends { readonly kind: string }, Answer>(
+export async function mapByKind<Thing extends { readonly kind: string }, Answer>(
   things: readonly Thing[],
   ask: (kind: string, alike: readonly Thing[]) => Promise<readonly Answer[]>,
 ): Promise<readonly Answer[]> {

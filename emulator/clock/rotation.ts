@@ -1,4 +1,4 @@
-import type { Entry } from "./schedule.ts";
+import type { ScheduledEntry } from "./schedule.ts";
 
 /** Of this share of the slots only keys that hold none yet may take one: hanging receivers leave capacity for others. */
 const reservedShare = 1 / 4;
@@ -11,7 +11,7 @@ interface KeyQueue {
   readonly kind: string;
   readonly workspace: WorkspaceQueue;
   /** In order of (due, id). */
-  readonly waiting: Entry[];
+  readonly waiting: ScheduledEntry[];
   running: number;
   /** How many may run; undefined: not read since the last outcome. One may always run. */
   capacity: number | undefined;
@@ -35,7 +35,7 @@ export class Rotation {
   readonly #keys = new Map<string, KeyQueue>();
   /** The workspace whose turn is next comes first. */
   readonly #workspaces = new Map<string | number, WorkspaceQueue>();
-  readonly #running = new Set<Entry>();
+  readonly #running = new Set<ScheduledEntry>();
   readonly #unread = new Set<KeyQueue>();
 
   constructor(maxConcurrent: number) {
@@ -44,11 +44,11 @@ export class Rotation {
     this.#max = maxConcurrent + Math.floor(maxConcurrent * extraShare);
   }
 
-  get running(): readonly Entry[] {
+  get running(): readonly ScheduledEntry[] {
     return [...this.#running];
   }
 
-  add(entry: Entry): void {
+  add(entry: ScheduledEntry): void {
     const key = this.#keyOf(entry);
     const first = key.waiting[0];
     insert(entry, key.waiting, isBefore);
@@ -59,7 +59,7 @@ export class Rotation {
   }
 
   /** Removes a waiting entry; false if it is not waiting. */
-  remove(entry: Entry): boolean {
+  remove(entry: ScheduledEntry): boolean {
     const key = this.#keys.get(entry.concurrency_key);
     const at = key?.waiting.indexOf(entry) ?? -1;
     if (key === undefined || at < 0) return false;
@@ -72,7 +72,7 @@ export class Rotation {
   }
 
   /** Takes the entry that runs next; undefined: none may. */
-  next(): Entry | undefined {
+  next(): ScheduledEntry | undefined {
     if (this.#running.size >= this.#max) return undefined;
     for (const workspace of this.#workspaces.values()) {
       if (this.#running.size >= this.#maxConcurrent && workspace.running > 0) continue;
@@ -92,7 +92,7 @@ export class Rotation {
   }
 
   /** Counts an entry as running that was not waiting for its turn. */
-  start(entry: Entry): void {
+  start(entry: ScheduledEntry): void {
     const key = this.#keyOf(entry);
     key.running += 1;
     key.workspace.running += 1;
@@ -100,7 +100,7 @@ export class Rotation {
   }
 
   /** Frees the slot of an entry; without effect if it has none. */
-  finish(entry: Entry): void {
+  finish(entry: ScheduledEntry): void {
     if (!this.#running.delete(entry)) return;
     const key = this.#keyOf(entry);
     key.running -= 1;
@@ -123,7 +123,7 @@ export class Rotation {
     return key.running < (key.capacity ?? 1);
   }
 
-  #keyOf({ concurrency_key: name, kind, workspace_id }: Entry): KeyQueue {
+  #keyOf({ concurrency_key: name, kind, workspace_id }: ScheduledEntry): KeyQueue {
     const known = this.#keys.get(name);
     if (known !== undefined) return known;
     // One at a time is in order of (due, id) over everything.
@@ -148,7 +148,7 @@ export class Rotation {
   }
 }
 
-const isBefore = (a: Entry, b: Entry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
+const isBefore = (a: ScheduledEntry, b: ScheduledEntry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
 const hasEarlierEntry = (a: KeyQueue, b: KeyQueue): boolean => isBefore(a.waiting[0]!, b.waiting[0]!);
 
 /** Puts something where it belongs in a sorted list; most often at its end. */

@@ -1,19 +1,26 @@
-import type { Wall } from "../../src/base/clock.ts";
+import type { WallClock } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
-import { causeRows, type MakeCauseRow } from "../store/causes.ts";
-import { StateReplaced, type Store, StoreFailed } from "../store/port.ts";
-import { type Advanced, advance, type Caps, firstAfter, queueOf, type Target } from "./advance.ts";
+import { createCauseRowFactory, type MakeCauseRow } from "../store/causes.ts";
+import { StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
+import {
+  type AdvanceLimits,
+  type AdvanceResult,
+  type AdvanceTargetMs,
+  advance,
+  findFirstAfter,
+  readQueueStatus,
+} from "./advance.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import type { JobHandlers } from "./job-handler.ts";
-import { type Entry, schedule } from "./schedule.ts";
+import { type ScheduledEntry, schedule } from "./schedule.ts";
 import type { ClockMode, ClockSettings, ClockState, VirtualClock } from "./virtual-clock.ts";
 
 export interface RunnerOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** When it closes: once this is aborted, what is due and under way is not waited for. */
-  readonly hurry?: AbortSignal;
+  readonly closeSignal?: AbortSignal;
   /** When it closes: how long what is due and under way is waited for, wall time; 5 s where nobody says otherwise. */
   readonly graceMs?: number | undefined;
   readonly handlers: JobHandlers;
@@ -21,7 +28,7 @@ export interface RunnerOptions {
   readonly deterministic?: boolean;
   /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
   readonly onError?: DispatcherOptions["onError"];
-  readonly caps?: Partial<Caps>;
+  readonly caps?: Partial<AdvanceLimits>;
   /** Told in the moment in which another state takes the place of the present one. */
   readonly onTakeOver?: () => void;
   /** Makes the rows of what comes due. */
@@ -37,8 +44,8 @@ export interface ClockStatus {
 }
 
 /** Somebody else moves the time just now. */
-export class AdvanceUnderWay extends Error {
-  override readonly name = "AdvanceUnderWay";
+export class AdvanceUnderWayError extends Error {
+  override readonly name = "AdvanceUnderWayError";
 }
 
 /**
@@ -86,19 +93,19 @@ export class Runner {
 
   async status(): Promise<ClockStatus> {
     const { store, clock } = this.#options;
-    return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...(await queueOf(store)) };
+    return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...(await readQueueStatus(store)) };
   }
 
   /** Changes mode or speed. Throws AdvanceUnderWay while time is being moved. */
   async setClock(settings: ClockSettings, cause?: Cause): Promise<ClockStatus> {
-    if (this.#advancing) throw new AdvanceUnderWay();
+    if (this.#advancing) throw new AdvanceUnderWayError();
     await this.#options.clock.set(settings, cause);
     return this.status();
   }
 
   /** Moves time (see `advance`), one call at a time. Throws AdvanceUnderWay, NotAhead or TooFar. */
-  async advance(target: Target, cause?: Cause): Promise<Advanced> {
-    if (this.#advancing) throw new AdvanceUnderWay();
+  async advance(target: AdvanceTargetMs, cause?: Cause): Promise<AdvanceResult> {
+    if (this.#advancing) throw new AdvanceUnderWayError();
     const { clock, caps } = this.#options;
     const from = clock.hold();
     const moving = advance(
@@ -120,13 +127,13 @@ export class Runner {
   }
 
   /** Resolves when nothing runs and nothing is due at the present time. */
-  idle(): Promise<void> {
-    return this.#dispatcher.idle();
+  whenIdle(): Promise<void> {
+    return this.#dispatcher.whenIdle();
   }
 
   /** The outcome of an entry that the open transaction adds (see `Dispatcher.outcomeOf`). */
-  outcomeOf(id: number): Promise<string> {
-    return this.#dispatcher.outcomeOf(id);
+  waitForOutcome(id: number): Promise<string> {
+    return this.#dispatcher.waitForOutcome(id);
   }
 
   /** Begins what is due because of a cause before all else, and waits for it (see `Dispatcher.prioritize`). */
@@ -135,7 +142,7 @@ export class Runner {
   }
 
   /** What is done when an entry of that kind is due, in a few words; undefined where it goes on with its cause. */
-  does(kind: string): string | undefined {
+  describeKind(kind: string): string | undefined {
     return this.#options.handlers[kind]?.does;
   }
 
@@ -143,16 +150,16 @@ export class Runner {
    * Begins anew, in the moment in which another state takes the place of the present one: nothing that is under way
    * reaches it, and time is no longer moved. Says what is under way.
    */
-  takeOver(clock: ClockState): readonly Entry[] {
+  replaceState(clock: ClockState): readonly ScheduledEntry[] {
     const underWay = this.#dispatcher.abandon();
     this.#options.onTakeOver?.();
-    this.#options.clock.takeOver(clock);
+    this.#options.clock.replaceState(clock);
     this.#dispatcher = this.#newDispatcher();
     return underWay;
   }
 
   /** Resolves once nobody moves time any more. */
-  async standing(): Promise<void> {
+  async whenAdvanceEnds(): Promise<void> {
     await this.#advancing;
   }
 
@@ -161,9 +168,9 @@ export class Runner {
     this.#closing.abort();
     this.#ring();
     const enough = new AbortController();
-    const idle = this.#dispatcher.idle().then(() => enough.abort());
-    const { wall, hurry, graceMs = closingMs } = this.#options;
-    const waited = AbortSignal.any([enough.signal, ...(hurry ? [hurry] : [])]);
+    const idle = this.#dispatcher.whenIdle().then(() => enough.abort());
+    const { wall, closeSignal, graceMs = closingMs } = this.#options;
+    const waited = AbortSignal.any([enough.signal, ...(closeSignal ? [closeSignal] : [])]);
     await Promise.race([idle, wall.sleep(graceMs, waited)]);
     await this.#dispatcher.stop();
     await Promise.all([this.#advancing, this.#loop]);
@@ -173,7 +180,7 @@ export class Runner {
 
   #newDispatcher(): Dispatcher {
     const { store, clock, handlers, deterministic, onError = () => {} } = this.#options;
-    const causeRow = this.#options.causeRow ?? causeRows(this.#options);
+    const causeRow = this.#options.causeRow ?? createCauseRowFactory(this.#options);
     return new Dispatcher({
       ...{ store, clock, handlers, causeRow, onError },
       maxConcurrent: deterministic ? 1 : maxConcurrent,
@@ -191,7 +198,7 @@ export class Runner {
     while (!this.#closing.signal.aborted) {
       this.#changed = false;
       this.#dispatcher.wake();
-      const next = clock.mode === "manual" || this.#advancing ? undefined : await firstAfter(store, clock.now());
+      const next = clock.mode === "manual" || this.#advancing ? undefined : await findFirstAfter(store, clock.now());
       if (next && clock.mode === "auto") {
         if (await this.#leap()) await this.#rest(undefined);
       } else await this.#rest(next && clock.wallUntil(next.due));
@@ -219,14 +226,14 @@ export class Runner {
     const { store, clock } = this.#options;
     let refused = false;
     const dispatcher = this.#dispatcher;
-    await dispatcher.idle();
+    await dispatcher.whenIdle();
     // Looked up again: what ran until now may have put something earlier into the queue.
-    const next = await firstAfter(store, clock.now());
+    const next = await findFirstAfter(store, clock.now());
     if (!next || clock.mode !== "auto" || this.#advancing || dispatcher.stopped.aborted) return false;
     await clock.jump(next.due).catch((error) => {
       // The store tells when it can be written again, which rings.
-      if (!(error instanceof StateReplaced || error instanceof StoreFailed)) throw error;
-      refused = error instanceof StoreFailed;
+      if (!(error instanceof StateReplacedError || error instanceof StoreFailedError)) throw error;
+      refused = error instanceof StoreFailedError;
     });
     return refused;
   }

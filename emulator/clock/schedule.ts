@@ -6,7 +6,7 @@ import { storedDeadline } from "../store/stored-time.ts";
  * One thing to do at a virtual time. `kind` names its job handler, `ref` the row; entries of one `concurrency_key` (of
  * a subscription, of a contract) share a capacity.
  */
-const Entry = z.strictObject({
+const ScheduledEntry = z.strictObject({
   id: z.int(),
   /** Virtual milliseconds. */
   due: storedDeadline(z.int()),
@@ -18,12 +18,12 @@ const Entry = z.strictObject({
   /** Id of what put it there; null: nobody asked for it, or it is of a state in which causes were not kept. */
   cause: z.string().nullable(),
 });
-export type Entry = z.infer<typeof Entry>;
+export type ScheduledEntry = z.infer<typeof ScheduledEntry>;
 
 /** The one durable queue (DECISIONS.md, E6). */
-export const schedule = rows<Entry, "turn" | "endable" | "asked_by">({
+export const schedule = rows<ScheduledEntry, "turn" | "endable" | "asked_by">({
   name: "schedule",
-  schema: Entry,
+  schema: ScheduledEntry,
   key: (entry) => entry.id,
   numbers: { schedule: (entry) => entry.id },
   version: 4,
@@ -34,7 +34,7 @@ export const schedule = rows<Entry, "turn" | "endable" | "asked_by">({
   ],
   indexes: {
     /** Its order: by due, then by id. */
-    turn: (entry) => turnOf(entry.due, entry.id),
+    turn: (entry) => dueSortKey(entry.due, entry.id),
     /** By concurrency key, where all of one key may end at once: deliveries, which are many, cost nothing here. */
     endable: ({ concurrency_key: key }) => (key.startsWith(endable) ? key : undefined),
     /** By cause; deliveries are found through their events, and cost nothing here. */
@@ -48,7 +48,7 @@ const endable = "contract ";
 export const contractKey = (contractId: number): string => `${endable}${contractId}`;
 
 /** A text that sorts by due, then by id. */
-export const turnOf = (due: number, id: number): string => `${padded(due)}:${padded(id)}`;
+export const dueSortKey = (due: number, id: number): string => `${padded(due)}:${padded(id)}`;
 
 const zeros = Array.from({ length: 16 }, (_, count) => "0".repeat(count));
 
@@ -59,9 +59,10 @@ function padded(number: number): string {
 }
 
 /** After every entry that is due at `due`, and before all later ones. */
-export const endOf = (due: number): string => turnOf(due, Number.MAX_SAFE_INTEGER);
+export const dueSortKeyEnd = (due: number): string => dueSortKey(due, Number.MAX_SAFE_INTEGER);
 
-type NewEntry = Omit<Entry, "id" | "workspace_id" | "cause"> & Partial<Pick<Entry, "id" | "workspace_id">>;
+type NewEntry = Omit<ScheduledEntry, "id" | "workspace_id" | "cause"> &
+  Partial<Pick<ScheduledEntry, "id" | "workspace_id">>;
 
 /**
  * Puts an entry into the queue, in the caller's own transaction, which says why. Without an id it takes the next number;
@@ -70,7 +71,7 @@ type NewEntry = Omit<Entry, "id" | "workspace_id" | "cause"> & Partial<Pick<Entr
 export function enqueue(
   tx: Transaction,
   { id = tx.next("schedule"), due, kind, concurrency_key, workspace_id = null, ref }: NewEntry,
-): Entry {
+): ScheduledEntry {
   // Named one by one: in Node 20 a copy with a field more would get a hidden class of its own, 400 bytes an entry.
   const entry = { id, due, kind, concurrency_key, workspace_id, ref, cause: tx.cause?.id ?? null };
   tx.put(schedule, entry);
@@ -84,4 +85,4 @@ export async function endContractEntries(tx: Transaction, contractId: number): P
 }
 
 /** Takes an entry out of the queue: in the transaction that records its outcome. */
-export const dequeue = (tx: Transaction, entry: Entry): void => tx.delete(schedule, entry.id);
+export const dequeue = (tx: Transaction, entry: ScheduledEntry): void => tx.delete(schedule, entry.id);

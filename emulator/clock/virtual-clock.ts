@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Clock, steadyTimeOfDay, type Wall } from "../../src/base/clock.ts";
+import { type Clock, createSteadyClock, type WallClock } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
 import { rows, type Store } from "../store/port.ts";
 import { lastMoment, storedTime } from "../store/stored-time.ts";
@@ -67,14 +67,14 @@ export class VirtualClock implements Clock {
    * Goes on where the stored clock was, or from `keptAt`, the time of a state that was kept then; without a stored one
    * begins at `now` (default: the wall's time).
    */
-  static async open(store: Store, wall: Wall, given: Opening = {}) {
-    const wallNow = steadyTimeOfDay(wall);
+  static async open(store: Store, wall: WallClock, given: Opening = {}) {
+    const wallNow = createSteadyClock(wall);
     const begin = Math.floor(given.now ?? wallNow());
     const stored = await store.read((view) => view.get(clockState, "clock"));
     const { mode = "real", speed = 1 } = given;
     const fresh = { mode, speed, offset: aheadOf(wallNow(), mode, begin), manual_now: begin };
     const clock = new VirtualClock(store, wallNow, stored ?? fresh);
-    if (stored && given.keptAt !== undefined) clock.takeOver(clock.standingAt(given.keptAt));
+    if (stored && given.keptAt !== undefined) clock.replaceState(clock.stateAt(given.keptAt));
     await clock.set(given);
     return clock;
   }
@@ -83,7 +83,7 @@ export class VirtualClock implements Clock {
   now(): number {
     if (!this.#flows) return this.#state.manual_now;
     // The wall may have been set back since the state was stored; virtual time then waits for it.
-    this.#latest = Math.max(this.#latest, timeIn(this.#state, this.#wallNow()));
+    this.#latest = Math.max(this.#latest, computeVirtualTime(this.#state, this.#wallNow()));
     return this.#latest;
   }
 
@@ -114,7 +114,7 @@ export class VirtualClock implements Clock {
     const to = Math.max(ms, from);
     this.#movedBy = cause;
     await this.#write(this.#at(to), cause);
-    this.#tellMove(from, to);
+    this.#notifyJump(from, to);
   }
 
   /** Why it is as late as it is, while time is being moved; undefined where it passes by itself. */
@@ -156,20 +156,20 @@ export class VirtualClock implements Clock {
   }
 
   /** The row of a clock that passes as another one does and stands at `ms`; left out: as this one does. */
-  standingAt(ms: number, { mode, speed }: Pick<ClockState, "mode" | "speed"> = this.#state): ClockState {
+  stateAt(ms: number, { mode, speed }: Pick<ClockState, "mode" | "speed"> = this.#state): ClockState {
     const begin = Math.floor(ms);
     return { mode, speed, offset: aheadOf(this.#wallNow(), mode, begin), manual_now: begin };
   }
 
   /** Goes on as the clock of a state that takes the place of the present one. */
-  takeOver(state: ClockState): void {
+  replaceState(state: ClockState): void {
     const from = this.now();
     this.#state = state;
     this.#latest = state.manual_now;
     this.#movedBy = undefined;
     this.#written = Promise.resolve();
     this.#unsure.length = 0;
-    this.#tellMove(from, this.now());
+    this.#notifyJump(from, this.now());
     for (const changed of this.#watchers) changed();
   }
 
@@ -182,7 +182,7 @@ export class VirtualClock implements Clock {
     return this.#state.mode === "real" && !this.#held;
   }
 
-  #tellMove(from: number, to: number): void {
+  #notifyJump(from: number, to: number): void {
     if (from === to) return;
     for (const moved of this.#moveWatchers) moved(from, to);
   }
@@ -201,7 +201,7 @@ export class VirtualClock implements Clock {
       .then(
         () => void this.#unsure.splice(0, this.#unsure.indexOf(unsure) + 1),
         (refused) => {
-          this.#takeBack(unsure);
+          this.#undoWrite(unsure);
           throw refused;
         },
       );
@@ -210,7 +210,7 @@ export class VirtualClock implements Clock {
   }
 
   /** What came after it stands as it is, unless it is taken back, too. */
-  #takeBack(unsure: Unsure): void {
+  #undoWrite(unsure: Unsure): void {
     const at = this.#unsure.indexOf(unsure);
     // Another state has taken the place of the one that it was of.
     if (at === -1) return;
@@ -226,7 +226,7 @@ export class VirtualClock implements Clock {
 }
 
 /** The virtual time by what is stored of a clock, while nobody moves it. */
-export const timeIn = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>
+export const computeVirtualTime = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>
   mode === "real"
     ? Math.min(lastMoment, Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed))
     : manual_now;

@@ -1,10 +1,10 @@
+import type { ClusterHandlers } from "./context.ts";
 import { accessHandlers } from "./contracts/access.ts";
 import { commentHandlers } from "./contracts/comments.ts";
 import { contractHandlers } from "./contracts/contracts.ts";
 import { executedHandlers } from "./contracts/creation/executed.ts";
 import { paperHandlers } from "./contracts/creation/paper.ts";
 import { contractDetailHandlers, externalMetadataHandlers, intakeFormHandlers } from "./contracts/details.ts";
-
 import { approvalHandlers } from "./contracts/lifecycle/approvals.ts";
 import { executionHandlers } from "./contracts/lifecycle/execution.ts";
 import { contractListHandlers } from "./contracts/list/list.ts";
@@ -17,11 +17,9 @@ import { userTaskHandlers } from "./intake/user-tasks.ts";
 import { fileHandlers } from "./storage/storage.ts";
 import { keyPointerHandlers } from "./templates/key-pointers.ts";
 import { contractTypeHandlers, templateHandlers } from "./templates/templates.ts";
-
 import { organizationHandlers } from "./workspace/organizations.ts";
 import { userHandlers } from "./workspace/users.ts";
 import { webhookHandlers } from "./workspace/webhooks.ts";
-import type { ClusterHandlers } from "./world.ts";
 
 export { storageHandlers } from "./storage/storage.ts";
 

@@ -1,12 +1,12 @@
 import { redactText } from "../../src/api/secrets.ts";
-import { isoMillis, type Wall } from "../../src/base/clock.ts";
+import { isoMillis, type WallClock } from "../../src/base/clock.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
 import { compositeIds } from "../cluster/contracts/rows.ts";
-import { shownTarget } from "../http/request-log/redact.ts";
+import { redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import type { Store } from "../store/port.ts";
 import type { Delivery } from "../webhooks/deliveries.ts";
-import type { DeliveryNews, ToldDelivery } from "../webhooks/news.ts";
+import type { DeliveryNotifier, DeliveryUpdate } from "../webhooks/delivery-notifier.ts";
 
 /** Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall milliseconds. */
 export type EmulatorEvent =
@@ -62,9 +62,9 @@ export type EmulatorEvent =
 interface Sources {
   readonly store: Store;
   readonly requestLog: RequestLog;
-  readonly deliveries: DeliveryNews;
+  readonly deliveries: DeliveryNotifier;
   readonly clock: VirtualClock;
-  readonly wall: Wall;
+  readonly wall: WallClock;
 }
 
 interface Move {
@@ -75,7 +75,7 @@ interface Move {
 type Waiting =
   | { readonly state: number }
   | { readonly request: LoggedRequest }
-  | { readonly delivery: ToldDelivery }
+  | { readonly delivery: DeliveryUpdate }
   | { readonly move: Move };
 
 /** In each of these so many are told, which is more than anybody reads; what comes beyond is counted. */
@@ -162,7 +162,7 @@ const requestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): Em
   service: entry.service,
   operation: entry.operation ?? null,
   method: entry.method,
-  target: shownTarget(entry.target, entry.operation),
+  target: redactTarget(entry.target, entry.operation),
   status: entry.status,
   failure: entry.failure ?? null,
   caller: entry.caller ?? null,
@@ -171,7 +171,7 @@ const requestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): Em
 });
 
 const deliveryEvent = (
-  { delivery, attempt, disabled, at }: ToldDelivery,
+  { delivery, attempt, disabled, at }: DeliveryUpdate,
   composite_id: string | null,
 ): EmulatorEvent => ({
   event: "delivery",

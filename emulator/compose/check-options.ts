@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { dictionary } from "../../src/api/dictionary.ts";
-import { strictnesses } from "../../src/api/strictnesses.ts";
-import { hostForms, hostMeant, isHostPattern } from "../../src/base/host-name.ts";
+import { strictChecks } from "../../src/api/strict-checks.ts";
+import { hostForms, isHostPattern, suggestHostPattern } from "../../src/base/host-name.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { didYouMean } from "../../src/base/suggest.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
-import { isRange } from "../http/proxies.ts";
-import { type EmulatorOptions, InvalidOptions } from "./options.ts";
+import { isRange } from "../http/trusted-proxies.ts";
+import { type EmulatorOptions, InvalidOptionsError } from "./options.ts";
 
 const milliseconds = z.number().min(0);
 const bytes = z.int().min(0);
@@ -29,11 +29,14 @@ const shape = {
     (value) => typeof value === "string" && isSchemaName(value),
     "a schema is named by small letters, digits and underscores",
   ),
-  following: a<NonNullable<EmulatorOptions["following"]>>(
+  onLeaderChange: a<NonNullable<EmulatorOptions["onLeaderChange"]>>(
     (value) => typeof value === "function",
     "a function is needed",
   ),
-  leading: a<NonNullable<EmulatorOptions["leading"]>>((value) => typeof value === "function", "a function is needed"),
+  onLeadershipRegained: a<NonNullable<EmulatorOptions["onLeadershipRegained"]>>(
+    (value) => typeof value === "function",
+    "a function is needed",
+  ),
   leaseMs: z.number().min(100).max(60_000),
   signal: z.instanceof(AbortSignal),
   ephemeral: z.boolean(),
@@ -50,8 +53,8 @@ const shape = {
   token: z.string().min(1),
   strict: a<Iterable<string>>(isIterable, "a list of names is needed").transform((names, context) => {
     for (const name of names) {
-      if (!(strictnesses as readonly string[]).includes(name))
-        context.addIssue(`there is no strictness "${name}". ${didYouMean(name, strictnesses)}`);
+      if (!(strictChecks as readonly string[]).includes(name))
+        context.addIssue(`there is no strictness "${name}". ${didYouMean(name, strictChecks)}`);
     }
     return names;
   }),
@@ -67,7 +70,7 @@ const shape = {
     z.string().check((context) => {
       const { value } = context;
       if (isHostPattern(value)) return;
-      const likely = hostMeant(value);
+      const likely = suggestHostPattern(value);
       const message = `"${value}" is no ${hostForms}${likely === undefined ? "" : `. Did you mean ${likely}?`}`;
       context.issues.push({ code: "custom", input: value, message });
     }),
@@ -88,14 +91,14 @@ const Options = z.strictObject(shape).partial();
 /** Throws InvalidOptions, which names all that is wrong: a misspelt option would be one that does nothing. */
 export function checkOptions(options: EmulatorOptions): void {
   const { error } = Options.safeParse(options);
-  if (error) throw new InvalidOptions(`startEmulator: ${error.issues.flatMap(told).join("; ")}`);
+  if (error) throw new InvalidOptionsError(`startEmulator: ${error.issues.flatMap(told).join("; ")}`);
   const { store, schema, file, ephemeral } = options;
   if (store !== undefined && (file !== undefined || ephemeral))
-    throw new InvalidOptions(
+    throw new InvalidOptionsError(
       `startEmulator: a store stands in the place of ${ephemeral ? "memory" : "a file"}: leave one out`,
     );
   if (schema !== undefined && store === undefined)
-    throw new InvalidOptions("startEmulator: a schema is that of a store: name one, too");
+    throw new InvalidOptionsError("startEmulator: a schema is that of a store: name one, too");
 }
 
 /** What is wrong with the URL of a store, without what it says. */

@@ -1,11 +1,10 @@
 import { registry } from "../../src/api/registry.ts";
-import { forwardedTo, type Inbox } from "../cluster/forwarded/forwarded.ts";
-
+import type { ClusterContext } from "../cluster/context.ts";
+import { createForwardedHandler, type Inbox } from "../cluster/forwarded/inbox.ts";
 import { contractApiHandlers, storageHandlers } from "../cluster/handlers.ts";
 import { apiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
-import type { ClusterWorld } from "../cluster/world.ts";
-import type { Served } from "../http/listener.ts";
-import { part } from "../http/parts.ts";
+import type { ServedParts } from "../http/listener.ts";
+import { createPart } from "../http/parts.ts";
 import type { Store } from "../store/port.ts";
 import type { Cluster } from "../world/clusters.ts";
 import { firstWorkspace } from "../world/workspaces.ts";
@@ -13,17 +12,17 @@ import { firstWorkspace } from "../world/workspaces.ts";
 const of = (service: "contracts" | "storage") => registry.filter((operation) => operation.service.name === service);
 
 /** What a cluster's listener serves: the contract API, the signed storage, and what the router forwards. */
-export const clusterParts = (world: ClusterWorld, inbox: Inbox): Pick<Served, "parts" | "fallback"> => ({
+export const clusterParts = (world: ClusterContext, inbox: Inbox): Pick<ServedParts, "parts" | "fallback"> => ({
   parts: [
-    part({
+    createPart({
       operations: of("contracts"),
       handlers: contractApiHandlers,
       authenticate: { "api-key": apiKeyAuthenticator(world) },
       world,
     }),
-    part({ operations: of("storage"), handlers: storageHandlers, world }),
+    createPart({ operations: of("storage"), handlers: storageHandlers, world }),
   ],
-  fallback: forwardedTo(world, inbox),
+  fallback: createForwardedHandler(world, inbox),
 });
 
 /** A cluster of a running emulator, with the API key of its first workspace. */
@@ -40,7 +39,10 @@ export interface RunningCluster {
 }
 
 /** A cluster as a program is told of it. */
-export async function withKey(store: Store, { id, reachedAt, key, external }: Cluster): Promise<RunningCluster> {
+export async function toRunningCluster(
+  store: Store,
+  { id, reachedAt, key, external }: Cluster,
+): Promise<RunningCluster> {
   const first = await store.read((view) => firstWorkspace(view, id));
   return {
     id,

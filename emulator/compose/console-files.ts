@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { EmulatorBug } from "../../src/base/bug.ts";
+import { EmulatorBugError } from "../../src/base/bug.ts";
 import type { ConsoleAsset, ConsoleBundle, ReadConsole } from "../control/console/bundle.ts";
 
 /** Beside the bundle that ships; a checkout has what it built last. */
@@ -19,7 +19,7 @@ export function consoleReader(): ReadConsole {
   return () => {
     reading ??= readConsole().catch((cause) => {
       reading = undefined;
-      throw new EmulatorBug("The page of the console was not built: run npm run build", { cause });
+      throw new EmulatorBugError("The page of the console was not built: run npm run build", { cause });
     });
     return reading;
   };

@@ -1,41 +1,41 @@
-import type { Clock, Wall } from "../../src/base/clock.ts";
-import { within } from "../../src/base/within.ts";
+import type { Clock, WallClock } from "../../src/base/clock.ts";
+import { withTimeout } from "../../src/base/with-timeout.ts";
 import { Runner } from "../clock/runner.ts";
-import { endOf, schedule } from "../clock/schedule.ts";
+import { dueSortKeyEnd, schedule } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { reportJobHandlers } from "../cluster/reports/job-handlers.ts";
-import { isReport, routerLine } from "../cluster/reports/report.ts";
+import { createRouterClient, isReport } from "../cluster/reports/report.ts";
 import type { Faults } from "../faults/faults.ts";
 import { outgoingFaults } from "../faults/outgoing.ts";
+import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import { createForwarder, type Forwarder } from "../http/outgoing/forward.ts";
-import type { RequestLinks } from "../http/outgoing/links.ts";
-import { createOutgoing } from "../http/outgoing/outgoing.ts";
+import { createWebhookSender } from "../http/outgoing/webhook-sender.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { deliveryJobHandlers } from "../webhooks/deliver.ts";
-import type { DeliveryNews } from "../webhooks/news.ts";
+import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
 import { receiverRules, type Settings } from "../world/settings.ts";
-import type { Closing } from "./closing.ts";
+import type { CleanupStack } from "./cleanup-stack.ts";
 
 interface Setup {
   readonly store: Store;
   readonly clock: VirtualClock;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly settings: Settings;
   readonly faults: Faults;
   /** Told what becomes of deliveries. */
-  readonly deliveries: DeliveryNews;
-  readonly links: RequestLinks;
+  readonly deliveries: DeliveryNotifier;
+  readonly links: CausePropagator;
   readonly causeRow: MakeCauseRow;
   readonly instanceId: string;
   /** Where the router listens, once it takes requests: clusters report to it. */
   readonly routerUrl: Promise<string>;
   readonly graceMs: number | undefined;
   /** Aborted: nothing is waited for any more. */
-  readonly hurry: AbortSignal;
+  readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;
-  readonly closing: Closing;
+  readonly closing: CleanupStack;
 }
 
 /** What goes on by itself, and everything that is sent. */
@@ -49,7 +49,7 @@ export function startEngine(setup: Setup): Engine {
   const { store, clock, wall, settings, faults, links, closing, log } = setup;
   const forwarder = createForwarder({ wall, mark: `svc-${setup.instanceId}`, links });
   closing.push(() => forwarder.close());
-  const outgoing = createOutgoing({
+  const outgoing = createWebhookSender({
     wall,
     ...receiverRules(settings),
     connectTimeoutMs: settings.webhookConnectTimeoutMs,
@@ -57,12 +57,12 @@ export function startEngine(setup: Setup): Engine {
   });
   closing.push(() => outgoing.close());
   const { deterministic, upstreamTimeoutMs: timeoutMs } = settings;
-  const line = routerLine({ forwarder, timeoutMs, routerUrl: setup.routerUrl });
+  const line = createRouterClient({ forwarder, timeoutMs, routerUrl: setup.routerUrl });
   const runner = Runner.start({
     store,
     clock,
     wall,
-    hurry: setup.hurry,
+    closeSignal: setup.closeSignal,
     graceMs: setup.graceMs,
     onTakeOver: () => links.abandon(),
     causeRow: setup.causeRow,
@@ -95,13 +95,13 @@ const looked = 256;
  * When an emulator closes: lets what clusters have to report go out while the router still takes it. What remains is
  * reported after the next start.
  */
-export async function reportRest(
-  { store, clock, wall }: { readonly store: Store; readonly clock: Clock; readonly wall: Wall },
-  hurry: AbortSignal,
+export async function flushReports(
+  { store, clock, wall }: { readonly store: Store; readonly clock: Clock; readonly wall: WallClock },
+  closeSignal: AbortSignal,
 ): Promise<void> {
   const enough = new AbortController();
-  const signal = AbortSignal.any([hurry, enough.signal]);
-  await within(
+  const signal = AbortSignal.any([closeSignal, enough.signal]);
+  await withTimeout(
     wall,
     longestMs,
     untilNothingIsDue().catch(() => {}),
@@ -110,7 +110,7 @@ export async function reportRest(
 
   async function untilNothingIsDue(): Promise<void> {
     while (!signal.aborted) {
-      const slice = { by: "turn", to: endOf(clock.now()), limit: looked } as const;
+      const slice = { by: "turn", to: dueSortKeyEnd(clock.now()), limit: looked } as const;
       const due = await store.read((view) => view.list(schedule, slice));
       if (!due.some(({ kind }) => isReport(kind))) return;
       await wall.sleep(lookEveryMs, signal);

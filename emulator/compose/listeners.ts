@@ -1,17 +1,17 @@
 import { networkInterfaces } from "node:os";
 import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
-import type { RequestLinks } from "../http/outgoing/links.ts";
-import type { Closing } from "./closing.ts";
-import { type EmulatorOptions, InvalidOptions } from "./options.ts";
+import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
+import type { CleanupStack } from "./cleanup-stack.ts";
+import { type EmulatorOptions, InvalidOptionsError } from "./options.ts";
 import { readyPart } from "./router-parts.ts";
 
 interface Setup {
   readonly options: Pick<EmulatorOptions, "port" | "host" | "store" | "publicUrl" | "clusterUrls">;
   /** What all of them have in common. */
   readonly duties: Omit<ListenerOptions, "name">;
-  readonly links: RequestLinks;
+  readonly links: CausePropagator;
   readonly instanceId: string;
-  readonly closing: Closing;
+  readonly closing: CleanupStack;
 }
 
 /** A listener that is bound, with the address that it is bound to. */
@@ -52,7 +52,7 @@ export class Listeners {
     const { options, duties, links } = this.#setup;
     const { port = 0, host, clusterUrls } = options;
     const own = port === 0 ? 0 : port + 1 + position;
-    if (own > 65_535) throw new InvalidOptions(`There is no port ${own}, which the cluster ${id} would listen on`);
+    if (own > 65_535) throw new InvalidOptionsError(`There is no port ${own}, which the cluster ${id} would listen on`);
     const listener = createListener({ ...duties, isShared: this.isShared, publicUrl: clusterUrls?.[id], name: id });
     if (this.isShared) this.#shared.push(listener);
     const url = await listener.listen(own, host);
@@ -73,7 +73,7 @@ export class Listeners {
  * An address under which others find a listener: one of this machine, where it listens on all of them; else the one that it
  * listens on.
  */
-export function reachable(url: string, host: string | undefined): string {
+export function toReachableUrl(url: string, host: string | undefined): string {
   if (host !== "0.0.0.0" && host !== "::") return url;
   const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   const found = addresses.find(({ internal, family }) => !internal && family === "IPv4");

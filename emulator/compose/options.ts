@@ -1,4 +1,4 @@
-import type { Variables } from "../../src/base/tracing/otel-settings.ts";
+import type { OtelEnvironment } from "../../src/base/tracing/otel-settings.ts";
 import type { ClockMode } from "../clock/virtual-clock.ts";
 import { defaultSettings, type Settings } from "../world/settings.ts";
 
@@ -36,9 +36,9 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
    * Told each time another process leads: what comes to the router's address here, and to those of the clusters, is
    * forwarded to that one.
    */
-  readonly following?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
+  readonly onLeaderChange?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
   /** Told whenever this process leads again after another one did. */
-  readonly leading?: (() => void) | undefined;
+  readonly onLeadershipRegained?: (() => void) | undefined;
   /**
    * How long the process that leads a `store` may take itself for that after it was last told so, wall milliseconds; the
    * same in all processes of it. One that is killed is replaced after that time. Default: 3,000.
@@ -81,13 +81,13 @@ export interface EmulatorOptions extends Partial<Omit<Settings, "strict">> {
    * Variables of the OpenTelemetry standard, such as `process.env`: where they name a collector, all that happens is sent to
    * it as spans. Default: nothing is sent.
    */
-  readonly otel?: Variables | undefined;
+  readonly otel?: OtelEnvironment | undefined;
   /** Told about bugs and warnings, a line each; default: nobody. */
   readonly log?: (line: string) => void;
 }
 
 /** The settings of these options, over the defaults. */
-export function settingsFrom(options: EmulatorOptions, publicUrl: string): Settings {
+export function createSettings(options: EmulatorOptions, publicUrl: string): Settings {
   const given = Object.fromEntries(
     Object.keys(defaultSettings)
       .map((name) => [name, options[name as keyof EmulatorOptions]])
@@ -97,10 +97,10 @@ export function settingsFrom(options: EmulatorOptions, publicUrl: string): Setti
 }
 
 /** The seed that the options name; throws with every wrong field named. */
-export function seedFrom({ seed = "demo" }: EmulatorOptions): Seed {
+export function resolveSeed({ seed = "demo" }: EmulatorOptions): Seed {
   if (typeof seed !== "string") return givenSeed(seed);
   if (!isNamedSeed(seed)) {
-    throw new InvalidOptions(`There is no seed "${seed}"; there are ${Object.keys(namedSeeds).join(", ")}`);
+    throw new InvalidOptionsError(`There is no seed "${seed}"; there are ${Object.keys(namedSeeds).join(", ")}`);
   }
   parsedSeeds[seed] ??= parseSeed(namedSeeds[seed]);
   return parsedSeeds[seed];
@@ -115,19 +115,19 @@ function givenSeed(seed: object): Seed {
   try {
     return parseSeed(seed);
   } catch (cause) {
-    throw new InvalidOptions((cause as Error).message, { cause });
+    throw new InvalidOptionsError((cause as Error).message, { cause });
   }
 }
 
 /** How a copy is started of what was started so: beside it, and kept nowhere. Its clock goes on as the state says. */
-export function optionsOfFork(options: EmulatorOptions): EmulatorOptions {
+export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
   const {
     port,
     file,
     store,
     schema,
-    following,
-    leading,
+    onLeaderChange,
+    onLeadershipRegained,
     from,
     runFile,
     token,
@@ -140,14 +140,14 @@ export function optionsOfFork(options: EmulatorOptions): EmulatorOptions {
 }
 
 /** Virtual milliseconds at which a new state begins; undefined: now. */
-export function startOf({ clock, deterministic }: EmulatorOptions, seed: Seed): number | undefined {
+export function resolveStartTime({ clock, deterministic }: EmulatorOptions, seed: Seed): number | undefined {
   const start = clock?.start ?? (deterministic ? seed.time : undefined);
   return start === undefined ? undefined : Date.parse(start);
 }
 
 /** The options say what no emulator can be: an unknown name, a value out of range, a seed that is none. */
-export class InvalidOptions extends Error {
-  override readonly name = "InvalidOptions";
+export class InvalidOptionsError extends Error {
+  override readonly name = "InvalidOptionsError";
 }
 
 /** Where clients find the listeners, as far as somebody said so. */
@@ -160,7 +160,11 @@ interface PublicUrls {
  * Where clients find the listener of a cluster: where that was said; else beside the router, where ports are handed on as
  * they are; else where it listens.
  */
-export function publicUrlOf(id: string, heardAt: string, { publicUrl, clusterUrls = {}, routerUrl }: Beside): string {
+export function resolvePublicUrl(
+  id: string,
+  heardAt: string,
+  { publicUrl, clusterUrls = {}, routerUrl }: Beside,
+): string {
   if (Object.hasOwn(clusterUrls, id)) return new URL(clusterUrls[id]!).origin;
   if (publicUrl === undefined || new URL(publicUrl).port !== new URL(routerUrl).port) return heardAt;
   const beside = new URL(publicUrl);
@@ -177,7 +181,9 @@ interface Beside extends PublicUrls {
 export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly string[]): void {
   const unknown = Object.keys(clusterUrls).filter((id) => !ids.includes(id));
   if (unknown.length === 0) return;
-  throw new InvalidOptions(`There is no cluster ${unknown.join(", ")} to give an address; there are ${ids.join(", ")}`);
+  throw new InvalidOptionsError(
+    `There is no cluster ${unknown.join(", ")} to give an address; there are ${ids.join(", ")}`,
+  );
 }
 
 /** The names by which clients call the listeners. */

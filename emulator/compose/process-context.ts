@@ -1,11 +1,11 @@
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
-import type { Wall } from "../../src/base/clock.ts";
+import type { WallClock } from "../../src/base/clock.ts";
 import type { Counters } from "../control/metrics/counters.ts";
-import type { RequestLinks } from "../http/outgoing/links.ts";
+import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import type { ClaimedRunFile } from "../store/file/run-file.ts";
-import type { DeliveryNews } from "../webhooks/news.ts";
+import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
 import type { Settings } from "../world/settings.ts";
 import type { Listeners } from "./listeners.ts";
 import type { EmulatorOptions } from "./options.ts";
@@ -16,7 +16,7 @@ import type { Seed } from "./state/seed.ts";
 export interface ProcessContext {
   readonly options: EmulatorOptions;
   readonly seed: Seed;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** What this process says of itself, whoever leads. */
   readonly aboutItself: Readiness;
   readonly process: NonNullable<Liveness["process"]>;
@@ -26,16 +26,16 @@ export interface ProcessContext {
   readonly routerUrl: string;
   readonly settings: Settings;
   readonly requestLog: RequestLog;
-  readonly deliveries: DeliveryNews;
+  readonly deliveries: DeliveryNotifier;
   readonly counters: Counters;
   readonly causeRow: MakeCauseRow;
-  readonly links: RequestLinks;
+  readonly links: CausePropagator;
   readonly listeners: Listeners;
   /** Undefined: nobody shares the state. */
   readonly standby: HotStandby | undefined;
   readonly runFile: ClaimedRunFile;
   /** Aborted: nothing is waited for any more. */
-  readonly hurry: AbortSignal;
+  readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;
   /** Ends the process's part in it, once the answer under way is sent. */
   readonly stop: () => void;

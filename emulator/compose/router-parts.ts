@@ -1,29 +1,29 @@
 import { registry } from "../../src/api/registry.ts";
 import { controlAuthenticators } from "../control/access/credentials.ts";
-import { guarded } from "../control/access/guarded.ts";
+import { guardHandlers } from "../control/access/guard-handlers.ts";
+import type { ControlContext } from "../control/context.ts";
 import { controlHandlers } from "../control/handlers.ts";
-import type { ControlWorld } from "../control/world.ts";
-import { type Part, part } from "../http/parts.ts";
+import { createPart, type Part } from "../http/parts.ts";
 import { reply } from "../http/reply.ts";
+import type { RouterContext } from "../router/context.ts";
 import { routerAuthenticators } from "../router/credentials.ts";
 import { routerHandlers } from "../router/handlers.ts";
-import type { RouterWorld } from "../router/world.ts";
 
 const of = (service: "router" | "emulator") => registry.filter((operation) => operation.service.name === service);
 
-const control = guarded(controlHandlers);
+const control = guardHandlers(controlHandlers);
 
 /** The routing service. */
-export const routerPart = (world: RouterWorld): Part =>
-  part({ operations: of("router"), handlers: routerHandlers, authenticate: routerAuthenticators, world });
+export const routerPart = (world: RouterContext): Part =>
+  createPart({ operations: of("router"), handlers: routerHandlers, authenticate: routerAuthenticators, world });
 
 /** What the router's listener serves: the routing service, and the control plane (DECISIONS.md, E2). */
 export const routerParts = (
-  worlds: { readonly router: RouterWorld; readonly control: ControlWorld },
+  worlds: { readonly router: RouterContext; readonly control: ControlContext },
   token: string,
 ): readonly [Part, Part] => [
   routerPart(worlds.router),
-  part({
+  createPart({
     operations: of("emulator"),
     handlers: control,
     authenticate: controlAuthenticators({ token, tokens: worlds.control.tokens, sessions: worlds.control.sessions }),
@@ -33,7 +33,7 @@ export const routerParts = (
 
 /** What the router's listener serves while everything else is on its way: who it is, that it lives, and that it is not ready. */
 export const readyPart = (instanceId: string): Part =>
-  part({
+  createPart({
     operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),
     handlers: {
       "emulator.ready": () => reply(503, { instance_id: instanceId }),

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import { registry } from "../../src/api/registry.ts";
-import { sameSecret } from "../../src/base/hmac.ts";
+import { constantTimeEqual } from "../../src/base/hmac.ts";
 import { fieldsOf } from "../../src/base/object.ts";
-import { aboutProcess } from "../control/lifecycle.ts";
+import { describeProcess } from "../control/lifecycle.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { Standby } from "../http/listener.ts";
-import { type Part, part } from "../http/parts.ts";
+import { createPart, type Part } from "../http/parts.ts";
 import { reply } from "../http/reply.ts";
-import { noSniffing } from "../http/sending/send.ts";
+import { noSniffHeader } from "../http/sending/send.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
-import { type BoundListener, type Listeners, reachable } from "./listeners.ts";
+import { type BoundListener, type Listeners, toReachableUrl } from "./listeners.ts";
 
 /** Where the listeners of the leader are, as it tells the standbys through the database. */
 export interface LeaderAddress {
@@ -37,7 +37,7 @@ export const leaderAddress = (
   key,
   clusters: rows.map(({ id, position }, i) => {
     const { reachedAt, external } = clusters[i]!;
-    return { id, url: external ? reachedAt : reachable(reachedAt, host), position, external };
+    return { id, url: external ? reachedAt : toReachableUrl(reachedAt, host), position, external };
   }),
 });
 
@@ -142,8 +142,8 @@ export class HotStandby {
       };
     }
     return {
-      parts: [this.#aboutItself()],
-      answers: (request, response) => this.#hasStopped(request, response),
+      parts: [this.#createHealthPart()],
+      answers: (request, response) => this.#handleStop(request, response),
       leader: () => this.#listenerOfLeader(({ router_url: url }) => ({ url })),
     };
   }
@@ -154,24 +154,24 @@ export class HotStandby {
   }
 
   /** Whether it is there: who asks for that, means this very process. */
-  #aboutItself(): Part {
+  #createHealthPart(): Part {
     const { aboutItself, process } = this.#options;
     const readiness = (): Readiness => ({ ...aboutItself, role: "standby", leader: this.#leader?.router_url ?? null });
-    return part({
+    return createPart({
       operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),
       handlers: {
         "emulator.ready": () => reply(this.#leader ? 200 : 503, readiness()),
         "emulator.live": (_: unknown, { request }: { readonly request: ReceivedRequest }) =>
-          aboutProcess(readiness(), process, request),
+          describeProcess(readiness(), process, request),
       },
       world: {},
     });
   }
 
-  #hasStopped(request: IncomingMessage, response: ServerResponse): boolean {
+  #handleStop(request: IncomingMessage, response: ServerResponse): boolean {
     if (request.method !== "POST" || request.url !== "/_emulator/stop" || this.#token === undefined) return false;
-    if (!sameSecret(request.headers.authorization ?? "", `Bearer ${this.#token}`)) return false;
-    response.writeHead(202, [...noSniffing, "content-length", "0", "connection", "close"]).end();
+    if (!constantTimeEqual(request.headers.authorization ?? "", `Bearer ${this.#token}`)) return false;
+    response.writeHead(202, [...noSniffHeader, "content-length", "0", "connection", "close"]).end();
     this.#options.stop();
     return true;
   }

@@ -2,13 +2,13 @@ import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
 import { seededPrivateJwk } from "../cluster/identity/signing-keys.ts";
-import { appsOf } from "../world/apps.ts";
+import { readApps } from "../world/apps.ts";
 import { chatBKeys, publicChatBKeys } from "../world/chat-b-issuer.ts";
-import type { ControlHandlers, ControlWorld } from "./world.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const chatBIssuerHandlers = {
   "chat-b-issuer.mint": async ({ body }, world) => {
-    const { chat_b: app } = await world.store.read(appsOf);
+    const { chat_b: app } = await world.store.read(readApps);
     if (app.openid_metadata_url !== null) world.fail("foreign-issuer", { url: app.openid_metadata_url });
     const { kid, jwk } = await issuerKey(world);
     const now = Math.floor(world.wall.now() / 1_000);
@@ -27,7 +27,7 @@ export const chatBIssuerHandlers = {
   },
 
   "chat-b-issuer.metadata": async (_, { store, settings }) => ({
-    issuer: (await store.read(appsOf)).chat_b.issuer,
+    issuer: (await store.read(readApps)).chat_b.issuer,
     jwks_uri: `${settings.publicUrl}/_emulator/chat-b/keys`,
     id_token_signing_alg_values_supported: ["RS256"],
   }),
@@ -39,10 +39,10 @@ export const chatBIssuerHandlers = {
 } satisfies ControlHandlers;
 
 /** The issuer's private key: made when it is first needed, since that takes longer than starting an emulator. */
-async function issuerKey({ store, settings }: Pick<ControlWorld, "store" | "settings">) {
+async function issuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {
   const [kept] = await store.read((view) => view.list(chatBKeys));
   if (kept) return kept;
-  const { app_id: appId } = (await store.read(appsOf)).chat_b;
+  const { app_id: appId } = (await store.read(readApps)).chat_b;
   const jwk = settings.deterministic ? await seededPrivateJwk(`chat_b\0${appId}`) : await newPrivateJwk();
   const kid = await calculateJwkThumbprint({ ...jwk, kty: "RSA" });
   return store.transaction("make the key of chat_b", async (tx) => {

@@ -2,18 +2,23 @@ import type { advanceClock } from "../../src/api/emulator/clock.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { parseDuration } from "../../src/base/duration.ts";
-import { DeliveryUnderWayError, NotAhead, type Target, TooFar } from "../clock/advance.ts";
-import { AdvanceUnderWay, type ClockStatus } from "../clock/runner.ts";
-import type { ControlHandlers } from "./world.ts";
+import {
+  AdvanceTargetInPastError,
+  type AdvanceTargetMs,
+  AdvanceTargetTooFarError,
+  DeliveryUnderWayError,
+} from "../clock/advance.ts";
+import { AdvanceUnderWayError, type ClockStatus } from "../clock/runner.ts";
+import type { ControlHandlers } from "./context.ts";
 
 export const clockHandlers = {
-  "clock.show": async (_, { runner }) => clockRecord(await runner.status()),
+  "clock.show": async (_, { runner }) => toClockRecord(await runner.status()),
 
   "clock.set": async ({ body }, { runner, request, fail }) => {
     try {
-      return clockRecord(await runner.setClock(body, request.cause));
+      return toClockRecord(await runner.setClock(body, request.cause));
     } catch (error) {
-      if (error instanceof AdvanceUnderWay) fail("advance-under-way");
+      if (error instanceof AdvanceUnderWayError) fail("advance-under-way");
       throw error;
     }
   },
@@ -29,22 +34,22 @@ export const clockHandlers = {
         ...rest,
       };
     } catch (error) {
-      if (error instanceof AdvanceUnderWay) fail("advance-under-way");
+      if (error instanceof AdvanceUnderWayError) fail("advance-under-way");
       if (error instanceof DeliveryUnderWayError) fail("delivery-under-way");
-      if (error instanceof NotAhead) fail("not-ahead", { now: isoMillis(clock.now()) });
-      if (error instanceof TooFar) fail("too-far-ahead");
+      if (error instanceof AdvanceTargetInPastError) fail("not-ahead", { now: isoMillis(clock.now()) });
+      if (error instanceof AdvanceTargetTooFarError) fail("too-far-ahead");
       throw error;
     }
   },
 } satisfies ControlHandlers;
 
-function targetOf({ by, to, next }: InputOf<typeof advanceClock>["body"]): Target {
+function targetOf({ by, to, next }: InputOf<typeof advanceClock>["body"]): AdvanceTargetMs {
   if (by !== undefined) return { by: parseDuration(by) ?? 0 };
   if (to !== undefined) return { to: Date.parse(to) };
   return next ? { next } : { untilIdle: true };
 }
 
-export const clockRecord = ({ now, next_due, ...rest }: ClockStatus) => ({
+export const toClockRecord = ({ now, next_due, ...rest }: ClockStatus) => ({
   now: isoMillis(now),
   ...rest,
   next_due: isoOrNull(next_due),

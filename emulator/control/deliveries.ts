@@ -1,17 +1,17 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { succeeded } from "../../src/api/webhook-health/attempts.ts";
-import { deliveryStanding } from "../../src/api/webhook-health/standing.ts";
+import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
+import { formatDeliveryStatus } from "../../src/api/webhook-health/delivery-status.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { compositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
-import { type Attempt, type Delivery, deliveries, type Fault } from "../webhooks/deliveries.ts";
-import { dropExpired, type Logged, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
+import { type Attempt, type AttemptFault, type Delivery, deliveries } from "../webhooks/deliveries.ts";
+import { dropExpired, type LoggedDelivery, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
 import { workspaces } from "../world/workspaces.ts";
-import { whileAllowed } from "./access/while-allowed.ts";
+import { streamWhileAllowed } from "./access/access-watch.ts";
+import type { ControlHandlers } from "./context.ts";
 import { type DeliveryEvent, deliveryEvents } from "./delivery-events.ts";
-import type { ControlHandlers } from "./world.ts";
 
 export const deliveryHandlers = {
   "deliveries.list": async ({ query }, { store, clock }) => {
@@ -21,12 +21,12 @@ export const deliveryHandlers = {
     return store.read(async (view) => {
       const filter = { webhook_id: webhook, activity, contract_id, outcome };
       const { items, total } = await listDeliveries(view, filter, { limit, offset });
-      return { items: await listedRecords(view, items), total };
+      return { items: await toListRecords(view, items), total };
     });
   },
 
   "deliveries.watch": ({ query }, world) =>
-    whileAllowed(world, async (signal) =>
+    streamWhileAllowed(world, async (signal) =>
       watched(world.store, await deliveryEvents(world.store, world.clock, signal), query),
     ),
 
@@ -40,7 +40,7 @@ export const deliveryHandlers = {
       const delivery = (await tx.get(deliveries, id)) ?? fail("no-such-delivery", { id });
       const { webhook_id } = delivery;
       if (!(await tx.get(subscriptions, webhook_id))) fail("subscription-deleted", { webhook_id });
-      return { outcome: runner.outcomeOf(resend(tx, delivery, clock.now()).id) };
+      return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });
     await made.outcome;
     return wholeDelivery(store, id, fail);
@@ -48,12 +48,12 @@ export const deliveryHandlers = {
 } satisfies ControlHandlers;
 
 /** Deliveries as lists show them. */
-export async function listedRecords(view: View, logged: readonly Logged[]) {
-  const records = await deliveryRecords(
+export async function toListRecords(view: View, logged: readonly LoggedDelivery[]) {
+  const records = await toDeliveryRecords(
     view,
     logged.map(({ delivery }) => delivery),
   );
-  return logged.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(attemptRecord) }));
+  return logged.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(toAttemptRecord) }));
 }
 
 interface Filters {
@@ -71,11 +71,11 @@ async function* watched(store: Store, events: AsyncIterable<DeliveryEvent>, filt
     if (activity !== undefined && delivery.activity !== activity) continue;
     if (contract_id !== undefined && delivery.contract_id !== contract_id) continue;
     if (outcome !== undefined && delivery.outcome !== outcome) continue;
-    const [record] = await store.read((view) => deliveryRecords(view, [delivery]));
+    const [record] = await store.read((view) => toDeliveryRecords(view, [delivery]));
     yield {
       ...record!,
       at: isoMillis(at),
-      attempt: attempt === undefined ? null : attemptRecord(attempt),
+      attempt: attempt === undefined ? null : toAttemptRecord(attempt),
     };
   }
 }
@@ -87,7 +87,7 @@ const contractNumber = (id: string | undefined): number | undefined =>
 async function wholeDelivery(store: Store, id: number, fail: Fail<"no-such-delivery">) {
   const { record, headers, requestBody, attempts } = await store.read(async (view) => {
     const { delivery, ...found } = (await showDelivery(view, id)) ?? fail("no-such-delivery", { id });
-    const [record] = await deliveryRecords(view, [delivery]);
+    const [record] = await toDeliveryRecords(view, [delivery]);
     return { ...found, record: record!, headers: await headersOf(view, delivery, found.requestBody) };
   });
   return {
@@ -95,7 +95,7 @@ async function wholeDelivery(store: Store, id: number, fail: Fail<"no-such-deliv
     request_headers: headers,
     request_body: requestBody,
     attempts: attempts.map((attempt) => ({
-      ...attemptRecord(attempt),
+      ...toAttemptRecord(attempt),
       url: attempt.url,
       response_body: attempt.response_body,
     })),
@@ -114,7 +114,7 @@ async function headersOf(view: View, { webhook_id, workspace_id }: Delivery, bod
 }
 
 /** With what decides about the attempt that is planned: the state of the subscription (DECISIONS.md, C18). */
-export async function deliveryRecords(view: View, rows: readonly Delivery[]) {
+export async function toDeliveryRecords(view: View, rows: readonly Delivery[]) {
   const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => webhook_id);
   const composites = await compositeIds(view, rows);
   return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...row }, i) => {
@@ -129,7 +129,7 @@ export async function deliveryRecords(view: View, rows: readonly Delivery[]) {
       composite_id: composites[i] ?? null,
       webhook_status,
       outcome,
-      standing: deliveryStanding({ outcome, webhook_status, next_attempt_at }, row.attempts),
+      standing: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
       next_attempt_at,
       put_off: faultRecord(row.put_off),
       created_at: isoMillis(row.created_at),
@@ -138,7 +138,7 @@ export async function deliveryRecords(view: View, rows: readonly Delivery[]) {
 }
 
 /** An attempt as lists show it. */
-export const attemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms, ...row }: Attempt) => ({
+export const toAttemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms, ...row }: Attempt) => ({
   number,
   resend,
   planned_at: isoMillis(planned_at),
@@ -147,10 +147,10 @@ export const attemptRecord = ({ number, resend, planned_at, at, status, error, d
   error,
   duration_ms,
   fault: faultRecord(row.fault),
-  answer: succeeded({ status }) ? null : beginningOf(row.response_body),
+  answer: hasSucceeded({ status }) ? null : beginningOf(row.response_body),
 });
 
-const faultRecord = (fault: Fault | null) => fault && { effect: fault.effect, by: fault.cause };
+const faultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
 
 /** So many characters of an answer are shown in lists. */
 const shownOfAnswer = 200;

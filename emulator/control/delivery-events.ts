@@ -4,7 +4,7 @@ import { isOneOf } from "../../src/base/one-of.ts";
 import { follow } from "../http/sending/event-stream.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
-import { keepUntil } from "../webhooks/retry-rule.ts";
+import { retentionEnd } from "../webhooks/retry-rule.ts";
 
 /** Something that became of a delivery: an attempt, or its end without one. */
 export interface DeliveryEvent {
@@ -60,7 +60,7 @@ class News {
   }
 
   async #newSkips(view: View, now: number): Promise<readonly Delivery[]> {
-    const from = keepUntil("other", Math.min(now, this.#lookedAt));
+    const from = retentionEnd("other", Math.min(now, this.#lookedAt));
     const ended = await view.list(deliveries, { by: "keep_until", from });
     const skipped = ended.filter(({ outcome }) => isOneOf(skippedOutcomes, outcome));
     const known = this.#skipped;

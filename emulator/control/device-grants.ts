@@ -1,20 +1,20 @@
 import { isoMillis } from "../../src/base/clock.ts";
-import { deviceApprovals, userOfEmail } from "../cluster/identity/grants.ts";
-import { alarm, Html, type HtmlPage, hiddenFields, html, page } from "../http/page.ts";
+import { deviceApprovals, findUserByEmail } from "../cluster/identity/grants.ts";
+import { createPage, errorBanner, Html, type HtmlPage, hiddenFields, html } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
 import {
   type DeviceGrant,
   decideGrant,
   deviceGrants,
-  grantOfUserCode,
-  type Undecidable,
+  findGrantByUserCode,
+  type UndecidableReason,
 } from "../router/device/rows.ts";
-import { spelledUserCode, userCodeKey } from "../router/device/user-codes.ts";
+import { formatUserCode, userCodeKey } from "../router/device/user-codes.ts";
 import type { Transaction } from "../store/port.ts";
 import { oauthClients } from "../world/client-credentials.ts";
 import type { User } from "../world/workspaces.ts";
-import { formToken, requireFormToken } from "./form-token.ts";
-import type { ControlHandlers, ControlWorld } from "./world.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
+import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
 
 /** More than anybody looks through. */
 const mostListed = 500;
@@ -32,7 +32,7 @@ export const deviceGrantHandlers = {
   "device-grants.list": (_, { store }) =>
     store.read(async (view) =>
       (await view.list(deviceGrants, { reverse: true, limit: mostListed })).map((row) => ({
-        user_code: spelledUserCode(row.user_code),
+        user_code: formatUserCode(row.user_code),
         client_id: row.client_id,
         status: row.status,
         cluster_id: row.cluster_id,
@@ -44,7 +44,7 @@ export const deviceGrantHandlers = {
   "device-grants.approve": async ({ params: { user_code }, body }, world) => {
     const { store, clusters, fail } = world;
     const decided = await store.transaction("device-grants.approve", async (tx) => {
-      const given = await approve(tx, world, { ...body, user_code });
+      const given = await decideDeviceGrant(tx, world, { ...body, user_code });
       switch (given) {
         case "unknown":
           return fail("no-such-user-code", { code: user_code });
@@ -70,17 +70,17 @@ export const deviceGrantHandlers = {
 
   "device-grants.submit": async ({ body }, world) => {
     const { form_token, email, ...decision } = body;
-    requireFormToken(world, about(body.user_code), form_token, world.fail);
+    requireCsrfToken(world, about(body.user_code), form_token, world.fail);
     const decided = await world.store.transaction("device-grants.submit", (tx) =>
-      approve(tx, world, { ...decision, email: email || undefined }),
+      decideDeviceGrant(tx, world, { ...decision, email: email || undefined }),
     );
     return shown(
       typeof decided === "string"
         ? await question(world, body, why[decided])
-        : page("Done", html`<p>${outcome[decision.status]}</p>`),
+        : createPage("Done", html`<p>${outcome[decision.status]}</p>`),
     );
   },
-} satisfies ControlHandlers<Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
+} satisfies ControlHandlers<Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
 
 const shown = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
@@ -93,9 +93,9 @@ const about = (userCode: string): string => `device ${userCodeKey(userCode)}`;
 
 /** The page that asks for a code; what was typed stays, to be corrected. */
 const entry = (problem?: string, typed?: string): HtmlPage =>
-  page(
+  createPage(
     "Connect a device",
-    html`${alarm(problem)}
+    html`${errorBanner(problem)}
 <form method="get"><p><label>Code on the device: <input name="user_code" value="${typed}" autocomplete="off" required autofocus></label></p>
 <p><button>Go on</button></p></form>`,
   );
@@ -105,13 +105,13 @@ type Filled = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
 /** The page that asks whether the device of a code may go on; the other one when the code is good for nothing. */
 async function question(
-  world: Pick<ControlWorld, "store" | "clock" | "clusters" | "instance">,
+  world: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: Filled,
   problem?: string,
 ): Promise<HtmlPage> {
   const { store, clock, clusters } = world;
   const found = await store.read(async (view) => {
-    const grant = await grantOfUserCode(view, user_code);
+    const grant = await findGrantByUserCode(view, user_code);
     return grant && { grant, client: await view.get(oauthClients, grant.client_id) };
   });
   if (!found) return entry(why.unknown, user_code);
@@ -125,10 +125,10 @@ async function question(
       const selected = new Html(id === cluster_id ? " selected" : "");
       return html`<option value="${id}"${selected}>${id} (${label})</option>`;
     });
-  const hidden = { user_code: spelledUserCode(user_code), form_token: formToken(world, about(user_code)) };
-  return page(
+  const hidden = { user_code: formatUserCode(user_code), form_token: csrfToken(world, about(user_code)) };
+  return createPage(
     "Connect a device",
-    html`${alarm(problem)}
+    html`${errorBanner(problem)}
 <p>${found.client?.client_name ?? found.grant.client_id} asks for access. The device shows
 <strong class="user-code">${hidden.user_code}</strong></p>
 <form method="post">${hiddenFields(hidden)}
@@ -147,18 +147,18 @@ interface DeviceDecision {
   readonly email?: string | undefined;
 }
 
-type Unapproved = Undecidable | "no-cluster" | "no-person";
+type Unapproved = UndecidableReason | "no-cluster" | "no-person";
 
 /**
  * Decides about a user code as the operation of the clusters does, and remembers who it was, so that the tokens are
  * for them.
  */
-export async function approve(
+export async function decideDeviceGrant(
   tx: Transaction,
-  { clusters, clock }: Pick<ControlWorld, "clusters" | "clock">,
+  { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,
   { user_code, status, cluster_id, email }: DeviceDecision,
 ): Promise<DeviceGrant | Unapproved> {
-  const bound = (await grantOfUserCode(tx, user_code))?.cluster_id ?? undefined;
+  const bound = (await findGrantByUserCode(tx, user_code))?.cluster_id ?? undefined;
   const wanted = cluster_id ?? bound;
   const candidates = clusters.filter(({ id }) => (wanted ?? id) === id);
   if (candidates.length === 0) return "no-cluster";
@@ -174,11 +174,11 @@ export async function approve(
 
 async function personAt(
   tx: Transaction,
-  clusters: ControlWorld["clusters"],
+  clusters: ControlContext["clusters"],
   email: string,
-): Promise<{ readonly cluster: ControlWorld["clusters"][number]; readonly user?: User } | undefined> {
+): Promise<{ readonly cluster: ControlContext["clusters"][number]; readonly user?: User } | undefined> {
   for (const cluster of clusters) {
-    const user = await userOfEmail(tx, cluster.id, email);
+    const user = await findUserByEmail(tx, cluster.id, email);
     if (user) return { cluster, user };
   }
   return undefined;

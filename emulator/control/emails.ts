@@ -3,8 +3,8 @@ import { isoMillis } from "../../src/base/clock.ts";
 import { addressKey } from "../../src/schemes/email-hash.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
 import type { Slice, View } from "../store/port.ts";
-import { type Email, emails, linkIn, metadataOf, purgeEmails } from "../world/emails.ts";
-import type { ControlHandlers, ControlWorld } from "./world.ts";
+import { type Email, emails, formatEmailLink, metadataOf, purgeEmails } from "../world/emails.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const emailHandlers = {
   "emails.list": async ({ query: { limit, offset, ...wanted } }, world) => {
@@ -12,7 +12,7 @@ export const emailHandlers = {
     await world.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
     return world.store.read(async (view) => {
       const { rows, total } = await matching(view, wanted, { limit, offset });
-      return { items: rows.map((row) => emailRecord(row, world)), total };
+      return { items: rows.map((row) => toEmailRecord(row, world)), total };
     });
   },
 
@@ -56,12 +56,12 @@ async function matching(view: View, { contract, recipient, purpose }: Wanted, pa
 }
 
 /** An e-mail as lists show it. */
-export function emailRecord(row: Email, { settings, clusters }: Pick<ControlWorld, "settings" | "clusters">) {
+export function toEmailRecord(row: Email, { settings, clusters }: Pick<ControlContext, "settings" | "clusters">) {
   const { path: _, sent_at, events, ...rest } = row;
   return {
     ...rest,
     sent_at: isoMillis(sent_at),
-    link: linkIn(row, settings, clusters),
+    link: formatEmailLink(row, settings, clusters),
     metadata: metadataOf(row),
     events: events.map((event) => ({ ...event, at: isoMillis(event.at) })),
   };

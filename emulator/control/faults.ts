@@ -1,6 +1,6 @@
 import { registry } from "../../src/api/registry.ts";
 import type { ScriptedFault } from "../faults/faults.ts";
-import type { ControlHandlers } from "./world.ts";
+import type { ControlHandlers } from "./context.ts";
 
 export const faultHandlers = {
   "faults.add": ({ body }, { faults, request, fail }) => {
@@ -10,10 +10,10 @@ export const faultHandlers = {
     }
     // Made now: the request itself would be held for as long as the fault.
     const row = request.cause.row?.(undefined);
-    return faultRecord(faults.add(body, row && { id: row.id, row: () => row }));
+    return toFaultRecord(faults.add(body, row && { id: row.id, row: () => row }));
   },
 
-  "faults.list": (_, { faults }) => faults.list().map(faultRecord),
+  "faults.list": (_, { faults }) => faults.list().map(toFaultRecord),
 
   "faults.remove": ({ params: { id } }, { faults, fail }) => {
     if (!faults.remove(id)) fail("no-such-fault", { id });
@@ -21,4 +21,4 @@ export const faultHandlers = {
   },
 } satisfies ControlHandlers;
 
-export const faultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });
+export const toFaultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });

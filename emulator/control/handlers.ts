@@ -2,7 +2,8 @@ import { tokenHandlers } from "./access/tokens.ts";
 import { chatBIssuerHandlers } from "./chat-b.ts";
 import { clockHandlers } from "./clock.ts";
 import { consoleHandlers } from "./console/page.ts";
-import { activityHandlers, happenedHandlers } from "./contracts/activities.ts";
+import type { ControlHandlers } from "./context.ts";
+import { activityHandlers, activityListHandlers } from "./contracts/activities.ts";
 import { contractDetailHandlers } from "./contracts/contract-details.ts";
 import { controlContractHandlers } from "./contracts/contracts.ts";
 import { ownerMoveHandlers } from "./contracts/owner-moves.ts";
@@ -16,7 +17,6 @@ import { invitationHandlers } from "./invitations.ts";
 import { controlClusterHandlers, lifecycleHandlers, openApiHandlers } from "./lifecycle.ts";
 import { metricsHandlers } from "./metrics/metrics.ts";
 import { ownerHandlers } from "./owners.ts";
-import { trialListHandlers, userTaskListHandlers } from "./people.ts";
 
 import { installationHandlers, providerHandlers } from "./provider.ts";
 import { requestHandlers } from "./requests.ts";
@@ -24,10 +24,9 @@ import { snapshotHandlers } from "./state/snapshots.ts";
 import { stateHandlers } from "./state/state.ts";
 import { workspaceHandlers } from "./state/workspaces.ts";
 import { traceHandlers } from "./traces.ts";
-
+import { trialListHandlers, userTaskListHandlers } from "./trial-and-task-lists.ts";
 import { waitHandlers } from "./wait.ts";
 import { controlWebhookHandlers } from "./webhooks.ts";
-import type { ControlHandlers } from "./world.ts";
 
 /** The handlers of the control plane. */
 export const controlHandlers = {
@@ -48,7 +47,7 @@ export const controlHandlers = {
   ...trialListHandlers,
   ...userTaskListHandlers,
   ...activityHandlers,
-  ...happenedHandlers,
+  ...activityListHandlers,
   ...waitHandlers,
   ...faultHandlers,
   ...inboxHandlers,

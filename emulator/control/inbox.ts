@@ -1,7 +1,7 @@
 import { isoMillis } from "../../src/base/clock.ts";
-import { fits } from "../../src/base/path-pattern.ts";
-import type { InboxRow } from "../cluster/forwarded/forwarded.ts";
-import type { ControlHandlers } from "./world.ts";
+import { matchesPathPattern } from "../../src/base/path-pattern.ts";
+import type { InboxRow } from "../cluster/forwarded/inbox.ts";
+import type { ControlHandlers } from "./context.ts";
 
 export const inboxHandlers = {
   "clusters.inbox": ({ params, query: { path, limit } }, { clusters, inboxes, fail }) => {
@@ -9,7 +9,7 @@ export const inboxHandlers = {
     if (!cluster) return fail("no-such-cluster-here", { cluster: params.id, known: clusters.map(({ id }) => id) });
     const inbox = inboxes.get(cluster.id);
     if (!inbox) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
-    const matching = inbox.list().filter(({ target }) => path === undefined || fits(target, path));
+    const matching = inbox.list().filter(({ target }) => path === undefined || matchesPathPattern(target, path));
     return { items: matching.slice(-limit).map(inboxRecord), total: matching.length };
   },
 } satisfies ControlHandlers;

@@ -9,7 +9,7 @@ import { acceptInvitation, invitations } from "../cluster/invitations/invitation
 import { type AnyInvitation, seededInvitations, sharedFields } from "../cluster/invitations/invite.ts";
 import type { Slice, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
-import type { ControlHandlers, ControlWorld } from "./world.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const invitationHandlers = {
   "invitations.list": ({ query }, world) =>
@@ -71,7 +71,7 @@ const fits = (row: AnyInvitation, { cluster, workspace, email, kind, state }: Wa
   (kind === undefined || row.kind === kind) &&
   (state === undefined || row.state === state);
 
-async function record(view: View, row: AnyInvitation, world: Pick<ControlWorld, "settings" | "clusters">) {
+async function record(view: View, row: AnyInvitation, world: Pick<ControlContext, "settings" | "clusters">) {
   const { workspace_id, contract_id, issued_at } = row;
   return {
     ...sharedFields(row),
@@ -86,7 +86,7 @@ async function record(view: View, row: AnyInvitation, world: Pick<ControlWorld, 
 async function linkOf(
   view: View,
   row: AnyInvitation,
-  { settings, clusters }: Pick<ControlWorld, "settings" | "clusters">,
+  { settings, clusters }: Pick<ControlContext, "settings" | "clusters">,
 ) {
   const contract = row.contract_id === null ? undefined : await view.get(contracts, row.contract_id);
   if (contract?.deleted_at === null && row.email !== null) {

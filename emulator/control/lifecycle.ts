@@ -2,13 +2,13 @@ import { hiddenFrom } from "../../src/api/control-roles.ts";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import * as declarations from "../../src/api/registry.ts";
 import { buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
+import type { BufferUsage } from "../http/byte-bounded-log.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
-import type { KeptAmount } from "../http/kept.ts";
-import { isFromHere } from "../http/proxies.ts";
 import { reply } from "../http/reply.ts";
+import { isDirectLoopbackRequest } from "../http/trusted-proxies.ts";
 import type { Cluster } from "../world/clusters.ts";
 import { firstWorkspace } from "../world/workspaces.ts";
-import type { ControlHandlers } from "./world.ts";
+import type { ControlHandlers } from "./context.ts";
 
 export const lifecycleHandlers = {
   "emulator.ready": (_, { instance, store }) =>
@@ -16,7 +16,7 @@ export const lifecycleHandlers = {
       ? reply(200, instance.readiness())
       : reply(503, { ...instance.readiness(), why: "The state cannot be written; what is asked is answered" }),
 
-  "emulator.live": (_, { instance, request }) => aboutProcess(instance.readiness(), instance.process, request),
+  "emulator.live": (_, { instance, request }) => describeProcess(instance.readiness(), instance.process, request),
 
   "emulator.kept": (_, { requestLog, inboxes, feed, spans }) => ({
     requests: requestLog.amount,
@@ -32,17 +32,17 @@ export const lifecycleHandlers = {
 } satisfies ControlHandlers;
 
 /** What a process says of itself to one who asks whether it lives. */
-export const aboutProcess = (
+export const describeProcess = (
   readiness: Readiness,
   process: NonNullable<Liveness["process"]>,
   request: ReceivedRequest,
 ): Liveness => ({
   ...readiness,
   // A proxy may forward without a word of it.
-  ...(readiness.public_url === undefined && isFromHere(request) && { process }),
+  ...(readiness.public_url === undefined && isDirectLoopbackRequest(request) && { process }),
 });
 
-const sumOf = (amounts: readonly KeptAmount[]): KeptAmount =>
+const sumOf = (amounts: readonly BufferUsage[]): BufferUsage =>
   amounts.reduce(
     (sum, each) => ({
       count: sum.count + each.count,

@@ -1,12 +1,12 @@
 import { emailHash, isEmailHash } from "../../src/schemes/email-hash.ts";
 import { userCodeKey } from "../router/device/user-codes.ts";
 import { signatories, signatoryKey } from "../router/mapping/signatories.ts";
-import { ownersByTable } from "../router/resolve/resolve.ts";
-import type { ControlHandlers } from "./world.ts";
+import { findOwnersByTable } from "../router/resolve/resolve.ts";
+import type { ControlHandlers } from "./context.ts";
 
 export const ownerHandlers = {
   "owners.list": async ({ query: { identifier } }, world) => {
-    const found = await ownersByTable(world, candidates(identifier));
+    const found = await findOwnersByTable(world, candidates(identifier));
     return found.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
   },
 

@@ -3,14 +3,14 @@ import type { InputOf } from "../../src/api/operation.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { beginInstallation, type Installation, installations } from "../cluster/installations/installations.ts";
 
-import { alarm, type HtmlPage, hiddenFields, html, leadsAway, page } from "../http/page.ts";
+import { allowExternalFormAction, createPage, errorBanner, type HtmlPage, hiddenFields, html } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
 import { authorizationUrl, issueProviderCode, type ProviderVisit, providerRedirect } from "../world/provider.ts";
 import { workspaces } from "../world/workspaces.ts";
-import { formToken, requireFormToken } from "./form-token.ts";
-import type { ControlHandlers, ControlWorld } from "./world.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
+import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
 
-type ProviderWorld = Pick<ControlWorld, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
+type ProviderWorld = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 type Submitted = InputOf<typeof submitProviderPage>["body"];
 
 /** What a form of this page is bound to. */
@@ -22,7 +22,7 @@ export const providerHandlers = {
 
   "provider.submit": async ({ body }, world) => {
     const { store, ids, settings, fail } = world;
-    requireFormToken(world, about(body), body.form_token, fail);
+    requireCsrfToken(world, about(body), body.form_token, fail);
     const { provider, name } = body;
     const back = (answer: Readonly<Record<string, string>>) =>
       reply(303, providerRedirect(settings.publicUrl, body, answer));
@@ -54,7 +54,7 @@ function question(
   problem?: string,
 ): HtmlPage {
   const visit = { flow, provider, state, ...(destination !== undefined && { destination }) };
-  const hidden = hiddenFields({ ...visit, form_token: formToken(world, about(visit)) });
+  const hidden = hiddenFields({ ...visit, form_token: csrfToken(world, about(visit)) });
   const account = isForTeam(visit)
     ? html`<label>Team ID: <input name="team_id" value="${team_id}" autocomplete="off" required></label>`
     : html`<label>E-mail address: <input name="email" type="email" value="${email}" required></label>`;
@@ -63,15 +63,15 @@ function question(
       ? html`<button name="decision" value="allow">Allow</button>
 <button name="decision" value="deny" class="other" formnovalidate>Deny</button>`
       : html`<button>Sign in</button>`;
-  return page(
+  return createPage(
     flow === "install" ? `Connect ${provider}` : `Sign in with ${provider}`,
-    html`${alarm(problem)}
+    html`${errorBanner(problem)}
 <p>${flow === "install" ? installing : signingIn}</p>
 <form method="post">${hidden}
 <p>${account}</p>
 <p><label>Name: <input name="name" value="${name}"></label></p>
 <p>${buttons}</p></form>`,
-    leadsAway,
+    allowExternalFormAction,
   );
 }
 

@@ -3,15 +3,15 @@ import { operationAt } from "../../src/api/operation-at.ts";
 import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
 import { isoMillis } from "../../src/base/clock.ts";
-import { nearestOperation } from "../http/request-log/nearest.ts";
-import { redactHeaders, shownTarget } from "../http/request-log/redact.ts";
+import { nearestOperation } from "../http/request-log/nearest-operation.ts";
+import { redactHeaders, redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 
 import { Backlog, follow, Resync } from "../http/sending/event-stream.ts";
 import { workspaces } from "../world/workspaces.ts";
+import { streamWhileAllowed } from "./access/access-watch.ts";
 import type { ControlCaller } from "./access/credentials.ts";
-import { whileAllowed } from "./access/while-allowed.ts";
-import type { ControlHandlers, ControlWorld } from "./world.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
 
 interface Filters {
   readonly service?: string | undefined;
@@ -30,9 +30,9 @@ export const requestHandlers = {
       .list()
       .filter(isOwn)
       .filter(filterOf({ ...query, reads: true }));
-    const listed = query.reads ? matching : matching.filter((entry) => !isOwnRead(entry));
+    const listed = query.reads ? matching : matching.filter((entry) => !isControlPlaneRead(entry));
     return {
-      items: listed.slice(-query.limit).map(requestRecord),
+      items: listed.slice(-query.limit).map(toRequestRecord),
       total: listed.length,
       reads_left_out: matching.length - listed.length,
     };
@@ -40,7 +40,9 @@ export const requestHandlers = {
 
   "requests.watch": async ({ query }, world) => {
     const [isOwn, isWanted] = [await ownOf(world), filterOf(query)];
-    return whileAllowed(world, (signal) => watched(world.requestLog, (one) => isOwn(one) && isWanted(one), signal));
+    return streamWhileAllowed(world, (signal) =>
+      watched(world.requestLog, (one) => isOwn(one) && isWanted(one), signal),
+    );
   },
 
   "requests.clear": (_, { requestLog }) => {
@@ -48,11 +50,11 @@ export const requestHandlers = {
     return undefined;
   },
 } satisfies ControlHandlers<
-  Pick<ControlWorld, "requestLog" | "tokens" | "sessions" | "store" | "clock" | "wall" | "ids">
+  Pick<ControlContext, "requestLog" | "tokens" | "sessions" | "store" | "clock" | "wall" | "ids">
 >;
 
 /** Which requests a caller sees: one of a workspace those with its API key, and those that it made itself. */
-async function ownOf({ caller: { token }, store }: Pick<ControlWorld, "store"> & { readonly caller: ControlCaller }) {
+async function ownOf({ caller: { token }, store }: Pick<ControlContext, "store"> & { readonly caller: ControlCaller }) {
   const id = token.workspace?.id;
   if (id === undefined) return () => true;
   const key = (await store.read((view) => view.get(workspaces, id)))?.client_id;
@@ -62,7 +64,8 @@ async function ownOf({ caller: { token }, store }: Pick<ControlWorld, "store"> &
 }
 
 /** Only reads the control plane: nothing goes on by it, and whoever follows what goes on reads again at each event. */
-export const isOwnRead = ({ service, method }: LoggedRequest): boolean => service === "emulator" && method === "GET";
+export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
+  service === "emulator" && method === "GET";
 
 function filterOf({ service, operation, status, since, reads, id }: Filters): (entry: LoggedRequest) => boolean {
   const from = since === undefined ? undefined : Date.parse(since);
@@ -71,7 +74,7 @@ function filterOf({ service, operation, status, since, reads, id }: Filters): (e
     (operation === undefined || entry.operation === operation) &&
     (status === undefined || entry.status === status) &&
     (from === undefined || entry.at >= from) &&
-    (reads || !isOwnRead(entry)) &&
+    (reads || !isControlPlaneRead(entry)) &&
     (id === undefined || entry.id === id);
 }
 
@@ -85,12 +88,12 @@ async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boole
       ring();
     });
   for await (const entry of follow(signal, watch, () => backlog.take())) {
-    yield entry instanceof Resync ? entry : requestRecord(entry);
+    yield entry instanceof Resync ? entry : toRequestRecord(entry);
   }
 }
 
 /** An entry as the control plane prints it: without secrets. */
-export function requestRecord(entry: LoggedRequest) {
+export function toRequestRecord(entry: LoggedRequest) {
   const { listener, service, operation, method, status, failure, findings } = entry;
   const isUnknown =
     (operation === undefined || operation === "catch-all") && !isOwnPage(entry) && !isOfContractApi(entry);
@@ -103,7 +106,7 @@ export function requestRecord(entry: LoggedRequest) {
     operation: operation ?? null,
     nearest: isUnknown ? nearest(entry) : null,
     method,
-    target: shownTarget(entry.target, operation),
+    target: redactTarget(entry.target, operation),
     headers: redactHeaders(entry.rawHeaders),
     status,
     failure: failure ?? null,

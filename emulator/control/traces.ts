@@ -5,14 +5,14 @@ import { follow } from "../http/sending/event-stream.ts";
 import { causes } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { gather } from "../trace/gather.ts";
-import { type Ref, readRef } from "../trace/ref.ts";
-import { shown, traceOf } from "../trace/tree.ts";
+import { parseTraceRef, type TraceRef } from "../trace/ref.ts";
+import { buildTrace, toShownNode } from "../trace/tree.ts";
 
 import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
 import { dropExpired } from "../webhooks/log.ts";
+import { streamWhileAllowed } from "./access/access-watch.ts";
 import type { ControlCaller } from "./access/credentials.ts";
-import { whileAllowed } from "./access/while-allowed.ts";
-import type { ControlHandlers } from "./world.ts";
+import type { ControlHandlers } from "./context.ts";
 
 export const traceHandlers = {
   "traces.show": async ({ params }, world) => {
@@ -23,7 +23,7 @@ export const traceHandlers = {
     const found = (await look(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
     return {
       ref: params.ref,
-      nodes: found.nodes.map(shown),
+      nodes: found.nodes.map(toShownNode),
       planned: found.planned.map(({ due, ...rest }) => ({ ...rest, due: isoMillis(due) })),
       more: found.more,
     };
@@ -35,16 +35,17 @@ export const traceHandlers = {
     requireOwn(ref, params.ref, world);
     if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
     // After a reset nothing is kept of it any more.
-    const shownNow = async () => (await look(store, runner, ref))?.nodes.map(shown) ?? [];
-    return whileAllowed(world, (signal) => changes(store, signal, shownNow));
+    const shownNow = async () => (await look(store, runner, ref))?.nodes.map(toShownNode) ?? [];
+    return streamWhileAllowed(world, (signal) => changes(store, signal, shownNow));
   },
 } satisfies ControlHandlers;
 
-const named = (ref: string, fail: Fail<"malformed-ref">): Ref => readRef(ref) ?? fail("malformed-ref", { ref });
+const named = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
+  parseTraceRef(ref) ?? fail("malformed-ref", { ref });
 
 /** What belongs to a workspace is not found by others. Requests, timers and moves of time belong to none. */
 function requireOwn(
-  { by }: Ref,
+  { by }: TraceRef,
   ref: string,
   { caller: { token }, fail }: { readonly caller: ControlCaller; readonly fail: Fail<"no-such-trace"> },
 ): void {
@@ -52,11 +53,11 @@ function requireOwn(
   if (token.workspace !== undefined && !isOfWorkspace) fail("no-such-trace", { ref });
 }
 
-async function look(store: Store, runner: Runner, ref: Ref) {
+async function look(store: Store, runner: Runner, ref: TraceRef) {
   const rows = await store.read((view) => gather(view, ref));
   if (!rows) return undefined;
   const only = ref.by === "trace" ? ref.id : undefined;
-  return { ...traceOf(rows, { only, does: (kind) => runner.does(kind) }), more: rows.more };
+  return { ...buildTrace(rows, { only, does: (kind) => runner.describeKind(kind) }), more: rows.more };
 }
 
 /** What is there, then whatever is new or has changed, until the signal is aborted. */

@@ -1,14 +1,14 @@
 import type { wait } from "../../src/api/emulator/wait.ts";
 import type { InputOf } from "../../src/api/operation.ts";
-import { isoMillis, type Wall } from "../../src/base/clock.ts";
+import { isoMillis, type WallClock } from "../../src/base/clock.ts";
 import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
-import { allowed } from "./access/while-allowed.ts";
-import { namedContract } from "./contracts/contracts.ts";
-import type { ControlHandlers } from "./world.ts";
+import { watchAccess } from "./access/access-watch.ts";
+import type { ControlHandlers } from "./context.ts";
+import { requireContractById } from "./contracts/contracts.ts";
 
 type Awaited = InputOf<typeof wait>["query"];
 type ContractNamed = Awaited & { readonly contract_id: number | undefined };
@@ -29,7 +29,9 @@ export const waitHandlers = {
   "emulator.wait": async ({ query }, world) => {
     const { store, clock, wall, fail } = world;
     const named =
-      query.contract === undefined ? undefined : await store.read((view) => namedContract(view, query.contract!, fail));
+      query.contract === undefined
+        ? undefined
+        : await store.read((view) => requireContractById(view, query.contract!, fail));
     const { webhook } = query;
     if (webhook !== undefined && !(await store.read((view) => isKnown(view, webhook))))
       fail("no-such-webhook", { id: webhook });
@@ -40,7 +42,7 @@ export const waitHandlers = {
         : awaited.outcome
           ? deliveriesReached(view, awaited)
           : eventsReached(view, awaited);
-    const { signal, hasEnded, release } = allowed(world);
+    const { signal, hasEnded, release } = watchAccess(world);
     const found = await until(store, wall, look, query.timeout_ms, signal).finally(release);
     if (hasEnded()) fail("unknown-control-token");
     const { events = [], deliveries: made = [] } = found;
@@ -77,7 +79,7 @@ const isKnown = async (view: View, webhook: number): Promise<boolean> =>
 /** Looks again after every change, until it is enough, the time is over or the caller goes away. */
 async function until(
   store: Store,
-  wall: Wall,
+  wall: WallClock,
   look: (view: View) => Promise<Found>,
   timeoutMs: number,
   gone: AbortSignal,

@@ -1,17 +1,17 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { succeeded } from "../../src/api/webhook-health/attempts.ts";
-import { isUnsent, waitsForRetry } from "../../src/api/webhook-health/standing.ts";
+import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
+import { isAwaitingRetry, isUndelivered } from "../../src/api/webhook-health/delivery-status.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import { forbiddenUrl } from "../http/outgoing/receivers.ts";
+import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { Store } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
-import { type Logged, resend, showDelivery } from "../webhooks/log.ts";
+import { type LoggedDelivery, resend, showDelivery } from "../webhooks/log.ts";
 import { type Subscription, subscriptions, switchSubscription } from "../webhooks/subscriptions.ts";
 import { receiverRules, type Settings } from "../world/settings.ts";
 import { type Workspace, workspaces } from "../world/workspaces.ts";
-import { listedRecords } from "./deliveries.ts";
-import type { ControlHandlers, ControlWorld } from "./world.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
+import { toListRecords } from "./deliveries.ts";
 
 export const controlWebhookHandlers = {
   "emulator-webhooks.list": (_, { store, settings }) =>
@@ -52,7 +52,7 @@ function webhookRecord(
     custom_headers: Object.keys(custom_headers),
     disabled_at: disabled && isoMillis(disabled.at),
     disabled_by: disabled?.by ?? null,
-    forbidden: forbiddenUrl(rest.url, receiverRules(settings))?.message ?? null,
+    forbidden: findForbiddenUrlReason(rest.url, receiverRules(settings))?.message ?? null,
     created_at: isoMillis(created_at),
   };
 }
@@ -61,7 +61,7 @@ function webhookRecord(
 const mostAtOnce = 100;
 const longestMs = 20_000;
 
-type World = Pick<ControlWorld, "store" | "clock" | "runner" | "wall"> & { readonly fail: Fail<"no-such-webhook"> };
+type World = Pick<ControlContext, "store" | "clock" | "runner" | "wall"> & { readonly fail: Fail<"no-such-webhook"> };
 
 /** Oldest first, one after another: whoever is not there for one is spared the others. */
 async function resendAll(id: number, { store, clock, runner, wall, fail }: World) {
@@ -71,7 +71,7 @@ async function resendAll(id: number, { store, clock, runner, wall, fail }: World
     return all.filter((row) => isToSend(row, webhook, clock.now())).sort(oldestFirst);
   });
   const begun = wall.monotonicNow();
-  const made: Logged[] = [];
+  const made: LoggedDelivery[] = [];
   let passed = 0;
   for (const { id: number } of unsent.slice(0, mostAtOnce)) {
     if (wall.monotonicNow() - begun > longestMs) break;
@@ -79,7 +79,7 @@ async function resendAll(id: number, { store, clock, runner, wall, fail }: World
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(subscriptions, id)];
       // What the schedule sent meanwhile is not sent twice.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
-      return { outcome: runner.outcomeOf(resend(tx, delivery, clock.now()).id) };
+      return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });
     if (!asked) {
       passed += 1;
@@ -90,14 +90,14 @@ async function resendAll(id: number, { store, clock, runner, wall, fail }: World
     if (!logged) continue;
     made.push(logged);
     const last = logged.attempts.at(-1);
-    if (!last?.resend || !succeeded(last)) break;
+    if (!last?.resend || !hasSucceeded(last)) break;
     passed += 1;
   }
-  return { items: await store.read((view) => listedRecords(view, made)), left: unsent.length - passed };
+  return { items: await store.read((view) => toListRecords(view, made)), left: unsent.length - passed };
 }
 
 /** All that has not arrived, but what the schedule sends for the first time, now, or already. */
 const isToSend = (row: Delivery, { status }: Subscription, now: number): boolean =>
-  isUnsent({ ...row, webhook_status: status }) || waitsForRetry(row, now);
+  isUndelivered({ ...row, webhook_status: status }) || isAwaitingRetry(row, now);
 
 const oldestFirst = (a: Delivery, b: Delivery): number => a.created_at - b.created_at || a.id - b.id;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { addFault, type FaultRule } from "../../src/api/emulator/faults.ts";
-import type { Posted } from "../http/outgoing/outgoing.ts";
+import type { PostResult } from "../http/outgoing/webhook-sender.ts";
 import type { Cause } from "../store/cause.ts";
 
 /** A fault as it stands: its rule, and how often it was met. */
@@ -15,12 +15,12 @@ export interface ScriptedFault {
 }
 
 /** What becomes of the next requests and attempts, as plain data. */
-export const KeptFaults = z.strictObject({
+export const StoredFaults = z.strictObject({
   faults: z.array(z.strictObject({ id: z.int(), rule: addFault.request.body.schema, matched: z.int(), hit: z.int() })),
   last_id: z.int(),
   put_off: z.array(z.string()),
 });
-export type KeptFaults = z.infer<typeof KeptFaults>;
+export type StoredFaults = z.infer<typeof StoredFaults>;
 
 /** The faults of one emulator, oldest first, in memory. Ids begin again from 1 after `clear`. */
 export class Faults {
@@ -34,7 +34,7 @@ export class Faults {
     this.#lastId += 1;
     const fault = { id: this.#lastId, rule, cause, matched: 0, hit: 0 };
     this.#faults.push(fault);
-    this.#tell();
+    this.#notify();
     return fault;
   }
 
@@ -51,7 +51,7 @@ export class Faults {
   remove(id: number): boolean {
     const before = this.#faults.length;
     this.#faults = this.#faults.filter((fault) => fault.id !== id);
-    this.#tell();
+    this.#notify();
     return this.#faults.length < before;
   }
 
@@ -59,16 +59,16 @@ export class Faults {
     this.#faults = [];
     this.#lastId = 0;
     this.putOff.clear();
-    this.#tell();
+    this.#notify();
   }
 
   /** All of it as it is now, hits included; `takeOver` goes on from there. */
-  kept(): KeptFaults {
+  toStored(): StoredFaults {
     const faults = this.#faults.map(({ id, rule, matched, hit }) => ({ id, rule, matched, hit }));
     return { faults, last_id: this.#lastId, put_off: [...this.putOff] };
   }
 
-  takeOver({ faults, last_id, put_off }: KeptFaults): void {
+  replaceState({ faults, last_id, put_off }: StoredFaults): void {
     this.clear();
     this.#faults = faults.map((fault) => ({ ...fault, cause: undefined }));
     this.#lastId = last_id;
@@ -79,12 +79,12 @@ export class Faults {
    * The oldest fault that matches and hits. Counts for all that match, so it must be asked once for each request or
    * attempt.
    */
-  meet(matches: (rule: FaultRule) => boolean): ScriptedFault | undefined {
+  recordMatch(matches: (rule: FaultRule) => boolean): ScriptedFault | undefined {
     let met: ScriptedFault | undefined;
     for (const fault of this.#faults) {
       if (!matches(fault.rule)) continue;
       fault.matched += 1;
-      this.#tell();
+      this.#notify();
       if (met || !hits(fault)) continue;
       fault.hit += 1;
       met = fault;
@@ -98,7 +98,7 @@ export class Faults {
     return () => this.#watchers.delete(changed);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const changed of this.#watchers) changed();
   }
 }
@@ -111,7 +111,7 @@ const drawn = (seed: number, turn: number): number =>
   createHash("sha256").update(`${seed}/${turn}`).digest().readUInt32BE(0) / 2 ** 32;
 
 /** What a script may go by when it chooses an attempt. */
-export interface AboutToSend {
+export interface PendingAttempt {
   readonly delivery: { readonly id: number };
   /** Of the attempt, from 1. */
   readonly number: number;
@@ -121,7 +121,7 @@ export interface AboutToSend {
 }
 
 /** What is about to be signed and sent. */
-export interface Message {
+export interface OutgoingMessage {
   readonly body: Uint8Array;
   readonly hmacKey: string;
   /** Sent in the place of `body`, which is signed nevertheless. */
@@ -129,21 +129,24 @@ export interface Message {
 }
 
 /** How an attempt goes that is interfered with: with the way to send, which may be used twice or not at all. */
-export type Send = (message: Message, send: (message: Message) => Promise<Posted>) => Promise<Posted>;
+export type SendAttempt = (
+  message: OutgoingMessage,
+  send: (message: OutgoingMessage) => Promise<PostResult>,
+) => Promise<PostResult>;
 
 /** An attempt is put off by so much virtual time, or behind the next one of its subscription, if that is sooner. */
-export interface PutOff {
+export interface Postponement {
   readonly byMs: number;
   readonly behindNext: boolean;
 }
 
 /** What is done to an attempt, in a word, and what scripted that. */
-export interface Interference {
+export interface AppliedFault {
   readonly effect: string;
   readonly cause: Cause | undefined;
 }
 
 /** Scripted trouble on the way out: asked once, when an attempt is about to begin. Undefined: it goes as it should. */
-export type Intervene = (
-  about: AboutToSend,
-) => (Interference & ({ readonly putOff: PutOff } | { readonly send: Send })) | undefined;
+export type FaultInterceptor = (
+  about: PendingAttempt,
+) => (AppliedFault & ({ readonly putOff: Postponement } | { readonly send: SendAttempt })) | undefined;

@@ -1,26 +1,28 @@
 import type { FaultRule } from "../../src/api/emulator/faults.ts";
 import type { Operation } from "../../src/api/operation.ts";
-import { fits } from "../../src/base/path-pattern.ts";
+import { matchesPathPattern } from "../../src/base/path-pattern.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
-import type { Fault, FaultFor } from "../http/parts.ts";
-import { isControlPath, targetOf } from "../http/routing/path.ts";
+import type { FindRequestFault, RequestFault } from "../http/parts.ts";
+import { isControlPath, parseRequestTarget } from "../http/routing/path.ts";
 import type { Faults, ScriptedFault } from "./faults.ts";
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
 
 /** The faults for requests that come in. `isForwarded`: sent by the router of this emulator. */
-export function incomingFaults(faults: Faults, isForwarded: (request: MatchedRequest) => boolean): FaultFor {
+export function incomingFaults(faults: Faults, isForwarded: (request: MatchedRequest) => boolean): FindRequestFault {
   return (request, operation) => {
     if (faults.list().length === 0 || isControl(request, operation)) return undefined;
     const forwarded = isForwarded(request);
-    const met = faults.meet((rule) => rule.direction === "incoming" && matches(rule, request, operation, forwarded));
+    const met = faults.recordMatch(
+      (rule) => rule.direction === "incoming" && matches(rule, request, operation, forwarded),
+    );
     return met && faultOf(met);
   };
 }
 
 /** Who scripts the trouble must be able to end it. */
 const isControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
-  operation ? operation.service.name === "emulator" : isControlPath(targetOf(target).path);
+  operation ? operation.service.name === "emulator" : isControlPath(parseRequestTarget(target).path);
 
 function matches(
   rule: FaultRule,
@@ -34,7 +36,7 @@ function matches(
     (rule.service === undefined || rule.service === operation?.service.name) &&
     (rule.operation === undefined || rule.operation === operation?.id) &&
     (rule.method === undefined || rule.method === request.method) &&
-    (rule.path === undefined || fits(request.target, rule.path)) &&
+    (rule.path === undefined || matchesPathPattern(request.target, rule.path)) &&
     (rule.header === undefined || hasHeader(request, rule.header))
   );
 }
@@ -47,7 +49,7 @@ function hasHeader({ headers }: MatchedRequest, wanted: string): boolean {
   return colon < 0 ? value !== undefined : value === wanted.slice(colon + 1).trim();
 }
 
-function faultOf({ rule, cause }: ScriptedFault): Fault {
+function faultOf({ rule, cause }: ScriptedFault): RequestFault {
   const { latency_ms, reset, status, answer_headers, answer_body, truncated } = rule;
   const effect = effectOf(rule);
   return {

@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import type { FaultRule, OutgoingEffect } from "../../src/api/emulator/faults.ts";
 import { parseDuration } from "../../src/base/duration.ts";
-import { fits } from "../../src/base/path-pattern.ts";
-import type { AboutToSend, Faults, Intervene, Send } from "./faults.ts";
+import { matchesPathPattern } from "../../src/base/path-pattern.ts";
+import type { FaultInterceptor, Faults, PendingAttempt, SendAttempt } from "./faults.ts";
 
 /** The faults for webhooks that go out. */
-export function outgoingFaults(faults: Faults): Intervene {
+export function outgoingFaults(faults: Faults): FaultInterceptor {
   return (about) => {
     if (faults.idle) return undefined;
     const attempt = `${about.delivery.id}/${about.number}`;
     if (faults.putOff.delete(attempt)) return undefined;
-    const met = faults.meet((rule) => rule.direction === "outgoing" && matches(rule, about));
+    const met = faults.recordMatch((rule) => rule.direction === "outgoing" && matches(rule, about));
     if (!met?.rule.effect) return undefined;
     const { effect, delay = "PT1M" } = met.rule;
     const { cause } = met;
@@ -20,7 +20,7 @@ export function outgoingFaults(faults: Faults): Intervene {
   };
 }
 
-function matches(rule: FaultRule, { subscription, event, number, resend }: AboutToSend): boolean {
+function matches(rule: FaultRule, { subscription, event, number, resend }: PendingAttempt): boolean {
   // Whoever asks for a resend waits for its answer.
   if (resend && (rule.effect === "delay" || rule.effect === "reorder")) return false;
   return (
@@ -28,12 +28,12 @@ function matches(rule: FaultRule, { subscription, event, number, resend }: About
     (rule.activity === undefined || rule.activity === event.activity) &&
     (rule.contract === undefined || rule.contract === event.contract_id) &&
     (rule.attempt === undefined || rule.attempt === number) &&
-    (rule.path === undefined || fits(new URL(subscription.url).pathname, rule.path))
+    (rule.path === undefined || matchesPathPattern(new URL(subscription.url).pathname, rule.path))
   );
 }
 
 /** What a sender does in the place of sending once. */
-const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (faultId: number) => Send>> = {
+const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (faultId: number) => SendAttempt>> = {
   duplicate: () => async (message, send) => {
     await send(message);
     return send(message);

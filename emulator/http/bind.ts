@@ -1,20 +1,20 @@
 import type { FailureCode } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import type { Check } from "../../src/api/services.ts";
-import { EmulatorBug } from "../../src/base/bug.ts";
-import { madeOnce } from "../../src/base/made-once.ts";
-import { type Decode, decoderFor } from "./bodies/decode.ts";
+import { EmulatorBugError } from "../../src/base/bug.ts";
+import { memoize } from "../../src/base/memoize.ts";
+import { type DecodeBody, decoderFor } from "./bodies/decode.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialectOf } from "./dialects/index.ts";
 import type { Authenticate } from "./handler.ts";
-import { type AnyHandler, type Part, worldOfCalls } from "./parts.ts";
-import { type Produce, producerFor } from "./produce.ts";
+import { type AnyHandler, createCallContext, type Part } from "./parts.ts";
+import { producerFor, type ResponseProducer } from "./response-producer.ts";
 import { catchAllPath } from "./routing/routes.ts";
-import { type RelaxedChecks, relaxedChecksOf } from "./validation/lax.ts";
-import { takesAnything, type Validate, validatorFor } from "./validation/validate.ts";
+import { type RelaxedChecks, relaxedChecksOf } from "./validation/lax-coercion.ts";
+import { acceptsAnything, type ValidateRequest, validatorFor } from "./validation/validate.ts";
 
 /** An operation of a listener, with all that its requests need. */
-export interface Bound {
+export interface BoundOperation {
   readonly operation: Operation;
   readonly steps: Steps;
   readonly world: object;
@@ -33,35 +33,35 @@ export interface Steps {
   readonly reads: "nothing" | "bytes" | "stream";
   /** Where the listener's own limit does not hold. */
   readonly maxBodyBytes: number | undefined;
-  readonly decode: Decode | undefined;
-  readonly validate: Validate;
+  readonly decode: DecodeBody | undefined;
+  readonly validate: ValidateRequest;
   readonly relaxedChecks: RelaxedChecks;
-  readonly produce: Produce;
+  readonly produce: ResponseProducer;
   /** Codes of the failures that it may answer with. */
   readonly declared: ReadonlySet<FailureCode>;
   readonly isCatchAll: boolean;
 }
 
 // Of a declaration once in a process: all its emulators serve the same.
-const validatorOf = madeOnce(validatorFor);
-const relaxedOf = madeOnce(relaxedChecksOf);
-const producerOf = madeOnce(producerFor);
-const usualSteps = madeOnce((operation: Operation) => stepsFor(operation, false));
-const strictSteps = madeOnce((operation: Operation) => stepsFor(operation, true));
+const validatorOf = memoize(validatorFor);
+const relaxedOf = memoize(relaxedChecksOf);
+const producerOf = memoize(producerFor);
+const usualSteps = memoize((operation: Operation) => stepsFor(operation, false));
+const strictSteps = memoize((operation: Operation) => stepsFor(operation, true));
 
 /** All operations of a part. Fails with EmulatorBug when one cannot be served. */
-export function bindPart(part: Part, strictBodies: boolean): readonly Bound[] {
-  const behindCalls = worldOfCalls(part.world);
+export function bindPart(part: Part, strictBodies: boolean): readonly BoundOperation[] {
+  const behindCalls = createCallContext(part.world);
   return part.operations.map((operation) => bind(operation, part, behindCalls, strictBodies));
 }
 
-function bind(operation: Operation, part: Part, behindCalls: object, strictBodies: boolean): Bound {
+function bind(operation: Operation, part: Part, behindCalls: object, strictBodies: boolean): BoundOperation {
   const { id, auth } = operation;
   const authenticate = auth === "none" ? undefined : part.authenticate[auth];
   const handler = Object.hasOwn(part.handlers, id) ? part.handlers[id] : undefined;
-  if (!handler) throw new EmulatorBug("Nothing handles it", { operation: id });
+  if (!handler) throw new EmulatorBugError("Nothing handles it", { operation: id });
   if (auth !== "none" && !authenticate) {
-    throw new EmulatorBug(`Nobody checks credentials of the kind ${auth}`, { operation: id });
+    throw new EmulatorBugError(`Nobody checks credentials of the kind ${auth}`, { operation: id });
   }
   const steps = strictBodies ? strictSteps(operation) : usualSteps(operation);
   return { operation, steps, world: part.world, behindCalls, handler, authenticate };
@@ -73,11 +73,11 @@ function stepsFor(operation: Operation, strictBodies: boolean): Steps {
   const needed: Readonly<Record<Check, boolean>> = {
     credentials: auth !== "none",
     decode: reads !== "nothing",
-    validate: takesAnything(operation),
+    validate: acceptsAnything(operation),
   };
-  let validate: Validate | undefined;
+  let validate: ValidateRequest | undefined;
   let relaxedChecks: RelaxedChecks | undefined;
-  let produce: Produce | undefined;
+  let produce: ResponseProducer | undefined;
   return {
     dialect: dialectOf(operation),
     checks: service.checks.filter((check) => needed[check]),

@@ -1,53 +1,53 @@
 import type { ServerResponse } from "node:http";
-import { EmulatorBug } from "../../src/base/bug.ts";
-import type { Wall } from "../../src/base/clock.ts";
+import { EmulatorBugError } from "../../src/base/bug.ts";
+import type { WallClock } from "../../src/base/clock.ts";
 import { readTraceparent } from "../../src/base/tracing/trace-context.ts";
-import { whyRefused } from "../../src/files/refusals.ts";
+import { describeFsError } from "../../src/files/fs-errors.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
-import type { Happened, MakeCauseRow } from "../store/causes.ts";
-import { FileRefused, StateReplaced, StoreChangedError, StoreFailed } from "../store/port.ts";
-import type { Answer } from "./answer.ts";
-import type { Arrivals } from "./arrival.ts";
-import { BodyAborted } from "./collect.ts";
+import type { CauseDetails, MakeCauseRow } from "../store/causes.ts";
+import { FileWriteError, StateReplacedError, StoreChangedError, StoreFailedError } from "../store/port.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import type { ReceivedRequest } from "./handler.ts";
-import type { Link } from "./outgoing/links.ts";
-import type { Fault } from "./parts.ts";
-import type { Received } from "./received.ts";
-import { stateReplaced } from "./reply.ts";
-import { shownTarget } from "./request-log/redact.ts";
+import type { CauseLink } from "./outgoing/cause-propagator.ts";
+import type { RequestFault } from "./parts.ts";
+import { BodyAbortedError } from "./read-body.ts";
+import type { IncomingRequest } from "./received-request.ts";
+import { stateReplacedResponse } from "./reply.ts";
+import type { RequestBodyReader } from "./request-body-reader.ts";
+import { redactTarget } from "./request-log/redact.ts";
 import type { Finding, RequestLog } from "./request-log/request-log.ts";
+import type { HttpResponse } from "./response.ts";
 import { withCors } from "./sending/cors.ts";
-import type { Departures } from "./sending/departure.ts";
+import type { ResponseWriter } from "./sending/response-writer.ts";
 import { send } from "./sending/send.ts";
 
 /** What all requests of one listener share. */
-export interface Running {
+export interface ListenerContext {
   /** `router`, or the id of the cluster. */
   readonly name: string;
   readonly log: RequestLog;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly now: () => number;
   /** Virtual time as `x-svc-time` has it. */
   readonly time: () => string;
   readonly maxBodyBytes: number;
-  readonly arrivals: Arrivals;
-  readonly departures: Departures;
+  readonly arrivals: RequestBodyReader;
+  readonly departures: ResponseWriter;
   readonly causeRow: MakeCauseRow;
-  readonly report: (bug: EmulatorBug) => void;
+  readonly report: (bug: EmulatorBugError) => void;
 }
 
 const noFindings: readonly Finding[] = [];
 
 /** One request and the answer to it, from its arrival to its line in the log; and the reason for what it changes. */
 export class Exchange implements Cause {
-  readonly received: Received;
+  readonly received: IncomingRequest;
   readonly #response: ServerResponse;
-  readonly #running: Running;
+  readonly #running: ListenerContext;
   readonly #service: string;
   readonly #operation: string | undefined;
   /** To the request of another listener that was sent on as this one. */
-  readonly #link: Link | undefined;
+  readonly #link: CauseLink | undefined;
   readonly #number: number;
   readonly #at: number;
   readonly #wallAt: number;
@@ -59,12 +59,12 @@ export class Exchange implements Cause {
   #id: string | undefined;
 
   constructor(
-    running: Running,
-    received: Received,
+    running: ListenerContext,
+    received: IncomingRequest,
     response: ServerResponse,
     service: string,
     operation: string | undefined,
-    link?: Link,
+    link?: CauseLink,
   ) {
     this.#running = running;
     this.received = received;
@@ -109,7 +109,7 @@ export class Exchange implements Cause {
     return this.#running.maxBodyBytes;
   }
 
-  get arrivals(): Arrivals {
+  get arrivals(): RequestBodyReader {
     return this.#running.arrivals;
   }
 
@@ -120,21 +120,21 @@ export class Exchange implements Cause {
   };
 
   /** Says who calls, once that is found out. */
-  named(caller: string): void {
+  setCaller(caller: string): void {
     this.#caller = caller;
   }
 
   /** Lets pages of this origin read the response, undefined: of none. */
-  showTo(origin: string | undefined): void {
+  allowOrigin(origin: string | undefined): void {
     this.#cors = { origin };
   }
 
   /** Says what scripted trouble befalls it. */
-  meets(fault: Fault): void {
+  setFault(fault: RequestFault): void {
     this.#fault = fault.told;
   }
 
-  report(bug: EmulatorBug): void {
+  report(bug: EmulatorBugError): void {
     this.#running.report(bug);
   }
 
@@ -144,56 +144,57 @@ export class Exchange implements Cause {
   }
 
   /** Sends the answer and logs it; a promise only where the body is a stream. */
-  finish(answer: Answer, fault?: Fault): Promise<void> | undefined {
+  finish(answer: HttpResponse, fault?: RequestFault): Promise<void> | undefined {
     const { time, departures } = this.#running;
     const shown = this.#cors ? withCors(answer, this.#cors.origin) : answer;
     const streaming = send(this.#response, shown, time(), fault?.truncated === true, departures);
-    if (streaming) return streaming.then(() => this.#note(answer.status, answer.failure));
-    this.#note(answer.status, answer.failure);
+    if (streaming) return streaming.then(() => this.#logRequest(answer.status, answer.failure));
+    this.#logRequest(answer.status, answer.failure);
     return undefined;
   }
 
   /** The answer when nothing was kept, because the disk refused or another state was put in; undefined for other errors. */
-  refusedByStore(error: unknown, dialect: Dialect): Answer | undefined {
-    const answer = this.#answerOfStore(error, dialect);
+  toStoreErrorResponse(error: unknown, dialect: Dialect): HttpResponse | undefined {
+    const answer = this.#createStoreErrorResponse(error, dialect);
     // By this a client knows that it may send the request again.
     return answer && { ...answer, headers: [...answer.headers, "x-svc-unchanged", "true"] };
   }
 
-  #answerOfStore(error: unknown, dialect: Dialect): Answer | undefined {
-    if (error instanceof FileRefused || error instanceof StoreChangedError) return dialect.storeFailed(error.message);
-    if (error instanceof StoreFailed) return dialect.storeFailed();
-    const why = whyRefused(error);
+  #createStoreErrorResponse(error: unknown, dialect: Dialect): HttpResponse | undefined {
+    if (error instanceof FileWriteError || error instanceof StoreChangedError)
+      return dialect.storeFailed(error.message);
+    if (error instanceof StoreFailedError) return dialect.storeFailed();
+    const why = describeFsError(error);
     if (why !== undefined) return dialect.storeFailed(`A file of the state cannot be used: ${why}`);
-    if (!(error instanceof StateReplaced)) return undefined;
+    if (!(error instanceof StateReplacedError)) return undefined;
     this.finding("state-replaced", "it was under way when another state was put in; nothing of it was kept");
-    return stateReplaced(this.#service === "emulator");
+    return stateReplacedResponse(this.#service === "emulator");
   }
 
   /**
    * When nothing could be sent: the caller went away while its body was read, the store refused where no operation is
    * declared, or the answer was impossible.
    */
-  async rescue(error: unknown, dialect: Dialect, operation: string): Promise<void> {
-    if (error instanceof BodyAborted || this.#response.headersSent || this.#response.destroyed) {
+  async finishWithError(error: unknown, dialect: Dialect, operation: string): Promise<void> {
+    if (error instanceof BodyAbortedError || this.#response.headersSent || this.#response.destroyed) {
       this.#response.destroy();
-      this.#note(0, undefined);
+      this.#logRequest(0, undefined);
       return;
     }
-    const refused = this.refusedByStore(error, dialect);
+    const refused = this.toStoreErrorResponse(error, dialect);
     if (refused) return this.finish(refused);
     const what = error instanceof Error ? error.message : String(error);
-    this.report(new EmulatorBug(what, { operation, cause: error }));
+    this.report(new EmulatorBugError(what, { operation, cause: error }));
     await this.finish(dialect.bug(operation));
   }
 
   /** Ends the connection without an answer. */
   reset(): void {
     this.#response.socket?.resetAndDestroy();
-    this.#note(0, undefined);
+    this.#logRequest(0, undefined);
   }
 
-  #note(status: number, failure: string | undefined): void {
+  #logRequest(status: number, failure: string | undefined): void {
     const { log, wall, name } = this.#running;
     const { method, target, rawHeaders } = this.received;
     log.add({
@@ -203,7 +204,7 @@ export class Exchange implements Cause {
       operation: this.#operation,
       method,
       target,
-      rawHeaders: log.shared(rawHeaders),
+      rawHeaders: log.internHeaders(rawHeaders),
       status,
       failure,
       caller: this.#caller,
@@ -232,12 +233,12 @@ const shown = new Map<string, Shown>();
 function requestCause(
   { method, target, headers }: Pick<ReceivedRequest, "method" | "target" | "headers">,
   operation: string | undefined,
-): Pick<Happened, "what" | "caller"> {
+): Pick<CauseDetails, "what" | "caller"> {
   const caller = readTraceparent(headers.traceparent);
-  if (operation === undefined) return { what: `${method} ${shownTarget(target, operation)}`, caller };
+  if (operation === undefined) return { what: `${method} ${redactTarget(target, operation)}`, caller };
   let last = shown.get(operation);
   if (last?.target !== target || last.method !== method) {
-    last = { method, target, what: `${operation} ${method} ${shownTarget(target, operation)}` };
+    last = { method, target, what: `${operation} ${method} ${redactTarget(target, operation)}` };
     shown.set(operation, last);
   }
   return { what: last.what, caller };

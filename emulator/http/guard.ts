@@ -50,7 +50,7 @@ export function useAuthority({ url = "", headers, rawHeaders }: IncomingMessage)
   else rawHeaders[at + 1] = authority;
 }
 
-export const forbiddenHost = (given: string | undefined): string =>
+export const forbiddenHostMessage = (given: string | undefined): string =>
   `Requests for the host ${JSON.stringify(given ?? "")} are not answered here. If it is a name of this emulator, start it with --allowed-host.`;
 
 /**

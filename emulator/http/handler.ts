@@ -1,7 +1,7 @@
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
 import type { Auth, InputOf, Operation, ResultOf } from "../../src/api/operation.ts";
 import type { OperationById, OperationId } from "../../src/api/registry.ts";
-import type { Clock, Wall } from "../../src/base/clock.ts";
+import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
 import type { Cause } from "../store/cause.ts";
 import type { Store } from "../store/port.ts";
@@ -9,10 +9,10 @@ import type { EventFrames, JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
 import type { Resync } from "./sending/event-stream.ts";
 
 /** What every handler of one emulator may use. */
-export interface World {
+export interface HandlerContext {
   readonly store: Store;
   readonly clock: Clock;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly ids: Ids;
 }
 
@@ -34,13 +34,13 @@ export interface ReceivedRequest {
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
   /** Calls when the caller goes away before it has its answer: a signal costs more than the rest of a short request. */
-  whenGone(tell: () => void): void;
+  onDisconnect(tell: () => void): void;
   /** The request as the reason for what it changes. */
   readonly cause: Cause;
 }
 
 /** Notes in the request log that something was accepted which the real service may refuse. */
-export type Finding = (code: string, detail?: string) => void;
+export type ReportFinding = (code: string, detail?: string) => void;
 
 /**
  * What one call brings beside its input. `Caller` is whom the credentials named. The world stands behind it as its
@@ -51,7 +51,7 @@ export interface Call<Code extends FailureCode, Caller> {
   readonly request: ReceivedRequest;
   readonly caller: Caller;
   readonly fail: Fail<Code>;
-  readonly finding: Finding;
+  readonly finding: ReportFinding;
 }
 
 type CodesOf<O extends Operation> = O["failures"][number] | O["service"]["failures"][number];
@@ -73,33 +73,33 @@ type OutputOf<O extends Operation> = ResultOf<O> | Streamed<O> | ReplyTo<O> | Pa
  * A handler: domain only; its input is decoded, authenticated and validated. It answers with the bare body where
  * one success is declared, else with `reply(status, body)`; with a Passthrough where that is declared.
  */
-export type Handler<O extends Operation, W extends World, Caller> = (
+export type Handler<O extends Operation, W extends HandlerContext, Caller> = (
   input: InputOf<O>,
   context: W & Call<CodesOf<O>, Caller>,
 ) => Promise<OutputOf<O>> | OutputOf<O>;
 
 /** The handlers of a set of operations: a missing or wrong one does not compile. */
-export type Handlers<Ids extends OperationId, W extends World, Caller> = {
+export type Handlers<Ids extends OperationId, W extends HandlerContext, Caller> = {
   readonly [Id in Ids]: Handler<OperationById<Id>, W, Caller>;
 };
 
 /** What an authenticator may use beside the request. */
-export interface AuthenticationCall<W extends object = World> {
+export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly operation: Operation;
   readonly world: W;
-  readonly finding: Finding;
+  readonly finding: ReportFinding;
   /** Its line in the request log. */
-  readonly line: { named(caller: string): void };
+  readonly line: { setCaller(caller: string): void };
 }
 
 /**
  * Says whom the credentials of a request name, or refuses with `fail` from src/api/failures.ts (the operation must
  * declare the code). Called once per request, in the place that `service.checks` gives to `credentials`.
  */
-export type Authenticate<W extends object = World, Caller = unknown> = (
+export type Authenticate<W extends object = HandlerContext, Caller = unknown> = (
   request: ReceivedRequest,
   call: AuthenticationCall<W>,
 ) => Promise<Caller> | Caller;
 
 /** One authenticator per kind of credentials; `none` needs none. */
-export type Authenticators<W extends object = World> = Readonly<Partial<Record<Auth, Authenticate<W>>>>;
+export type Authenticators<W extends object = HandlerContext> = Readonly<Partial<Record<Auth, Authenticate<W>>>>;

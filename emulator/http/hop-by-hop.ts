@@ -12,7 +12,7 @@ export const hopByHop: ReadonlySet<string> = new Set([
 ]);
 
 /** What a `Connection` field adds to these. */
-export const namedBy = (connection: string): readonly string[] =>
+export const parseConnectionHeader = (connection: string): readonly string[] =>
   connection
     .split(",")
     .map((option) => option.trim().toLowerCase())
@@ -22,14 +22,17 @@ export const namedBy = (connection: string): readonly string[] =>
 const ofService = "x-svc-webhook-content-hash";
 
 /** Whether a field steers the emulator: no other server may set it, and none is told it. `name`: in lower case. */
-export const isOfEmulator = (name: string): boolean => name.startsWith("x-svc-") && name !== ofService;
+export const isEmulatorHeader = (name: string): boolean => name.startsWith("x-svc-") && name !== ofService;
 
 /** Names and values by turns, without some. */
-export const withoutNames = (rawHeaders: readonly string[], names: readonly string[]): string[] =>
+export const removeHeaders = (rawHeaders: readonly string[], names: readonly string[]): string[] =>
   rawHeaders.filter((_, i) => !names.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
 
 /** The end-to-end fields of another server's message; `isRemoved`: which others are removed, by lower-case name. */
-export function endToEnd(rawHeaders: readonly string[], isRemoved: (name: string) => boolean = isOfEmulator): string[] {
+export function keepEndToEndHeaders(
+  rawHeaders: readonly string[],
+  isRemoved: (name: string) => boolean = isEmulatorHeader,
+): string[] {
   const out: string[] = [];
   let connection = "";
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -37,6 +40,6 @@ export function endToEnd(rawHeaders: readonly string[], isRemoved: (name: string
     if (name === "connection") connection += `${rawHeaders[i + 1]},`;
     if (!hopByHop.has(name) && !isRemoved(name)) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
   }
-  const ofConnection = connection === "" ? [] : namedBy(connection);
-  return ofConnection.length === 0 ? out : withoutNames(out, ofConnection);
+  const ofConnection = connection === "" ? [] : parseConnectionHeader(connection);
+  return ofConnection.length === 0 ? out : removeHeaders(out, ofConnection);
 }

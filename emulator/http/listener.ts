@@ -8,24 +8,24 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { fastify } from "fastify";
-import { EmulatorBug } from "../../src/base/bug.ts";
-import type { Clock, Wall } from "../../src/base/clock.ts";
+import { EmulatorBugError } from "../../src/base/bug.ts";
+import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
-import { causeRows, type MakeCauseRow } from "../store/causes.ts";
-import { type ArrivalLimits, Arrivals, arrivalLimits } from "./arrival.ts";
+import { createCauseRowFactory, type MakeCauseRow } from "../store/causes.ts";
 import { bindPart } from "./bind.ts";
-import { maxBodyBytes } from "./collect.ts";
-import { Dispatch, type Forward } from "./dispatch.ts";
-import type { RequestLinks } from "./outgoing/links.ts";
-import type { FaultFor, Part } from "./parts.ts";
-import { TrustedProxies } from "./proxies.ts";
+import type { CausePropagator } from "./outgoing/cause-propagator.ts";
+import type { FindRequestFault, Part } from "./parts.ts";
+import { maxBodyBytes } from "./read-body.ts";
+import { type BodyReadTimeouts, defaultBodyReadTimeouts, RequestBodyReader } from "./request-body-reader.ts";
+import { type ForwardRequest, RequestDispatcher } from "./request-dispatcher.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
-import type { AllowsOrigin } from "./sending/cors.ts";
-import { Departures, unreadAnswerMs, waitForTurn } from "./sending/departure.ts";
-import { noSniffing } from "./sending/send.ts";
+import type { IsOriginAllowed } from "./sending/cors.ts";
+import { ResponseWriter, unreadResponseTimeoutMs, waitForPipelineTurn } from "./sending/response-writer.ts";
+import { noSniffHeader } from "./sending/send.ts";
 import { forwardToLeader, type LeaderListener } from "./standby/forward.ts";
-import { type Forwarded, refuseNotLeading, takeForwarded } from "./standby/not-leading.ts";
-import type { Fallback } from "./unmatched.ts";
+import { extractForwarded, type ForwardedRequest, respondNotLeading } from "./standby/forwarded-request.ts";
+import { TrustedProxies } from "./trusted-proxies.ts";
+import type { Fallback } from "./unmatched-request.ts";
 
 /** How long requests that are being served may take to end when the listener closes, where nobody says otherwise. */
 const closeGraceMs = 1_000;
@@ -54,14 +54,14 @@ export interface HttpSettings {
 export interface ListenerOptions {
   /** `router`, or the id of the cluster whose listener it is. */
   readonly name: string;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly log: RequestLog;
   /** Makes the rows of requests of which something follows. */
   readonly causeRow?: MakeCauseRow;
   /** Connects requests with those of other listeners that led to them. */
-  readonly links?: RequestLinks;
+  readonly links?: CausePropagator;
   /** When it closes: once this is aborted, requests that are being served are not waited for. */
-  readonly hurry?: AbortSignal | undefined;
+  readonly closeSignal?: AbortSignal | undefined;
   /** How long these may take then, wall time. */
   readonly graceMs?: number | undefined;
   readonly settings: HttpSettings;
@@ -72,9 +72,9 @@ export interface ListenerOptions {
   /** Addresses and ranges of proxies that are believed whom they ask for. */
   readonly trustedProxies?: readonly string[] | undefined;
   /** How long requests may take to come. */
-  readonly arrival?: ArrivalLimits | undefined;
+  readonly arrival?: BodyReadTimeouts | undefined;
   /** Told of every bug that a request met. */
-  readonly report?: ((bug: EmulatorBug) => void) | undefined;
+  readonly report?: ((bug: EmulatorBugError) => void) | undefined;
   /** Whether other processes share the state, of which one leads. */
   readonly isShared?: boolean | undefined;
   /** Whether what would be answered is what there is; requests wait until it is so. Of a state that is shared. */
@@ -86,15 +86,15 @@ export interface ListenerOptions {
 }
 
 /** What a listener serves, once it is known. */
-export interface Served {
+export interface ServedParts {
   /** The first one's service words what belongs to none. */
   readonly parts: readonly [Part, ...Part[]];
   readonly clock: Clock;
-  readonly faultFor?: FaultFor | undefined;
+  readonly faultFor?: FindRequestFault | undefined;
   /** Waits, before a request is answered, for what must not come after its answer; `cause`: the request. */
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
   /** Which pages of other origins may read what. */
-  readonly allowsOrigin?: AllowsOrigin | undefined;
+  readonly allowsOrigin?: IsOriginAllowed | undefined;
   /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
   readonly fallback?: Fallback | undefined;
 }
@@ -107,7 +107,7 @@ export interface Listener {
   /** Port 0: any free one. Resolves with the origin to speak to: `http://127.0.0.1:4010`. */
   listen(port: number, host?: string): Promise<string>;
   /** Serves operations from now on, also after it was handed over. Fails with EmulatorBug when one cannot be served. */
-  open(served: Served): void;
+  open(served: ServedParts): void;
   /** Forwards to the leader from now on, in place of all that it serves. */
   standBy(standby: Standby): void;
   /** Serves what it was opened with again, and what standbys forward with this key. */
@@ -128,43 +128,46 @@ export interface Standby {
   readonly leader: () => LeaderListener | undefined;
 }
 
-type Take = (request: IncomingMessage, response: ServerResponse, forwarded?: Forwarded) => unknown;
+type Take = (request: IncomingMessage, response: ServerResponse, forwarded?: ForwardedRequest) => unknown;
 
 /** A listener that is neither bound nor opened yet. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
   const strictBodies = options.settings.strict.has("bodies");
   const waiting = { followers: new Set<() => void>(), served: new Set<() => void>() };
-  const limits = options.arrival ?? arrivalLimits;
-  const arrivals = new Arrivals(options.wall, limits);
-  const departures = new Departures(options.wall, options.settings.unreadAnswerTimeoutMs ?? unreadAnswerMs);
-  const causeRow = options.causeRow ?? causeRows(options);
+  const limits = options.arrival ?? defaultBodyReadTimeouts;
+  const arrivals = new RequestBodyReader(options.wall, limits);
+  const departures = new ResponseWriter(
+    options.wall,
+    options.settings.unreadAnswerTimeoutMs ?? unreadResponseTimeoutMs,
+  );
+  const causeRow = options.causeRow ?? createCauseRowFactory(options);
   const proxies = new TrustedProxies(options.trustedProxies ?? []);
   const common = { ...options, causeRow, waiting, maxBodyBytes, arrivals, departures, proxies };
   const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
-  let dispatch = new Dispatch({ ...common, bounds: bind(whileStarting), clock: options.wall, starting: true });
-  const serve: Take = (request, response, forwarded) => dispatch.take(request, response, forwarded);
-  const refuse: Take = (request, response, forwarded) => refuseNotLeading(request, response, options.name, forwarded);
+  let dispatch = new RequestDispatcher({ ...common, bounds: bind(whileStarting), clock: options.wall, starting: true });
+  const serve: Take = (request, response, forwarded) => dispatch.handle(request, response, forwarded);
+  const refuse: Take = (request, response, forwarded) => respondNotLeading(request, response, options.name, forwarded);
   const refuseLast: Take = (request, response, forwarded) => {
     response.shouldKeepAlive = false;
     refuse(request, response, forwarded);
   };
   let take = serve;
-  let standby: Dispatch | undefined;
+  let standby: RequestDispatcher | undefined;
   let key: string | undefined;
   /** Of a state that several processes share. */
   const shared: RequestListener = (request, response) => {
-    const forwarded = takeForwarded(request);
+    const forwarded = extractForwarded(request);
     // It goes no further: who sent it looks again who leads.
     if (forwarded && forwarded.key !== key) return void refuse(request, response, forwarded);
     void answerShared(request, response, forwarded);
   };
   const answerShared: Take = (request, response, forwarded) => {
-    if (standby) return standby.take(request, response);
+    if (standby) return standby.handle(request, response);
     const isCertain = options.isAssured?.() !== false || tellsOfItself.test(request.url ?? "");
     return isCertain ? take(request, response, forwarded) : wait(request, response, forwarded);
   };
   /** Another process may lead by now: for as long as nobody knows, nothing is answered. */
-  async function wait(request: IncomingMessage, response: ServerResponse, forwarded?: Forwarded): Promise<void> {
+  async function wait(request: IncomingMessage, response: ServerResponse, forwarded?: ForwardedRequest): Promise<void> {
     const until = options.wall.monotonicNow() + (options.assuranceMs ?? usualAssuranceMs);
     const isOpen = () => !standby && options.isAssured?.() === false;
     while (isOpen() && options.wall.monotonicNow() < until) await options.wall.sleep(handOverLookMs);
@@ -174,7 +177,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const answer: RequestListener = options.isShared ? shared : (request, response) => void take(request, response);
   const entrance: RequestListener = (request, response) => {
     if (response.socket) answer(request, response);
-    else void waitForTurn(request, response).then(() => answer(request, response));
+    else void waitForPipelineTurn(request, response).then(() => answer(request, response));
   };
   const app = fastify({
     // Fastify's own routes and its reading of bodies contradict both services (DECISIONS.md, P16): no request gets there.
@@ -196,16 +199,22 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     },
     open({ parts, ...served }) {
       take = serve;
-      dispatch = new Dispatch({ ...common, ...served, bounds: bind(parts), starting: false });
+      dispatch = new RequestDispatcher({ ...common, ...served, bounds: bind(parts), starting: false });
     },
     standBy({ parts, answers, leader }) {
       key = undefined;
-      const forward: Forward = async (request, response, told) => {
+      const forward: ForwardRequest = async (request, response, told) => {
         if (!answers?.(request, response)) {
           await forwardToLeader(request, response, { ...common, told, leader });
         }
       };
-      standby = new Dispatch({ ...common, bounds: bind(parts), clock: options.wall, starting: false, forward });
+      standby = new RequestDispatcher({
+        ...common,
+        bounds: bind(parts),
+        clock: options.wall,
+        starting: false,
+        forward,
+      });
     },
     lead(current) {
       key = current;
@@ -215,7 +224,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       take = refuse;
       endAll(waiting.followers);
       const until = options.wall.monotonicNow() + (options.graceMs ?? closeGraceMs);
-      while (dispatch.underWay > 0 && options.wall.monotonicNow() < until && !options.hurry?.aborted)
+      while (dispatch.underWay > 0 && options.wall.monotonicNow() < until && !options.closeSignal?.aborted)
         await options.wall.sleep(handOverLookMs);
     },
     async close() {
@@ -228,7 +237,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       if (options.graceMs === undefined) endAll(waiting.served);
       arrivals.stop();
       departures.stop();
-      const enough = AbortSignal.any([ended.signal, ...(options.hurry ? [options.hurry] : [])]);
+      const enough = AbortSignal.any([ended.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
       void options.wall.sleep(options.graceMs ?? closeGraceMs, enough).then(() => {
         endAll(waiting.served);
         app.server.closeAllConnections();
@@ -243,10 +252,10 @@ function endAll(all: ReadonlySet<() => void>): void {
 }
 
 function noSchemas(): never {
-  throw new EmulatorBug("Fastify was handed a schema");
+  throw new EmulatorBugError("Fastify was handed a schema");
 }
 
-function serverFor(take: RequestListener, { headMs }: ArrivalLimits): Server {
+function serverFor(take: RequestListener, { headMs }: BodyReadTimeouts): Server {
   const server = createServer(
     {
       headersTimeout: headMs,
@@ -282,7 +291,7 @@ function refuseUnread(error: Error & { readonly code?: string }, socket: Socket)
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     "content-type: application/json",
     `content-length: ${body.length}`,
-    noSniffing.join(": "),
+    noSniffHeader.join(": "),
     "connection: close",
   ];
   if (socket.writable) socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
@@ -291,10 +300,10 @@ function refuseUnread(error: Error & { readonly code?: string }, socket: Socket)
 
 /** Answers a request that expects something else than `100-continue`. */
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(417, [...noSniffing, "content-length", "0"]).end();
+  response.writeHead(417, [...noSniffHeader, "content-length", "0"]).end();
 }
 
 /** Answers what comes on an open connection while the listener closes. */
 async function refuseLate(_request: IncomingMessage, response: ServerResponse): Promise<void> {
-  response.writeHead(503, [...noSniffing, "content-length", "0", "connection", "close"]).end();
+  response.writeHead(503, [...noSniffHeader, "content-length", "0", "connection", "close"]).end();
 }

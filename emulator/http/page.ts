@@ -88,7 +88,7 @@ export const hiddenFields = (fields: Readonly<Record<string, string>>): readonly
   Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 
 /** Names and values, one below the other; those that are undefined are left out. */
-export const listOf = (entries: Readonly<Record<string, Html | string | undefined>>): Html => {
+export const definitionList = (entries: Readonly<Record<string, Html | string | undefined>>): Html => {
   const rows = Object.entries(entries).flatMap(([name, value]) =>
     value === undefined ? [] : [html`<dt>${name}</dt><dd>${value}</dd>`],
   );
@@ -96,7 +96,7 @@ export const listOf = (entries: Readonly<Record<string, Html | string | undefine
 };
 
 /** What went wrong, to the person who filled in the form. */
-export const alarm = (problem: string | undefined): Html | undefined =>
+export const errorBanner = (problem: string | undefined): Html | undefined =>
   problem === undefined ? undefined : html`<p role="alert">${problem}</p>`;
 
 /** What a page may do beside showing itself, as directives of its Content-Security-Policy. */
@@ -115,10 +115,10 @@ const strict: Policy & Record<string, string | null> = {
  * For a page on which nothing can be clicked, or only what its own URL is the authority for: whoever can put that page
  * into a frame could as well ask for what the click does.
  */
-export const framedByAnybody: Policy = { "frame-ancestors": null };
+export const allowFraming: Policy = { "frame-ancestors": null };
 
 /** For a form that ends at somebody else's page: Chromium would hold each redirect of theirs against `form-action`. */
-export const leadsAway: Policy = { "form-action": null };
+export const allowExternalFormAction: Policy = { "form-action": null };
 
 /** A whole page, with the headers that belong to it. */
 export interface HtmlPage {
@@ -127,7 +127,7 @@ export interface HtmlPage {
 }
 
 /** A small page of the emulator. The one place that makes them; `policy` says how it differs from the strictest. */
-export const page = (title: string, content: Html, policy: Policy = {}): HtmlPage => ({
+export const createPage = (title: string, content: Html, policy: Policy = {}): HtmlPage => ({
   text: html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>

@@ -27,14 +27,14 @@ interface PartSpec<W extends object> {
 }
 
 /** Puts a part together: a world that lacks what one of the handlers needs does not compile. */
-export const part = <W extends object>({ authenticate = {}, ...rest }: PartSpec<W>): Part =>
+export const createPart = <W extends object>({ authenticate = {}, ...rest }: PartSpec<W>): Part =>
   ({ ...rest, authenticate }) as Part;
 
 /**
  * A world to stand behind calls: its store is that of the call, whose request is the cause of what it writes. Made only
  * when it is asked for, since most requests read once and write nothing.
  */
-export function worldOfCalls(world: object): object {
+export function createCallContext(world: object): object {
   const { store } = world as { readonly store?: Store };
   if (store === undefined) return world;
   return Object.create(world, {
@@ -47,7 +47,7 @@ export function worldOfCalls(world: object): object {
 }
 
 /** Scripted trouble for one incoming request. What is given happens in this order. */
-export interface Fault {
+export interface RequestFault {
   /** Wall milliseconds to wait before anything else. */
   readonly latencyMs?: number;
   /** Ends the connection without an answer; the operation does not run. */
@@ -67,7 +67,7 @@ export interface Fault {
  * Asked once per request, after it was matched and before credentials. It counts, so it must be asked only once.
  * `operation` is undefined where no operation is declared for the path.
  */
-export type FaultFor = (
+export type FindRequestFault = (
   request: Pick<ReceivedRequest, "method" | "target" | "headers">,
   operation: Operation | undefined,
-) => Fault | undefined;
+) => RequestFault | undefined;

@@ -1,5 +1,5 @@
 import type { Operation, ResultOf } from "../../src/api/operation.ts";
-import { type Answer, jsonAnswer } from "./answer.ts";
+import { type HttpResponse, jsonResponse } from "./response.ts";
 
 /** An answer that is more than the bare body of the one declared success. Made by `reply`. */
 export class Reply<Status extends number = number, Body = unknown> {
@@ -15,7 +15,7 @@ export class Reply<Status extends number = number, Body = unknown> {
 }
 
 /** Headers of an answer that carries tokens (RFC 6749, 5.1). */
-export const uncached = { "cache-control": "no-store", pragma: "no-cache" } as const;
+export const noStoreHeaders = { "cache-control": "no-store", pragma: "no-cache" } as const;
 
 /** Chooses among several declared successes, or adds headers. */
 export const reply = <Status extends number, Body>(
@@ -66,29 +66,34 @@ export class EventFrames {
 const errorBody = (isControl: boolean, code: string, message: string) =>
   isControl ? { error: { code, message } } : { detail: message };
 
-export const forbidden = (isControl: boolean, message: string): Answer =>
-  jsonAnswer(403, errorBody(isControl, "forbidden", message));
+export const forbiddenResponse = (isControl: boolean, message: string): HttpResponse =>
+  jsonResponse(403, errorBody(isControl, "forbidden", message));
 
 /** The rest of the body is not waited for, so nothing else can come on this connection. */
-export const tooLate = (isControl: boolean): Answer =>
-  jsonAnswer(408, errorBody(isControl, "request_timeout", "The rest of the request did not come in time."), [
+export const requestTimeoutResponse = (isControl: boolean): HttpResponse =>
+  jsonResponse(408, errorBody(isControl, "request_timeout", "The rest of the request did not come in time."), [
     "connection",
     "close",
   ]);
 
 /** `GET *`, `ftp://host/`: no server could find anything there (RFC 9112, 3.2). */
-export const noTarget: Answer = jsonAnswer(400, { detail: "The target of a request is a path, or an http URL." });
+export const invalidTargetResponse: HttpResponse = jsonResponse(400, {
+  detail: "The target of a request is a path, or an http URL.",
+});
 
 /** `/a/..%2f..%2fb`: a path to some servers, and another one to others. */
-export const ambiguousTarget: Answer = jsonAnswer(400, {
+export const ambiguousTargetResponse: HttpResponse = jsonResponse(400, {
   detail: "The path has a dot segment beside an encoded slash or a backslash. Send the path that it stands for.",
 });
 
-export const notReady: Answer = jsonAnswer(503, { detail: "The emulator is starting." }, ["retry-after", "1"]);
+export const notReadyResponse: HttpResponse = jsonResponse(503, { detail: "The emulator is starting." }, [
+  "retry-after",
+  "1",
+]);
 
 /** Nothing of it was kept; sent again, it meets the state that is there now. */
-export const stateReplaced = (isControl: boolean): Answer =>
-  jsonAnswer(
+export const stateReplacedResponse = (isControl: boolean): HttpResponse =>
+  jsonResponse(
     503,
     errorBody(
       isControl,

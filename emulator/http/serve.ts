@@ -1,23 +1,23 @@
 import type { IncomingMessage } from "node:http";
-import { type FailureCode, fail, Refusal } from "../../src/api/failures.ts";
-import { EmulatorBug } from "../../src/base/bug.ts";
+import { DeclaredFailureError, type FailureCode, fail } from "../../src/api/failures.ts";
+import { EmulatorBugError } from "../../src/base/bug.ts";
 import { StacklessError } from "../../src/base/stackless-error.ts";
-import { type Answer, failureAnswer } from "./answer.ts";
-import type { Bound } from "./bind.ts";
-import { UnreadableBody } from "./bodies/decode.ts";
-import type { Decoded } from "./bodies/json.ts";
-import { BodyAborted, BodyLate, BodyTooLarge, hasBody } from "./collect.ts";
-import type { Problem } from "./dialects/problem.ts";
+import type { BoundOperation } from "./bind.ts";
+import { UnreadableBodyError } from "./bodies/decode.ts";
+import type { DecodedBody } from "./bodies/json.ts";
+import type { ValidationProblem } from "./dialects/validation-problem.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Call } from "./handler.ts";
-import { tooLate } from "./reply.ts";
+import { BodyAbortedError, BodyTimeoutError, hasBody, MaxBodyBytesExceededError } from "./read-body.ts";
+import { requestTimeoutResponse } from "./reply.ts";
+import { failureResponse, type HttpResponse } from "./response.ts";
 import type { Match } from "./routing/operation-table.ts";
 import type { Input } from "./validation/validate.ts";
 
 class Invalid extends StacklessError {
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ValidationProblem[];
 
-  constructor(problems: readonly Problem[]) {
+  constructor(problems: readonly ValidationProblem[]) {
     super("invalid");
     this.problems = problems;
   }
@@ -34,12 +34,12 @@ export async function serve(
   raw: IncomingMessage,
   search: string,
   exchange: Exchange,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { operation, steps, world, behindCalls, handler } = bound;
   const { received, finding } = exchange;
   const input: Input = { params: nothing, query: nothing, headers: nothing, body: undefined };
   let caller: unknown;
-  let decoded: Decoded | undefined;
+  let decoded: DecodedBody | undefined;
 
   try {
     for (const check of steps.checks) {
@@ -73,14 +73,18 @@ export async function serve(
 }
 
 /** What a service answers where a check or the handler has thrown. @throws what there is no answer to here. */
-function refusalOf(error: unknown, { steps: { declared, dialect }, operation }: Bound, exchange: Exchange): Answer {
-  if (error instanceof Refusal && declared.has(error.code)) return failureAnswer(error.code, error.data);
+function refusalOf(
+  error: unknown,
+  { steps: { declared, dialect }, operation }: BoundOperation,
+  exchange: Exchange,
+): HttpResponse {
+  if (error instanceof DeclaredFailureError && declared.has(error.code)) return failureResponse(error.code, error.data);
   if (error instanceof Invalid) return dialect.invalid(error.problems, operation);
-  if (error instanceof UnreadableBody) return dialect.unreadable(error.problem);
-  if (error instanceof BodyTooLarge) return dialect.tooLarge();
-  if (error instanceof BodyLate) return tooLate(operation.service.name === "emulator");
-  if (error instanceof BodyAborted) throw error;
-  const refused = exchange.refusedByStore(error, dialect);
+  if (error instanceof UnreadableBodyError) return dialect.unreadable(error.problem);
+  if (error instanceof MaxBodyBytesExceededError) return dialect.tooLarge();
+  if (error instanceof BodyTimeoutError) return requestTimeoutResponse(operation.service.name === "emulator");
+  if (error instanceof BodyAbortedError) throw error;
+  const refused = exchange.toStoreErrorResponse(error, dialect);
   if (refused) return refused;
   exchange.report(bugOf(error, operation.id));
   return dialect.bug(operation.id);
@@ -90,14 +94,18 @@ function refusalOf(error: unknown, { steps: { declared, dialect }, operation }: 
  * The refusal of a request with a method that its path does not have, where the service looks at credentials before
  * anything else: a stranger is not told which methods there are. Undefined: the caller may be told.
  */
-export async function refusedAsStranger(bound: Bound, exchange: Exchange): Promise<Answer | undefined> {
+export async function rejectUnauthenticated(
+  bound: BoundOperation,
+  exchange: Exchange,
+): Promise<HttpResponse | undefined> {
   const { operation, steps, world, authenticate } = bound;
   if (!authenticate || steps.checks[0] !== "credentials") return undefined;
   try {
     await authenticate(exchange.received, { operation, world, finding: exchange.finding, line: exchange });
     return undefined;
   } catch (error) {
-    if (error instanceof Refusal && steps.declared.has(error.code)) return failureAnswer(error.code, error.data);
+    if (error instanceof DeclaredFailureError && steps.declared.has(error.code))
+      return failureResponse(error.code, error.data);
     throw error;
   }
 }
@@ -113,12 +121,14 @@ function contextOf(world: object, { request, caller, fail, finding }: Call<Failu
 }
 
 /** A failure that the operation does not declare, an answer that is not as declared, or anything unforeseen. */
-function bugOf(error: unknown, operation: string): EmulatorBug {
-  if (error instanceof EmulatorBug) {
-    return error.operation ? error : new EmulatorBug(error.message, { operation, cause: error });
+function bugOf(error: unknown, operation: string): EmulatorBugError {
+  if (error instanceof EmulatorBugError) {
+    return error.operation ? error : new EmulatorBugError(error.message, { operation, cause: error });
   }
   const undeclared =
-    error instanceof Refusal ? `It refuses with ${error.code satisfies FailureCode}, undeclared` : undefined;
+    error instanceof DeclaredFailureError
+      ? `It refuses with ${error.code satisfies FailureCode}, undeclared`
+      : undefined;
   const message = undeclared ?? (error instanceof Error ? error.message : String(error));
-  return new EmulatorBug(message, { operation, cause: error });
+  return new EmulatorBugError(message, { operation, cause: error });
 }

@@ -1,19 +1,19 @@
 import { fail } from "../../src/api/failures.ts";
-import { sameSecret } from "../../src/base/hmac.ts";
+import { constantTimeEqual } from "../../src/base/hmac.ts";
 import { bearerToken, parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { Authenticate, AuthenticationCall, Authenticators } from "../http/handler.ts";
-import { appsOf } from "../world/apps.ts";
-import type { KeyHolder, RouterWorld } from "./world.ts";
+import { readApps } from "../world/apps.ts";
+import type { KeyHolder, RouterContext } from "./context.ts";
 
 /** The key of a cluster, in x-cluster-key (DECISIONS.md, R6). Whether it is of the right one, the handler knows. */
-const clusterKey: Authenticate<RouterWorld, KeyHolder> = ({ headers }, call) =>
+const clusterKey: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
   holderOf(headers["x-cluster-key"], call);
 
 /** As above; chat_a team operations also take it as a bearer token. Other schemes of `authorization` are ignored. */
-const clusterKeyOrBearer: Authenticate<RouterWorld, KeyHolder> = ({ headers }, call) =>
+const clusterKeyOrBearer: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
   holderOf(headers["x-cluster-key"] ?? bearerToken(headers.authorization), call);
 
-function holderOf(key: string | undefined, { world, finding }: AuthenticationCall<RouterWorld>): KeyHolder {
+function holderOf(key: string | undefined, { world, finding }: AuthenticationCall<RouterContext>): KeyHolder {
   if (key === undefined) {
     if (world.settings.strict.has("keys")) fail("missing-cluster-key");
     finding("no-cluster-key", "x-cluster-key is absent");
@@ -22,19 +22,19 @@ function holderOf(key: string | undefined, { world, finding }: AuthenticationCal
   return { cluster: clusterOfKey(key, world) ?? fail("invalid-cluster-key") };
 }
 
-function clusterOfKey(key: string, { clusters }: RouterWorld): string | undefined {
+function clusterOfKey(key: string, { clusters }: RouterContext): string | undefined {
   let found: string | undefined;
   // Every key is compared, so that the time does not tell which one came close.
-  for (const cluster of clusters) if (sameSecret(key, cluster.key)) found = cluster.id;
+  for (const cluster of clusters) if (constantTimeEqual(key, cluster.key)) found = cluster.id;
   return found;
 }
 
 /** The credentials of the billing provider (DECISIONS.md, R32). Every failure answers alike. */
-const billingBasic: Authenticate<RouterWorld, KeyHolder> = async ({ headers }, { world }) => {
-  const { billing } = await world.store.read(appsOf);
+const billingBasic: Authenticate<RouterContext, KeyHolder> = async ({ headers }, { world }) => {
+  const { billing } = await world.store.read(readApps);
   const given = parseBasic(headers.authorization);
-  const user = sameSecret(given?.user ?? "", billing.username);
-  const password = sameSecret(given?.password ?? "", billing.password);
+  const user = constantTimeEqual(given?.user ?? "", billing.username);
+  const password = constantTimeEqual(given?.password ?? "", billing.password);
   return given && user && password ? {} : fail("not-authenticated");
 };
 
@@ -44,4 +44,4 @@ export const routerAuthenticators = {
   "cluster-key-or-bearer": clusterKeyOrBearer,
   basic: billingBasic,
   bearer: () => undefined,
-} satisfies Authenticators<RouterWorld>;
+} satisfies Authenticators<RouterContext>;

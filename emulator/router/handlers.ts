@@ -3,16 +3,16 @@ import { chatAHandlers } from "./apps/chat-a.ts";
 import { chatBHandlers } from "./apps/chat-b.ts";
 import { crmAHandlers, crmBHandlers } from "./apps/crm.ts";
 import { billingHandlers, mailerHandlers } from "./apps/mailer.ts";
+import type { RouterHandlers } from "./context.ts";
 import { deviceGrantHandlers } from "./device/device-grant.ts";
 import { deviceGrants } from "./device/rows.ts";
 import { clusterHandlers } from "./mapping/clusters.ts";
 import { mappingTableHandlers } from "./mapping/mapping-tables.ts";
 import { signatoryHandlers } from "./mapping/signatories.ts";
 import { oidcHandlers } from "./oidc/oidc.ts";
-import { catchAllHandlers, proxiedHandlers } from "./proxied/proxied.ts";
+import { catchAllHandlers, proxiedHandlers } from "./proxied/proxied-routes.ts";
 import { trialSignups } from "./trial/signups.ts";
 import { trialHandlers } from "./trial/trial.ts";
-import type { RouterHandlers } from "./world.ts";
 
 const healthHandlers = {
   // False with 200 when the store cannot write (DECISIONS.md, R20).

@@ -19,19 +19,19 @@ export interface Blob {
   readonly size: number;
 }
 
-export class BlobTooLarge extends Error {
-  override readonly name = "BlobTooLarge";
+export class BlobTooLargeError extends Error {
+  override readonly name = "BlobTooLargeError";
 }
 
 /** The bytes that come in, passed on; `measured` tells what they were once all have come. */
-export function measuring(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
+export function measureBlob(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
   const sha256 = createHash("sha256");
   const md5 = createHash("md5");
   let size = 0;
   let blob: Blob | undefined;
   async function* pieces(): AsyncGenerator<Uint8Array, void> {
     for await (const piece of bytes) {
-      if (size + piece.byteLength > maxBytes) throw new BlobTooLarge(`More than ${maxBytes} bytes`);
+      if (size + piece.byteLength > maxBytes) throw new BlobTooLargeError(`More than ${maxBytes} bytes`);
       sha256.update(piece);
       md5.update(piece);
       size += piece.byteLength;

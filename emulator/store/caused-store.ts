@@ -2,13 +2,13 @@ import type { Cause } from "./cause.ts";
 import type {
   AnyRows,
   Collection,
+  ConsistentContents,
   DocumentHead,
   History,
   LoadedState,
-  PassingContents,
   RowChange,
   Store,
-  TakingOver,
+  TakeoverHooks,
   Transaction,
   View,
 } from "./port.ts";
@@ -43,7 +43,7 @@ export class CausedStore implements Store {
     return this.#store.export(head);
   }
 
-  contents(): Promise<PassingContents> {
+  contents(): Promise<ConsistentContents> {
     return this.#store.contents();
   }
 
@@ -55,7 +55,7 @@ export class CausedStore implements Store {
     return this.#store.load(document);
   }
 
-  takeOver(next: Store, moments?: TakingOver): Promise<void> {
+  takeOver(next: Store, moments?: TakeoverHooks): Promise<void> {
     return this.#store.takeOver(next, moments);
   }
 

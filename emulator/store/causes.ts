@@ -1,8 +1,8 @@
-import type { Wall } from "../../src/base/clock.ts";
+import type { WallClock } from "../../src/base/clock.ts";
 import { type TraceContext, traceIds } from "../../src/base/tracing/trace-context.ts";
 import { CauseRow } from "./cause.ts";
-import { longestKeptMs } from "./newest.ts";
 import { rows, type Store, type Transaction } from "./port.ts";
+import { maxRetentionMs } from "./retention.ts";
 
 /** Causes of which something followed, in the order in which it did. A store writes them with what follows. */
 export const causes = rows<CauseRow, "before" | "moved_by">({
@@ -17,26 +17,26 @@ export const causes = rows<CauseRow, "before" | "moved_by">({
 });
 
 /** So many are kept: anybody can make one with each request. Of one more, so many of the oldest go at once. */
-export const mostCauses = 20_000;
-export const droppedCauses = 1_000;
+export const maxCauses = 20_000;
+export const causesEvictedAtOnce = 1_000;
 
 /** Drops causes whose time is over (DECISIONS.md, C21), at most `limit`. Says how many there were. */
 export async function purgeCauses(tx: Transaction, now: number, limit: number): Promise<number> {
   const oldest = await tx.list(causes, { limit });
-  const over = oldest.filter(({ at }) => at + longestKeptMs <= now);
+  const over = oldest.filter(({ at }) => at + maxRetentionMs <= now);
   for (const { id } of over) tx.delete(causes, id);
   return over.length;
 }
 
 /** The highest number that a kept cause from outside has; 0 without one. Those to come go on after it. */
-export const lastNumberIn = (store: Store): Promise<number> =>
+export const readLastRequestNumber = (store: Store): Promise<number> =>
   store.read(async (view) => (await view.list(causes)).reduce((last, { id }) => Math.max(last, numberOf(id)), 0));
 
 const fromOutside = /^(?:request|advance):(\d+)$/;
 const numberOf = (id: string): number => Number(fromOutside.exec(id)?.[1] ?? 0);
 
 /** What a cause knows of itself. */
-export interface Happened {
+export interface CauseDetails {
   readonly id: string;
   readonly what: string;
   /** Virtual milliseconds. */
@@ -49,13 +49,19 @@ export interface Happened {
   readonly movedBy?: string | undefined;
 }
 
-export type MakeCauseRow = (happened: Happened) => CauseRow;
+export type MakeCauseRow = (happened: CauseDetails) => CauseRow;
 
 /** Anybody may send long paths. */
 const longest = 300;
 
 /** Makes rows of causes. `seed`: with --deterministic, what all ids follow from. */
-export function causeRows({ wall, seed }: { readonly wall: Wall; readonly seed?: string | undefined }): MakeCauseRow {
+export function createCauseRowFactory({
+  wall,
+  seed,
+}: {
+  readonly wall: WallClock;
+  readonly seed?: string | undefined;
+}): MakeCauseRow {
   const traceIdOf = traceIds(seed);
   return ({ id, what, at, wallAt, caller, before, movedBy }) => ({
     id,

@@ -14,7 +14,7 @@ export interface Commit extends Moment {
 }
 
 /** Where the history of the present state begins. */
-export interface Reach extends Moment {
+export interface HistoryStart extends Moment {
   /** Of the oldest state that can be gone back to: that after the line of this number. */
   readonly number: number;
 }

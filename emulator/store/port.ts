@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import type { Position } from "../../src/files/log-line.ts";
+import type { LogPosition } from "../../src/files/log-line.ts";
 import type { Cause } from "./cause.ts";
-import type { Commit, Moment, Reach } from "./history.ts";
+import type { Commit, HistoryStart, Moment } from "./history.ts";
 
 /** What an index may order by; the values of one index are of one type. */
 export type IndexValue = string | number;
@@ -145,7 +145,7 @@ export interface LoadedState {
 }
 
 /** Everything that a state held at one moment. */
-export interface PassingContents {
+export interface ConsistentContents {
   readonly sequences: ReadonlyMap<string, number>;
   /** By collection, in the order of insertion, a few thousand at a time. */
   readonly rows: ReadonlyMap<string, Iterable<readonly object[]>>;
@@ -155,13 +155,13 @@ export interface PassingContents {
 }
 
 /** What happens on the way, while nobody reads or writes. */
-export interface TakingOver {
+export interface TakeoverHooks {
   /** Puts aside what is left: the present state, as `export` gives it. What it rejects with keeps all as it is. */
   readonly keep?: ((present: AsyncIterable<string>) => Promise<void>) | undefined;
   /** At the top of that document, as for `export`. */
   readonly head?: (() => DocumentHead) | undefined;
   /** After which line of this store's history the new state was; left out: it is none of them. */
-  readonly past?: Position | undefined;
+  readonly past?: LogPosition | undefined;
   /** When that state was, for whoever comes to the end of its history; left out: now. */
   readonly moment?: Moment | undefined;
   /** In the moment in which the new state is there: nothing that was begun before comes after it. */
@@ -171,17 +171,17 @@ export interface TakingOver {
 /** What led to the present state, as far back as it is kept. */
 export interface History {
   /** Where the log stands now, in this very moment. */
-  place(): Position;
+  place(): LogPosition;
   /**
    * Visits the commits that led to the present state, the newest first, until `visit` returns false or no more are kept.
    * Those of states that were left do not count. Resolves with how far back the history reaches where it came to its end.
    */
-  visit(visit: (commit: Commit) => boolean): Promise<Reach | undefined>;
+  visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined>;
   /**
    * The state after the line of that number, which `visit` has named, or the one before such a line. Stands beside the
    * present one. Fails with StateRefused where its files are damaged or gone.
    */
-  stateAfter(number: number): Promise<{ readonly store: Store; readonly past: Position }>;
+  stateAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }>;
 }
 
 /**
@@ -222,7 +222,7 @@ export interface Store {
    */
   export(head?: () => DocumentHead): AsyncIterable<string>;
   /** What the state holds now, to be gone through once; it must be ended. */
-  contents(): Promise<PassingContents>;
+  contents(): Promise<ConsistentContents>;
   /** A store with nothing in it and nowhere to keep it, for a state that is to take the place of this one. */
   beside(): Store;
   /**
@@ -239,7 +239,7 @@ export interface Store {
    * Puts the state of a store that stood beside in the place of everything; that store must not be used any more. All
    * or nothing, durable.
    */
-  takeOver(next: Store, moments?: TakingOver): Promise<void>;
+  takeOver(next: Store, moments?: TakeoverHooks): Promise<void>;
   /** Drops everything and lets `fill` write the new beginning. All or nothing, durable. */
   reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void>;
   /**
@@ -258,8 +258,8 @@ export interface Store {
 }
 
 /** A document or file that holds no state, or a damaged one. The message says what is wrong, and where. */
-export class StateRefused extends Error {
-  override readonly name = "StateRefused";
+export class StateFormatError extends Error {
+  override readonly name = "StateFormatError";
   /** False when nothing is damaged: it is of another version of svc, or somebody else's. */
   readonly repairable: boolean;
 
@@ -270,33 +270,33 @@ export class StateRefused extends Error {
 }
 
 /** Another state took the place of the one that was to be changed; nothing was changed. Answers 503. */
-export class StateReplaced extends Error {
-  override readonly name = "StateReplaced";
+export class StateReplacedError extends Error {
+  override readonly name = "StateReplacedError";
 }
 
 /** The disk refused; nothing was written. Answers 503. */
-export class StoreFailed extends Error {
-  override readonly name = "StoreFailed";
+export class StoreFailedError extends Error {
+  override readonly name = "StoreFailedError";
 }
 
 /** The disk refused one file: nothing of what was asked for was kept, and other changes go on. Answers 503. */
-export class FileRefused extends StoreFailed {}
+export class FileWriteError extends StoreFailedError {}
 
 /**
  * Somebody else has changed what the store holds: it lost lines, or was restored from an older copy. Nothing is written on
  * it, for what follows would be lost with the lines that are missing. The message says what to do. Answers 503.
  */
-export class StoreChangedError extends StoreFailed {}
+export class StoreChangedError extends StoreFailedError {}
 
 /** The state cannot be used as things stand on this machine: no room, no rights. The message says what to do. */
-export class StateUnusable extends Error {
-  override readonly name = "StateUnusable";
+export class StateAccessError extends Error {
+  override readonly name = "StateAccessError";
   /** Whether who wants it may not, or whether the same may work in a moment; undefined: neither. */
   readonly trouble: "forbidden" | "temporary" | undefined;
 
   constructor(
     message: string,
-    options: { readonly cause?: unknown; readonly trouble?: StateUnusable["trouble"] } = {},
+    options: { readonly cause?: unknown; readonly trouble?: StateAccessError["trouble"] } = {},
   ) {
     super(message, { cause: options.cause });
     this.trouble = options.trouble;

@@ -26,4 +26,4 @@ export const isSnapshotName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9
 export const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
   a.name.localeCompare(b.name, "en", { numeric: true });
 
-export const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+export const isSameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

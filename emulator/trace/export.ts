@@ -1,9 +1,9 @@
 import { spanOf } from "../../src/api/trace-span.ts";
-import type { Wall } from "../../src/base/clock.ts";
-import { counted } from "../../src/base/counted.ts";
-import { type Attributes, otlpDocument } from "../../src/base/tracing/otlp.ts";
+import type { WallClock } from "../../src/base/clock.ts";
+import { pluralize } from "../../src/base/pluralize.ts";
+import { otlpDocument, type SpanAttributes } from "../../src/base/tracing/otlp.ts";
 import { svcVersion } from "../../src/base/version.ts";
-import type { Collector, Exported } from "../http/outgoing/collector.ts";
+import type { Collector, ExportResult } from "../http/outgoing/collector.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
@@ -17,10 +17,9 @@ import {
   webhookEvents,
 } from "../webhooks/deliveries.ts";
 import { attemptName, deliveryName, eventName } from "../webhooks/trace-names.ts";
-import { type Answered, AnswersToCome } from "./answers-to-come.ts";
-
 import { gatherNamed } from "./gather.ts";
-import { shown, traceOf } from "./tree.ts";
+import { PendingResponses, type RequestOutcome } from "./pending-responses.ts";
+import { buildTrace, toShownNode } from "./tree.ts";
 
 /** As many wait and are sent at once as with the standard's own batches (OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE). */
 const mostWaiting = 2_048;
@@ -44,16 +43,16 @@ export interface ExportAmount {
 
 export interface TraceExport {
   readonly amount: ExportAmount;
-  /** Sends what is left, for two seconds at most, or until `hurry` is aborted. */
-  close(hurry: AbortSignal): Promise<void>;
+  /** Sends what is left, for two seconds at most, or until `closeSignal` is aborted. */
+  close(closeSignal: AbortSignal): Promise<void>;
 }
 
 interface Options {
   readonly store: Store;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly requestLog: RequestLog;
   readonly collector: Collector;
-  readonly resource: Attributes;
+  readonly resource: SpanAttributes;
   /** Rows have virtual times in the place of those on the wall. */
   readonly deterministic: boolean;
   /** Told when it begins to fail, and how many were lost at the end. */
@@ -70,7 +69,7 @@ export function exportTraces(options: Options): TraceExport {
 
 /** What is known of a node when it is put into the queue. */
 interface Told {
-  readonly answered: Answered | undefined;
+  readonly answered: RequestOutcome | undefined;
   /** When it happened, near enough: it is told of as soon as it is durable. */
   readonly wallAt: number;
 }
@@ -78,7 +77,7 @@ interface Told {
 class Exporter implements TraceExport {
   readonly #options: Options;
   readonly #queue = new Map<string, Told>();
-  readonly #answers: AnswersToCome;
+  readonly #answers: PendingResponses;
   readonly #unfollow: () => void;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
@@ -92,7 +91,7 @@ class Exporter implements TraceExport {
   constructor(options: Options) {
     this.#options = options;
     const { store, requestLog } = options;
-    this.#answers = new AnswersToCome(requestLog, (name, answered) => this.#enqueue(name, answered));
+    this.#answers = new PendingResponses(requestLog, (name, answered) => this.#enqueue(name, answered));
     this.#unfollow = store.watchRows([causes, webhookEvents, deliveries, attempts], (changes) => {
       if (changes === undefined) return this.#answers.forget();
       for (const change of changes) this.#add(nameOf(change));
@@ -105,14 +104,14 @@ class Exporter implements TraceExport {
     return { sent: this.#sent, waiting, dropped: this.#dropped, trouble: this.#trouble };
   }
 
-  async close(hurry: AbortSignal): Promise<void> {
+  async close(closeSignal: AbortSignal): Promise<void> {
     this.#unfollow();
     this.#answers.close();
     this.#closing.abort();
     this.#wake();
     const { wall, collector, log } = this.#options;
     const enough = new AbortController();
-    const waited = AbortSignal.any([hurry, enough.signal]);
+    const waited = AbortSignal.any([closeSignal, enough.signal]);
     await Promise.race([this.#running, wall.sleep(closingMs, waited)]);
     enough.abort();
     const lost = this.#queue.size + this.#underWay;
@@ -120,7 +119,7 @@ class Exporter implements TraceExport {
     await collector.close();
     if (lost > 0)
       log(
-        `${counted(lost, "span was", "spans were")} not sent to ${collector.origin}: ${this.#trouble ?? "there was no time left"}`,
+        `${pluralize(lost, "span was", "spans were")} not sent to ${collector.origin}: ${this.#trouble ?? "there was no time left"}`,
       );
   }
 
@@ -130,7 +129,7 @@ class Exporter implements TraceExport {
     else if (!this.#answers.wait(name)) this.#enqueue(name, undefined);
   }
 
-  #enqueue(name: string, answered: Answered | undefined): void {
+  #enqueue(name: string, answered: RequestOutcome | undefined): void {
     this.#queue.set(name, { answered, wallAt: answered?.wallAt ?? this.#options.wall.now() });
     this.#wake();
   }
@@ -177,11 +176,11 @@ class Exporter implements TraceExport {
     const { store, deterministic } = this.#options;
     const rows = await store.read((view) => gatherNamed(view, names.keys())).catch(() => undefined);
     if (!rows) return [];
-    const { nodes } = traceOf(rows, { does: () => undefined, findAnswer: ({ id }) => names.get(id)?.answered });
+    const { nodes } = buildTrace(rows, { does: () => undefined, findAnswer: ({ id }) => names.get(id)?.answered });
     return nodes.flatMap((node) => {
       const told = names.get(node.id);
       if (!told) return [];
-      return spanOf(shown(deterministic ? { ...node, wall_at: told.wallAt } : node));
+      return spanOf(toShownNode(deterministic ? { ...node, wall_at: told.wallAt } : node));
     });
   }
 
@@ -225,13 +224,14 @@ function nameOf({ collection, before, after }: RowChange): string | undefined {
   }
 }
 
-const troubleOf = (exported: Exported): string | null => {
+const troubleOf = (exported: ExportResult): string | null => {
   if ("reason" in exported) return exported.reason;
   return exported.status >= 200 && exported.status < 300 ? null : `it answered ${exported.status}`;
 };
 
 /** OTLP, "Retryable Response Codes". */
-const mayPass = (exported: Exported): boolean => "reason" in exported || [429, 502, 503, 504].includes(exported.status);
+const mayPass = (exported: ExportResult): boolean =>
+  "reason" in exported || [429, 502, 503, 504].includes(exported.status);
 
 /** OTLP, "Partial Success": the answer says how many were not taken. */
 function rejectedIn(body: Buffer): number {

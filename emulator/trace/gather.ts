@@ -1,21 +1,21 @@
-import { hostIn } from "../../src/base/host-name.ts";
-import { contractKey, type Entry, schedule } from "../clock/schedule.ts";
+import { extractHost } from "../../src/base/host-name.ts";
+import { contractKey, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
 import { type Rows, rowNumber, type Slice, type View } from "../store/port.ts";
 import {
   type Attempt,
+  type AttemptFault,
   attemptKeys,
   attempts,
   type Delivery,
   deliveries,
-  type Fault,
   type WebhookEvent,
   webhookEvents,
 } from "../webhooks/deliveries.ts";
 import { type Subscription, subscriptions } from "../webhooks/subscriptions.ts";
-import type { Ref } from "./ref.ts";
+import type { TraceRef } from "./ref.ts";
 
 /** The rows that a trace is made of. Whatever stands in it, what led to it is there, too, where that is kept. */
 export interface TraceRows {
@@ -26,7 +26,7 @@ export interface TraceRows {
   /** All attempts of each delivery, in order, whether they stand in the trace or not. */
   readonly made: ReadonlyMap<number, readonly Attempt[]>;
   /** What waits for its time, deliveries aside, which say so themselves. */
-  readonly waiting: readonly Entry[];
+  readonly waiting: readonly ScheduledEntry[];
   readonly subscriptions: ReadonlyMap<number, Subscription>;
   /** Composite ids of the contracts that events are about, by event. */
   readonly contracts: ReadonlyMap<number, string>;
@@ -35,12 +35,12 @@ export interface TraceRows {
 }
 
 /** So many rows are looked at: whoever asks holds them all in memory. */
-export const mostRows = 10_000;
+export const maxTraceRows = 10_000;
 /** Of a subscription, so many of the newest deliveries. */
 const newestOfWebhook = 100;
 
 /** Reads what belongs to a trace: what is asked for, what led to it, and what followed; undefined where nothing is kept. */
-export async function gather(view: View, ref: Ref): Promise<TraceRows | undefined> {
+export async function gather(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
   const gathering = new Gathering(view);
   await gathering.begin(ref);
   return gathering.found();
@@ -65,7 +65,7 @@ class Gathering {
   readonly #events = new Map<number, WebhookEvent>();
   readonly #deliveries = new Map<number, Delivery>();
   readonly #attempts = new Map<string, Attempt>();
-  readonly #waiting = new Map<number, Entry>();
+  readonly #waiting = new Map<number, ScheduledEntry>();
   /** Causes of which all that followed is there. */
   readonly #whole = new Set<string>();
   #more = false;
@@ -74,7 +74,7 @@ class Gathering {
     this.#view = view;
   }
 
-  async begin(ref: Ref): Promise<void> {
+  async begin(ref: TraceRef): Promise<void> {
     const view = this.#view;
     switch (ref.by) {
       case "cause":
@@ -154,7 +154,7 @@ class Gathering {
     from: Rows<Row, Index>,
     slice: Slice<Index>,
   ): Promise<readonly Row[]> {
-    const limit = Math.max(0, mostRows - this.#size);
+    const limit = Math.max(0, maxTraceRows - this.#size);
     const rows = await this.#view.list(from, { ...slice, limit: limit + 1 });
     if (rows.length > limit) this.#more = true;
     return rows.slice(0, limit);
@@ -166,8 +166,8 @@ class Gathering {
 
   async #trace(id: string): Promise<void> {
     const all = (await this.#view.list(causes)).filter(({ trace }) => trace === id);
-    if (all.length > mostRows) this.#more = true;
-    await this.#each(all.slice(0, mostRows), (row) => this.#cause(row));
+    if (all.length > maxTraceRows) this.#more = true;
+    await this.#each(all.slice(0, maxTraceRows), (row) => this.#cause(row));
   }
 
   async #contract(id: number, composite: string): Promise<void> {
@@ -256,7 +256,7 @@ class Gathering {
     await this.#ledTo(row.moved_by);
   }
 
-  async #wait(entries: readonly Entry[]): Promise<void> {
+  async #wait(entries: readonly ScheduledEntry[]): Promise<void> {
     for (const entry of entries) {
       this.#waiting.set(entry.id, entry);
       await this.#ledTo(entry.cause);
@@ -270,33 +270,37 @@ const minute = 60_000;
 const span = (ms: number): string => (ms % minute === 0 ? `${ms / minute} min` : `${ms / 1_000} s`);
 
 /** What an attempt brought, in a word: `503`, `connection_refused`. */
-export const answerOf = ({ status, error }: Attempt): string => error?.code ?? String(status);
+export const formatAttemptResult = ({ status, error }: Attempt): string => error?.code ?? String(status);
 
 const moved = (by: string | null): string => (by === null ? "" : `; ${by} moved time`);
 
 /** `tamper`, as the request that scripted it asked for. */
-const interfered = (fault: Fault | null): string => (fault === null ? "" : `; scripted: ${faultText(fault)}`);
-export const faultText = ({ effect, cause }: Fault): string => (cause === null ? effect : `${effect} (${cause})`);
+const interfered = (fault: AttemptFault | null): string => (fault === null ? "" : `; scripted: ${formatFault(fault)}`);
+export const formatFault = ({ effect, cause }: AttemptFault): string =>
+  cause === null ? effect : `${effect} (${cause})`;
 
-export function whyCause({ id, before, parent_span, moved_by }: CauseRow): string {
+export function explainCause({ id, before, parent_span, moved_by }: CauseRow): string {
   if (id.startsWith("timer:")) return `${before ?? "something not kept"} put it into the queue${moved(moved_by)}`;
   if (before !== null) return `${before} led to it`;
   return parent_span === null ? "somebody called" : "somebody called, in a trace of their own";
 }
 
-export const whyEvent = (cause: string | null): string =>
+export const explainEvent = (cause: string | null): string =>
   cause === null ? "what led to it is not kept" : `${cause} did it`;
 
 /** Why there is a delivery; and where its address is the reason that nothing was sent, what to do. */
-export function whyDelivery({ webhook_id, activity, outcome }: Delivery, receiver: Subscription | undefined): string {
+export function explainDelivery(
+  { webhook_id, activity, outcome }: Delivery,
+  receiver: Subscription | undefined,
+): string {
   const wants = `webhook ${webhook_id} wants ${activity}`;
   if (outcome !== "skipped_not_allowed") return wants;
-  const how = receiver ? `; svc emulator start --webhook-allow ${hostIn(receiver.url)} allows it` : "";
+  const how = receiver ? `; svc emulator start --webhook-allow ${extractHost(receiver.url)} allows it` : "";
   return `${wants}, and its address is not among those that may be delivered to${how}`;
 }
 
 /** `retry 3, 20 min after 503`. `made`: the attempts of its delivery that are known, in order. */
-export function whyAttempt(attempt: Attempt, made: readonly Attempt[]): string {
+export function explainAttempt(attempt: Attempt, made: readonly Attempt[]): string {
   const { resend, cause, moved_by, fault } = attempt;
   const more = `${moved(moved_by)}${interfered(fault)}`;
   if (resend) return `${cause ?? "somebody"} asked to send it once more${interfered(fault)}`;
@@ -305,7 +309,7 @@ export function whyAttempt(attempt: Attempt, made: readonly Attempt[]): string {
 }
 
 /** Why an attempt is planned. */
-export function whyPlanned(
+export function explainPlannedAttempt(
   due: number,
   { put_off }: Delivery,
   made: readonly Attempt[],
@@ -322,4 +326,6 @@ export function whyPlanned(
 }
 
 const turn = (due: number, retry: number, last: Attempt | undefined): string =>
-  last === undefined ? "the first attempt" : `retry ${retry}, ${span(due - last.at)} after ${answerOf(last)}`;
+  last === undefined
+    ? "the first attempt"
+    : `retry ${retry}, ${span(due - last.at)} after ${formatAttemptResult(last)}`;

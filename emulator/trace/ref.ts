@@ -1,5 +1,5 @@
 /** What a trace is asked for by. */
-export type Ref =
+export type TraceRef =
   | { readonly by: "cause"; readonly id: string }
   | { readonly by: "trace"; readonly id: string }
   | { readonly by: "event" | "delivery" | "webhook"; readonly id: number }
@@ -15,7 +15,7 @@ const trace = /^(?!0{32})[0-9a-f]{32}$/;
  * Understands `request:12`, `T-1`, `delivery:3` and the like, and a W3C trace id, in capitals or not; undefined for
  * anything else.
  */
-export function readRef(given: string): Ref | undefined {
+export function parseTraceRef(given: string): TraceRef | undefined {
   const lower = given.toLowerCase();
   const text = /^[th]-/.test(lower) ? lower.toUpperCase() : lower;
   if (cause.test(text)) return { by: "cause", id: text };

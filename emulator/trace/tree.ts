@@ -1,23 +1,23 @@
 import type { TraceNode as ShownNode } from "../../src/api/trace-span.ts";
-import { scheduledOf } from "../../src/api/webhook-health/attempts.ts";
+import { filterScheduled } from "../../src/api/webhook-health/attempts.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { spanId } from "../../src/base/tracing/trace-context.ts";
-import type { Entry } from "../clock/schedule.ts";
-import { shownReceiver } from "../http/request-log/redact.ts";
+import type { ScheduledEntry } from "../clock/schedule.ts";
+import { redactReceiverUrl } from "../http/request-log/redact.ts";
 import type { CauseRow } from "../store/cause.ts";
 import type { Attempt, Delivery, Outcome, WebhookEvent } from "../webhooks/deliveries.ts";
 import { attemptName, deliveryName, eventName, traceOfEvent } from "../webhooks/trace-names.ts";
-import type { FindAnswer } from "./answers-to-come.ts";
 import {
-  answerOf,
-  faultText,
+  explainAttempt,
+  explainCause,
+  explainDelivery,
+  explainEvent,
+  explainPlannedAttempt,
+  formatAttemptResult,
+  formatFault,
   type TraceRows,
-  whyAttempt,
-  whyCause,
-  whyDelivery,
-  whyEvent,
-  whyPlanned,
 } from "./gather.ts";
+import type { FindRequestOutcome } from "./pending-responses.ts";
 
 interface Options {
   /** Only what belongs to this W3C trace. */
@@ -25,11 +25,11 @@ interface Options {
   /** Says what an entry of the schedule does when it is due. */
   readonly does: (kind: string) => string | undefined;
   /** What came of requests: rows do not say. Left out: it is told of none. */
-  readonly findAnswer?: FindAnswer | undefined;
+  readonly findAnswer?: FindRequestOutcome | undefined;
 }
 
 /** The tree of what happened and why, made of rows: the same rows give the same tree, also after a restart. */
-export function traceOf(rows: TraceRows, { only, does, findAnswer }: Options): Trace {
+export function buildTrace(rows: TraceRows, { only, does, findAnswer }: Options): Trace {
   const make = new Nodes(rows, findAnswer);
   const all = [
     ...[...rows.causes.values()].map((row) => make.cause(row)),
@@ -49,9 +49,9 @@ export function traceOf(rows: TraceRows, { only, does, findAnswer }: Options): T
 /** Makes nodes; those of what never was, or is not so, are null. */
 class Nodes {
   readonly #rows: TraceRows;
-  readonly #findAnswer: FindAnswer | undefined;
+  readonly #findAnswer: FindRequestOutcome | undefined;
 
-  constructor(rows: TraceRows, findAnswer: FindAnswer | undefined) {
+  constructor(rows: TraceRows, findAnswer: FindRequestOutcome | undefined) {
     this.#rows = rows;
     this.#findAnswer = findAnswer;
   }
@@ -66,7 +66,7 @@ class Nodes {
       at: row.at,
       wall_at: row.wall_at,
       what: row.what,
-      because: whyCause(row),
+      because: explainCause(row),
       moved_by: row.moved_by,
       ...(answered && { duration_ms: answered.durationMs, status: answered.status }),
     };
@@ -82,7 +82,7 @@ class Nodes {
       at: row.at,
       wall_at: cause?.wall_at ?? null,
       what: contract === null ? row.activity : `${row.activity} ${contract}`,
-      because: whyEvent(row.cause),
+      because: explainEvent(row.cause),
       contract,
     };
   }
@@ -98,8 +98,8 @@ class Nodes {
       kind: "delivery",
       at: row.created_at,
       wall_at: cause?.wall_at ?? null,
-      what: `${row.activity} to webhook ${row.webhook_id}${receiver ? ` ${shownReceiver(receiver.url)}` : ", which is deleted"}`,
-      because: whyDelivery(row, receiver),
+      what: `${row.activity} to webhook ${row.webhook_id}${receiver ? ` ${redactReceiverUrl(receiver.url)}` : ", which is deleted"}`,
+      because: explainDelivery(row, receiver),
       contract: this.#rows.contracts.get(row.event_id) ?? null,
       webhook_id: row.webhook_id,
       outcome: row.outcome,
@@ -120,10 +120,10 @@ class Nodes {
       at: row.at,
       wall_at: row.wall_at,
       duration_ms: row.duration_ms,
-      what: `${this.#turn(row)}${asked ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${answerOf(row)}`,
-      because: whyAttempt(row, this.#rows.made.get(row.delivery_id) ?? []),
+      what: `${this.#turn(row)}${asked ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
+      because: explainAttempt(row, this.#rows.made.get(row.delivery_id) ?? []),
       moved_by: row.moved_by,
-      fault: row.fault && faultText(row.fault),
+      fault: row.fault && formatFault(row.fault),
       contract: (delivery && this.#rows.contracts.get(delivery.event_id)) ?? null,
       webhook_id: delivery?.webhook_id ?? null,
       status: row.status,
@@ -138,8 +138,8 @@ class Nodes {
     return {
       parent: deliveryName(row.id),
       due: row.next_attempt_at,
-      what: `attempt ${scheduledOf(made).length + 1}`,
-      because: whyPlanned(row.next_attempt_at, row, made, receiver),
+      what: `attempt ${filterScheduled(made).length + 1}`,
+      because: explainPlannedAttempt(row.next_attempt_at, row, made, receiver),
     };
   }
 
@@ -179,7 +179,7 @@ const plain = {
   error: null,
 } as const;
 
-const plannedEntry = ({ kind, due, cause }: Entry, does: Options["does"]): Planned => ({
+const plannedEntry = ({ kind, due, cause }: ScheduledEntry, does: Options["does"]): Planned => ({
   parent: cause ?? "",
   due,
   what: does(kind) ?? kind,
@@ -256,7 +256,7 @@ interface Trace {
 }
 
 /** A node as the control plane tells it. */
-export const shown = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({
+export const toShownNode = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({
   ...node,
   at: isoMillis(at),
   wall_at: wall_at === null ? null : isoMillis(wall_at),

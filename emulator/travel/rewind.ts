@@ -1,6 +1,6 @@
 import { isoMillis } from "../../src/base/clock.ts";
 import type { CauseRow } from "../store/cause.ts";
-import type { Commit, Reach } from "../store/history.ts";
+import type { Commit, HistoryStart } from "../store/history.ts";
 import type { History } from "../store/port.ts";
 
 /** How far to go back. */
@@ -23,7 +23,7 @@ interface Present {
 }
 
 /** A place in the history to go back to. */
-export interface Found {
+export interface RewindPoint {
   /** What is taken back first; undefined where nothing is. */
   readonly first: Commit | undefined;
   /** The causes of what is taken back, each with what led to it, from the inside to the outside. */
@@ -33,19 +33,19 @@ export interface Found {
   /** Where the sequence of ids stood, as far as it is known. */
   readonly ids: unknown;
   /** Where the history begins; undefined where nobody looked so far. */
-  readonly reach: Reach | undefined;
+  readonly reach: HistoryStart | undefined;
 }
 
 type Chain = readonly [cause: string, ...string[]];
 
 /** The history that is kept does not reach so far. */
-export class BeyondHistory extends Error {
-  override readonly name = "BeyondHistory";
-  readonly reach: Reach;
+export class RewindOutOfRangeError extends Error {
+  override readonly name = "RewindOutOfRangeError";
+  readonly reach: HistoryStart;
   /** How many requests and moves of time it has, where those are counted. */
   readonly steps: number | undefined;
 
-  constructor(reach: Reach, steps: number | undefined) {
+  constructor(reach: HistoryStart, steps: number | undefined) {
     const begins = reach.at === undefined ? "" : `: it begins at ${isoMillis(reach.at)}`;
     const counted = steps === undefined ? "" : `; it has ${steps} requests and moves of time to take back`;
     super(`The history that is kept does not reach so far${begins}${counted}`);
@@ -55,8 +55,8 @@ export class BeyondHistory extends Error {
 }
 
 /** Nothing is kept of what led to the present state. */
-export class NoHistory extends Error {
-  override readonly name = "NoHistory";
+export class HistoryUnavailableError extends Error {
+  override readonly name = "HistoryUnavailableError";
 
   constructor() {
     super(
@@ -67,8 +67,8 @@ export class NoHistory extends Error {
 }
 
 /** The time that is meant does not lie behind the present one. */
-export class NotBehind extends Error {
-  override readonly name = "NotBehind";
+export class RewindTargetInFutureError extends Error {
+  override readonly name = "RewindTargetInFutureError";
   /** Virtual milliseconds. */
   readonly now: number;
 
@@ -82,28 +82,28 @@ export class NotBehind extends Error {
 const numbered = /^(?:request|advance):(\d+)$/;
 
 /** Undefined for what has no such number. */
-export function numberOf(cause: string): number | undefined {
+export function parseCauseNumber(cause: string): number | undefined {
   const number = numbered.exec(cause)?.[1];
   return number === undefined ? undefined : Number(number);
 }
 
 /** What it all began with, as far as that is kept: somebody's request, or a move of time. */
-export const originOf = (chain: Chain): string => chain.at(-1)!;
+export const findOrigin = (chain: Chain): string => chain.at(-1)!;
 
 /** Looks for the place that is meant. Fails with BeyondHistory. */
-export async function findIn(history: History, target: RewindTarget, present: Present): Promise<Found> {
+export async function findRewindPoint(history: History, target: RewindTarget, present: Present): Promise<RewindPoint> {
   const search = new Search(target, present.causes);
   // What is committed meanwhile goes with the rest; who did it for whom is not known of it.
   const reach = await history.visit((commit) => commit.number > present.line || search.visit(commit));
   const found = search.found(reach);
-  if (!found) throw new BeyondHistory(reach ?? { number: 0 }, search.counted);
+  if (!found) throw new RewindOutOfRangeError(reach ?? { number: 0 }, search.counted);
   return found;
 }
 
 /** A commit, and the one before it or where the history begins. */
 interface Line {
   readonly commit: Commit;
-  before: Commit | Reach | undefined;
+  before: Commit | HistoryStart | undefined;
 }
 
 /** A cause of commits, which need not lie side by side. */
@@ -148,7 +148,7 @@ class Search {
   }
 
   /** Undefined: it lies beyond what is kept. `reach`: where the history begins, where all of it was shown. */
-  found(reach: Reach | undefined): Found | undefined {
+  found(reach: HistoryStart | undefined): RewindPoint | undefined {
     if (this.#last) this.#last.before ??= reach;
     const target = this.#target;
     if ("to" in target) {
@@ -183,7 +183,7 @@ class Search {
     else {
       const chain = this.#chainOf(cause);
       this.#seen.set(cause, { chain, newest: line.commit.number, oldest: line });
-      this.#steps.add(originOf(chain));
+      this.#steps.add(findOrigin(chain));
     }
   }
 
@@ -196,11 +196,11 @@ class Search {
   /** Whether it belongs to what is taken back, or to one of the steps after it. */
   #isOf(chain: Chain, before: string): boolean {
     if (!("steps" in this.#target)) return chain.includes(before);
-    const number = numberOf(originOf(chain));
-    return number !== undefined && number >= numberOf(before)!;
+    const number = parseCauseNumber(findOrigin(chain));
+    return number !== undefined && number >= parseCauseNumber(before)!;
   }
 
-  #upTo(first: Line | undefined, before: string | undefined, reach: Reach | undefined): Found {
+  #upTo(first: Line | undefined, before: string | undefined, reach: HistoryStart | undefined): RewindPoint {
     const all = first === undefined ? [] : [...this.#seen.values()];
     const chains = all.filter(({ newest }) => newest >= first!.commit.number).map(({ chain }) => chain);
     return { first: first?.commit, chains, before, ids: first?.before?.ids, reach };
@@ -225,11 +225,11 @@ class LastNumbers {
   }
 
   add(cause: string): void {
-    const number = numberOf(cause);
+    const number = parseCauseNumber(cause);
     if (this.#count === 0 || number === undefined || this.#known.has(cause)) return;
     this.#known.add(cause);
     // Most come with falling numbers.
-    if (this.first !== undefined && number < numberOf(this.first)!) return;
+    if (this.first !== undefined && number < parseCauseNumber(this.first)!) return;
     this.#all.push({ cause, number });
     if (this.#all.length < this.#count) return;
     this.#all.sort((a, b) => b.number - a.number);

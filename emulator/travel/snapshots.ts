@@ -1,25 +1,33 @@
 import * as z from "zod";
-import type { Wall } from "../../src/base/clock.ts";
-import { parsedJson } from "../../src/base/object.ts";
-import { within } from "../../src/base/within.ts";
+import type { WallClock } from "../../src/base/clock.ts";
+import { tryParseJson } from "../../src/base/object.ts";
+import { withTimeout } from "../../src/base/with-timeout.ts";
 import type { Runner } from "../clock/runner.ts";
-import type { Entry } from "../clock/schedule.ts";
+import type { ScheduledEntry } from "../clock/schedule.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
-import { type Faults, KeptFaults } from "../faults/faults.ts";
+import { type Faults, StoredFaults } from "../faults/faults.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
-import { causes, lastNumberIn } from "../store/causes.ts";
-import { sealed } from "../store/file/sealed.ts";
-import { type Collection, type LoadedState, type Rows, StateRefused, type Store } from "../store/port.ts";
-import { type SnapshotStore, type StoredSnapshot, sameName } from "../store/snapshot-store.ts";
+import { causes, readLastRequestNumber } from "../store/causes.ts";
+import { addChecksum } from "../store/file/checksummed-document.ts";
+import { type Collection, type LoadedState, type Rows, StateFormatError, type Store } from "../store/port.ts";
+import { isSameName, type SnapshotStore, type StoredSnapshot } from "../store/snapshot-store.ts";
 import { type Cluster, clusterRows } from "../world/clusters.ts";
 import { type ControlTokens, controlTokens } from "../world/control-tokens.ts";
-import { IdPlace, type RenewableIds } from "../world/renewable-ids.ts";
+import { IdPosition, type RenewableIds } from "../world/renewable-ids.ts";
 import type { Settings } from "../world/settings.ts";
 import { compare } from "./diff/compare.ts";
-import { type Told, told } from "./diff/told.ts";
-import { BeyondHistory, findIn, NoHistory, NotBehind, numberOf, originOf, type RewindTarget } from "./rewind.ts";
-import { takeOver } from "./take-over.ts";
-import { NoSuchSnapshot, SnapshotThere, UnusableSnapshot } from "./troubles.ts";
+import { type DiffReport, describeDiff } from "./diff/describe-diff.ts";
+import { replaceState } from "./replace-state.ts";
+import {
+  findOrigin,
+  findRewindPoint,
+  HistoryUnavailableError,
+  parseCauseNumber,
+  RewindOutOfRangeError,
+  type RewindTarget,
+  RewindTargetInFutureError,
+} from "./rewind.ts";
+import { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "./snapshot-errors.ts";
 
 interface World {
   readonly store: Store;
@@ -28,7 +36,7 @@ interface World {
   readonly snapshotStore: SnapshotStore;
   readonly runner: Runner;
   readonly clock: VirtualClock;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly ids: RenewableIds;
   readonly faults: Faults;
   readonly requestLog: RequestLog;
@@ -47,19 +55,19 @@ export interface SnapshotInfo extends StoredSnapshot {
   readonly savedAt: string | undefined;
 }
 
-export interface Restored {
+export interface RestoreResult {
   /** The name under which the state that was left is kept; undefined where nothing of it was taken back. */
-  readonly keptAs: string | undefined;
+  readonly backupSnapshot: string | undefined;
   /** What of the schedule was under way: nothing of its outcome was kept. */
-  readonly dropped: readonly Entry[];
+  readonly dropped: readonly ScheduledEntry[];
 }
 
-export interface Rewound extends Restored {
+export interface RewindResult extends RestoreResult {
   /** How many requests from outside and moves of time were taken back, a move of time maybe in part. */
   readonly undone: number;
 }
 
-export interface Diff extends Told {
+export interface Diff extends DiffReport {
   readonly from: string;
   /** Null: the present state. */
   readonly to: string | null;
@@ -86,24 +94,24 @@ export class Snapshots {
 
   /** Keeps the state as it is now. Nobody waits for it. Fails with SnapshotThere unless `replace`. */
   save(name: string, { replace = false }: { readonly replace?: boolean } = {}): Promise<SnapshotInfo> {
-    return this.#inTurn(() => this.#save(name, replace));
+    return this.#runExclusive(() => this.#save(name, replace));
   }
 
   async #save(name: string, replace: boolean): Promise<SnapshotInfo> {
     const { snapshotStore } = this.#world;
-    const document = await this.present(name);
-    const taken = (await snapshotStore.list()).find((one) => sameName(one.name, name));
-    if (taken && !replace) throw new SnapshotThere(taken.name);
+    const document = await this.exportPresent(name);
+    const taken = (await snapshotStore.list()).find((one) => isSameName(one.name, name));
+    if (taken && !replace) throw new SnapshotExistsError(taken.name);
     await snapshotStore.put(name, document);
     return this.find(name);
   }
 
   /** The document of a snapshot, kept nowhere: the state as it is when its first piece is asked for. */
-  async present(name: string): Promise<AsyncIterable<Uint8Array>> {
+  async exportPresent(name: string): Promise<AsyncIterable<Uint8Array>> {
     const { store, runner, clock, wall } = this.#world;
     // An attempt that is under way would be made once more after each restore. Where time passes, there is always one.
-    if (clock.mode !== "real") await within(wall, patienceMs, runner.idle());
-    return sealed(store.export(() => this.#head(name)));
+    if (clock.mode !== "real") await withTimeout(wall, patienceMs, runner.whenIdle());
+    return addChecksum(store.export(() => this.#head(name)));
   }
 
   /** All, by name. */
@@ -115,15 +123,15 @@ export class Snapshots {
   async find(name: string): Promise<SnapshotInfo> {
     const all = await this.#world.snapshotStore.list();
     const found = all.find((one) => one.name === name);
-    if (!found) throw new NoSuchSnapshot(name, all);
+    if (!found) throw new SnapshotNotFoundError(name, all);
     return this.#info(found);
   }
 
   /** Fails with NoSuchSnapshot. */
   remove(name: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const { snapshotStore } = this.#world;
-      if (!(await snapshotStore.remove(name))) throw new NoSuchSnapshot(name, await snapshotStore.list());
+      if (!(await snapshotStore.remove(name))) throw new SnapshotNotFoundError(name, await snapshotStore.list());
     });
   }
 
@@ -143,8 +151,8 @@ export class Snapshots {
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
     const changes = await compare(before.store, after?.store ?? store, this.#compared);
-    const scripted = [before.kept.beside.faults, after?.kept.beside.faults ?? faults.kept()] as const;
-    return { from, to: to ?? null, ...told(changes, ...scripted, (kind) => runner.does(kind)) };
+    const scripted = [before.kept.beside.faults, after?.kept.beside.faults ?? faults.toStored()] as const;
+    return { from, to: to ?? null, ...describeDiff(changes, ...scripted, (kind) => runner.describeKind(kind)) };
   }
 
   /** Who may come in is no part of what goes back. */
@@ -158,22 +166,23 @@ export class Snapshots {
     const compared = this.#compared.filter((one) => one !== causes);
     const [there, here] = [await sizesIn(other, compared), await sizesIn(store, compared)];
     if (there.join() !== here.join()) return false;
-    return told(await compare(other, store, compared), beside.faults, faults.kept(), () => undefined).same;
+    return describeDiff(await compare(other, store, compared), beside.faults, faults.toStored(), () => undefined).same;
   }
 
   /** The state of a snapshot, whole. Fails with NoSuchSnapshot and UnusableSnapshot. */
   async load(name: string): Promise<LoadedState & { readonly kept: Head }> {
     const { snapshotStore, store } = this.#world;
     const document = await snapshotStore.open(name);
-    if (!document) throw new NoSuchSnapshot(name, await snapshotStore.list());
+    if (!document) throw new SnapshotNotFoundError(name, await snapshotStore.list());
     const loaded = await store.load(document).catch((cause) => {
-      if (cause instanceof StateRefused) throw new UnusableSnapshot(name, cause.message, { cause });
+      if (cause instanceof StateFormatError) throw new InvalidSnapshotError(name, cause.message, { cause });
       throw cause;
     });
     const { data: kept } = Head.safeParse(loaded.head);
-    if (!kept) throw new UnusableSnapshot(name, "it holds a state, but is not a snapshot");
+    if (!kept) throw new InvalidSnapshotError(name, "it holds a state, but is not a snapshot");
     const { name: own } = kept.snapshot;
-    if (own !== name) throw new UnusableSnapshot(name, `it is the snapshot ${own}, renamed; give it back that name`);
+    if (own !== name)
+      throw new InvalidSnapshotError(name, `it is the snapshot ${own}, renamed; give it back that name`);
     return { ...loaded, kept };
   }
 
@@ -181,27 +190,27 @@ export class Snapshots {
    * Goes back to a snapshot: rows, time, ids and faults are what they were. The present state is kept first. Fails with
    * NoSuchSnapshot and UnusableSnapshot, and then nothing is changed.
    */
-  restore(name: string): Promise<Restored> {
-    return this.#inTurn(() => this.#restore(name));
+  restore(name: string): Promise<RestoreResult> {
+    return this.#runExclusive(() => this.#restore(name));
   }
 
-  async #restore(name: string): Promise<Restored> {
+  async #restore(name: string): Promise<RestoreResult> {
     const { clock } = this.#world;
     const { store: next, kept } = await this.load(name);
     await this.#requireSameClusters(name, next);
     await next.transaction("time of the snapshot", async (tx) => {
       const row = (await tx.get(clockState, "clock")) ?? lacks(name, "a clock");
-      tx.put(clockState, clock.standingAt(kept.snapshot.at, row));
+      tx.put(clockState, clock.stateAt(kept.snapshot.at, row));
     });
     return this.#goTo(next, kept.beside, !(await this.#isSame(next, kept.beside)));
   }
 
   /** Puts a state that was exported in the place of the present one, which is kept first, and has no history. */
-  replace(next: Store): Promise<Restored> {
-    return this.#inTurn(async () => {
+  replace(next: Store): Promise<RestoreResult> {
+    return this.#runExclusive(async () => {
       const { faults, requestLog } = this.#world;
-      const requests = Math.max(requestLog.lastNumber, await lastNumberIn(next));
-      const beside = { faults: faults.kept(), ids: null, requests };
+      const requests = Math.max(requestLog.lastNumber, await readLastRequestNumber(next));
+      const beside = { faults: faults.toStored(), ids: null, requests };
       return this.#goTo(next, beside, !(await this.#isSame(next, beside)));
     });
   }
@@ -210,75 +219,76 @@ export class Snapshots {
    * Goes back on the way that led to the present state, which is kept. Scripted faults stay as they are. Fails with
    * NoHistory, with NotBehind, and with BeyondHistory, and then nothing is changed.
    */
-  rewind(target: RewindTarget): Promise<Rewound> {
-    return this.#inTurn(() => this.#rewind(target));
+  rewind(target: RewindTarget): Promise<RewindResult> {
+    return this.#runExclusive(() => this.#rewind(target));
   }
 
-  async #rewind(target: RewindTarget): Promise<Rewound> {
+  async #rewind(target: RewindTarget): Promise<RewindResult> {
     const { store, clock, faults, requestLog } = this.#world;
     const { history } = store;
-    if (!history) throw new NoHistory();
-    if ("to" in target && target.to > clock.now()) throw new NotBehind(clock.now());
+    if (!history) throw new HistoryUnavailableError();
+    if ("to" in target && target.to > clock.now()) throw new RewindTargetInFutureError(clock.now());
     const present = await store.read(async (view) => {
       const { number: line } = history.place();
       return { causes: new Map((await view.list(causes)).map((row) => [row.id, row])), line };
     });
-    const { first, chains, before, ids, reach } = await findIn(history, target, present);
-    if (!first && "to" in target && target.to === clock.now()) return { keptAs: undefined, undone: 0, dropped: [] };
+    const { first, chains, before, ids, reach } = await findRewindPoint(history, target, present);
+    if (!first && "to" in target && target.to === clock.now())
+      return { backupSnapshot: undefined, undone: 0, dropped: [] };
     const { store: next, past } = await history.stateAfter(first ? first.number - 1 : present.line);
     const kept = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
     // Only what came of it later is in the history.
-    if (before !== undefined && kept.has(before)) throw new BeyondHistory(reach ?? { number: 0 }, undefined);
+    if (before !== undefined && kept.has(before)) throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
     const begun = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
     await next.transaction("time of the rewind", async (tx) => {
-      const row = (await tx.get(clockState, "clock")) ?? clock.standingAt(clock.now());
+      const row = (await tx.get(clockState, "clock")) ?? clock.stateAt(clock.now());
       const stood = row.mode === "real" ? (begun ?? clock.now()) : row.manual_now;
-      tx.put(clockState, clock.standingAt("to" in target ? target.to : stood, row));
+      tx.put(clockState, clock.stateAt("to" in target ? target.to : stood, row));
     });
-    const place = IdPlace.safeParse(ids).data ?? null;
+    const place = IdPosition.safeParse(ids).data ?? null;
     const requests = lastNumberBefore(chains.flat(), kept) ?? requestLog.lastNumber;
-    const beside = { faults: faults.kept(), ids: place, requests, place: past };
+    const beside = { faults: faults.toStored(), ids: place, requests, place: past };
     // A move of time may be taken back in part.
-    const steps = new Set(chains.map(originOf).filter((id) => numberOf(id) !== undefined));
+    const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
     const undone = [...steps].filter((id) => !kept.has(id) || id.startsWith("advance:")).length;
     return { ...(await this.#goTo(next, beside, first !== undefined)), undone };
   }
 
   /** Puts a state in the place of the present one, which is kept, unless only time is another: ten stay, none for nothing. */
-  async #goTo(next: Store, beside: Head["beside"], isKept = true): Promise<Restored> {
+  async #goTo(next: Store, beside: Head["beside"], isKept = true): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#world;
     const place = beside.ids ?? (await ids.newSequence(next));
     const names = (await snapshotStore.list()).map(({ name }) => name);
-    const keptAs = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
-    const dropped = await takeOver(this.#world, next, {
+    const backupSnapshot = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
+    const dropped = await replaceState(this.#world, next, {
       ...(isKept && {
-        keep: (present: AsyncIterable<string>) => snapshotStore.put(keptAs, sealed(present)),
-        head: () => this.#head(keptAs),
+        keep: (present: AsyncIterable<string>) => snapshotStore.put(backupSnapshot, addChecksum(present)),
+        head: () => this.#head(backupSnapshot),
       }),
       past: beside.place ?? undefined,
       stood: { ids: place },
       restored() {
-        faults.takeOver(beside.faults);
+        faults.replaceState(beside.faults);
         ids.goTo(place);
-        requestLog.goBackTo(beside.requests);
+        requestLog.rewindTo(beside.requests);
       },
     }).catch(async (cause) => {
-      if (isKept) await snapshotStore.remove(keptAs).catch(() => {});
+      if (isKept) await snapshotStore.remove(backupSnapshot).catch(() => {});
       throw cause;
     });
     for (const { kind, ref } of dropped) {
       report(`${kind} ${ref} was under way when another state was put in: its outcome is of the state that was left`);
     }
-    if (!isKept) return { keptAs: undefined, dropped };
+    if (!isKept) return { backupSnapshot: undefined, dropped };
     const befores = names.filter((name) => beforeName.test(name));
     for (const old of befores.slice(0, Math.max(0, befores.length + 1 - beforesKept))) {
       // The state is put in: what cannot be removed goes the next time.
       await snapshotStore.remove(old).catch(() => {});
     }
-    return { keptAs, dropped };
+    return { backupSnapshot: backupSnapshot, dropped };
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #runExclusive<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#changing.then(work).finally(() => {
       for (const changed of this.#watchers) changed();
     });
@@ -292,7 +302,7 @@ export class Snapshots {
     return {
       snapshot: { name, at: clock.now(), saved_at },
       beside: {
-        faults: faults.kept(),
+        faults: faults.toStored(),
         ids: ids.place() ?? null,
         requests: requestLog.lastNumber,
         place: store.history?.place() ?? null,
@@ -313,7 +323,10 @@ export class Snapshots {
     const there = (await next.read((view) => view.list(clusterRows, { by: "position" }))).map(({ id }) => id);
     const here = this.#world.clusters.map(({ id }) => id);
     if (there.join() === here.join()) return;
-    throw new UnusableSnapshot(name, `it is of the clusters ${there.join(", ")}, but ${here.join(", ")} are running`);
+    throw new InvalidSnapshotError(
+      name,
+      `it is of the clusters ${there.join(", ")}, but ${here.join(", ")} are running`,
+    );
   }
 }
 
@@ -326,14 +339,14 @@ const sizesIn = (store: Store, collections: readonly Collection[]): Promise<numb
 
 /** The number that the last request had before these came; undefined where none of them has a number. */
 function lastNumberBefore(taken: readonly string[], kept: ReadonlySet<string>): number | undefined {
-  const lastKept = [...kept].reduce((last, id) => Math.max(last, numberOf(id) ?? 0), 0);
+  const lastKept = [...kept].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
   // What was kept goes on to have effects: it is older.
-  const numbers = taken.map((id) => numberOf(id) ?? 0).filter((number) => number > lastKept);
+  const numbers = taken.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastKept);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
 
 function lacks(name: string, what: string): never {
-  throw new UnusableSnapshot(name, `it lacks ${what}`);
+  throw new InvalidSnapshotError(name, `it lacks ${what}`);
 }
 
 /** What the document of a snapshot says of itself. */
@@ -349,8 +362,8 @@ type About = z.infer<typeof About>;
 
 /** What an emulator has in memory beside the state, and a snapshot keeps with it. */
 const Beside = z.object({
-  faults: KeptFaults,
-  ids: IdPlace.nullable(),
+  faults: StoredFaults,
+  ids: IdPosition.nullable(),
   /** The number of the last request. */
   requests: z.int(),
   /** Which line of the store's history came last, where one is kept. */
@@ -367,5 +380,5 @@ export type Head = z.infer<typeof Head>;
  */
 function aboutIn(firstBlock: string): About | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];
-  return About.safeParse(parsedJson(line ?? "")).data;
+  return About.safeParse(tryParseJson(line ?? "")).data;
 }

@@ -1,17 +1,17 @@
-import type { Wall } from "../../src/base/clock.ts";
+import type { WallClock } from "../../src/base/clock.ts";
 import { spanId, writeTraceparent } from "../../src/base/tracing/trace-context.ts";
 import { standardWebhookHeaders } from "../../src/schemes/standard-webhooks.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import type { Message, Send } from "../faults/faults.ts";
-import type { Outgoing, Posted } from "../http/outgoing/outgoing.ts";
+import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
+import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.ts";
 import type { Settings } from "../world/settings.ts";
 import type { Delivery, WebhookEvent } from "./deliveries.ts";
 import type { Subscription } from "./subscriptions.ts";
 import { attemptName } from "./trace-names.ts";
 
 /** All that one attempt needs, read in one view. */
-export interface Sendable {
+export interface AttemptInput {
   readonly delivery: Delivery;
   /** Of the attempt, from 1. */
   readonly number: number;
@@ -26,13 +26,13 @@ export interface Sendable {
 
 export interface AttemptContext {
   readonly clock: Pick<VirtualClock, "now" | "movedBy">;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly settings: Settings;
-  readonly outgoing: Outgoing;
+  readonly outgoing: WebhookSender;
 }
 
 /** What one attempt brought: times virtual, `wallAt` and `durationMs` on the wall. */
-export interface Attempted {
+export interface AttemptResult {
   readonly url: string;
   readonly at: number;
   /** On the wall. */
@@ -40,11 +40,13 @@ export interface Attempted {
   /** Id of the move of time by which it came due; undefined: nobody moved time. */
   readonly movedBy: string | undefined;
   readonly durationMs: number;
-  readonly posted: Posted;
+  readonly posted: PostResult;
 }
 
 /** The way to send the bytes of an event, signed; once, unless `otherwise` sends. Rejects only with BrokenOff. */
-export function createAttempt(sender: AttemptContext): (sendable: Sendable, otherwise?: Send) => Promise<Attempted> {
+export function createAttemptSender(
+  sender: AttemptContext,
+): (sendable: AttemptInput, otherwise?: SendAttempt) => Promise<AttemptResult> {
   const { clock, wall, settings, outgoing } = sender;
   const signed = new SignedEvents();
 
@@ -55,7 +57,7 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
     const wallAt = Math.floor(wall.now());
     const begun = wall.monotonicNow();
     const message = signed.of(event, hmacKey);
-    const send = (given: Message) =>
+    const send = (given: OutgoingMessage) =>
       outgoing.post({
         url: subscription.url,
         headers: {
@@ -80,7 +82,7 @@ export function createAttempt(sender: AttemptContext): (sendable: Sendable, othe
   };
 }
 
-interface SignedMessage extends Message {
+interface SignedMessage extends OutgoingMessage {
   readonly text: string;
   readonly hash: string;
 }
@@ -109,7 +111,7 @@ class SignedEvents {
  * The id stays the same over all attempts; the time is that of the attempt, on the wall clock, since receivers compare it
  * with their own, under --deterministic, too (DECISIONS.md, C17, P20).
  */
-const standardHeaders = ({ id }: Delivery, { hmacKey, body }: Message, at: number) =>
+const standardHeaders = ({ id }: Delivery, { hmacKey, body }: OutgoingMessage, at: number) =>
   standardWebhookHeaders({
     secret: hmacKey,
     id: `msg_${id}`,
@@ -123,4 +125,5 @@ const traceHeaders = (trace: string, attempt: string) => ({
 });
 
 /** 2xx alone is success; a redirect is not (DECISIONS.md, C18). */
-export const succeeded = (posted: Posted): boolean => "status" in posted && posted.status >= 200 && posted.status < 300;
+export const isSuccess = (posted: PostResult): boolean =>
+  "status" in posted && posted.status >= 200 && posted.status < 300;

@@ -1,33 +1,33 @@
-import { commitOnly, type JobHandler, type Run } from "../clock/job-handler.ts";
-import { dequeue, type Entry, endOf, enqueue, schedule, turnOf } from "../clock/schedule.ts";
-import type { Interference, Intervene, PutOff } from "../faults/faults.ts";
+import { createCommitOnlyRun, type JobHandler, type JobRun } from "../clock/job-handler.ts";
+import { dequeue, dueSortKey, dueSortKeyEnd, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
+import type { AppliedFault, FaultInterceptor, Postponement } from "../faults/faults.ts";
 import { causes } from "../store/causes.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
-import { type AttemptContext, type Attempted, createAttempt, type Sendable } from "./attempt.ts";
+import { type AttemptContext, type AttemptInput, type AttemptResult, createAttemptSender } from "./attempt.ts";
 import { type Delivery, deliveries, faultOf, type Outcome, type WebhookEvent, webhookEvents } from "./deliveries.ts";
-import type { DeliveryNews } from "./news.ts";
+import type { DeliveryNotifier } from "./delivery-notifier.ts";
 import { purge, putAttempt, recordOutcome } from "./record.ts";
 
-import { capacityFor, keepUntil } from "./retry-rule.ts";
+import { capacityFor, retentionEnd } from "./retry-rule.ts";
 import { subscriptions } from "./subscriptions.ts";
 import { traceOfEvent } from "./trace-names.ts";
 
-export interface DeliveryWorld extends AttemptContext {
-  readonly intervene?: Intervene | undefined;
-  readonly news?: DeliveryNews | undefined;
+export interface DeliveryContext extends AttemptContext {
+  readonly intervene?: FaultInterceptor | undefined;
+  readonly news?: DeliveryNotifier | undefined;
 }
 
 /**
  * What the schedule does with deliveries; the ref of an entry is the id of one. `deliver`: the next attempt of the
  * schedule. `resend`: one attempt outside it (DECISIONS.md, C18).
  */
-export function deliveryJobHandlers(world: DeliveryWorld): {
+export function deliveryJobHandlers(world: DeliveryContext): {
   readonly deliver: JobHandler;
   readonly resend: JobHandler;
 } {
   const { clock, settings, outgoing, news } = world;
-  const attempt = createAttempt(world);
+  const attempt = createAttemptSender(world);
   const heard = new WeakSet<AbortSignal>();
 
   const handlerFor = (resend: boolean): JobHandler => ({
@@ -38,12 +38,12 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
     capacity: capacitiesOf,
   });
 
-  function runOf(entry: Entry, found: Sendable | Skip | "gone", resend: boolean): Run {
-    if (found === "gone") return commitOnly((tx) => forget(tx, entry));
-    if ("skip" in found) return commitOnly((tx) => record(tx, { entry, result: found, resend }));
+  function runOf(entry: ScheduledEntry, found: AttemptInput | Skip | "gone", resend: boolean): JobRun {
+    if (found === "gone") return createCommitOnlyRun((tx) => forget(tx, entry));
+    if ("skip" in found) return createCommitOnlyRun((tx) => record(tx, { entry, result: found, resend }));
     const trouble = world.intervene?.(found);
     if (trouble && "putOff" in trouble)
-      return commitOnly((tx) => putOff(tx, entry, trouble.putOff, trouble, clock.now()));
+      return createCommitOnlyRun((tx) => putOff(tx, entry, trouble.putOff, trouble, clock.now()));
     return (signal) => {
       breakOffWith(signal);
       return attempt(found, trouble?.send).then((result) => {
@@ -54,14 +54,14 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
   }
 
   /** What changed while an entry waited decides (DECISIONS.md, C18). */
-  async function sendables(view: View, entries: readonly Entry[], resend: boolean) {
+  async function sendables(view: View, entries: readonly ScheduledEntry[], resend: boolean) {
     const waiting = await view.getAll(schedule, entries, ({ id }) => id);
     const rows = await view.getAll(deliveries, entries, ({ ref }) => Number(ref));
     const events = await view.getAll(webhookEvents, rows, (row) => row?.event_id);
     const receivers = await view.getAll(subscriptions, rows, (row) => row?.webhook_id);
     const owners = await view.getAll(workspaces, rows, (row) => row?.workspace_id);
     const traces = settings.traceWebhooks ? await tracesOf(view, entries, events, resend) : [];
-    return entries.map((entry, i): Sendable | Skip | "gone" => {
+    return entries.map((entry, i): AttemptInput | Skip | "gone" => {
       const [delivery, event, subscription, workspace] = [rows[i], events[i], receivers[i], owners[i]];
       if (waiting[i]?.due !== entry.due || !delivery) return "gone";
       if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
@@ -117,7 +117,7 @@ export function deliveryJobHandlers(world: DeliveryWorld): {
 /** A resend belongs to the trace of what asked for it. */
 async function tracesOf(
   view: View,
-  entries: readonly Entry[],
+  entries: readonly ScheduledEntry[],
   events: readonly (WebhookEvent | undefined)[],
   resend: boolean,
 ): Promise<readonly string[]> {
@@ -131,7 +131,7 @@ interface Skip {
 }
 
 /** The delivery or the entry was taken away while it was on its way. */
-function forget(tx: Transaction, entry: Entry): string {
+function forget(tx: Transaction, entry: ScheduledEntry): string {
   const waiting = tx.getSync(schedule, entry.id);
   if (waiting?.due === entry.due) dequeue(tx, entry);
   return "gone";
@@ -139,28 +139,28 @@ function forget(tx: Transaction, entry: Entry): string {
 
 /** What is to be recorded. */
 interface EndedRun {
-  readonly entry: Entry;
-  readonly result: Attempted | Skip;
+  readonly entry: ScheduledEntry;
+  readonly result: AttemptResult | Skip;
   readonly resend: boolean;
-  readonly interference?: Interference | undefined;
+  readonly interference?: AppliedFault | undefined;
 }
 
 interface Skipped {
-  readonly entry: Entry;
+  readonly entry: ScheduledEntry;
   readonly delivery: Delivery;
   readonly outcome: Outcome;
   readonly now: number;
   readonly resend: boolean;
-  readonly news: DeliveryNews | undefined;
+  readonly news: DeliveryNotifier | undefined;
 }
 
 function skip(tx: Transaction, { entry, delivery, outcome, now, resend, news }: Skipped): string {
   dequeue(tx, entry);
   // A resend that cannot be sent leaves the delivery as it was.
   if (resend) return outcome;
-  const skipped = { ...delivery, outcome, next_attempt_at: null, keep_until: keepUntil("other", now) };
+  const skipped = { ...delivery, outcome, next_attempt_at: null, keep_until: retentionEnd("other", now) };
   tx.put(deliveries, skipped);
-  news?.tell({ delivery: skipped, attempt: undefined, disabled: outcome === "skipped_disabled", at: now });
+  news?.notify({ delivery: skipped, attempt: undefined, disabled: outcome === "skipped_disabled", at: now });
   return outcome;
 }
 
@@ -180,9 +180,9 @@ const behindMs = 1_000;
 /** Moves an attempt to a later virtual time without making it: nothing is counted. Returns the outcome in a word. */
 async function putOff(
   tx: Transaction,
-  entry: Entry,
-  { byMs, behindNext }: PutOff,
-  by: Interference,
+  entry: ScheduledEntry,
+  { byMs, behindNext }: Postponement,
+  by: AppliedFault,
   now: number,
 ): Promise<string> {
   const waiting = await tx.get(schedule, entry.id);
@@ -197,7 +197,7 @@ async function putOff(
 }
 
 /** What comes after an entry of its concurrency key, when it is due by `until`. */
-async function nextOfKey(tx: Transaction, entry: Entry, until: number): Promise<Entry | undefined> {
-  const slice = { by: "turn", from: turnOf(entry.due, entry.id + 1), to: endOf(until) } as const;
+async function nextOfKey(tx: Transaction, entry: ScheduledEntry, until: number): Promise<ScheduledEntry | undefined> {
+  const slice = { by: "turn", from: dueSortKey(entry.due, entry.id + 1), to: dueSortKeyEnd(until) } as const;
   return (await tx.list(schedule, slice)).find((other) => other.concurrency_key === entry.concurrency_key);
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { activities } from "../../src/api/activities.ts";
 import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
-import type { Interference } from "../faults/faults.ts";
+import type { AppliedFault } from "../faults/faults.ts";
 import { rows } from "../store/port.ts";
 import { storedDeadline, storedTime } from "../store/stored-time.ts";
 
@@ -41,10 +41,10 @@ export const Outcome = z.enum(deliveryOutcomes);
 export type Outcome = z.infer<typeof Outcome>;
 
 /** Scripted trouble: what was done, and the id of what scripted that; null where that was not kept. */
-const Fault = z.strictObject({ effect: z.string(), cause: z.string().nullable() });
-export type Fault = z.infer<typeof Fault>;
+const AttemptFault = z.strictObject({ effect: z.string(), cause: z.string().nullable() });
+export type AttemptFault = z.infer<typeof AttemptFault>;
 
-export const faultOf = ({ effect, cause }: Interference): Fault => ({ effect, cause: cause?.id ?? null });
+export const faultOf = ({ effect, cause }: AppliedFault): AttemptFault => ({ effect, cause: cause?.id ?? null });
 
 /** Each is listed. */
 const maxAttempts = 100_000;
@@ -67,7 +67,7 @@ export const Delivery = z.strictObject({
   /** Virtual milliseconds, as are the following. */
   next_attempt_at: storedDeadline(z.int()).nullable(),
   /** What put off the next attempt; null: it comes when it should. */
-  put_off: Fault.nullable(),
+  put_off: AttemptFault.nullable(),
   created_at: storedTime(z.int()),
   /** When the record may be dropped; null while it is not final (DECISIONS.md, C21). */
   keep_until: z.int().nullable(),
@@ -107,7 +107,7 @@ export const Attempt = z.strictObject({
   /** Id of the move of time by which it came due; null: nobody moved time. */
   moved_by: z.string().nullable(),
   /** What interfered; null: it went as it should. */
-  fault: Fault.nullable(),
+  fault: AttemptFault.nullable(),
   url: z.string(),
   /** Of the answer; null when there was none. */
   status: z.int().nullable(),

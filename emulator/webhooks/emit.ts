@@ -2,12 +2,12 @@ import type * as z from "zod";
 import type { Activity } from "../../src/api/activities.ts";
 import type { ContractFacts as declared } from "../../src/api/contracts/shapes/webhook-payloads.ts";
 import { type Clock, isoMicros } from "../../src/base/clock.ts";
-import { type Entry, enqueue } from "../clock/schedule.ts";
-import { BodyTooLarge, maxBodyBytes } from "../http/collect.ts";
+import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
+import { MaxBodyBytesExceededError, maxBodyBytes } from "../http/read-body.ts";
 import type { Transaction } from "../store/port.ts";
 import { deliveries, type WebhookEvent, webhookEvents } from "./deliveries.ts";
-import { keepUntil } from "./retry-rule.ts";
-import { concurrencyKeyOf, subscriptions, wants } from "./subscriptions.ts";
+import { retentionEnd } from "./retry-rule.ts";
+import { concurrencyKeyOf, subscriptionKey, subscriptions } from "./subscriptions.ts";
 
 /** How many characters each transaction has told. */
 const told = new WeakMap<Transaction, number>();
@@ -16,7 +16,7 @@ const told = new WeakMap<Transaction, number>();
 function countTold(tx: Transaction, body: string): void {
   const length = (told.get(tx) ?? 0) + body.length;
   told.set(tx, length);
-  if (length > maxBodyBytes) throw new BodyTooLarge("it tells more than a request may hold");
+  if (length > maxBodyBytes) throw new MaxBodyBytesExceededError("it tells more than a request may hold");
 }
 
 /**
@@ -25,13 +25,13 @@ function countTold(tx: Transaction, body: string): void {
  * too; it ends as skipped when its turn comes, so that nothing is dropped silently. Returns those entries; the ref of
  * each is the id of its delivery. Fails with BodyTooLarge where one transaction tells too much (DECISIONS.md, C24).
  */
-export async function emit(tx: Transaction, clock: Clock, occurrence: Occurrence): Promise<readonly Entry[]> {
+export async function emit(tx: Transaction, clock: Clock, occurrence: DomainEvent): Promise<readonly ScheduledEntry[]> {
   const { workspace_id, activity } = occurrence;
   const contract_id = occurrence.contract?.contract_id ?? null;
   const due = clock.now();
   const body = eventBody(occurrence);
   countTold(tx, body);
-  const wanting = await tx.list(subscriptions, { by: "wants", equals: wants(workspace_id, activity) });
+  const wanting = await tx.list(subscriptions, { by: "wants", equals: subscriptionKey(workspace_id, activity) });
   // Kept even when nobody listens: a person may wait for the activity.
   const event: WebhookEvent = {
     id: tx.next("webhook_event"),
@@ -41,7 +41,7 @@ export async function emit(tx: Transaction, clock: Clock, occurrence: Occurrence
     at: occurrence.at,
     // Serialised once: what is signed and what is sent are the same bytes, in every attempt (DECISIONS.md, C17).
     body,
-    keep_until: wanting.length === 0 ? keepUntil("other", due) : null,
+    keep_until: wanting.length === 0 ? retentionEnd("other", due) : null,
     cause: tx.cause?.id ?? null,
   };
   tx.put(webhookEvents, event);
@@ -77,21 +77,21 @@ export async function emit(tx: Transaction, clock: Clock, occurrence: Occurrence
 /** What a payload says of a contract; built by the cluster from its rows. */
 export type ContractFacts = Readonly<z.infer<typeof declared>>;
 
-export interface Person {
+export interface Performer {
   readonly name: string;
   readonly email?: string;
 }
 
 /** The performer of what the service does by itself. */
-export const SYSTEM: Person = { name: "SYSTEM" };
+export const SYSTEM: Performer = { name: "SYSTEM" };
 
 /** Something that happened in a workspace, to be told to its subscriptions. */
-export interface Occurrence {
+export interface DomainEvent {
   readonly workspace_id: number;
   readonly activity: Activity;
   /** Virtual milliseconds. */
   readonly at: number;
-  readonly performed_by: Person;
+  readonly performed_by: Performer;
   /** Absent: an activity of a counterparty that has no contract yet (DECISIONS.md, C17). */
   readonly contract?: ContractFacts | undefined;
   /** Further keys of `activity_data`. */
@@ -101,12 +101,12 @@ export interface Occurrence {
 }
 
 /** The body of an event: compact JSON in the order of keys of DECISIONS.md, F21, times in microseconds. */
-export function eventBody(occurrence: Occurrence): string {
+export function eventBody(occurrence: DomainEvent): string {
   const body = eventDocument(occurrence);
   return JSON.stringify(occurrence.amend ? occurrence.amend(body) : body);
 }
 
-function eventDocument({ activity, at, performed_by, contract, data }: Occurrence): object {
+function eventDocument({ activity, at, performed_by, contract, data }: DomainEvent): object {
   return {
     activity,
     activity_data: { performed_by: person(performed_by), timestamp: isoMicros(at), ...data },
@@ -130,4 +130,4 @@ function eventDocument({ activity, at, performed_by, contract, data }: Occurrenc
   };
 }
 
-const person = ({ name, email }: Person): Person => ({ name, ...(email !== undefined && { email }) });
+const person = ({ name, email }: Performer): Performer => ({ name, ...(email !== undefined && { email }) });

@@ -1,5 +1,5 @@
 import type { Activity } from "../../src/api/activities.ts";
-import { type Entry, enqueue } from "../clock/schedule.ts";
+import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
 import type { Slice, Store, Transaction, View } from "../store/port.ts";
 import {
   type Attempt,
@@ -28,7 +28,7 @@ export interface DeliveryPage {
 }
 
 /** A delivery with its attempts, in order. */
-export interface Logged {
+export interface LoggedDelivery {
   readonly delivery: Delivery;
   readonly attempts: readonly Attempt[];
 }
@@ -38,7 +38,7 @@ export async function listDeliveries(
   view: View,
   filter: DeliveryFilter,
   { offset, limit }: DeliveryPage,
-): Promise<{ readonly items: readonly Logged[]; readonly total: number }> {
+): Promise<{ readonly items: readonly LoggedDelivery[]; readonly total: number }> {
   const { slice, rest } = narrowest(filter);
   if (rest.length === 0) {
     const rows = await view.list(deliveries, { ...slice, reverse: true, offset, limit });
@@ -53,7 +53,7 @@ export async function listDeliveries(
 export async function showDelivery(
   view: View,
   id: number,
-): Promise<(Logged & { readonly requestBody: string }) | undefined> {
+): Promise<(LoggedDelivery & { readonly requestBody: string }) | undefined> {
   const delivery = await view.get(deliveries, id);
   if (!delivery) return undefined;
   const event = await view.get(webhookEvents, delivery.event_id);
@@ -72,7 +72,7 @@ export async function dropExpired(store: Store, now: number): Promise<void> {
 }
 
 /** Plans one attempt outside the schedule, now (DECISIONS.md, C18). Returns its entry. */
-export function resend(tx: Transaction, delivery: Delivery, now: number): Entry {
+export function resend(tx: Transaction, delivery: Delivery, now: number): ScheduledEntry {
   return enqueue(tx, {
     due: now,
     kind: "resend",
@@ -83,7 +83,7 @@ export function resend(tx: Transaction, delivery: Delivery, now: number): Entry 
 }
 
 /** The last webhook call of each contract of a workspace; contracts without one are left out. */
-export async function latestDeliveriesOf(
+export async function listLatestDeliveries(
   view: View,
   workspaceId: number,
   contractIds: readonly number[],
@@ -114,7 +114,7 @@ function narrowest(filter: DeliveryFilter): { slice: Slice<(typeof indexes)[numb
   return { slice: { by, equals }, rest: given.filter(([name]) => name !== index[0]) };
 }
 
-const withAttempts = (view: View, rows: readonly Delivery[]): Promise<Logged[]> =>
+const withAttempts = (view: View, rows: readonly Delivery[]): Promise<LoggedDelivery[]> =>
   Promise.all(rows.map(async (delivery) => ({ delivery, attempts: await attemptsOf(view, delivery) })));
 
 async function attemptsOf(view: View, delivery: Delivery): Promise<readonly Attempt[]> {

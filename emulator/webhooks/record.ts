@@ -1,25 +1,25 @@
-import { dequeue, type Entry, enqueue, schedule } from "../clock/schedule.ts";
-import type { Interference } from "../faults/faults.ts";
+import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
+import type { AppliedFault } from "../faults/faults.ts";
 import { purgeCauses } from "../store/causes.ts";
 import type { Transaction } from "../store/port.ts";
 import { purgeEmails } from "../world/emails.ts";
-import { type Attempted, succeeded } from "./attempt.ts";
+import { type AttemptResult, isSuccess } from "./attempt.ts";
 import { attemptKeys, attempts, type Delivery, deliveries, faultOf, webhookEvents } from "./deliveries.ts";
-import type { DeliveryNews } from "./news.ts";
-import { failuresUntilDisabled, keepUntil, nextAttemptAt } from "./retry-rule.ts";
+import type { DeliveryNotifier } from "./delivery-notifier.ts";
+import { failuresUntilDisabled, nextAttemptAt, retentionEnd } from "./retry-rule.ts";
 import { type Subscription, type SubscriptionStatus, subscriptions } from "./subscriptions.ts";
 import { attemptName } from "./trace-names.ts";
 
 interface Made {
-  readonly entry: Entry;
+  readonly entry: ScheduledEntry;
   readonly delivery: Delivery;
   /** Undefined: it was deleted meanwhile. */
   readonly subscription: Subscription | undefined;
-  readonly attempted: Attempted;
+  readonly attempted: AttemptResult;
   readonly resend: boolean;
-  readonly interference: Interference | undefined;
+  readonly interference: AppliedFault | undefined;
   readonly workerTick: boolean;
-  readonly news: DeliveryNews | undefined;
+  readonly news: DeliveryNotifier | undefined;
 }
 
 /**
@@ -28,7 +28,7 @@ interface Made {
  */
 export function recordOutcome(tx: Transaction, made: Made): string {
   const { entry, delivery, subscription, attempted, resend, workerTick, news } = made;
-  const ok = succeeded(attempted.posted);
+  const ok = isSuccess(attempted.posted);
   const disabled = subscription !== undefined && count(tx, subscription, made) !== "ACTIVE";
 
   // A resend that came first has ended it already, or this one is a resend: then only a success changes it.
@@ -38,7 +38,7 @@ export function recordOutcome(tx: Transaction, made: Made): string {
     ok ? delivered(attempted.at) : ended ? {} : failed(delivery, attempted.at, workerTick),
   );
   tx.put(deliveries, whole);
-  news?.tell({ delivery: whole, attempt: attempted, disabled, at: attempted.at });
+  news?.notify({ delivery: whole, attempt: attempted, disabled, at: attempted.at });
 
   if (!resend && whole.next_attempt_at !== null) enqueue(tx, { ...entry, due: whole.next_attempt_at });
   else dequeue(tx, entry);
@@ -48,7 +48,7 @@ export function recordOutcome(tx: Transaction, made: Made): string {
 
 /** DECISIONS.md, C18: per subscription, over all its deliveries. Returns its status after that. */
 function count(tx: Transaction, subscription: Subscription, { delivery, attempted }: Made): SubscriptionStatus {
-  const failure_count = succeeded(attempted.posted) ? 0 : subscription.failure_count + 1;
+  const failure_count = isSuccess(attempted.posted) ? 0 : subscription.failure_count + 1;
   if (failure_count === subscription.failure_count) return subscription.status;
   const counted = { ...subscription, failure_count };
   if (subscription.status !== "ACTIVE" || failure_count < failuresUntilDisabled) {
@@ -83,14 +83,14 @@ function attemptedDelivery(row: Delivery, change: Change): Delivery {
 }
 
 function delivered(at: number): Change {
-  return { outcome: "delivered", next_attempt_at: null, keep_until: keepUntil("delivered", at) };
+  return { outcome: "delivered", next_attempt_at: null, keep_until: retentionEnd("delivered", at) };
 }
 
 function failed(delivery: Delivery, at: number, workerTick: boolean): Change {
   const failures = delivery.failures + 1;
   const next = nextAttemptAt(failures, at, workerTick);
   if (next !== undefined) return { outcome: "retrying", failures, next_attempt_at: next };
-  return { outcome: "failed", failures, next_attempt_at: null, keep_until: keepUntil("other", at) };
+  return { outcome: "failed", failures, next_attempt_at: null, keep_until: retentionEnd("other", at) };
 }
 
 /** Writes down the attempt itself. */

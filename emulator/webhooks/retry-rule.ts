@@ -1,5 +1,5 @@
-import { deliveredKeptMs, failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
-import { longestKeptMs } from "../store/newest.ts";
+import { deliveredRetentionMs, failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
+import { maxRetentionMs } from "../store/retention.ts";
 
 export { failuresUntilDisabled, nextAttemptAt } from "../../src/api/webhook-retries.ts";
 
@@ -7,5 +7,5 @@ export { failuresUntilDisabled, nextAttemptAt } from "../../src/api/webhook-retr
 export const capacityFor = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
 
 /** When the record of a final delivery may be dropped (DECISIONS.md, C21). */
-export const keepUntil = (outcome: "delivered" | "other", at: number): number =>
-  at + (outcome === "delivered" ? deliveredKeptMs : longestKeptMs);
+export const retentionEnd = (outcome: "delivered" | "other", at: number): number =>
+  at + (outcome === "delivered" ? deliveredRetentionMs : maxRetentionMs);

@@ -39,12 +39,12 @@ export const subscriptions = rows<Subscription, "workspace" | "wants">({
   numbers: { webhook: (row) => row.id },
   indexes: {
     workspace: (row) => row.workspace_id,
-    wants: (row) => row.only_for_activities.map((activity) => wants(row.workspace_id, activity)),
+    wants: (row) => row.only_for_activities.map((activity) => subscriptionKey(row.workspace_id, activity)),
   },
 });
 
 /** Finds the subscriptions of a workspace that want an activity. */
-export const wants = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
+export const subscriptionKey = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
 
 /** What the attempts of a subscription share in the schedule: a capacity of `6 − counter` (DECISIONS.md, C18). */
 export const concurrencyKeyOf = (webhookId: number): string => `webhook:${webhookId}`;
@@ -89,7 +89,11 @@ interface Conflicts {
 type Parent = Record<string, unknown> | unknown[];
 
 /** A body with the amendments made, in a copy: additions last, so that a field can be removed and added anew. */
-export function amended(body: object, { overrides, additions, removals }: Amendments, conflicts: Conflicts): object {
+export function applyAmendments(
+  body: object,
+  { overrides, additions, removals }: Amendments,
+  conflicts: Conflicts,
+): object {
   if (!overrides && !additions && !removals) return body;
   const copy = structuredClone(body);
   const at = (path: string) => placeOf(copy, path, conflicts);

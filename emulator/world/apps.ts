@@ -53,7 +53,7 @@ export const appRows = rows<z.infer<typeof AppsRow>>({
 });
 
 /** The connected apps of this emulator. */
-export async function appsOf(view: View): Promise<Apps> {
+export async function readApps(view: View): Promise<Apps> {
   const row = await view.get(appRows, "apps");
   if (!row) throw new Error("The state holds no apps; every seed writes them");
   return row.apps;
@@ -63,7 +63,7 @@ export async function appsOf(view: View): Promise<Apps> {
  * The front end that a caller wants the canvas page to load; `refused` when its origin is not on the seed's list
  * (DECISIONS.md, R28).
  */
-export function frontEndOf(
+export function resolveFrontEnd(
   { index_url_allow }: Apps["crm_b"],
   wanted: string | null | undefined,
 ): URL | "refused" | undefined {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { sameSecret } from "../../src/base/hmac.ts";
+import { constantTimeEqual } from "../../src/base/hmac.ts";
 import { parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { rows, type View } from "../store/port.ts";
@@ -11,7 +11,7 @@ interface ClientParameters {
 }
 
 /** Who a token request says that it comes from: by HTTP basic, or by parameters (RFC 6749, 2.3.1). */
-export function namedClient(
+export function readClientCredentials(
   { headers }: Pick<ReceivedRequest, "headers">,
   { client_id, client_secret = "" }: ClientParameters,
 ): { readonly id: string | undefined; readonly secret: string; readonly byBasic: boolean } {
@@ -21,25 +21,26 @@ export function namedClient(
 }
 
 /** Why a request is refused that names or proves its client in two places (RFC 6749, 2.3 and 5.2). */
-export const provenTwice = "The client proves itself both by HTTP basic and by parameters, or names two clients";
+export const duplicateClientAuthMessage =
+  "The client proves itself both by HTTP basic and by parameters, or names two clients";
 
 /**
  * The client that sends a token request: a public one names itself, a confidential one proves itself. `unnamed`: nobody
  * is named; `twice`: it is told in two places; `unproven`: the client is unknown, or its secret is wrong or unreadable.
  */
-export async function clientOf(
+export async function authenticateClient(
   view: View,
   request: Pick<ReceivedRequest, "headers">,
   parameters: ClientParameters,
 ): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
-  const { id, secret, byBasic } = namedClient(request, parameters);
+  const { id, secret, byBasic } = readClientCredentials(request, parameters);
   // It tried to prove itself, and nobody can read how.
   if (!byBasic && triesBasic(request)) return "unproven";
   if (id === undefined) return "unnamed";
   const { client_id = id, client_secret } = parameters;
   if (byBasic && (client_id !== id || client_secret !== undefined)) return "twice";
   const client = await view.get(oauthClients, id);
-  const proven = client && (client.client_secret === null || sameSecret(secret, client.client_secret));
+  const proven = client && (client.client_secret === null || constantTimeEqual(secret, client.client_secret));
   return proven ? client : "unproven";
 }
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type ControlRole, controlRoles } from "../../src/api/control-roles.ts";
-import type { Wall } from "../../src/base/clock.ts";
+import type { WallClock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import { rows, type Store, type View } from "../store/port.ts";
@@ -47,13 +47,13 @@ const usesKeptEveryMs = 60_000;
  */
 export class ControlTokens {
   readonly #store: Store;
-  readonly #wall: Wall;
+  readonly #wall: WallClock;
   /** When those were used last that were used since the start, by hash. */
   readonly #used = new Map<string, number>();
   /** Making, revoking and carrying over: one after the other. */
   #changing: Promise<unknown> = Promise.resolve();
 
-  constructor(store: Store, wall: Wall) {
+  constructor(store: Store, wall: WallClock) {
     this.#store = store;
     this.#wall = wall;
   }
@@ -66,12 +66,12 @@ export class ControlTokens {
       const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
       return row && (await isOfWorkspace(view, row)) ? row : undefined;
     });
-    if (found) this.#note(found);
+    if (found) this.#recordUse(found);
     return found;
   }
 
   /** Whether a token is still what it was. */
-  async isThere({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
+  async exists({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
     return this.#store.read(async (view) => {
       const row = await view.get(controlTokens, name);
       return row?.hash === hash && (await isOfWorkspace(view, row));
@@ -91,7 +91,7 @@ export class ControlTokens {
     role: ControlRole,
     workspace?: Pick<Workspace, "id" | "name">,
   ): Promise<string | undefined> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       // Never of the ids of --deterministic, which anybody can work out.
       const token = `svc_${randomIds().token(32)}`;
       const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
@@ -107,7 +107,7 @@ export class ControlTokens {
 
   /** Says whether there was one. */
   revoke(store: Store, name: string): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const row = await store.transaction("tokens.revoke", async (tx) => {
         const row = await tx.get(controlTokens, name);
         if (row) tx.delete(controlTokens, name);
@@ -119,8 +119,8 @@ export class ControlTokens {
   }
 
   /** Gives the tokens to a state that takes the place of the present one, and puts it there; none changes meanwhile. */
-  carriedInto<T>(next: Store, takeOver: () => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
+  carryOver<T>(next: Store, takeOver: () => Promise<T>): Promise<T> {
+    return this.#runExclusive(async () => {
       const present = await this.#store.read((view) => view.list(controlTokens));
       await next.transaction("tokens.carry", async (tx) => {
         await dropTokens(tx);
@@ -130,7 +130,7 @@ export class ControlTokens {
     });
   }
 
-  #note({ name, hash, last_used_at }: ControlToken): void {
+  #recordUse({ name, hash, last_used_at }: ControlToken): void {
     const now = this.#wall.now();
     const before = Math.max(last_used_at ?? 0, this.#used.get(hash) ?? 0);
     this.#used.set(hash, now);
@@ -144,7 +144,7 @@ export class ControlTokens {
       .catch(() => {});
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #runExclusive<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#changing.then(work);
     this.#changing = done.catch(() => {});
     return done;
@@ -171,14 +171,14 @@ const hashOf = (token: string): string => hash("sha256", token).toString("base64
 const name = "svc_session";
 
 /** The value of a cookie in a `cookie` header (RFC 6265, 4.2); undefined where there is none. */
-export function cookieNamed(name: string, cookies = ""): string | undefined {
+export function findCookie(name: string, cookies = ""): string | undefined {
   const found = cookies.split(/;\s*/).find((one) => one.startsWith(`${name}=`));
   return found?.slice(name.length + 1) || undefined;
 }
 
 /** `{cluster_id}_{id}` of the session that a browser has; undefined: none. */
-export function sessionIn(headers: { readonly cookie?: string | undefined }): string | undefined {
-  const value = cookieNamed(name, headers.cookie);
+export function findSession(headers: { readonly cookie?: string | undefined }): string | undefined {
+  const value = findCookie(name, headers.cookie);
   try {
     return value === undefined ? undefined : decodeURIComponent(value);
   } catch {

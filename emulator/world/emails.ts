@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/mailer-events.ts";
 import { addressKey } from "../../src/schemes/email-hash.ts";
-import { longestKeptMs, mostOfStrangers } from "../store/newest.ts";
 import { rowNumber, rows, type Slice, type Transaction, type View } from "../store/port.ts";
+import { maxRetentionMs, maxUnauthenticatedRows } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
 import type { Settings } from "./settings.ts";
 
@@ -74,9 +74,9 @@ export function sendEmail(
 }
 
 /** Trials are begun by anybody, as often as they like. */
-export async function keepNewestTrials(tx: Transaction): Promise<void> {
+export async function evictOldestTrials(tx: Transaction): Promise<void> {
   const trials = { by: "purpose", equals: "trial" } as const;
-  const limit = (await tx.count(emails, trials)) - mostOfStrangers;
+  const limit = (await tx.count(emails, trials)) - maxUnauthenticatedRows;
   if (limit <= 0) return;
   for (const { id } of await tx.list(emails, { ...trials, limit })) tx.delete(emails, id);
 }
@@ -88,13 +88,13 @@ export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): v
 
 /** Drops e-mails whose time is over, at most `limit`: 90 virtual days, as other records (DECISIONS.md, C21). */
 export async function purgeEmails(tx: Transaction, now: number, limit = 50): Promise<number> {
-  const over = await tx.list(emails, { by: "sent", to: now - longestKeptMs, limit });
+  const over = await tx.list(emails, { by: "sent", to: now - maxRetentionMs, limit });
   for (const { id } of over) tx.delete(emails, id);
   return over.length;
 }
 
 /** What the Metadata of an event says of the e-mail that it is about. */
-export interface EmailNamed {
+export interface EmailSelector {
   readonly email_id?: string | undefined;
   readonly cluster_id?: string | undefined;
   /** 12 or T-12 */
@@ -104,7 +104,7 @@ export interface EmailNamed {
 }
 
 /** The newest e-mail to which all fits that is named; undefined also where neither recipient nor id is. */
-export async function emailNamed(view: View, named: EmailNamed): Promise<Email | undefined> {
+export async function findEmail(view: View, named: EmailSelector): Promise<Email | undefined> {
   const { email_id, cluster_id, recipient, purpose } = named;
   const contractId = named.contract_id?.replace(/^[TH]-/, "");
   const fits = (row: Email): boolean =>
@@ -134,7 +134,7 @@ export const metadataOf = ({ id, cluster_id, contract_id, recipient, purpose }: 
 });
 
 /** The link in an e-mail, where things listen now. */
-export function linkIn(
+export function formatEmailLink(
   { path, contract_id, cluster_id }: Email,
   { publicUrl }: Settings,
   clusters: readonly { readonly id: string; readonly url: string }[],

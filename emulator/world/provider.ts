@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Ids } from "../../src/base/ids.ts";
 import { isObject } from "../../src/base/object.ts";
-import { textAt } from "../http/bodies/fields.ts";
-import { keepNewest } from "../store/newest.ts";
+import { stringAt } from "../http/bodies/fields.ts";
 import { rows, type Transaction } from "../store/port.ts";
+import { evictOldest } from "../store/retention.ts";
 
 /**
  * The stand-in for the providers that people sign in with or connect, and for chat_a: its page lets a person be anybody,
@@ -35,7 +35,7 @@ export async function issueProviderCode(
 ): Promise<string> {
   const code = ids.token(24);
   tx.put(providerCodes, { code, ...account });
-  await keepNewest(tx, providerCodes);
+  await evictOldest(tx, providerCodes);
   return code;
 }
 
@@ -91,14 +91,14 @@ const callbacks = {
  * The ids of customers in an event of the billing provider, the outermost first: a member `customer_id`, or the `id` of a
  * member `customer` (DECISIONS.md, R32).
  */
-export function* customerIdsIn(event: unknown): Generator<string> {
+export function* findCustomerIds(event: unknown): Generator<string> {
   const level: unknown[] = [event];
   // The list grows while it is read: level by level.
   for (const value of level) {
     if (Array.isArray(value)) {
       for (const element of value) level.push(element);
     } else if (isObject(value)) {
-      const ids = [textAt(value, "customer_id"), textAt(value, "customer", "id")];
+      const ids = [stringAt(value, "customer_id"), stringAt(value, "customer", "id")];
       yield* ids.filter((id) => id !== undefined);
       for (const member of Object.values(value)) level.push(member);
     }

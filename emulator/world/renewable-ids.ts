@@ -10,16 +10,16 @@ export interface RenewableIds extends Ids {
    * Over a state that was there before, after a restart or an import: the beginning of a sequence of its own, so that no id
    * in the state is drawn a second time. Its number is kept in the state. Nothing is drawn of it before `goTo`.
    */
-  newSequence(store: Store): Promise<IdPlace | undefined>;
+  newSequence(store: Store): Promise<IdPosition | undefined>;
   /** Where the sequence stands; undefined where ids are random. */
-  place(): IdPlace | undefined;
+  place(): IdPosition | undefined;
   /** Draws what comes after that place, also again: for a state that was kept there. */
-  goTo(place: IdPlace | undefined): void;
+  goTo(place: IdPosition | undefined): void;
 }
 
 /** The number of a sequence, 0 for that of the first start, and how far it was drawn. */
-export const IdPlace = z.strictObject({ sequence: z.int().min(0), drawn: z.int().min(0) });
-export type IdPlace = z.infer<typeof IdPlace>;
+export const IdPosition = z.strictObject({ sequence: z.int().min(0), drawn: z.int().min(0) });
+export type IdPosition = z.infer<typeof IdPosition>;
 
 /** `seed`: what the sequence follows from, with --deterministic; undefined: ids are random. */
 export function renewableIds(seed: string | undefined): RenewableIds {
@@ -29,7 +29,7 @@ export function renewableIds(seed: string | undefined): RenewableIds {
   const begin = (sequence: number, drawn = 0) => seededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
   let sequence = 0;
   let ids = begin(0);
-  const goTo = (place: IdPlace | undefined) => {
+  const goTo = (place: IdPosition | undefined) => {
     if (place === undefined) return;
     sequence = place.sequence;
     ids = begin(place.sequence, place.drawn);

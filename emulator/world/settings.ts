@@ -1,12 +1,12 @@
-import type { Strictness } from "../../src/api/strictnesses.ts";
-import type { ReceiverRules } from "../http/outgoing/receivers.ts";
-import { unreadAnswerMs } from "../http/sending/departure.ts";
+import type { StrictCheck } from "../../src/api/strict-checks.ts";
+import type { ReceiverRules } from "../http/outgoing/receiver-rules.ts";
+import { unreadResponseTimeoutMs } from "../http/sending/response-writer.ts";
 
 /** How one emulator was told to behave. Plain values, fixed at start. */
 export interface Settings {
   /** What clients believe the router's URL to be, without a slash at the end: the issuer, links, signature bases. */
   readonly publicUrl: string;
-  readonly strict: ReadonlySet<Strictness>;
+  readonly strict: ReadonlySet<StrictCheck>;
   /** Serve both spellings of a path instead of redirecting (DECISIONS.md, C3). */
   readonly lenientSlashes: boolean;
   /** Ids, keys and times from the seed, one thing at a time: the same calls at the same port give the same bytes. */
@@ -60,5 +60,5 @@ export const defaultSettings: Settings = {
   webhookResponseTimeoutMs: 60_000,
   requestLogBytes: 4 * 1024 * 1024,
   inboxBytes: 4 * 1024 * 1024,
-  unreadAnswerTimeoutMs: unreadAnswerMs,
+  unreadAnswerTimeoutMs: unreadResponseTimeoutMs,
 };

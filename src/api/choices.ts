@@ -21,7 +21,7 @@ export const atLeastOne = <S extends z.ZodObject>(schema: S, ...names: readonly 
   schema.refine((value) => given(value, names) > 0, `${names.join(" or ")} must be given`).meta(anyOf(...names));
 
 /** These two fields cannot be there at once. */
-export const notTogether = <S extends z.ZodObject>(
+export const mutuallyExclusive = <S extends z.ZodObject>(
   schema: S,
   one: keyof S["shape"] & string,
   other: keyof S["shape"] & string,

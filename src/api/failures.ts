@@ -14,7 +14,7 @@ export type FailureCode = keyof typeof failures;
 export type FailureData<Code extends FailureCode> = (typeof failures)[Code] extends Failure<infer Data> ? Data : never;
 
 /** Thrown to answer with a declared failure; everything else that is thrown is a bug of the emulator. */
-export class Refusal extends StacklessError {
+export class DeclaredFailureError extends StacklessError {
   override readonly name = "Refusal";
   readonly code: FailureCode;
   readonly data: unknown;
@@ -36,5 +36,5 @@ export type Fail<Allowed extends FailureCode = FailureCode> = <Code extends Allo
 ) => never;
 
 export const fail: Fail = (code, ...data) => {
-  throw new Refusal(code, data[0]);
+  throw new DeclaredFailureError(code, data[0]);
 };

@@ -168,7 +168,7 @@ interface Schema {
 type Open<Answer> = Answer extends unknown ? Omit<Answer, "schema"> & Schema : never;
 
 /** What a call needs of an operation. Without schemas its input counts as checked, and its answers are not compared. */
-export interface Callable extends Pick<Operation, "id" | "method" | "path" | "auth" | "longestMs"> {
+export interface CallableOperation extends Pick<Operation, "id" | "method" | "path" | "auth" | "longestMs"> {
   readonly service: Pick<Service, "name">;
   readonly request: Omit<RequestShape, "body"> & { readonly body?: (Pick<RequestBody, "kind"> & Schema) | undefined };
   readonly responses: Readonly<Record<number, Open<ResponseBody>>>;

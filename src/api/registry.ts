@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { nearest } from "../base/suggest.ts";
+import { findNearest } from "../base/suggest.ts";
 import { allResources } from "./all-resources.ts";
 import * as payloads from "./contracts/shapes/webhook-payloads.ts";
 import type { Operation } from "./operation.ts";
@@ -45,13 +45,13 @@ export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
 );
 
 /** The operations by the resource that declares them, in the order of the specification. */
-export const byResource: ReadonlyMap<ResourceName, readonly AnyOperation[]> = new Map(
+export const operationsByResource: ReadonlyMap<ResourceName, readonly AnyOperation[]> = new Map(
   loaded.map(({ name, operations }) => [name, operations]),
 );
 
 /** All operations, in the order of the specification. */
 export const registry: readonly AnyOperation[] = Object.freeze(
-  withoutDuplicates(loaded.flatMap(({ operations }) => operations)),
+  requireUniqueOperations(loaded.flatMap(({ operations }) => operations)),
 );
 
 /** An operation by its id. */
@@ -64,7 +64,7 @@ export function operationById(id: string): AnyOperation {
 /** What may have been meant: an id that is spelt nearly so, else those of the same resource. */
 function operationsLike(id: string): string {
   const ids = registry.map((operation) => operation.id);
-  const near = nearest(id, ids);
+  const near = findNearest(id, ids);
   if (near !== undefined) return `Did you mean ${near}?`;
   const resource = `${id.split(".")[0]}.`;
   const same = ids.filter((one) => one.startsWith(resource));
@@ -72,7 +72,7 @@ function operationsLike(id: string): string {
 }
 
 /** The same operations. Throws when two have one id, one route of a service, or one command, and names both. */
-export function withoutDuplicates<One extends Operation>(operations: One[]): One[] {
+export function requireUniqueOperations<One extends Operation>(operations: One[]): One[] {
   const taken = new Map<string, string>();
   const claim = (what: string, key: string, id: string) => {
     const other = taken.get(`${what} ${key}`);

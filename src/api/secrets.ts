@@ -45,7 +45,7 @@ export const secretPlaces: ReadonlySet<string> = new Set(["by_token", "device-gr
 
 /** Whether what goes by this name is a secret; encoded names and those of nested fields (`a[token]`) are understood. */
 export function isSecretName(written: string): boolean {
-  const name = decoded(written)
+  const name = decodeUrlText(written)
     .replace(/\[\d*\]/g, "")
     .replace(/\]$/, "")
     .split(/[.[]/)
@@ -60,7 +60,7 @@ export function isSecretName(written: string): boolean {
 const decodings = 3;
 
 /** Percent escapes and plus signs taken back, leniently: what is no escape stays. */
-export function decoded(text: string): string {
+export function decodeUrlText(text: string): string {
   let now = text.replaceAll("+", " ");
   for (let i = 0; i < decodings && now.includes("%"); i += 1) {
     now = now.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
@@ -95,7 +95,7 @@ export function redactUrl(url: string, { mask, allParameters = false }: Redactio
   if (!mayHoldSecret(url)) return url;
   const [, path = "", query = "", fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
   const isHidden = (name: string, value: string) =>
-    allParameters || isSecretName(name) || (value.includes("%") && holdsSecret(decoded(value)));
+    allParameters || isSecretName(name) || (value.includes("%") && holdsSecret(decodeUrlText(value)));
   return redactPath(path, mask) + inPairs(query, mask, isHidden) + inPairs(fragment, mask, isHidden);
 }
 
@@ -123,7 +123,7 @@ function redactPath(path: string, mask: string): string {
     .map((part, i) => {
       if (i % 2 === 1 || part === "") return part;
       const hides = isSecret;
-      isSecret = secretPlaces.has(decoded(part).toLowerCase());
+      isSecret = secretPlaces.has(decodeUrlText(part).toLowerCase());
       if (hides) return mask;
       return part.includes("=") ? inPairs(part, mask, isSecretName) : part;
     })
@@ -175,7 +175,7 @@ function endOfQuoted(text: string, from: number, quote: string): number {
 /** The secrets that a URL holds, decoded: what must not be echoed. */
 export function secretsInUrl(url: string): string[] {
   const [path = "", ...queries] = url.split(/[?#]/);
-  const places = path.split(/\/|%2f/i).map(decoded);
+  const places = path.split(/\/|%2f/i).map(decodeUrlText);
   const inPath = places.filter((_, i) => secretPlaces.has(places[i - 1]?.toLowerCase() ?? ""));
   const pairs = queries.flatMap((query) => [...new URLSearchParams(query)]);
   return [...inPath, ...pairs.filter(([name]) => isSecretName(name)).map(([, value]) => value)];

@@ -4,10 +4,10 @@ const minute = 60_000;
 export const retryDelaysMs: readonly number[] = [5, 10, 20, 40, 80, 160].map((minutes) => minutes * minute);
 
 /** Of the schedule, for each delivery: the first one, and a retry after each delay. */
-export const mostAttempts = retryDelaysMs.length + 1;
+export const maxAttempts = retryDelaysMs.length + 1;
 
 /** So long, virtually, the record of a delivery that arrived is kept; of others it is kept longer (DECISIONS.md, C21). */
-export const deliveredKeptMs = 30 * 24 * 60 * minute;
+export const deliveredRetentionMs = 30 * 24 * 60 * minute;
 
 /** So many attempts without 2xx in a row disable a subscription. */
 export const failuresUntilDisabled = 6;

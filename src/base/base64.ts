@@ -1,4 +1,4 @@
-import { withoutTrailing } from "./trailing.ts";
+import { trimTrailing } from "./trailing.ts";
 
 /**
  * The bytes of padded standard base64, or undefined for anything else: Buffer alone skips what it does not know, so a
@@ -15,6 +15,6 @@ export const decodeFileBase64 = (text: string): Buffer | undefined => decodeBase
 
 /** The same for the standard and the URL-safe alphabet, with padding or without: what lenient foreign verifiers accept. */
 export function decodeAnyBase64(text: string): Buffer | undefined {
-  const standard = withoutTrailing(text.replaceAll("-", "+").replaceAll("_", "/"), "=");
+  const standard = trimTrailing(text.replaceAll("-", "+").replaceAll("_", "/"), "=");
   return decodeBase64(standard.padEnd(Math.ceil(standard.length / 4) * 4, "="));
 }

@@ -1,6 +1,6 @@
 /** Something that only a mistake in the emulator itself can cause. Answers 500 and names the operation, when known. */
-export class EmulatorBug extends Error {
-  override readonly name = "EmulatorBug";
+export class EmulatorBugError extends Error {
+  override readonly name = "EmulatorBugError";
   readonly operation: string | undefined;
 
   constructor(message: string, options: { readonly operation?: string; readonly cause?: unknown } = {}) {

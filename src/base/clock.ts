@@ -16,7 +16,7 @@ export interface Clock {
 }
 
 /** Wall time. The only port through which code may sleep. */
-export interface Wall {
+export interface WallClock {
   /** The time of day, in milliseconds since the epoch. Somebody may set it, also back: it measures no duration. */
   now(): number;
   /** Whole milliseconds since some moment of the past: for timeouts, and for all that is said to last so long. */
@@ -31,7 +31,7 @@ export interface Wall {
 /** Node ends a longer timer at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
-export const systemWall: Wall = {
+export const systemWallClock: WallClock = {
   now: () => timeOfDay(),
   monotonicNow: () => Math.floor(monotonic()),
   sleep: (ms, signal, how) =>
@@ -49,7 +49,7 @@ export const systemWall: Wall = {
 };
 
 /** Does something after so many milliseconds of wall time, if the process is still there then; keeps nothing alive. */
-export function deadline(ms: number, act: () => void): void {
+export function runAfterDelay(ms: number, act: () => void): void {
   startTimer(act, ms).unref();
 }
 
@@ -57,7 +57,7 @@ export function deadline(ms: number, act: () => void): void {
  * The time of day as a clock of ours follows it: forwards wherever it is set, and on when it is set back, as if it had not
  * been.
  */
-export function steadyTimeOfDay(wall: Pick<Wall, "now" | "monotonicNow">): () => number {
+export function createSteadyClock(wall: Pick<WallClock, "now" | "monotonicNow">): () => number {
   let at = wall.now();
   let readAt = wall.monotonicNow();
   return () => {

@@ -41,7 +41,7 @@ const unitNames = [
 ] as const;
 
 /** A number of milliseconds as people say it, in whole seconds: `2 days`, `2 h 35 min`, `30 s`. */
-export function durationWords(ms: number): string {
+export function describeDuration(ms: number): string {
   let left = Math.round(ms / 1_000) * 1_000;
   const parts = unitNames.flatMap(([name, length]) => {
     const count = Math.floor(left / length);

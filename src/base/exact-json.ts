@@ -25,7 +25,7 @@ export class ExactNumber {
 let hasExactNumbers = false;
 
 /** The document of a JSON text that was parsed already, with numbers that parsing has changed as they were written. */
-export function withExactNumbers(text: string, parsed: unknown): unknown {
+export function restoreExactNumbers(text: string, parsed: unknown): unknown {
   const found = changedNumbers(text);
   if (found.length === 0) return parsed;
   const mark = unusedMark(text);
@@ -41,7 +41,7 @@ export function withExactNumbers(text: string, parsed: unknown): unknown {
 }
 
 /** The JSON text of a value, with exact numbers as they were written. */
-export function exactJson(value: unknown, indent?: number): string {
+export function stringifyExact(value: unknown, indent?: number): string {
   if (!hasExactNumbers) return JSON.stringify(value, null, indent);
   const texts: string[] = [];
   const write = (mark: string) => {

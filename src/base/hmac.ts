@@ -34,7 +34,7 @@ export function hash(digest: Digest, ...parts: Bytes[]): Buffer {
 }
 
 /** Compares two secrets in a time that does not depend on how much of them is alike. */
-export function sameSecret(given: Bytes, expected: Bytes): boolean {
+export function constantTimeEqual(given: Bytes, expected: Bytes): boolean {
   const [bytes, secret] = [Buffer.from(given), Buffer.from(expected)];
   const isAsLong = bytes.length === secret.length;
   // One of another length takes as long as a wrong one. Hashing both, so that they never differ in it, costs ten times as much.

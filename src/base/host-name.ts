@@ -1,5 +1,5 @@
 /** The host that a URL names, as a person would write it to allow it; `HOST` where the URL cannot be read. */
-export const hostIn = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "HOST");
+export const extractHost = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "HOST");
 
 export const hostForms = "host, host:port or *.domain";
 
@@ -14,7 +14,7 @@ export function isHostPattern(text: string): boolean {
 }
 
 /** The pattern that was probably meant by what is none; undefined: nobody knows. */
-export function hostMeant(text: string): string | undefined {
+export function suggestHostPattern(text: string): string | undefined {
   if (/^[\d.:a-f]+\/\d+$/i.test(text)) return undefined;
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   if (!URL.canParse(url)) return undefined;

@@ -6,7 +6,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
 /** The value of a JSON text; undefined where a text is none. */
-export function parsedJson(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

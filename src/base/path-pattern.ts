@@ -1,5 +1,5 @@
 /** Whether a path fits a pattern, in which `*` stands for any characters; the query does not count. */
-export function fits(target: string, pattern: string): boolean {
+export function matchesPathPattern(target: string, pattern: string): boolean {
   const path = target.split("?", 1)[0]!;
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();

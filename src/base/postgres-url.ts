@@ -59,7 +59,7 @@ export function parsePostgresUrl(text: string): PostgresUrl {
 }
 
 /** For people: where it is, without the password. */
-export function shownPostgresUrl({ host, port, user, database }: PostgresUrl): string {
+export function formatPostgresUrl({ host, port, user, database }: PostgresUrl): string {
   const as = user === undefined ? "" : `${encodeURIComponent(user)}@`;
   const name = database === undefined ? "" : encodeURIComponent(database);
   if (host.startsWith("/"))

@@ -29,7 +29,7 @@ export function parseSize(text: string): number | undefined {
 }
 
 /** `256 MiB`, `1.5 GiB`, `1000 B`: in the largest unit of which there is at least one. */
-export function sizeText(bytes: number): string {
+export function formatSize(bytes: number): string {
   const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const value = bytes / 1_024 ** step;
   return `${Number.isInteger(value) ? value : value.toFixed(1)} ${units[step]}`;

@@ -2,7 +2,7 @@
  * The candidate that was probably meant: at most two typing mistakes away, and less than half of the word. By hand: the
  * parser corrects names of commands and flags alone.
  */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+export function findNearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(3, Math.floor(word.length / 2) + 1);
   for (const candidate of candidates) {
@@ -17,7 +17,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 
 /** `Did you mean "x"?`, or the whole list when nothing is near. */
 export function didYouMean(word: string, candidates: readonly string[]): string {
-  const near = nearest(word, candidates);
+  const near = findNearest(word, candidates);
   return near === undefined ? `Known: ${[...candidates].sort().join(", ")}.` : `Did you mean ${near}?`;
 }
 

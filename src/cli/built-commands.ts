@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Listed } from "./declared.ts";
+import type { ListedCommand } from "./declared-command.ts";
 
 /**
  * Set by the build: a line for each command, of its words. What is declared of it stands in the file of its group beside
@@ -18,7 +18,7 @@ export const builtGroups: readonly string[] | undefined = commands && [...new Se
 export const commandsFile = (group: string): string => `commands/${group}.ndjson`;
 
 /** The commands of one group: of its file, no line is parsed that nobody needs. */
-export const builtCommands = (group: string): readonly Listed[] =>
+export const builtCommands = (group: string): readonly ListedCommand[] =>
   (commands ?? [])
     .filter((words) => words[0] === group)
     .map((words, line) => ({ words, declaration: () => JSON.parse(linesOf(group)[line]!) }));

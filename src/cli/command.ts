@@ -9,7 +9,7 @@ import type { Output } from "./output/output.ts";
 import type { Globals } from "./parse/globals.ts";
 
 /** The parsed command line of any command: positionals and flags by the names of its declaration. */
-export interface Input {
+export interface CommandInput {
   readonly positionals: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly flags: Readonly<Record<string, unknown>>;
   /** What follows `--`. */
@@ -17,10 +17,10 @@ export interface Input {
 }
 
 /** The same for these flags and positionals: a name that is not among them does not compile. */
-export interface InputOf<
+export interface CommandInputOf<
   Flags extends readonly TypedFlag[],
   Positionals extends readonly TypedPositional[] = readonly [],
-> extends Input {
+> extends CommandInput {
   readonly positionals: PositionalValues<Positionals>;
   readonly flags: FlagValues<Flags>;
 }
@@ -41,7 +41,7 @@ export interface Command extends WrittenDeclaration {
   readonly readsDerived?: DerivedInput;
   /** Resolves when done; a failure kind or an exit code says how, where that is not plain success. `spec` is the derived command, if any. */
   run(
-    input: Input,
+    input: CommandInput,
     context: Context,
     spec: CommandSpec | undefined,
   ): Promise<FailureKind | { readonly exit: number } | undefined>;
@@ -62,14 +62,14 @@ interface TypedCommand<
   readonly positionals: Positionals;
   readonly readsDerived?: { readonly flags?: DerivedFlags; readonly positionals?: DerivedPositionals };
   run(
-    input: InputOf<readonly [...Flags, ...DerivedFlags], readonly [...Positionals, ...DerivedPositionals]>,
+    input: CommandInputOf<readonly [...Flags, ...DerivedFlags], readonly [...Positionals, ...DerivedPositionals]>,
     context: Context,
     spec: CommandSpec | undefined,
   ): ReturnType<Command["run"]>;
 }
 
 /** The command as it is. Gives its code the types that its flags and positionals have by their declaration. */
-export const command = <
+export const defineCommand = <
   const Flags extends readonly FlagSpec[],
   const Positionals extends readonly PositionalSpec[],
   const DerivedFlags extends readonly TypedFlag[] = readonly [],
@@ -79,7 +79,7 @@ export const command = <
 ): Command => declared;
 
 /** One run of the command line, captured. */
-export interface Captured {
+export interface CapturedRun {
   readonly exit: number;
   readonly out: string;
   readonly err: string;
@@ -93,7 +93,7 @@ export interface InnerRun {
 }
 
 /** Where calls go and who makes them. */
-export interface Target {
+export interface ServiceTarget {
   readonly baseUrls: BaseUrls;
   readonly credentials: Credentials;
   /** Says what was chosen and why, without secrets. */
@@ -121,11 +121,11 @@ export interface Context {
   /** Aborted a little later, for what is to be finished first: whatever goes on then is killed in a moment. */
   readonly cut: AbortSignal;
   /** Where the services are; for the emulator's control plane, `file` names the state of a running one. */
-  target(service: keyof BaseUrls, file?: string): Promise<Target>;
+  target(service: keyof BaseUrls, file?: string): Promise<ServiceTarget>;
   /** A client for that target. All clients are closed at the end of the run. */
   client(service: keyof BaseUrls, options?: ClientChoice): Promise<Client>;
   /** Runs another command line in this process and captures what it prints. */
-  svc(argv: readonly string[], options?: InnerRun): Promise<Captured>;
+  svc(argv: readonly string[], options?: InnerRun): Promise<CapturedRun>;
   /** Asks y/N, default no. Only where asking is allowed; otherwise a usage error that names `flag`. */
   confirm(question: string, flag: string): Promise<boolean>;
   /** Runs at the end, whatever happens; the last one first. */

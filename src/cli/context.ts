@@ -1,16 +1,16 @@
 import type { Client } from "../client/client.ts";
-import type { Captured, Context, InnerRun, Target } from "./command.ts";
+import type { CapturedRun, Context, InnerRun, ServiceTarget } from "./command.ts";
 import { isSwitchedOn } from "./config/environment.ts";
 import { openClient } from "./connection/http.ts";
 import { controlTarget, serviceTarget } from "./connection/target.ts";
 import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
-import { locate } from "./parse/argv.ts";
+import { locateCommand } from "./parse/argv.ts";
 import type { Globals } from "./parse/globals.ts";
-import type { Stopping } from "./stopping.ts";
+import type { ShutdownController } from "./shutdown-controller.ts";
 
-type Run = (argv: readonly string[], options?: InnerRun) => Promise<Captured>;
+type Run = (argv: readonly string[], options?: InnerRun) => Promise<CapturedRun>;
 
 /** The capabilities of one run; `close` ends whatever was opened. */
 export function createContext(
@@ -18,19 +18,19 @@ export function createContext(
   argv: readonly string[],
   globals: Globals,
   output: Output,
-  stopping: Stopping,
+  stopping: ShutdownController,
   svc: Run,
 ): Context & { close(): Promise<void> } {
   const { signal, cut } = stopping;
   const closers: (() => Promise<void>)[] = [];
   const atEnd = (close: () => Promise<void>) => void closers.unshift(close);
-  const isEmulators = locate(argv).words[0] === "emulator";
-  let embedded: Promise<Target> | undefined;
-  let services: Promise<Target> | undefined;
+  const isEmulators = locateCommand(argv).words[0] === "emulator";
+  let embedded: Promise<ServiceTarget> | undefined;
+  let services: Promise<ServiceTarget> | undefined;
 
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
-      embedded ??= import("./connection/embedded.ts").then(({ embeddedTarget }) =>
+      embedded ??= import("./connection/embedded-target.ts").then(({ embeddedTarget }) =>
         embeddedTarget({ host, output, atEnd, cut }, file),
       );
       return embedded;
@@ -55,7 +55,7 @@ export function createContext(
 
   const confirm: Context["confirm"] = async (question, flag) => {
     if (globals.yes) return true;
-    if (!mayAsk(host, globals)) throw new UsageError(`${flag} required when not running interactively`);
+    if (!canPrompt(host, globals)) throw new UsageError(`${flag} required when not running interactively`);
     const { askYesNo } = await import("./terminal/ask.ts");
     return askYesNo(question, host, signal);
   };
@@ -72,10 +72,10 @@ export function createContext(
     confirm,
     svc,
     atEnd,
-    lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.lend(work) : work()),
-    atForcedEnd: (last) => stopping.atForcedEnd(last),
-    allowToEnd: (ms) => stopping.allow(ms),
-    outlast: (work) => stopping.outlast(work),
+    lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.withTerminalLent(work) : work()),
+    atForcedEnd: (last) => stopping.onForcedExit(last),
+    allowToEnd: (ms) => stopping.extendGrace(ms),
+    outlast: (work) => stopping.waitForProgram(work),
     async close() {
       for (const close of closers.splice(0)) await close();
     },
@@ -83,5 +83,5 @@ export function createContext(
 }
 
 /** Whether a question may be asked: a terminal on both ends, and nobody said no (DECISIONS.md, L6). */
-export const mayAsk = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>
+export const canPrompt = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>
   stdin.isTTY === true && stderr.isTTY === true && !isSwitchedOn(env.CI) && !isSwitchedOn(env.SVC_NO_INPUT) && !noInput;

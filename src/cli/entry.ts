@@ -1,6 +1,6 @@
 // What the bundle offers to `bin/svc.js`.
 export { main } from "./main.ts";
-export { processHost } from "./process-host.ts";
+export { createProcessHost } from "./process-host.ts";
 
 /** Set by the build: the version of the package. */
 declare const SVC_VERSION: string | undefined;

@@ -1,20 +1,20 @@
 import { redactText } from "../api/secrets.ts";
 import { lookupTable } from "../base/lookup-table.ts";
-import { mayExpectTls, tlsTrouble } from "../base/tls-trouble.ts";
+import { mayExpectTls, toTlsFailure } from "../base/tls-failure.ts";
 import {
-  AnswerTooLarge,
-  InvalidArguments,
-  MisroutedCall,
+  InvalidArgumentsError,
+  InvalidResponseError,
+  MisroutedRequestError,
+  MissingCredentialsError,
   NetworkError,
-  NoCredentials,
-  ProxyTrouble,
+  ProxyError,
+  ResponseTooLargeError,
+  RetryAfterTooLongError,
   ServiceError,
-  UnreadableAnswer,
-  WaitTooLong,
 } from "../client/errors.ts";
-import { isRefusal, whyOf } from "../files/refusals.ts";
-import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "./failure.ts";
-import { commandLine } from "./help/examples.ts";
+import { formatFsError, isFsError } from "../files/fs-errors.ts";
+import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "./failure.ts";
+import { formatCommandLine } from "./help/examples.ts";
 import type { SignalName } from "./host.ts";
 import { remedyOf } from "./remedies.ts";
 
@@ -40,7 +40,7 @@ export const exitCodes = [
   { code: 143, meaning: "terminated" },
 ] as const;
 
-export const exitCodeOf: Readonly<Record<FailureKind, number>> = {
+export const exitCodeByFailure: Readonly<Record<FailureKind, number>> = {
   failed: 1,
   usage: 2,
   partial: 3,
@@ -66,7 +66,7 @@ export interface Explanation {
 }
 
 /** The only place that turns what was thrown into words and an exit code. */
-export function explain(error: unknown): Explanation {
+export function explainError(error: unknown): Explanation {
   const say = (kind: FailureKind, code: string, message: string, rest: Partial<Explanation> = {}): Explanation => ({
     code,
     message,
@@ -75,23 +75,23 @@ export function explain(error: unknown): Explanation {
     next: undefined,
     requestId: undefined,
     retryable: kind === "temporary",
-    exitCode: exitCodeOf[kind],
+    exitCode: exitCodeByFailure[kind],
     ...rest,
   });
 
-  if (error instanceof PartialFailure) {
-    const { details, hint, next, ...cause } = explain(error.cause);
+  if (error instanceof PartialFailureError) {
+    const { details, hint, next, ...cause } = explainError(error.cause);
     const merged = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
     const again = error.done.length === 0 || error.repeatable;
     if (again || !cause.retryable) return { ...cause, ...merged };
     // The same command line would do again what is done.
-    return { ...cause, ...merged, retryable: false, exitCode: exitCodeOf.failed };
+    return { ...cause, ...merged, retryable: false, exitCode: exitCodeByFailure.failed };
   }
   if (error instanceof UsageError) {
     const { details, hint, next } = error;
     return say("usage", "usage", error.message, { details, hint, next });
   }
-  if (error instanceof CommandFailed) {
+  if (error instanceof CommandFailedError) {
     return say(error.kind, error.code, error.message, { hint: error.hint, next: error.next });
   }
   if (error instanceof ServiceError) {
@@ -111,7 +111,7 @@ export function explain(error: unknown): Explanation {
       },
     );
   }
-  if (error instanceof AnswerTooLarge) {
+  if (error instanceof ResponseTooLargeError) {
     const hint = error.adjustable
       ? "Should it be that large? Then allow more with --max-answer."
       : "Is the base URL that of the service?";
@@ -119,43 +119,43 @@ export function explain(error: unknown): Explanation {
       hint: error.outcomeUnknown ? `It may have been done all the same. ${hint}` : hint,
     });
   }
-  if (error instanceof ProxyTrouble)
+  if (error instanceof ProxyError)
     return say(proxyFailureKind(error), "proxy", error.message, { hint: proxyHint(error) });
   if (error instanceof NetworkError) {
     return say(error.outcomeUnknown ? "failed" : "temporary", "network", error.message, { hint: networkHint(error) });
   }
-  if (error instanceof WaitTooLong) {
+  if (error instanceof RetryAfterTooLongError) {
     const hint = "Run it again later, or allow more with --max-wait.";
     return say("temporary", "wait_too_long", error.message, { hint });
   }
-  if (error instanceof NoCredentials) {
+  if (error instanceof MissingCredentialsError) {
     return say("forbidden", "no_credentials", error.message, { hint: credentialHints[error.needs] });
   }
-  if (error instanceof InvalidArguments) {
+  if (error instanceof InvalidArgumentsError) {
     return say("usage", "invalid_input", "The input does not fit the operation.", {
       details: error.problems.map((one) => `${[one.in, ...one.path].join(".")}: ${one.message}`),
     });
   }
-  if (error instanceof MisroutedCall) {
+  if (error instanceof MisroutedRequestError) {
     return say("failed", "misrouted", error.message, {
       hint: "A proxy or a base URL with a path may change the spelling; compare SVC_BASE_URL.",
     });
   }
-  if (error instanceof UnreadableAnswer) {
+  if (error instanceof InvalidResponseError) {
     return say("failed", "unreadable_answer", error.message, {
       hint: "Is the base URL that of the service, and not of a web page or a proxy?",
     });
   }
-  if (isRefusal(error)) {
+  if (isFsError(error)) {
     const { syscall = "use", path = "a file" } = error;
-    return say("failed", "system", `Failed to ${syscall} ${path}: ${whyOf(error)}.`, { hint: remedyOf(error) });
+    return say("failed", "system", `Failed to ${syscall} ${path}: ${formatFsError(error)}.`, { hint: remedyOf(error) });
   }
   const message = error instanceof Error ? error.message : String(error);
   return say("failed", "unexpected", `Unexpected failure: ${message}`, { hint: "Run it with --debug for the stack." });
 }
 
 /** Somebody stopped it; said in words only where something was done before. */
-export const interruption = ({ done, hint, next }: PartialFailure, name: SignalName): Explanation => ({
+export const explainInterruption = ({ done, hint, next }: PartialFailureError, name: SignalName): Explanation => ({
   code: "interrupted",
   message: "Interrupted.",
   details: done,
@@ -196,7 +196,7 @@ function failureKindOf(error: ServiceError): FailureKind {
 }
 
 function networkHint({ code, origin, outcomeUnknown }: NetworkError): string {
-  const trouble = tlsTrouble(code);
+  const trouble = toTlsFailure(code);
   if (trouble === "self-signed" || trouble === "unknown-authority") {
     return "Name the file of its certificate, or behind a proxy that inspects traffic that of the proxy's, in NODE_EXTRA_CA_CERTS.";
   }
@@ -207,17 +207,17 @@ function networkHint({ code, origin, outcomeUnknown }: NetworkError): string {
     : "Check the address and that the service is up.";
 }
 
-const proxyFailureKind = ({ status }: ProxyTrouble): FailureKind =>
+const proxyFailureKind = ({ status }: ProxyError): FailureKind =>
   status === 407 ? "forbidden" : status !== undefined && status < 500 ? "failed" : "temporary";
 
-function proxyHint({ status }: ProxyTrouble): string {
+function proxyHint({ status }: ProxyError): string {
   if (status === 407)
     return "Put user and password into the proxy's variable: http://user:password@proxy.example:3128.";
   if (status === undefined) return "Check HTTP_PROXY and HTTPS_PROXY; NO_PROXY lists the hosts that need no proxy.";
   return "If the host needs no proxy, list it in NO_PROXY.";
 }
 
-const credentialHints: Readonly<Record<NoCredentials["needs"], string>> = {
+const credentialHints: Readonly<Record<MissingCredentialsError["needs"], string>> = {
   "api-key": "Set SVC_CLIENT_ID and SVC_CLIENT_SECRET, or choose a profile that holds them.",
   basic: "Set SVC_BASIC_AUTH to user:password.",
   bearer: "Sign in with svc auth device-login, or set SVC_TOKEN to an access token.",
@@ -242,7 +242,7 @@ export function explanationLines({ message, details, next, hint, requestId }: Ex
     ...details.map((detail) => `  - ${detail}`),
     ...(requestId ? [`  request: ${requestId}`] : []),
     ...(hint ? [`  ${hint}`] : []),
-    ...(next ? [`  try: ${commandLine(next)}`] : []),
+    ...(next ? [`  try: ${formatCommandLine(next)}`] : []),
   ];
 }
 

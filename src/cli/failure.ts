@@ -30,7 +30,7 @@ export class UsageError extends Error {
 }
 
 /** The error of one missing flag, argument or field of the body, or of several. */
-export const missingFields = (fields: readonly string[], options: UsageOptions): UsageError =>
+export const createMissingFieldsError = (fields: readonly string[], options: UsageOptions): UsageError =>
   fields.length === 1
     ? new UsageError(`${fields[0]!.replace(/^(\S+)/, "$1 is required")}`, options)
     : new UsageError("Missing required fields:", { ...options, details: fields });
@@ -39,7 +39,7 @@ export const missingFields = (fields: readonly string[], options: UsageOptions):
  * A flag or positional is missing that only this command line makes necessary. Thrown before anything is done: a person
  * at a terminal is asked for it, and the command begins anew; for anybody else it is the UsageError that it is.
  */
-export class InputRequired extends UsageError {
+export class InputRequiredError extends UsageError {
   /** The name of the flag or positional in the declaration. */
   readonly input: string;
 
@@ -53,8 +53,8 @@ export class InputRequired extends UsageError {
 export type FailureKind = "failed" | "partial" | "not-found" | "forbidden" | "pending" | "temporary" | "usage";
 
 /** A command could not do what it was asked: what failed, and what to do next. */
-export class CommandFailed extends Error {
-  override readonly name = "CommandFailed";
+export class CommandFailedError extends Error {
+  override readonly name = "CommandFailedError";
   readonly kind: FailureKind;
   readonly code: string;
   readonly hint: string | undefined;
@@ -79,8 +79,8 @@ export class CommandFailed extends Error {
  * What failed is the cause; but something had been done before, and must not go unreported. Where it was interrupted,
  * the cause is of no interest.
  */
-export class PartialFailure extends Error {
-  override readonly name = "PartialFailure";
+export class PartialFailureError extends Error {
+  override readonly name = "PartialFailureError";
   /** Sentences. */
   readonly done: readonly string[];
   readonly hint: string | undefined;
@@ -102,6 +102,6 @@ export class PartialFailure extends Error {
 }
 
 /** Somebody pressed Ctrl-C at a question, where the terminal gives no signal. Exit code 130, without a word. */
-export class Interrupted extends Error {
-  override readonly name = "Interrupted";
+export class InterruptedError extends Error {
+  override readonly name = "InterruptedError";
 }

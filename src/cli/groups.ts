@@ -1,19 +1,19 @@
 import { lookupTable } from "../base/lookup-table.ts";
 
-export interface Group {
+export interface CommandGroup {
   readonly summary: string;
   /** Under which it stands in the root help. */
   readonly heading: Heading;
   /** Commands whose examples stand on its page, where the first two are not what a newcomer looks for. */
   readonly shown?: readonly string[];
   /** How its page groups its commands, where there are too many for one list. */
-  readonly sections?: readonly Section[];
+  readonly sections?: readonly GroupSection[];
   /** Words below it that only `svc help --all` lists: probes, pages, forms, and other spellings of listed commands. */
   readonly unlisted?: readonly string[];
 }
 
 /** A part of a group's page: commands with their summaries, then names alone. Both are the first word after the group's. */
-export interface Section {
+export interface GroupSection {
   readonly title: string;
   readonly commands: readonly string[];
   readonly more?: readonly string[];
@@ -26,7 +26,7 @@ type Heading = (typeof headings)[number];
 export const briefHeadings: readonly Heading[] = ["Connected apps", "More"];
 
 /** The groups in the order of the root help. */
-export const groups = lookupTable<Group>({
+export const commandGroups = lookupTable<CommandGroup>({
   contracts: {
     summary: "Create, send and follow contracts",
     heading: "Integrate",

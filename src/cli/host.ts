@@ -1,17 +1,17 @@
 import type { Readable, Writable } from "node:stream";
-import type { Wall } from "../base/clock.ts";
+import type { WallClock } from "../base/clock.ts";
 
 export type InputStream = Readable & { readonly isTTY?: boolean };
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** The `svc` that waits for this one. */
-export interface Starter {
+export interface ParentRun {
   /** Resolves once it has heard and wants nothing more; rejects when it has gone before. */
   tell(message: object): Promise<void>;
 }
 
 /** By this variable a process knows that it is `svc` that waits for it: it holds the pid of its parent. */
-export const starterVariable = "SVC_STARTED_BY";
+export const parentPidVariable = "SVC_STARTED_BY";
 
 /** What ends a run: Ctrl-C, a supervisor, or a terminal that went away. */
 export type SignalName = "SIGINT" | "SIGTERM" | "SIGHUP";
@@ -28,13 +28,13 @@ export interface Host {
    * to make. Returns what a full pipe has not taken, or nobody can: the stream knows what to do then.
    */
   readonly writeAtOnce?: ((text: string) => Uint8Array) | undefined;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly version: string;
   readonly pid: number;
   /** What starts this very program again: an executable and its first arguments, which those of `svc` follow. */
   readonly program: readonly [string, ...string[]];
   /** Set where `svc` has started this process to leave it behind, and waits to hear of it. */
-  readonly starter?: Starter | undefined;
+  readonly starter?: ParentRun | undefined;
   /** Whether child processes may write to the streams of this very process. */
   readonly inherits: boolean;
   /** Listens for signals until the returned function is called. */

@@ -1,28 +1,28 @@
-import { commandWordsOf, declarationsOf, groupNames, parserFor, separated } from "./command-tree.ts";
+import { groupNames, insertSeparator, loadCommandWords, loadDeclarations, loadParser } from "./command-tree.ts";
 import { readProfiles } from "./config/profile.ts";
-import { explain, interruption, signalCodes } from "./exit.ts";
-import { PartialFailure, UsageError } from "./failure.ts";
-import { groups } from "./groups.ts";
-import { helpText } from "./help/help.ts";
+import { explainError, explainInterruption, signalCodes } from "./exit.ts";
+import { PartialFailureError, UsageError } from "./failure.ts";
+import { commandGroups } from "./groups.ts";
+import { renderHelp } from "./help/help.ts";
 import type { Host } from "./host.ts";
-import { pageText, printPage } from "./output/print.ts";
-import { locate, normalised } from "./parse/argv.ts";
-import { perform } from "./perform.ts";
-import { lost, reported } from "./report.ts";
-import { Stopping } from "./stopping.ts";
+import { escapePage, printPage } from "./output/print.ts";
+import { locateCommand, normalizeArgv } from "./parse/argv.ts";
+import { runCommandLine } from "./perform.ts";
+import { createStdoutError, reportFailure } from "./report.ts";
+import { ShutdownController } from "./shutdown-controller.ts";
 
 /**
  * Runs one command line: `argv` is what follows `svc`. The promise never rejects; it is the exit code
  * (src/cli/exit.ts). Nothing is read or written but through the host.
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
-  const args = normalised(await separated(argv));
+  const args = normalizeArgv(await insertSeparator(argv));
   // What fails in it fails once more below, where the streams are listened to, and is told there.
   const page = host.writeAtOnce && (await pageAsked(args, host).catch(() => undefined));
   const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
   if (rest?.length === 0) return 0;
 
-  const stopping = new Stopping(host);
+  const stopping = new ShutdownController(host);
   let readerGone = false;
   let unwritten: NodeJS.ErrnoException | undefined;
   const onOutputError = (error: NodeJS.ErrnoException) => {
@@ -37,42 +37,48 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   const stopListening = host.onSignal((name) => stopping.interrupt(name));
   try {
     const code = await run(args, host, stopping, rest);
-    if (unwritten) return reported(explain(lost(unwritten)), unwritten, args, host);
+    if (unwritten) return reportFailure(explainError(createStdoutError(unwritten)), unwritten, args, host);
     return readerGone ? 0 : code;
   } catch (error) {
     // A reader that went away has seen enough (DECISIONS.md, L3).
     if (readerGone) return 0;
-    if (unwritten) return reported(explain(lost(unwritten)), unwritten, args, host);
+    if (unwritten) return reportFailure(explainError(createStdoutError(unwritten)), unwritten, args, host);
     const { name } = stopping;
-    if (name && error instanceof PartialFailure) return reported(interruption(error, name), error, args, host);
+    if (name && error instanceof PartialFailureError)
+      return reportFailure(explainInterruption(error, name), error, args, host);
     if (name) return signalCodes[name];
-    return reported(explain(error), error, args, host);
+    return reportFailure(explainError(error), error, args, host);
   } finally {
     stopListening();
-    stopping.ended();
+    stopping.waitUntilStopped();
     host.stdout.off("error", onOutputError);
     host.stderr.off("error", onNoteError);
   }
 }
 
 /** `rest`: of the page that was asked for, what is still to be printed. */
-async function run(argv: readonly string[], host: Host, stopping: Stopping, rest?: Uint8Array): Promise<number> {
+async function run(
+  argv: readonly string[],
+  host: Host,
+  stopping: ShutdownController,
+  rest?: Uint8Array,
+): Promise<number> {
   const printed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
   const page = rest ?? (await pageAsked(argv, host));
   if (page !== undefined) return printed(page);
 
-  const { words } = locate(argv);
-  const parser = await parserFor(words);
+  const { words } = locateCommand(argv);
+  const parser = await loadParser(words);
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
     if (!chosen) return await printed(await help(argv, host));
-    return await perform(chosen, argv, host, stopping, async (inner, how = {}) =>
-      (await import("./captured.ts")).captured(main, inner, host, how),
+    return await runCommandLine(chosen, argv, host, stopping, async (inner, how = {}) =>
+      (await import("./run-captured.ts")).runCaptured(main, inner, host, how),
     );
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const isCommand = error.message.startsWith("unknown command");
-    const better = isCommand ? (await import("./parse/named-elsewhere.ts")).instead(words) : undefined;
+    const better = isCommand ? (await import("./parse/suggestions.ts")).findReplacement(words) : undefined;
     if (better !== undefined) throw new UsageError(error.message, { hint: `${better}.`, cause: error });
     throw error.withHint((await hintOnName(error, words)) ?? `See ${parser.helpLine(words)}.`);
   }
@@ -82,40 +88,41 @@ async function run(argv: readonly string[], host: Host, stopping: Stopping, rest
 async function hintOnName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
   const [, kind, unknown = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
   if (kind === undefined || hint !== undefined) return undefined;
-  const [{ namedElsewhere, optionElsewhere }, names] = await Promise.all([
-    import("./parse/named-elsewhere.ts"),
+  const [{ suggestCommand, suggestCommandsWithOption }, names] = await Promise.all([
+    import("./parse/suggestions.ts"),
     groupNames(),
   ]);
-  if (kind === "option") return optionElsewhere(unknown, (await Promise.all(names.map(declarationsOf))).flat());
-  const commands = (await Promise.all(names.map(commandWordsOf))).flat();
-  return namedElsewhere(words.slice(words.indexOf(unknown)), commands);
+  if (kind === "option")
+    return suggestCommandsWithOption(unknown, (await Promise.all(names.map(loadDeclarations))).flat());
+  const commands = (await Promise.all(names.map(loadCommandWords))).flat();
+  return suggestCommand(words.slice(words.indexOf(unknown)), commands);
 }
 
 /** What needs no command to be run: the version, a page of help, completions. Undefined where one is to be run. */
 async function pageAsked(argv: readonly string[], host: Host): Promise<string | undefined> {
   if (argv[0] === "complete") return completions(argv.slice(argv.indexOf("--") + 1), host);
-  const { words, wantsHelp } = locate(argv);
+  const { words, wantsHelp } = locateCommand(argv);
   const isVersion = ["--version", "-V", "-v"].some((flag) => argv.includes(flag)) && words.length === 0;
   if (isVersion || (words.length === 1 && words[0] === "version")) return `${host.version}\n`;
   return wantsHelp || words.length === 0 || words[0] === "help" ? help(argv, host) : undefined;
 }
 
 async function help(argv: readonly string[], host: Host): Promise<string> {
-  return pageText(host, await helpText(argv, host));
+  return escapePage(host, await renderHelp(argv, host));
 }
 
 /** What the shells ask at each Tab. */
 async function completions(words: readonly string[], host: Host): Promise<string> {
-  const { completionsFor } = await import("./completion/answer.ts");
+  const { findCompletions } = await import("./completion/completions.ts");
   const names = new Set(await groupNames());
-  const found = await completionsFor(words, {
+  const found = await findCompletions(words, {
     groups: [
-      ...[...names].map((value) => ({ value, about: groups[value]?.summary ?? "" })),
+      ...[...names].map((value) => ({ value, about: commandGroups[value]?.summary ?? "" })),
       { value: "help", about: "Show help for a command or a topic" },
     ],
-    declarations: async (group) => (names.has(group) ? declarationsOf(group) : []),
+    declarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
     snapshots: async () => (await import("./connection/snapshot-names.ts")).snapshotNames(host),
     profiles: async () => Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles),
   });
-  return pageText(host, found);
+  return escapePage(host, found);
 }

@@ -1,33 +1,33 @@
-import { namesCollector } from "../base/tracing/otel-settings.ts";
+import { hasCollector } from "../base/tracing/otel-settings.ts";
 import { NetworkError, ServiceError } from "../client/errors.ts";
 import type { CommandDeclaration } from "../derive/command-spec.ts";
-import type { Command, Context, Input } from "./command.ts";
-import { withNextMove, withWhatThereIs } from "./connection/what-there-is.ts";
+import type { Command, CommandInput, Context } from "./command.ts";
+import { addNextCommand, suggestExistingNames } from "./connection/existing-names.ts";
 import { createContext } from "./context.ts";
-import type { Declared } from "./declared.ts";
-import { runDerived } from "./derived.ts";
-import { exitCodeOf, explain, signalCodes } from "./exit.ts";
-import { InputRequired, Interrupted, PartialFailure, UsageError } from "./failure.ts";
+import type { DeclaredCommand } from "./declared-command.ts";
+import { runDerivedCommand } from "./derived-command.ts";
+import { exitCodeByFailure, explainError, signalCodes } from "./exit.ts";
+import { InputRequiredError, InterruptedError, PartialFailureError, UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
 import { createOutput } from "./output/output.ts";
 import { type Globals, readGlobals } from "./parse/globals.ts";
 import type { Invocation } from "./parse/parser.ts";
-import { positionalValue } from "./parse/values.ts";
-import { completed, supplemented } from "./prompt/required.ts";
-import type { Stopping } from "./stopping.ts";
+import { parsePositional } from "./parse/values.ts";
+import { completeInput, supplementInput } from "./prompt/required-input.ts";
+import type { ShutdownController } from "./shutdown-controller.ts";
 import { writtenCommand } from "./written-commands.ts";
 
 /** Runs the command that a line means, with what a person is asked for. `svc` runs another one within it. */
-export function perform(...run: Parameters<typeof performed>): Promise<number> {
+export function runCommandLine(...run: Parameters<typeof performed>): Promise<number> {
   const [, , host] = run;
-  return namesCollector(host.env) ? performTraced(...run) : performed(...run);
+  return hasCollector(host.env) ? performTraced(...run) : performed(...run);
 }
 
 async function performed(
-  { declaration, input, globals: given }: Invocation<Declared>,
+  { declaration, input, globals: given }: Invocation<DeclaredCommand>,
   argv: readonly string[],
   host: Host,
-  stopping: Stopping,
+  stopping: ShutdownController,
   svc: Context["svc"],
 ): Promise<number> {
   const globals = readGlobals(given);
@@ -35,11 +35,11 @@ async function performed(
   const output = createOutput(host, globals);
   const context = createContext(host, argv, globals, output, stopping, svc);
   try {
-    const result = await carriedOut(declaration, await completed(declaration, input, context), context);
+    const result = await carriedOut(declaration, await completeInput(declaration, input, context), context);
     if (result === undefined) return 0;
-    return typeof result === "string" ? exitCodeOf[result] : result.exit;
+    return typeof result === "string" ? exitCodeByFailure[result] : result.exit;
   } catch (error) {
-    if (error instanceof Interrupted && !stopping.name) stopping.interrupt("SIGINT");
+    if (error instanceof InterruptedError && !stopping.name) stopping.interrupt("SIGINT");
     throw error;
   } finally {
     await context.close();
@@ -47,7 +47,7 @@ async function performed(
 }
 
 /** What is handed on as it came has no fields and no other format, and what prints nothing has neither. */
-function refuseLayout(declaration: Declared, { fields, format }: Globals): void {
+function refuseLayout(declaration: DeclaredCommand, { fields, format }: Globals): void {
   const output = outputOf(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
   const flag = fields !== undefined ? "--fields" : format !== undefined && format !== "json" ? "--format" : undefined;
@@ -58,15 +58,17 @@ function refuseLayout(declaration: Declared, { fields, format }: Globals): void 
   });
 }
 
-function outputOf(declaration: Declared): string | undefined {
+function outputOf(declaration: DeclaredCommand): string | undefined {
   if ("operation" in declaration) return declaration.output;
   return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
 }
 
 /** The same, told to a collector: what the command calls and starts belongs to its trace. */
-async function performTraced(...[invocation, argv, host, stopping, svc]: Parameters<typeof perform>): Promise<number> {
-  const { OwnSpan } = await import("./trace/own-span.ts");
-  const span = OwnSpan.begin(host, invocation.declaration.words);
+async function performTraced(
+  ...[invocation, argv, host, stopping, svc]: Parameters<typeof runCommandLine>
+): Promise<number> {
+  const { CommandSpan } = await import("./trace/command-span.ts");
+  const span = CommandSpan.begin(host, invocation.declaration.words);
   if (!span) return performed(invocation, argv, host, stopping, svc);
   const env = span.variables;
   // Not a copy: to read standard input is to open it.
@@ -77,24 +79,28 @@ async function performTraced(...[invocation, argv, host, stopping, svc]: Paramet
     await span.end(exit, undefined, stopping.cut);
     return exit;
   } catch (error) {
-    await span.end(stopping.name ? signalCodes[stopping.name] : explain(error).exitCode, error, stopping.cut);
+    await span.end(stopping.name ? signalCodes[stopping.name] : explainError(error).exitCode, error, stopping.cut);
     throw error;
   }
 }
 
 /** Runs the command, anew whenever it was asked for something that it turned out to need. */
-async function carriedOut(declaration: Declared, input: Input, context: Context): ReturnType<Command["run"]> {
+async function carriedOut(
+  declaration: DeclaredCommand,
+  input: CommandInput,
+  context: Context,
+): ReturnType<Command["run"]> {
   for (let given = input; ; ) {
     const whole = typed(declaration, given);
     try {
-      if ("operation" in declaration) return await runDerived(declaration, whole, context);
+      if ("operation" in declaration) return await runDerivedCommand(declaration, whole, context);
       return await (await writtenCommand(declaration.words)).run(whole, context, declaration.spec);
     } catch (error) {
-      if (!(error instanceof InputRequired)) {
-        const known = await withWhatThereIs(error, declaration, whole);
-        throw await withEnded(withNextMove(known, whole), context);
+      if (!(error instanceof InputRequiredError)) {
+        const known = await suggestExistingNames(error, declaration, whole);
+        throw await withEnded(addNextCommand(known, whole), context);
       }
-      given = await supplemented(declaration, given, error, context);
+      given = await supplementInput(declaration, given, error, context);
     }
   }
 }
@@ -103,17 +109,17 @@ async function carriedOut(declaration: Declared, input: Input, context: Context)
 async function withEnded(error: unknown, context: Context): Promise<unknown> {
   const isRefused = error instanceof ServiceError && error.status === 401;
   if (!isRefused && !(error instanceof NetworkError && error.code === "ECONNREFUSED")) return error;
-  const { hintOfEnded, hintOfRefused } = await import("./connection/ended-emulator.ts");
-  const hint = isRefused ? await hintOfRefused(error, context) : await hintOfEnded(error, context);
-  return hint === undefined ? error : new PartialFailure(error, [], { hint });
+  const { findEndedHint, findRejectionHint } = await import("./connection/ended-emulator.ts");
+  const hint = isRefused ? await findRejectionHint(error, context) : await findEndedHint(error, context);
+  return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }
 
-function typed({ positionals: declared }: CommandDeclaration, input: Input): Input {
+function typed({ positionals: declared }: CommandDeclaration, input: CommandInput): CommandInput {
   const positionals = Object.fromEntries(
     declared.map(({ name, type = "text", choices }) => {
       const given = input.positionals[name];
-      return [name, typeof given === "string" ? positionalValue(name, given, type, choices) : given];
+      return [name, typeof given === "string" ? parsePositional(name, given, type, choices) : given];
     }),
   );
-  return { ...input, positionals: positionals as Input["positionals"] };
+  return { ...input, positionals: positionals as CommandInput["positionals"] };
 }

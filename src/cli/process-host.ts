@@ -1,10 +1,10 @@
 import { fstatSync, readFileSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
-import { deadline, systemWall } from "../base/clock.ts";
+import { runAfterDelay, systemWallClock } from "../base/clock.ts";
 import { signalCodes } from "./exit.ts";
-import { CommandFailed } from "./failure.ts";
-import { type Host, type SignalName, type Starter, starterVariable } from "./host.ts";
-import { flushed } from "./output/write.ts";
+import { CommandFailedError } from "./failure.ts";
+import { type Host, type ParentRun, parentPidVariable, type SignalName } from "./host.ts";
+import { waitForFlush } from "./output/write.ts";
 
 /** For what a pipe has not taken yet; a reader that does not read cannot hold up the end. */
 const flushMs = 50;
@@ -41,7 +41,7 @@ function workingFolder(): string {
   try {
     return process.cwd();
   } catch (cause) {
-    throw new CommandFailed("failed", "no_working_folder", "The working folder does not exist any more.", {
+    throw new CommandFailedError("failed", "no_working_folder", "The working folder does not exist any more.", {
       hint: "Change to a folder that exists, for example with cd ~, and run the command again.",
       cause,
     });
@@ -71,8 +71,8 @@ function writeAtOnce(text: string): Uint8Array {
 }
 
 /** Programs of others have channels to their children too, and children inherit variables. */
-const starter = (): Starter | undefined =>
-  process.send === undefined || process.env[starterVariable] !== String(process.ppid)
+const starter = (): ParentRun | undefined =>
+  process.send === undefined || process.env[parentPidVariable] !== String(process.ppid)
     ? undefined
     : {
         tell: (message) =>
@@ -83,7 +83,7 @@ const starter = (): Starter | undefined =>
       };
 
 /** The host of a real process. Called once, by `bin/svc.js`. */
-export const processHost = (version: string): Host => ({
+export const createProcessHost = (version: string): Host => ({
   env: process.env,
   get cwd() {
     return workingFolder();
@@ -100,7 +100,7 @@ export const processHost = (version: string): Host => ({
     return process.stderr;
   },
   writeAtOnce: mayBeTerminal(standardOutput) ? undefined : writeAtOnce,
-  wall: systemWall,
+  wall: systemWallClock,
   version,
   pid: process.pid,
   program: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
@@ -113,11 +113,11 @@ export const processHost = (version: string): Host => ({
       for (const name of names) process.off(name, listener);
     };
   },
-  deadline,
+  deadline: runAfterDelay,
   end(name) {
     process.exitCode ??= signalCodes[name];
     const end = () => (isHeldByThreads() ? dieOf(name) : process.exit());
-    deadline(flushMs, end);
-    void Promise.all([process.stdout, process.stderr].map(flushed)).then(end);
+    runAfterDelay(flushMs, end);
+    void Promise.all([process.stdout, process.stderr].map(waitForFlush)).then(end);
   },
 });

@@ -1,5 +1,5 @@
 import { lookupTable } from "../base/lookup-table.ts";
-import { openFilesRemedies, type Refusal } from "../files/refusals.ts";
+import { type FsError, openFilesRemedies } from "../files/fs-errors.ts";
 
 const mayNot = "Give this user the right to, or name another place.";
 const room = "Make room, or name a place on another disk.";
@@ -18,4 +18,4 @@ const remedies = lookupTable<string>({
 });
 
 /** What a person can do about what the system refuses. */
-export const remedyOf = ({ code }: Refusal): string => remedies[code] ?? "Name another place.";
+export const remedyOf = ({ code }: FsError): string => remedies[code] ?? "Name another place.";

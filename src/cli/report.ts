@@ -1,14 +1,14 @@
-import { isoMillis, systemWall } from "../base/clock.ts";
+import { isoMillis, systemWallClock } from "../base/clock.ts";
 import { type Explanation, explanationJson, explanationLines, stackLines, withoutSecrets } from "./exit.ts";
-import { CommandFailed } from "./failure.ts";
+import { CommandFailedError } from "./failure.ts";
 import type { Host } from "./host.ts";
-import { nextArgv } from "./next.ts";
-import { annotate, annotates } from "./output/github-actions.ts";
-import { printerOn } from "./output/print.ts";
-import { placeGiven } from "./parse/argv.ts";
+import { buildNextArgv } from "./next-command.ts";
+import { annotate, shouldAnnotate } from "./output/github-actions.ts";
+import { createPrinter } from "./output/print.ts";
+import { parseTargetFlags } from "./parse/argv.ts";
 
 /** Tells on standard error how a command line failed, as text or as JSON. Gives the exit code. */
-export async function reported(
+export async function reportFailure(
   found: Explanation,
   error: unknown,
   argv: readonly string[],
@@ -16,12 +16,12 @@ export async function reported(
 ): Promise<number> {
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = found;
-  const explanation = withoutSecrets({ ...found, next: next && nextArgv(next, placeGiven(own)) });
+  const explanation = withoutSecrets({ ...found, next: next && buildNextArgv(next, parseTargetFlags(own)) });
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
-  const printer = printerOn(host, false);
+  const printer = createPrinter(host, false);
   if (logsJson(own)) {
     // Whoever collects the log of an emulator reads a document on a line, also of what ended it.
-    const about = { time: isoMillis(systemWall.now()), level: "error", event: "fatal" };
+    const about = { time: isoMillis(systemWallClock.now()), level: "error", event: "fatal" };
     await printer.json("stderr", { ...about, ...explanationJson(explanation) });
     return explanation.exitCode;
   }
@@ -31,7 +31,7 @@ export async function reported(
   }
   const stack = own.includes("--debug") && error instanceof Error ? stackLines(error) : [];
   await printer.lines("stderr", [...explanationLines(explanation), ...stack]);
-  if (annotates(host.env, own)) await annotate(host, explanation);
+  if (shouldAnnotate(host.env, own)) await annotate(host, explanation);
   return explanation.exitCode;
 }
 
@@ -40,8 +40,13 @@ const logsJson = (argv: readonly string[]): boolean =>
   argv.some((token, i) => token === "--log=json" || (token === "--log" && argv[i + 1] === "json"));
 
 /** Standard output takes nothing any more, for another reason than a reader that went away. */
-export const lost = (cause: NodeJS.ErrnoException): CommandFailed =>
-  new CommandFailed("failed", "output_lost", `Failed to write to standard output: ${cause.code ?? cause.message}.`, {
-    hint: "What was to be printed is lost; what was to be done may be done. Look before you run it again.",
-    cause,
-  });
+export const createStdoutError = (cause: NodeJS.ErrnoException): CommandFailedError =>
+  new CommandFailedError(
+    "failed",
+    "output_lost",
+    `Failed to write to standard output: ${cause.code ?? cause.message}.`,
+    {
+      hint: "What was to be printed is lost; what was to be done may be done. Look before you run it again.",
+      cause,
+    },
+  );

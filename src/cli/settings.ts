@@ -1,13 +1,13 @@
 import { relative } from "node:path";
-import { fieldsOf, parsedJson } from "../base/object.ts";
+import { fieldsOf, tryParseJson } from "../base/object.ts";
 import { didYouMean } from "../base/suggest.ts";
 import { type Profile, profilesPath, readProfiles } from "./config/profile.ts";
-import type { EmulatorHere } from "./connection/emulator-access.ts";
+import type { LocalEmulator } from "./connection/emulator-access.ts";
 import { mainCluster } from "./connection/emulator-variables.ts";
-import { nearestState } from "./connection/state-folder.ts";
+import { findNearestState } from "./connection/state-folder.ts";
 import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
-import { checkedBaseUrl, type Globals } from "./parse/globals.ts";
+import { type Globals, parseBaseUrlFlag } from "./parse/globals.ts";
 
 /** A value with the place where it was found: a flag, a variable, a profile with its file. */
 export interface SettingValue<T = string> {
@@ -42,7 +42,7 @@ export interface ServiceSettings {
 }
 
 /** The variable's value; one that is empty is not set. */
-export const variable = ({ env }: Pick<Host, "env">, name: string): SettingValue | undefined =>
+export const readVariable = ({ env }: Pick<Host, "env">, name: string): SettingValue | undefined =>
   env[name] ? { value: env[name], origin: name } : undefined;
 
 /**
@@ -52,11 +52,11 @@ export const variable = ({ env }: Pick<Host, "env">, name: string): SettingValue
  */
 export async function serviceSettings({ globals, host }: Surroundings): Promise<ServiceSettings> {
   const isNamed = globals.profile !== undefined;
-  const fromEnv = (name: string) => checked(variable(host, name));
+  const fromEnv = (name: string) => checked(readVariable(host, name));
   const flag = globals.baseUrl === undefined ? undefined : { value: globals.baseUrl, origin: "--base-url" };
   const ofEnv = isNamed || flag ? { router: undefined, contracts: undefined } : addressesOf(fromEnv);
   const isOfEnv = (ofEnv.router ?? ofEnv.contracts) !== undefined;
-  const isSaid = isNamed || isOfEnv || flag !== undefined || variable(host, "SVC_PROFILE") !== undefined;
+  const isSaid = isNamed || isOfEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
   const here = isSaid ? undefined : await runningHere(host);
   if (here) return emulatorSettings(here, host);
   const chosen = isNamed || !(flag || isOfEnv) ? await chosenProfile({ globals, host }) : undefined;
@@ -65,7 +65,7 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
   const contracts = given?.("contracts_url");
 
   const ofProfile = { clientId: given?.("client_id"), clientSecret: given?.("client_secret") };
-  const pair = { clientId: variable(host, "SVC_CLIENT_ID"), clientSecret: variable(host, "SVC_CLIENT_SECRET") };
+  const pair = { clientId: readVariable(host, "SVC_CLIENT_ID"), clientSecret: readVariable(host, "SVC_CLIENT_SECRET") };
   const [first, second] = isNamed ? [ofProfile, pair] : [pair, ofProfile];
   const keys = [keysOfEnvironment(host), chosen === undefined ? {} : keysOfProfile(chosen, host)];
   return {
@@ -76,8 +76,8 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
     // Half a pair of one place must not be mixed with half a pair of another.
     ...((first.clientId ?? first.clientSecret) === undefined ? second : first),
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
-    clusterKey: variable(host, "SVC_CLUSTER_KEY"),
-    basicAuth: basicOf(variable(host, "SVC_BASIC_AUTH")),
+    clusterKey: readVariable(host, "SVC_CLUSTER_KEY"),
+    basicAuth: basicOf(readVariable(host, "SVC_BASIC_AUTH")),
     token: isNamed ? (given?.("token") ?? tokenSetting(host)) : (tokenSetting(host) ?? given?.("token")),
     hmacKey: webhookKeySetting(host),
     controlToken: controlTokenSetting(host),
@@ -87,28 +87,28 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
 }
 
 /** What asks is loaded only where there is a state. */
-async function runningHere(host: Host): Promise<EmulatorHere | undefined> {
-  if (nearestState(host.cwd) === undefined) return undefined;
-  return (await import("./connection/emulator-access.ts")).emulatorHere(host);
+async function runningHere(host: Host): Promise<LocalEmulator | undefined> {
+  if (findNearestState(host.cwd) === undefined) return undefined;
+  return (await import("./connection/emulator-access.ts")).findLocalEmulator(host);
 }
 
 /**
  * An emulator's own credentials alone: none of a profile or a sign-in may be sent to it, and of the environment only an
  * API key that it knows, which says as which workspace.
  */
-async function emulatorSettings(found: EmulatorHere, host: Host): Promise<ServiceSettings> {
+async function emulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
   const origin = `the emulator that runs on ${relative(host.cwd, found.state)}`;
   const own = (value: string): SettingValue => ({ value, origin });
   const known = (value: string | undefined) => (value === undefined ? undefined : own(value));
-  const { keyOfEnvironment } = await import("./connection/key-of-environment.ts");
-  const { access: here, key, unused } = await keyOfEnvironment(found, host);
+  const { selectEnvironmentKey } = await import("./connection/environment-key.ts");
+  const { access: here, key, unused } = await selectEnvironmentKey(found, host);
   const first = mainCluster(here);
   return {
     chosenBy: origin,
     router: own(here.routerUrl),
     contracts: own(first?.url ?? here.routerUrl),
-    clientId: key ? variable(host, "SVC_CLIENT_ID") : known(first?.clientId),
-    clientSecret: key ? variable(host, "SVC_CLIENT_SECRET") : known(first?.clientSecret),
+    clientId: key ? readVariable(host, "SVC_CLIENT_ID") : known(first?.clientId),
+    clientSecret: key ? readVariable(host, "SVC_CLIENT_SECRET") : known(first?.clientSecret),
     clusterKeys: Object.fromEntries(here.clusters.map(({ id, clusterKey }) => [id, own(clusterKey)])),
     clusterKey: undefined,
     basicAuth: undefined,
@@ -127,11 +127,11 @@ const addressesOf = (fromEnv: (name: string) => SettingValue | undefined) => {
 };
 
 /** The token that outranks every sign-in. */
-export const tokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => variable(host, "SVC_TOKEN");
+export const tokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => readVariable(host, "SVC_TOKEN");
 
 /** The token of an emulator's control plane, where no run file tells it. */
 export const controlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
-  variable(host, "SVC_EMULATOR_TOKEN");
+  readVariable(host, "SVC_EMULATOR_TOKEN");
 
 /** A control plane of one that runs elsewhere, as the origin of its listener. */
 export interface ControlSettings {
@@ -140,8 +140,8 @@ export interface ControlSettings {
 }
 
 /** The control plane that the environment names. */
-export function emulatorOfEnvironment(host: Pick<Host, "env">): ControlSettings | undefined {
-  const url = checked(variable(host, "SVC_EMULATOR_URL"));
+export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSettings | undefined {
+  const url = checked(readVariable(host, "SVC_EMULATOR_URL"));
   return url && { url: withoutPath(url), token: controlTokenSetting(host) };
 }
 
@@ -149,7 +149,7 @@ export function emulatorOfEnvironment(host: Pick<Host, "env">): ControlSettings 
  * The control plane that a profile names; undefined where it names none. The token of a profile goes nowhere else; where it
  * has none, as in a pipeline, it is that of the environment.
  */
-export async function emulatorOfProfile({ globals, host }: Surroundings): Promise<ControlSettings | undefined> {
+export async function readProfileEmulator({ globals, host }: Surroundings): Promise<ControlSettings | undefined> {
   const chosen = await chosenProfile({ globals, host });
   const given = chosen && profileValues(chosen, host);
   const url = checked(given?.("emulator_url"));
@@ -157,7 +157,7 @@ export async function emulatorOfProfile({ globals, host }: Surroundings): Promis
 }
 
 /** Public half of the API key of a profile that names an emulator: which of its workspaces is meant. */
-export async function keyOfProfile(surroundings: Surroundings): Promise<string | undefined> {
+export async function readProfileKey(surroundings: Surroundings): Promise<string | undefined> {
   const chosen = await chosenProfile(surroundings);
   return chosen?.profile.emulator_url === undefined ? undefined : chosen.profile.client_id;
 }
@@ -171,22 +171,22 @@ export async function emulatorSetting(
   isHere: () => Promise<boolean>,
 ): Promise<ControlSettings | undefined> {
   const { globals, host } = surroundings;
-  const named = globals.profile === undefined ? undefined : await emulatorOfProfile(surroundings);
-  const first = named ?? emulatorOfEnvironment(host);
+  const named = globals.profile === undefined ? undefined : await readProfileEmulator(surroundings);
+  const first = named ?? readEnvironmentEmulator(host);
   if (first) return first;
-  if (variable(host, "SVC_PROFILE") === undefined && (await isHere())) return undefined;
-  return emulatorOfProfile(surroundings);
+  if (readVariable(host, "SVC_PROFILE") === undefined && (await isHere())) return undefined;
+  return readProfileEmulator(surroundings);
 }
 
 const withoutPath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
 
 /** The key that signs and verifies webhooks, in whatever form it was printed. */
 export const webhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
-  variable(host, "SVC_WEBHOOK_HMAC_KEY");
+  readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
 
 /** The OAuth client that signs in: the environment comes before the profile, however that was chosen. */
 export async function oauthClientSetting({ globals, host }: Surroundings): Promise<SettingValue | undefined> {
-  const given = variable(host, "SVC_OAUTH_CLIENT_ID");
+  const given = readVariable(host, "SVC_OAUTH_CLIENT_ID");
   if (given) return given;
   const chosen = await chosenProfile({ globals, host });
   return chosen && profileValues(chosen, host)("oauth_client_id");
@@ -197,8 +197,8 @@ export const profileSetting = async (surroundings: Surroundings): Promise<Settin
   (await chosenProfile(surroundings))?.name;
 
 /** What the command line or the environment calls the profile, whether there is one or not. */
-export const namedProfile = ({ globals, host }: Surroundings): SettingValue | undefined =>
-  globals.profile === undefined ? variable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
+export const readProfileName = ({ globals, host }: Surroundings): SettingValue | undefined =>
+  globals.profile === undefined ? readVariable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
 
 interface ChosenProfile {
   /** With the flag, the variable or the file that names it. */
@@ -210,7 +210,8 @@ async function chosenProfile(surroundings: Surroundings): Promise<ChosenProfile 
   const { env } = surroundings.host;
   const { current, profiles } = await readProfiles(env);
   const name =
-    namedProfile(surroundings) ?? (current === undefined ? undefined : { value: current, origin: profilesPath(env) });
+    readProfileName(surroundings) ??
+    (current === undefined ? undefined : { value: current, origin: profilesPath(env) });
   if (name === undefined) return undefined;
   const profile = Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined;
   if (profile) return { name, profile };
@@ -221,7 +222,7 @@ async function chosenProfile(surroundings: Surroundings): Promise<ChosenProfile 
 }
 
 const checked = (found: SettingValue | undefined): SettingValue | undefined =>
-  found && { ...found, value: checkedBaseUrl(found.value, found.origin) };
+  found && { ...found, value: parseBaseUrlFlag(found.value, found.origin) };
 
 const sourceOf = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
   `profile ${name.value} in ${profilesPath(env)}`;
@@ -242,9 +243,9 @@ const keysOfProfile = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<s
   );
 
 function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue> {
-  const text = variable(host, "SVC_CLUSTERS");
+  const text = readVariable(host, "SVC_CLUSTERS");
   if (!text) return {};
-  const entries = parsedJson(text.value);
+  const entries = tryParseJson(text.value);
   if (!Array.isArray(entries)) throw new UsageError("SVC_CLUSTERS is not a JSON array of clusters.");
   const keys = entries.map(fieldsOf).flatMap(({ id, cluster_key: value }) => {
     if (typeof id !== "string" || typeof value !== "string" || id === "" || value === "") return [];

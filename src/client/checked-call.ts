@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import type { Callable } from "../api/operation.ts";
+import type { CallableOperation } from "../api/operation.ts";
 import { plainNumbers } from "../base/exact-json.ts";
-import { type ArgumentProblem, InvalidArguments } from "./errors.ts";
+import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";
 
 /** What a caller passes to an operation, before its types are known. */
 export interface CallArguments {
@@ -13,20 +13,20 @@ export interface CallArguments {
 
 /** A call whose arguments fit its operation. Requests are built of nothing else, and nothing else checks arguments. */
 export class CheckedCall {
-  readonly operation: Callable;
+  readonly operation: CallableOperation;
   readonly args: CallArguments;
   /** What looks like one is none. */
   declare protected readonly isChecked: true;
 
-  private constructor(operation: Callable, args: CallArguments) {
+  private constructor(operation: CallableOperation, args: CallArguments) {
     this.operation = operation;
     this.args = args;
   }
 
   /** Throws InvalidArguments, which names all that does not fit. Without its schemas an operation takes anything. */
-  static of(operation: Callable, args: CallArguments = {}): CheckedCall {
+  static of(operation: CallableOperation, args: CallArguments = {}): CheckedCall {
     const problems = problemsIn(operation, args);
-    if (problems.length > 0) throw new InvalidArguments(operation.id, problems);
+    if (problems.length > 0) throw new InvalidArgumentsError(operation.id, problems);
     return new CheckedCall(operation, args);
   }
 
@@ -40,7 +40,7 @@ export class CheckedCall {
 }
 
 /** Where the arguments do not fit the declaration. */
-function problemsIn(operation: Callable, args: CallArguments): ArgumentProblem[] {
+function problemsIn(operation: CallableOperation, args: CallArguments): ArgumentProblem[] {
   const { params, query, headers, body } = operation.request;
   // The signed URL of a storage call holds them all.
   if (operation.service.name === "storage") return [];

@@ -1,16 +1,16 @@
-import type { ArgumentsOf, Callable, Operation, ResultOf } from "../api/operation.ts";
-import { systemWall, type Wall } from "../base/clock.ts";
+import type { ArgumentsOf, CallableOperation, Operation, ResultOf } from "../api/operation.ts";
+import { systemWallClock, type WallClock } from "../base/clock.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { Credentials } from "./credentials.ts";
-import type { OnMissed } from "./events.ts";
+import type { MissedEventsHandler } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
 import { type BaseUrls, buildRequest, type HttpRequest, isIdempotent, type RequestOptions } from "./request.ts";
-import { type Answer, type HttpResponse, readable, readingOf, readResponse } from "./response.ts";
+import { type ApiResponse, type HttpResponse, readModeOf, readResponse, requireValidValue } from "./response.ts";
 import { type Retry, type RetryRule, withRetries } from "./retry.ts";
 import type { Transport } from "./transport.ts";
 
 /** Told about every exchange; the default tells nobody. */
-export interface Observer {
+export interface ExchangeObserver {
   readonly onRequest?: (request: HttpRequest) => void;
   readonly onResponse?: (request: HttpRequest, response: HttpResponse, durationMs: number) => void;
   readonly onRetry?: (request: HttpRequest, retry: Retry) => void;
@@ -25,8 +25,8 @@ export interface ClientOptions extends Partial<RetryRule> {
   readonly credentials?: Credentials;
   /** Per attempt: for an answer that is held in memory as a whole, else for its beginning. */
   readonly timeoutMs?: number;
-  readonly wall?: Wall;
-  readonly observer?: Observer;
+  readonly wall?: WallClock;
+  readonly observer?: ExchangeObserver;
   /** Let `call` throw UnreadableAnswer where a field that is declared cannot be read; left out: as it came. */
   readonly readable?: boolean;
   /** Headers of the trace that all calls belong to (W3C Trace Context); not sent to signed URLs, which are of others. */
@@ -41,7 +41,7 @@ export interface CallOptions extends RequestOptions {
   /** How long a stream may be silent: 0 for ever. Left out: timeoutMs, in which it brings 1 KiB a second at least. */
   readonly silenceMs?: number | undefined;
   /** Told of a stream of events that left some out, which were read too slowly; without it, it goes on in silence. */
-  readonly onMissed?: OnMissed | undefined;
+  readonly onMissed?: MissedEventsHandler | undefined;
   /** Instead of the client's own. */
   readonly retries?: number | undefined;
 }
@@ -51,7 +51,7 @@ export interface SendOptions extends CallOptions {
    * Loads the declaration that a success with these headers is compared with, where the call was made without its schemas;
    * undefined: it is not compared.
    */
-  readonly declaration?: ((headers: HttpResponse["headers"]) => Promise<Callable> | undefined) | undefined;
+  readonly declaration?: ((headers: HttpResponse["headers"]) => Promise<CallableOperation> | undefined) | undefined;
   /** Keep numbers that a double would change as ExactNumber: for what is only printed. */
   readonly exactNumbers?: boolean | undefined;
 }
@@ -66,24 +66,24 @@ export interface Client {
   /** The value of a success; everything else is thrown (src/client/errors.ts). */
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
   /** The same with status, headers and drift. */
-  send(call: CheckedCall, options?: SendOptions): Promise<Answer>;
+  send(call: CheckedCall, options?: SendOptions): Promise<ApiResponse>;
   /** Sends a request as it is, with retries, and checks nothing. Without `reading` the answer is read whole. */
   exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => ReadMode): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 
-export const defaults = { retries: 3, maxWaitMs: 60_000, timeoutMs: 30_000 };
+export const clientDefaults = { retries: 3, maxWaitMs: 60_000, timeoutMs: 30_000 };
 
 export function createClient(options: ClientOptions): Client {
-  const { baseUrls, credentials = {}, wall = systemWall, observer = {}, transport } = options;
+  const { baseUrls, credentials = {}, wall = systemWallClock, observer = {}, transport } = options;
   const rule: RetryRule = {
-    retries: options.retries ?? defaults.retries,
-    maxWaitMs: options.maxWaitMs ?? defaults.maxWaitMs,
+    retries: options.retries ?? clientDefaults.retries,
+    maxWaitMs: options.maxWaitMs ?? clientDefaults.maxWaitMs,
   };
 
   // Whoever closes the client waits for no further attempt.
   const closing = new AbortController();
-  const pauses: Wall = {
+  const pauses: WallClock = {
     now: () => wall.now(),
     monotonicNow: () => wall.monotonicNow(),
     sleep: (ms, signal) => wall.sleep(ms, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal),
@@ -103,7 +103,7 @@ export function createClient(options: ClientOptions): Client {
       const startedAt = wall.monotonicNow();
       observer.onRequest?.(request);
       const response = await transport.send(request, {
-        timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaults.timeoutMs,
+        timeoutMs: call.timeoutMs ?? options.timeoutMs ?? clientDefaults.timeoutMs,
         silenceMs: call.silenceMs,
         reading,
         repeatable,
@@ -121,11 +121,11 @@ export function createClient(options: ClientOptions): Client {
     });
   }
 
-  async function send(call: CheckedCall, how: SendOptions = {}): Promise<Answer> {
+  async function send(call: CheckedCall, how: SendOptions = {}): Promise<ApiResponse> {
     const { operation } = call;
     const built = buildRequest(call, baseUrls, credentials, how);
     const request = operation.service.name === "storage" ? built : traced(built);
-    const reading = (status: number) => readingOf(operation, status);
+    const reading = (status: number) => readModeOf(operation, status);
     const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.longestMs;
     const response = await exchange(request, { ...how, timeoutMs }, reading);
     const repeatable = isRepeatable(request.method, how);
@@ -140,7 +140,7 @@ export function createClient(options: ClientOptions): Client {
     send,
     async call(operation, ...[args, how]) {
       const answer = await send(CheckedCall.of(operation, args as CallArguments | undefined), how);
-      return (options.readable ? readable(answer) : answer.value) as ResultOf<typeof operation>;
+      return (options.readable ? requireValidValue(answer) : answer.value) as ResultOf<typeof operation>;
     },
     close() {
       closing.abort("closed");

@@ -1,5 +1,5 @@
-import type { Callable } from "../api/operation.ts";
-import { NoCredentials } from "./errors.ts";
+import type { CallableOperation } from "../api/operation.ts";
+import { MissingCredentialsError } from "./errors.ts";
 
 /** What a caller may be known by. Each operation takes only the ones that it declares. */
 export interface Credentials {
@@ -19,7 +19,7 @@ export interface Credentials {
  * service may accept that (DECISIONS.md, R6); everything else that is missing throws NoCredentials.
  */
 export function credentialHeaders(
-  operation: Pick<Callable, "auth" | "service">,
+  operation: Pick<CallableOperation, "auth" | "service">,
   clusterId: string | undefined,
   credentials: Credentials,
 ): Record<string, string> {
@@ -30,7 +30,10 @@ export function credentialHeaders(
     case "api-key": {
       const { clientId, clientSecret } = credentials;
       if (!clientId || !clientSecret) {
-        throw new NoCredentials("api-key", clientId ? "client secret" : clientSecret ? "client id" : undefined);
+        throw new MissingCredentialsError(
+          "api-key",
+          clientId ? "client secret" : clientSecret ? "client id" : undefined,
+        );
       }
       return { "client-id": clientId, "client-secret": clientSecret };
     }
@@ -47,15 +50,15 @@ export function credentialHeaders(
       };
     }
     case "basic": {
-      if (!credentials.basic) throw new NoCredentials("basic");
+      if (!credentials.basic) throw new MissingCredentialsError("basic");
       const { username, password } = credentials.basic;
       return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` };
     }
     case "bearer":
-      if (!credentials.bearer) throw new NoCredentials("bearer");
+      if (!credentials.bearer) throw new MissingCredentialsError("bearer");
       return { authorization: `Bearer ${credentials.bearer}` };
     case "control-token":
-      if (!credentials.controlToken) throw new NoCredentials("control-token");
+      if (!credentials.controlToken) throw new MissingCredentialsError("control-token");
       return { authorization: `Bearer ${credentials.controlToken}` };
   }
 }

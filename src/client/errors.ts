@@ -65,8 +65,8 @@ export class NetworkError extends Error {
 }
 
 /** More came than is read: an endless answer, or a flood of headers. Nothing of it was kept. */
-export class AnswerTooLarge extends NetworkError {
-  override readonly name = "AnswerTooLarge";
+export class ResponseTooLargeError extends NetworkError {
+  override readonly name = "ResponseTooLargeError";
   /** Whether the caller may allow more. */
   readonly adjustable: boolean;
 
@@ -77,8 +77,8 @@ export class AnswerTooLarge extends NetworkError {
 }
 
 /** The proxy in between could not be reached, or refused; the service has seen nothing of the request. */
-export class ProxyTrouble extends NetworkError {
-  override readonly name = "ProxyTrouble";
+export class ProxyError extends NetworkError {
+  override readonly name = "ProxyError";
   /** What the proxy answered, where it did. */
   readonly status: number | undefined;
 
@@ -89,8 +89,8 @@ export class ProxyTrouble extends NetworkError {
 }
 
 /** The service asks to wait longer than the caller allows. */
-export class WaitTooLong extends Error {
-  override readonly name = "WaitTooLong";
+export class RetryAfterTooLongError extends Error {
+  override readonly name = "RetryAfterTooLongError";
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number, maxWaitMs: number) {
@@ -100,8 +100,8 @@ export class WaitTooLong extends Error {
 }
 
 /** What the caller passed does not fit the declaration; nothing was sent. */
-export class InvalidArguments extends Error {
-  override readonly name = "InvalidArguments";
+export class InvalidArgumentsError extends Error {
+  override readonly name = "InvalidArgumentsError";
   readonly problems: readonly ArgumentProblem[];
 
   constructor(operation: string, problems: readonly ArgumentProblem[]) {
@@ -119,20 +119,20 @@ export interface ArgumentProblem {
 }
 
 /** The credentials that the operation needs were not given; nothing was sent. */
-export class NoCredentials extends Error {
-  override readonly name = "NoCredentials";
+export class MissingCredentialsError extends Error {
+  override readonly name = "MissingCredentialsError";
   readonly needs: "api-key" | "basic" | "bearer" | "control-token";
 
   /** `lacks` names the half that is missing, where the other is there. */
-  constructor(needs: NoCredentials["needs"], lacks?: string) {
+  constructor(needs: MissingCredentialsError["needs"], lacks?: string) {
     super(`This call needs ${needs} credentials${lacks === undefined ? "." : `: the ${lacks} is missing.`}`);
     this.needs = needs;
   }
 }
 
 /** A success whose body is not what the operation declares to send: HTML, broken JSON. */
-export class UnreadableAnswer extends Error {
-  override readonly name = "UnreadableAnswer";
+export class InvalidResponseError extends Error {
+  override readonly name = "InvalidResponseError";
   readonly status: number;
 
   constructor(status: number, what: string) {
@@ -142,8 +142,8 @@ export class UnreadableAnswer extends Error {
 }
 
 /** The routing service passed a declared call to its catch-all: its path was spelt otherwise (DECISIONS.md, R2). */
-export class MisroutedCall extends Error {
-  override readonly name = "MisroutedCall";
+export class MisroutedRequestError extends Error {
+  override readonly name = "MisroutedRequestError";
   readonly sent: string;
   readonly declared: string;
 

@@ -1,21 +1,21 @@
 import { fieldsOf } from "../base/object.ts";
-import { sizeText } from "../base/size.ts";
-import { UnreadableAnswer } from "./errors.ts";
+import { formatSize } from "../base/size.ts";
+import { InvalidResponseError } from "./errors.ts";
 import { parseJson } from "./json-text.ts";
 
 /** A stream may go on for ever, what is kept of it may not: the request log's entries are some kilobytes. */
 const eventMaxBytes = 16 * 2 ** 20;
 
 /** Told that events were left out because they were read too slowly, and how many, where the service says so. */
-export type OnMissed = (count: number | undefined) => void;
+export type MissedEventsHandler = (count: number | undefined) => void;
 
 /**
  * The documents of a stream of server-sent events (WHATWG HTML, 9.2); an event `resync` is told and is none of them.
  * Throws UnreadableAnswer.
  */
-export async function* eventsOf(
+export async function* parseServerSentEvents(
   body: AsyncIterable<Uint8Array>,
-  onMissed: OnMissed = () => {},
+  onMissed: MissedEventsHandler = () => {},
 ): AsyncGenerator<unknown> {
   let data: string[] = [];
   let isResync = false;
@@ -59,8 +59,8 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
   }
 }
 
-const tooLarge = (): UnreadableAnswer =>
-  new UnreadableAnswer(200, `The service sent an event of more than ${sizeText(eventMaxBytes)}.`);
+const tooLarge = (): InvalidResponseError =>
+  new InvalidResponseError(200, `The service sent an event of more than ${formatSize(eventMaxBytes)}.`);
 
 function missedOf(event: unknown): number | undefined {
   const { missed } = fieldsOf(event);
@@ -71,6 +71,6 @@ function eventOf(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
-    throw new UnreadableAnswer(200, "The service sent an event that is not JSON.");
+    throw new InvalidResponseError(200, "The service sent an event that is not JSON.");
   }
 }

@@ -1,23 +1,23 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import type { Wall } from "../base/clock.ts";
+import type { WallClock } from "../base/clock.ts";
 import { nextTurn } from "../base/next-turn.ts";
-import { hasNoBody } from "../base/odd-answers.ts";
 import { onAbort } from "../base/on-abort.ts";
-import { HeldBody } from "./held-body.ts";
+import { hasNoBody } from "../base/response-quirks.ts";
+import { BufferedBody } from "./buffered-body.ts";
 import {
-  bytesAllowed,
-  interimAnswers,
-  OutOfTime,
+  createSizeLimitError,
+  maxInterimResponses,
+  minStreamedBytesPerSecond,
   type ReadMode,
-  streamedBytesPerSecond,
-  TooMuch,
+  resolveMaxBytes,
+  SizeLimitError,
+  TimeLimitError,
   timeText,
-  tooManyBytes,
 } from "./limits.ts";
 
 export interface ExchangeOptions {
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** For an answer that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
   readonly timeoutMs: number;
   /** Of a stream that goes on: how long it may be silent; 0: for ever. Left out: it may not crawl either. */
@@ -30,7 +30,7 @@ export interface ExchangeOptions {
 }
 
 /** The beginning of an answer; the body fails where a limit is hit or the connection ends. */
-export interface Begun {
+export interface IncomingResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
@@ -46,18 +46,18 @@ const keptBytes = 64 * 1_024;
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Rejects with the cause as undici, the signal or a limit gave it. */
-  readonly begun: Promise<Begun>;
+  readonly begun: Promise<IncomingResponse>;
   /** Whether the request was on a connection; until then nobody can have read it. */
   isSent = false;
   readonly #options: ExchangeOptions;
   readonly #over = new AbortController();
   readonly #onSignal = () => this.#fail(this.#options.signal?.reason as Error);
-  #begin!: (begun: Begun) => void;
+  #begin!: (begun: IncomingResponse) => void;
   #refuse!: (cause: unknown) => void;
   #abort: ((cause?: Error) => void) | undefined;
   #resume = () => {};
   #unlisten = () => {};
-  #body: Readable | HeldBody | undefined;
+  #body: Readable | BufferedBody | undefined;
   #reading: ReadMode = "whole";
   #allowed = 0;
   #interim = 0;
@@ -96,22 +96,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     if (status < 200) {
       this.#interim += 1;
-      if (this.#interim > interimAnswers) {
-        this.#fail(new TooMuch(`it sent more than ${interimAnswers} interim answers`, false));
+      if (this.#interim > maxInterimResponses) {
+        this.#fail(new SizeLimitError(`it sent more than ${maxInterimResponses} interim answers`, false));
       }
       return true;
     }
     const { reading, maxBytes } = this.#options;
     this.#resume = resume;
     this.#reading = reading(status);
-    this.#allowed = bytesAllowed(this.#reading, maxBytes);
+    this.#allowed = resolveMaxBytes(this.#reading, maxBytes);
     const headers = joined(rawHeaders);
     if (status !== 204 && Number(headers["content-length"]) > this.#allowed) {
-      this.#fail(tooManyBytes(this.#allowed));
+      this.#fail(createSizeLimitError(this.#allowed));
       return true;
     }
     const isEmpty = hasNoBody(status);
-    this.#body = isEmpty || this.#reading === "whole" ? new HeldBody((cause) => this.#end(cause)) : this.#stream();
+    this.#body = isEmpty || this.#reading === "whole" ? new BufferedBody((cause) => this.#end(cause)) : this.#stream();
     this.#begin({ status, headers, body: this.#body });
     // Whatever length it names, and whatever bytes follow: it has no body (RFC 9110, 15.3.5).
     if (isEmpty) this.onComplete();
@@ -141,7 +141,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#read += chunk.length;
     this.#readInWindow += chunk.length;
     if (this.#read > this.#allowed) {
-      this.#fail(tooManyBytes(this.#allowed));
+      this.#fail(createSizeLimitError(this.#allowed));
       return true;
     }
     if (this.#body!.push(chunk)) return true;
@@ -161,7 +161,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Nobody wants the rest. */
-  breakOff(): void {
+  abort(): void {
     this.#body?.destroy();
   }
 
@@ -198,22 +198,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { timeoutMs, silenceMs } = this.#options;
     const windowMs = silenceMs ?? timeoutMs;
     if (!this.#body) {
-      this.#fail(new OutOfTime(`no answer in time, which is ${timeText(timeoutMs)}`));
+      this.#fail(new TimeLimitError(`no answer in time, which is ${timeText(timeoutMs)}`));
     } else if (this.#reading === "whole") {
-      this.#fail(new OutOfTime(`its answer was not complete after ${timeText(timeoutMs)}`));
+      this.#fail(new TimeLimitError(`its answer was not complete after ${timeText(timeoutMs)}`));
     } else if (this.#rested || this.#readInWindow >= this.#wanted(windowMs)) {
       // While the one who reads it is busy, the sender cannot go on.
       this.#openWindow();
     } else {
       const pace = this.#readInWindow === 0 ? "stopped in the middle" : "came at less than 1 KiB a second";
-      this.#fail(new OutOfTime(`its answer ${pace}, for ${timeText(windowMs)}`));
+      this.#fail(new TimeLimitError(`its answer ${pace}, for ${timeText(windowMs)}`));
     }
   }
 
   /** Bytes; where a silence of its own is allowed, or events come, any will do. */
   #wanted(windowMs: number): number {
     const mayCrawl = this.#options.silenceMs !== undefined || this.#reading === "events";
-    return mayCrawl ? 1 : (streamedBytesPerSecond * windowMs) / 1_000;
+    return mayCrawl ? 1 : (minStreamedBytesPerSecond * windowMs) / 1_000;
   }
 
   #fail(cause: Error): void {

@@ -1,13 +1,13 @@
 // The typed client for programs: `import { createClient } from "svc-toolkit/client"`. Its published types stand in
 // published.d.ts, since those of the schema library are not shipped; a test compares the two.
 export {
-  AnswerTooLarge,
-  InvalidArguments,
-  MisroutedCall,
+  InvalidArgumentsError,
+  InvalidResponseError,
+  MisroutedRequestError,
+  MissingCredentialsError,
   NetworkError,
-  NoCredentials,
+  ResponseTooLargeError,
+  RetryAfterTooLongError,
   ServiceError,
-  UnreadableAnswer,
-  WaitTooLong,
 } from "./errors.ts";
-export { createClient, operationIds } from "./named.ts";
+export { createClient, operationIds } from "./named-client.ts";

@@ -1,4 +1,4 @@
-import { sizeText } from "../base/size.ts";
+import { formatSize } from "../base/size.ts";
 
 /**
  * How an answer is read, which decides its limits. `whole`: held in memory; bytes and total time are limited. `stream`:
@@ -16,27 +16,27 @@ const holdableBytes = 500 * 2 ** 20;
 const streamedBytes = 16 * 2 ** 30;
 
 /** Of each window of time that is as long as the time limit, in the mean: a crawl is no download. */
-export const streamedBytesPerSecond = 1_024;
+export const minStreamedBytesPerSecond = 1_024;
 
 /** RFC 9110, 15.2: any number may come before the answer. Nobody means so many. */
-export const interimAnswers = 100;
+export const maxInterimResponses = 100;
 
 /** So many bytes of an answer are read; `asked` is what the caller allows, where he says so. */
-export function bytesAllowed(reading: ReadMode, requested: number | undefined): number {
+export function resolveMaxBytes(reading: ReadMode, requested: number | undefined): number {
   if (reading === "events") return Number.POSITIVE_INFINITY;
   if (reading === "stream") return requested ?? streamedBytes;
   return Math.min(requested ?? (reading === "export" ? holdableBytes : heldBytes), holdableBytes);
 }
 
 /** A limit of time was hit. */
-export class OutOfTime extends Error {
-  override readonly name = "OutOfTime";
+export class TimeLimitError extends Error {
+  override readonly name = "TimeLimitError";
   readonly code = "ETIMEDOUT";
 }
 
 /** More came than is read. `adjustable`: the caller may allow more. */
-export class TooMuch extends Error {
-  override readonly name = "TooMuch";
+export class SizeLimitError extends Error {
+  override readonly name = "SizeLimitError";
   readonly code = "EMSGSIZE";
   readonly adjustable: boolean;
 
@@ -46,8 +46,8 @@ export class TooMuch extends Error {
   }
 }
 
-export const tooManyBytes = (allowed: number): TooMuch =>
-  new TooMuch(`its answer is larger than ${sizeText(allowed)}`, true);
+export const createSizeLimitError = (allowed: number): SizeLimitError =>
+  new SizeLimitError(`its answer is larger than ${formatSize(allowed)}`, true);
 
 /** `30 s`, `1.5 s`, `250 ms`. */
 export const timeText = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`);

@@ -1,8 +1,8 @@
 import { lookupTable } from "../base/lookup-table.ts";
-import { type TlsTrouble, tlsReason, tlsTrouble } from "../base/tls-trouble.ts";
-import { AnswerTooLarge, InvalidArguments, NetworkError, ProxyTrouble } from "./errors.ts";
-import { TooMuch } from "./limits.ts";
-import { type ForwardProxy, TunnelFailed } from "./proxy.ts";
+import { type TlsFailure, tlsReason, toTlsFailure } from "../base/tls-failure.ts";
+import { InvalidArgumentsError, NetworkError, ProxyError, ResponseTooLargeError } from "./errors.ts";
+import { SizeLimitError } from "./limits.ts";
+import { type ForwardProxy, TunnelError } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
 
 /** What is known of a request that failed. */
@@ -26,7 +26,7 @@ const reasons = lookupTable<string>({
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer was cut short",
 });
 
-const ofTls: Readonly<Record<TlsTrouble, string>> = {
+const ofTls: Readonly<Record<TlsFailure, string>> = {
   "no-tls": "what listens there does not speak TLS; does its address begin with http:// instead of https://?",
   "self-signed": "its certificate is self-signed",
   "unknown-authority": "its certificate is signed by an unknown authority",
@@ -43,21 +43,21 @@ const unconnected: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
-const neverSent = (code: string): boolean => unconnected.has(code) || tlsTrouble(code) !== undefined;
+const neverSent = (code: string): boolean => unconnected.has(code) || toTlsFailure(code) !== undefined;
 
 /** What to throw for what undici threw, or a limit: InvalidArguments, or a NetworkError in words. */
-export function failureOf(attempt: FailedRequest, error: unknown): Error {
+export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   const { request, proxy, isSent, repeatable } = attempt;
   const { origin, pathname } = new URL(request.url);
   if (isUnsendable(error)) {
     const { message } = error;
-    return new InvalidArguments(`${request.method} ${pathname}`, [
+    return new InvalidArgumentsError(`${request.method} ${pathname}`, [
       { in: "headers", path: [], message, missing: false },
     ]);
   }
-  if (proxy && error instanceof TunnelFailed) {
+  if (proxy && error instanceof TunnelError) {
     const { status, cause } = error;
-    return status === undefined ? unreached(proxy, cause) : refused(proxy, status, origin, cause);
+    return status === undefined ? unreached(proxy, cause) : createProxyError(proxy, status, origin, cause);
   }
   const { code, reason } = reasonOf(error);
   // Through a proxy only the proxy itself is connected to.
@@ -67,7 +67,7 @@ export function failureOf(attempt: FailedRequest, error: unknown): Error {
   if (code === "UND_ERR_HEADERS_OVERFLOW") {
     return tooLarge("its headers are larger than 16 KiB", false);
   }
-  return error instanceof TooMuch
+  return error instanceof SizeLimitError
     ? tooLarge(error.message, error.adjustable)
     : new NetworkError(
         origin,
@@ -77,8 +77,8 @@ export function failureOf(attempt: FailedRequest, error: unknown): Error {
         outcomeUnknown,
       );
 
-  function tooLarge(why: string, adjustable: boolean): AnswerTooLarge {
-    return new AnswerTooLarge(
+  function tooLarge(why: string, adjustable: boolean): ResponseTooLargeError {
+    return new ResponseTooLargeError(
       origin,
       `Failed to read from ${origin}${through}: ${why}.`,
       error,
@@ -89,25 +89,19 @@ export function failureOf(attempt: FailedRequest, error: unknown): Error {
 }
 
 /** The proxy's own answer: 407, which nobody else gives, or a tunnel that it does not open. */
-export function refused(proxy: ForwardProxy, status: number, origin: string, cause?: unknown): ProxyTrouble {
+export function createProxyError(proxy: ForwardProxy, status: number, origin: string, cause?: unknown): ProxyError {
   const does =
     status === 407
       ? proxy.authorization === undefined
         ? "asks for credentials"
         : "does not accept the credentials"
       : `does not connect to ${origin}`;
-  return new ProxyTrouble(
-    proxy.origin,
-    "PROXY_REFUSED",
-    `The proxy ${proxy.origin} ${does} (${status}).`,
-    cause,
-    status,
-  );
+  return new ProxyError(proxy.origin, "PROXY_REFUSED", `The proxy ${proxy.origin} ${does} (${status}).`, cause, status);
 }
 
-function unreached(proxy: ForwardProxy, cause: unknown): ProxyTrouble {
+function unreached(proxy: ForwardProxy, cause: unknown): ProxyError {
   const { code, reason } = reasonOf(cause);
-  return new ProxyTrouble(proxy.origin, code, `Failed to reach the proxy ${proxy.origin}: ${reason} (${code}).`, cause);
+  return new ProxyError(proxy.origin, code, `Failed to reach the proxy ${proxy.origin}: ${reason} (${code}).`, cause);
 }
 
 /** Such as a header with a line break in it. */
@@ -116,7 +110,7 @@ const isUnsendable = (error: unknown): error is Error =>
 
 /** What TLS says of itself is several lines long. */
 function ofProtocol(code: string, error: { message?: string }): string {
-  const trouble = tlsTrouble(code);
+  const trouble = toTlsFailure(code);
   if (trouble !== undefined) return ofTls[trouble];
   if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed there: ${tlsReason(error)}`;
   return error.message || code;

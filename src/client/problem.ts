@@ -12,7 +12,7 @@ export interface Problem {
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 /** Reads any declared form of failure body; `body` is parsed JSON, or text. */
-export function problemOf(status: number, body: unknown): Problem {
+export function parseProblem(status: number, body: unknown): Problem {
   const problem = (message: string, rest: Partial<Problem> = {}): Problem => ({
     code: undefined,
     hint: undefined,

@@ -7,11 +7,11 @@ export interface ForwardProxy {
 }
 
 /** The proxy of requests to that address; undefined where they go straight there. */
-export type ProxyFor = (url: URL) => ForwardProxy | undefined;
+export type ProxyResolver = (url: URL) => ForwardProxy | undefined;
 
 /** What went wrong at the proxy: it was not reached, or it did not open a tunnel. */
-export class TunnelFailed extends Error {
-  override readonly name = "TunnelFailed";
+export class TunnelError extends Error {
+  override readonly name = "TunnelError";
   /** What it answered to CONNECT. */
   readonly status: number | undefined;
 

@@ -62,7 +62,7 @@ export interface CallOptions {
 }
 
 /** A success with everything that came along. */
-export interface Answer<Value> {
+export interface ApiResponse<Value> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly value: Value;
@@ -80,7 +80,7 @@ export interface Client {
   /** The value of a success; everything else is thrown. */
   call<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<ResultOf<Id>>;
   /** The same with status, headers, and where the answer differs from the declaration. */
-  send<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<Answer<ResultOf<Id>>>;
+  send<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<ApiResponse<ResultOf<Id>>>;
   close(): Promise<void>;
 }
 
@@ -126,20 +126,20 @@ export class NetworkError extends Error {
 }
 
 /** More came than is read: an endless answer, or a flood of headers. Nothing of it was kept. */
-export class AnswerTooLarge extends NetworkError {
+export class ResponseTooLargeError extends NetworkError {
   private constructor();
   /** Whether maxAnswerBytes allows more. */
   readonly adjustable: boolean;
 }
 
 /** The service asks to wait longer than the caller allows. */
-export class WaitTooLong extends Error {
+export class RetryAfterTooLongError extends Error {
   private constructor();
   readonly retryAfterMs: number;
 }
 
 /** What the caller passed does not fit the declaration; nothing was sent. */
-export class InvalidArguments extends Error {
+export class InvalidArgumentsError extends Error {
   private constructor();
   readonly problems: readonly {
     readonly in: "params" | "query" | "headers" | "body";
@@ -150,19 +150,19 @@ export class InvalidArguments extends Error {
 }
 
 /** The credentials that the operation needs were not given; nothing was sent. */
-export class NoCredentials extends Error {
+export class MissingCredentialsError extends Error {
   private constructor();
   readonly needs: "api-key" | "basic" | "bearer" | "control-token";
 }
 
 /** A success whose body is not what the operation declares: HTML, broken JSON. */
-export class UnreadableAnswer extends Error {
+export class InvalidResponseError extends Error {
   private constructor();
   readonly status: number;
 }
 
 /** The routing service passed the call to its catch-all: the path was not spelt as declared. */
-export class MisroutedCall extends Error {
+export class MisroutedRequestError extends Error {
   private constructor();
   readonly sent: string;
   readonly declared: string;

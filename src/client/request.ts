@@ -1,7 +1,7 @@
-import type { Callable, Method } from "../api/operation.ts";
-import { exactJson } from "../base/exact-json.ts";
+import type { CallableOperation, Method } from "../api/operation.ts";
+import { stringifyExact } from "../base/exact-json.ts";
 import { fieldsOf } from "../base/object.ts";
-import { withoutTrailing } from "../base/trailing.ts";
+import { trimTrailing } from "../base/trailing.ts";
 import { fillTemplate } from "../base/url-template.ts";
 import type { CallArguments, CheckedCall } from "./checked-call.ts";
 import { type Credentials, credentialHeaders } from "./credentials.ts";
@@ -69,14 +69,14 @@ export function buildRequest(
   };
 }
 
-function baseUrl(operation: Callable, base: BaseUrls): string {
+function baseUrl(operation: CallableOperation, base: BaseUrls): string {
   const name = operation.service.name as keyof BaseUrls;
   const url = base[name];
   if (url === undefined) throw new Error(`No base URL for the service ${name}`);
-  return withoutTrailing(url, "/");
+  return trimTrailing(url, "/");
 }
 
-function pathOf(operation: Callable, args: CallArguments): string {
+function pathOf(operation: CallableOperation, args: CallArguments): string {
   const path = fillTemplate(operation.path, (args.params ?? {}) as Record<string, string | number>);
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args.query ?? {})) {
@@ -91,7 +91,7 @@ function clusterNamedIn(args: CallArguments): string | undefined {
   return typeof named === "string" ? named : undefined;
 }
 
-function acceptOf(operation: Callable): string {
+function acceptOf(operation: CallableOperation): string {
   const kinds = Object.values(operation.responses).map(({ kind }) => kind);
   if (kinds.includes("events")) return "text/event-stream";
   return kinds.includes("json") ? "application/json" : "*/*";
@@ -104,7 +104,7 @@ function declaredHeaders(headers: CallArguments["headers"]): Record<string, stri
 }
 
 function encode(
-  declared: Callable["request"]["body"],
+  declared: CallableOperation["request"]["body"],
   body: unknown,
   contentType: string | undefined,
 ): { content: HttpRequest["body"]; contentType: string | undefined } {
@@ -112,7 +112,7 @@ function encode(
   switch (declared.kind) {
     case "json":
     case "jsonOrForm":
-      return { content: exactJson(body), contentType: "application/json" };
+      return { content: stringifyExact(body), contentType: "application/json" };
     case "form":
       return {
         content: new URLSearchParams(body as Record<string, string>).toString(),

@@ -1,13 +1,13 @@
 import { Readable } from "node:stream";
 import type * as z from "zod";
-import type { Callable } from "../api/operation.ts";
+import type { CallableOperation } from "../api/operation.ts";
 import { redactUrl } from "../api/secrets.ts";
-import { withExactNumbers } from "../base/exact-json.ts";
-import { leavesOutcomeUnknown, MisroutedCall, ServiceError, UnreadableAnswer } from "./errors.ts";
-import { eventsOf, type OnMissed } from "./events.ts";
+import { restoreExactNumbers } from "../base/exact-json.ts";
+import { InvalidResponseError, leavesOutcomeUnknown, MisroutedRequestError, ServiceError } from "./errors.ts";
+import { type MissedEventsHandler, parseServerSentEvents } from "./events.ts";
 import { parseJson } from "./json-text.ts";
 import type { ReadMode } from "./limits.ts";
-import { problemOf } from "./problem.ts";
+import { parseProblem } from "./problem.ts";
 import { type HttpRequest, isIdempotent } from "./request.ts";
 import { firstShapeProblem, issuesIn } from "./shape.ts";
 
@@ -19,7 +19,7 @@ export interface HttpResponse {
 }
 
 /** A success, checked against its declaration. */
-export interface Answer<Value = unknown> {
+export interface ApiResponse<Value = unknown> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** The service's own value, undeclared fields included. */
@@ -31,16 +31,16 @@ export interface Answer<Value = unknown> {
 }
 
 /** The value of an answer whose fields are about to be read. Throws UnreadableAnswer where they are not there. */
-export function readable<Value>({ status, value, shapeProblem }: Answer<Value>): Value {
+export function requireValidValue<Value>({ status, value, shapeProblem }: ApiResponse<Value>): Value {
   if (shapeProblem === undefined) return value;
-  throw new UnreadableAnswer(
+  throw new InvalidResponseError(
     status,
     `The service answered ${status} with something else than is declared: ${shapeProblem}.`,
   );
 }
 
 /** How an answer of that status is read: bytes and events are handed on as they come. */
-export function readingOf(operation: Callable, status: number): ReadMode {
+export function readModeOf(operation: CallableOperation, status: number): ReadMode {
   const kind = declaredBody(operation, status)?.kind;
   // The one document of ours that grows with all the data.
   if (operation.id === "state.export" && kind === "json") return "export";
@@ -48,8 +48,8 @@ export function readingOf(operation: Callable, status: number): ReadMode {
 }
 
 /** What reading a response depends on. */
-export interface ReadOptions {
-  readonly onMissed?: OnMissed | undefined;
+export interface ResponseReadOptions {
+  readonly onMissed?: MissedEventsHandler | undefined;
   /** Whether sending the request again would change nothing more. Default: by its method. */
   readonly repeatable?: boolean | undefined;
   /** Numbers that a double would change are kept as ExactNumber: for what is only printed. */
@@ -61,15 +61,15 @@ export interface ReadOptions {
  * statuses of success, so every 2xx is one, and what differs from the declaration is drift.
  */
 export async function readResponse(
-  operation: Callable,
+  operation: CallableOperation,
   request: HttpRequest,
   response: HttpResponse,
-  { repeatable = isIdempotent(request.method), ...how }: ReadOptions = {},
-): Promise<Answer> {
+  { repeatable = isIdempotent(request.method), ...how }: ResponseReadOptions = {},
+): Promise<ApiResponse> {
   const { status, headers } = response;
   if (headers["x-svc-matched"] === "catch-all" && routed.has(operation.service.name) && !isCatchAll(operation)) {
-    await textOf(response.body);
-    throw new MisroutedCall(
+    await readBodyText(response.body);
+    throw new MisroutedRequestError(
       `${request.method} ${new URL(request.url).pathname}`,
       `${request.method} ${operation.path}`,
     );
@@ -79,13 +79,13 @@ export async function readResponse(
   if (declared === undefined) {
     // Sign-ins and proxies answer with a page, or send on to one.
     if (status < 400 && isPage(response)) throw unexpected(expectedStatuses(operation), response);
-    const body = parsed(await textOf(response.body));
+    const body = parsed(await readBodyText(response.body));
     throw new ServiceError({
       operation: operation.id,
       method: request.method,
-      path: shownPath(request),
+      path: formatRequestPath(request),
       status,
-      problem: problemOf(status, body),
+      problem: parseProblem(status, body),
       body,
       headers,
       outcomeUnknown: !repeatable && leavesOutcomeUnknown(status, headers),
@@ -100,21 +100,21 @@ export async function readResponse(
 }
 
 /** The path that was asked for, without the secrets in it. */
-export const shownPath = ({ url }: Pick<HttpRequest, "url">): string => redactUrl(new URL(url).pathname);
+export const formatRequestPath = ({ url }: Pick<HttpRequest, "url">): string => redactUrl(new URL(url).pathname);
 
-const expectedStatuses = ({ responses }: Callable): string => `status ${Object.keys(responses).join(" or ")}`;
+const expectedStatuses = ({ responses }: CallableOperation): string => `status ${Object.keys(responses).join(" or ")}`;
 
 /** What is served where the catch-all is, and never by it. */
-const routed: ReadonlySet<string> = new Set<Callable["service"]["name"]>(["router", "emulator"]);
+const routed: ReadonlySet<string> = new Set<CallableOperation["service"]["name"]>(["router", "emulator"]);
 
-const isCatchAll = (operation: Callable): boolean => Array.isArray(operation.method);
+const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(operation.method);
 
 /** The kind of body that a success of that status is read as. */
-export const kindOf = (operation: Callable, status: number): Body["kind"] | undefined =>
+export const bodyKindOf = (operation: CallableOperation, status: number): Body["kind"] | undefined =>
   declaredBody(operation, status)?.kind;
 
 /** How the body of a success is read; undefined where the status is none. */
-function declaredBody({ responses }: Callable, status: number): Body | undefined {
+function declaredBody({ responses }: CallableOperation, status: number): Body | undefined {
   const exact = responses[status];
   if (exact || status >= 400) return exact;
   const all = Object.values(responses);
@@ -125,13 +125,18 @@ function declaredBody({ responses }: Callable, status: number): Body | undefined
   return all.find(({ kind }) => kind === "redirect");
 }
 
-const successesOf = ({ responses }: Callable): string[] => Object.keys(responses).filter((status) => status < "400");
+const successesOf = ({ responses }: CallableOperation): string[] =>
+  Object.keys(responses).filter((status) => status < "400");
 
-type Body = Callable["responses"][number];
-type Result = Pick<Answer, "value" | "drift" | "shapeProblem">;
+type Body = CallableOperation["responses"][number];
+type Result = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
 
-async function read(declared: Body, response: HttpResponse, { onMissed, exactNumbers }: ReadOptions): Promise<Result> {
-  const exact = (text: string, value: unknown) => (exactNumbers ? withExactNumbers(text, value) : value);
+async function read(
+  declared: Body,
+  response: HttpResponse,
+  { onMissed, exactNumbers }: ResponseReadOptions,
+): Promise<Result> {
+  const exact = (text: string, value: unknown) => (exactNumbers ? restoreExactNumbers(text, value) : value);
   const parsedText = (text: string) => {
     const value = parsed(text);
     return value === text ? text : exact(text, value);
@@ -139,7 +144,7 @@ async function read(declared: Body, response: HttpResponse, { onMissed, exactNum
   const plain = (value: unknown): Result => ({ value, drift: [], shapeProblem: undefined });
   switch (declared.kind) {
     case "json": {
-      const text = await textOf(response.body);
+      const text = await readBodyText(response.body);
       if (text.trim() === "") return otherThan("JSON", undefined, "an empty body");
       const value = jsonOf(response, text);
       if (value === undefined) return otherThan("JSON", text, "text");
@@ -147,14 +152,14 @@ async function read(declared: Body, response: HttpResponse, { onMissed, exactNum
       return declared.schema ? { value: printed, ...compared(declared.schema, value) } : plain(printed);
     }
     case "empty": {
-      const text = await textOf(response.body);
+      const text = await readBodyText(response.body);
       if (text.trim() === "") return plain(undefined);
       // A page is what proxies and sign-ins answer in place of the service.
       if (isMarkup(text)) throw unexpected("nothing", response, "HTML");
       return { ...plain(parsedText(text)), drift: ["a body instead of none"] };
     }
     case "html":
-      return plain(await textOf(response.body));
+      return plain(await readBodyText(response.body));
     case "bytes": {
       // A page in place of a document; what was uploaded as octets may be anything.
       if (declared.mediaType === "application/octet-stream") return plain(response.body);
@@ -165,19 +170,19 @@ async function read(declared: Body, response: HttpResponse, { onMissed, exactNum
       return { ...plain(response.body), drift: isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : [] };
     }
     case "redirect": {
-      const text = await textOf(response.body);
+      const text = await readBodyText(response.body);
       return plain(response.headers.location ?? (text === "" ? undefined : parsedText(text)));
     }
     case "events": {
       if (isPage(response)) throw unexpected("a stream of events", response);
       if (mediaTypeOf(response.headers["content-type"] ?? "") === "text/event-stream")
-        return plain(eventsOf(response.body, onMissed));
-      const text = await textOf(response.body);
+        return plain(parseServerSentEvents(response.body, onMissed));
+      const text = await readBodyText(response.body);
       const events = text === "" ? [] : [parsed(text)];
       return { ...plain(Readable.from(events)), drift: ["a single response instead of a stream of events"] };
     }
     case "passthrough": {
-      const text = await textOf(response.body);
+      const text = await readBodyText(response.body);
       return plain(response.headers.location ?? (text === "" ? undefined : parsedText(text)));
     }
   }
@@ -193,16 +198,16 @@ const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["
 const isMarkup = (text: string): boolean => /^\s*</.test(text);
 const mediaTypeOf = (contentType: string): string => contentType.split(";", 1)[0]!.trim().toLowerCase();
 
-function unexpected(what: string, response: HttpResponse, received?: string): UnreadableAnswer {
+function unexpected(what: string, response: HttpResponse, received?: string): InvalidResponseError {
   const got = received ?? (isPage(response) ? "HTML" : "something else");
-  return new UnreadableAnswer(
+  return new InvalidResponseError(
     response.status,
     `Expected ${what}, but the service answered ${response.status} with ${got}.`,
   );
 }
 
 /** Unknown keys and other differences; the value is handed over all the same (DECISIONS.md, E10). */
-function compared(schema: z.ZodType, value: unknown): Pick<Answer, "drift" | "shapeProblem"> {
+function compared(schema: z.ZodType, value: unknown): Pick<ApiResponse, "drift" | "shapeProblem"> {
   const issues = issuesIn(schema, value);
   const drift = issues.flatMap((issue) => {
     const at = (key?: string) => [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
@@ -213,7 +218,7 @@ function compared(schema: z.ZodType, value: unknown): Pick<Answer, "drift" | "sh
   return { drift, shapeProblem: firstShapeProblem(issues, value) };
 }
 
-export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks).toString("utf8");

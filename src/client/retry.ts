@@ -1,5 +1,5 @@
-import type { Wall } from "../base/clock.ts";
-import { AnswerTooLarge, NetworkError, ProxyTrouble, WaitTooLong } from "./errors.ts";
+import type { WallClock } from "../base/clock.ts";
+import { NetworkError, ProxyError, ResponseTooLargeError, RetryAfterTooLongError } from "./errors.ts";
 import type { HttpResponse } from "./response.ts";
 
 export interface RetryRule {
@@ -26,7 +26,7 @@ const maxBackoffMs = 30_000;
 export async function withRetries(
   send: () => Promise<HttpResponse>,
   rule: RetryRule,
-  wall: Wall,
+  wall: WallClock,
   options: {
     signal?: AbortSignal | undefined;
     random?: () => number;
@@ -45,7 +45,7 @@ export async function withRetries(
 
     const retryAfter = failed ? 0 : (retryAfterMs(outcome.headers, wall.now()) ?? 0);
     if (!failed && attempt >= rule.retries) return outcome;
-    if (retryAfter > rule.maxWaitMs) throw new WaitTooLong(retryAfter, rule.maxWaitMs);
+    if (retryAfter > rule.maxWaitMs) throw new RetryAfterTooLongError(retryAfter, rule.maxWaitMs);
     if (!failed) await drain(outcome);
 
     const backoffMs = random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt);
@@ -73,8 +73,8 @@ export function retryAfterMs(
 const isTemporary = (error: unknown): error is NetworkError =>
   error instanceof NetworkError &&
   error.code !== "UND_ERR_DESTROYED" &&
-  !(error instanceof AnswerTooLarge) &&
-  !(error instanceof ProxyTrouble && error.status !== undefined && error.status < 500);
+  !(error instanceof ResponseTooLargeError) &&
+  !(error instanceof ProxyError && error.status !== undefined && error.status < 500);
 
 const drainedBytes = 64 * 1_024;
 

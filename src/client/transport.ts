@@ -1,10 +1,10 @@
 import { Agent, buildConnector, type Dispatcher } from "undici";
-import { systemWall, type Wall } from "../base/clock.ts";
-import { skippingContinue } from "../base/odd-answers.ts";
+import { systemWallClock, type WallClock } from "../base/clock.ts";
+import { createContinueSkippingConnector } from "../base/response-quirks.ts";
 import { Exchange } from "./exchange.ts";
 import type { ReadMode } from "./limits.ts";
-import { failureOf, refused } from "./network-failure.ts";
-import type { ForwardProxy, ProxyFor } from "./proxy.ts";
+import { createProxyError, toRequestError } from "./network-failure.ts";
+import type { ForwardProxy, ProxyResolver } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
@@ -27,7 +27,7 @@ export interface Transport {
 
 export interface TransportOptions {
   /** Left out: everything goes straight to where it is addressed. */
-  readonly proxyFor?: ProxyFor | undefined;
+  readonly proxyFor?: ProxyResolver | undefined;
   /** Connections per origin. */
   readonly connections?: number | undefined;
   /** For a connection, and for the tunnel of a proxy. At most ten seconds. */
@@ -35,7 +35,7 @@ export interface TransportOptions {
   /** The largest answer that is read. Default: see src/client/limits.ts. */
   readonly maxAnswerBytes?: number | undefined;
   /** Measures the limits of time. */
-  readonly wall?: Wall | undefined;
+  readonly wall?: WallClock | undefined;
 }
 
 /** Where a request is handed to undici, and what is added to it on the way. */
@@ -50,9 +50,12 @@ const longestConnectMs = 10_000;
 
 /** HTTP through undici: one pool per origin, redirects not followed, every failure a NetworkError. */
 export function createTransport(options: TransportOptions = {}): Transport {
-  const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWall } = options;
+  const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWallClock } = options;
   const connectTimeoutMs = Math.min(longestConnectMs, options.connectTimeoutMs ?? longestConnectMs);
-  const straight = new Agent({ connections, connect: skippingContinue(buildConnector({ timeout: connectTimeoutMs })) });
+  const straight = new Agent({
+    connections,
+    connect: createContinueSkippingConnector(buildConnector({ timeout: connectTimeoutMs })),
+  });
   const tunnels = new Map<string, Promise<Dispatcher>>();
 
   async function routeOf(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
@@ -67,7 +70,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
     }
     const opened =
       tunnels.get(proxy.origin) ??
-      import("./tunnels.ts").then(({ tunnelsThrough }) => tunnelsThrough(proxy, connectTimeoutMs));
+      import("./tunnels.ts").then(({ createTunnelDispatcher }) => createTunnelDispatcher(proxy, connectTimeoutMs));
     tunnels.set(proxy.origin, opened);
     return { dispatcher: await opened, origin, path, headers: {} };
   }
@@ -83,7 +86,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       const failed = (error: unknown) =>
         signal?.aborted
           ? error
-          : (body.failure ?? failureOf({ request, repeatable, proxy, isSent: exchange.isSent }, error));
+          : (body.failure ?? toRequestError({ request, repeatable, proxy, isSent: exchange.isSent }, error));
       dispatcher.dispatch(
         {
           origin,
@@ -100,8 +103,8 @@ export function createTransport(options: TransportOptions = {}): Transport {
         throw failed(error);
       });
       if (proxy && begun.status === 407) {
-        exchange.breakOff();
-        throw refused(proxy, 407, url.origin);
+        exchange.abort();
+        throw createProxyError(proxy, 407, url.origin);
       }
       return { ...begun, body: chunks(begun.body, failed) };
     },

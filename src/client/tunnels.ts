@@ -1,11 +1,11 @@
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
-import { type ForwardProxy, TunnelFailed } from "./proxy.ts";
+import { type ForwardProxy, TunnelError } from "./proxy.ts";
 
 /**
  * Sends through tunnels that the proxy opens (CONNECT; RFC 9110, 9.3.6). Loaded where a proxy applies, and nowhere
  * else.
  */
-export function tunnelsThrough(proxy: ForwardProxy, timeoutMs: number): Dispatcher {
+export function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): Dispatcher {
   const tls = { timeout: timeoutMs };
   return new ProxyAgent({
     uri: proxy.origin,
@@ -31,9 +31,9 @@ export function tunnelsThrough(proxy: ForwardProxy, timeoutMs: number): Dispatch
  */
 async function connected(connecting: Promise<Dispatcher.ConnectData>): Promise<Dispatcher.ConnectData> {
   const answer = await connecting.catch((cause: unknown) => {
-    throw new TunnelFailed({ cause });
+    throw new TunnelError({ cause });
   });
   if (answer.statusCode === 200) return answer;
   answer.socket.on("error", () => {}).destroy();
-  throw new TunnelFailed({ status: answer.statusCode });
+  throw new TunnelError({ status: answer.statusCode });
 }

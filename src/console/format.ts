@@ -1,8 +1,8 @@
 import { isoSeconds } from "../base/clock.ts";
 
 /** `2031-01-02` and `03:04:05`, UTC as the service writes it. */
-export const dateOf = (at: string | number): string => iso(at).slice(0, 10);
-export const timeOf = (at: string | number): string => iso(at).slice(11, 19);
+export const formatDate = (at: string | number): string => iso(at).slice(0, 10);
+export const formatTime = (at: string | number): string => iso(at).slice(11, 19);
 
 const iso = (at: string | number): string => (typeof at === "string" ? at : isoSeconds(at));
 
@@ -14,7 +14,7 @@ const units = [
 ] as const;
 
 /** A length of time in its two largest units: `1 h 20 min`, `4 min 55 s`; less than a second is `0 s`. */
-export function lengthOf(ms: number): string {
+export function formatElapsed(ms: number): string {
   const first = units.findIndex(([, size]) => ms >= size);
   if (first < 0) return "0 s";
   const [[name, size], next] = [units[first]!, units[first + 1]];
@@ -24,11 +24,11 @@ export function lengthOf(ms: number): string {
 }
 
 /** `1 attempt`, `3 attempts`. */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${grouped(count)} ${count === 1 ? one : many}`;
+export const pluralize = (count: number, one: string, many = `${one}s`): string =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
 
 /** `10 000`, with narrow blanks. */
-export const grouped = (count: number): string => count.toLocaleString("en").replaceAll(",", "\u202f");
+export const formatCount = (count: number): string => count.toLocaleString("en").replaceAll(",", "\u202f");
 
 /** `CONTRACT_SIGNED` as words: `contract signed`. */
-export const wordsOf = (code: string): string => code.toLowerCase().replaceAll("_", " ");
+export const toWords = (code: string): string => code.toLowerCase().replaceAll("_", " ");

@@ -4,14 +4,14 @@ import { session, signIn } from "./api/session.ts";
 import { App, SignedOut } from "./frame/app.tsx";
 import { keepFocus } from "./frame/keep-focus.ts";
 
-import { follow } from "./live/follow.ts";
+import { followEmulator } from "./live/follow.ts";
 import { followWebhooks, readAll } from "./state/act.ts";
-import { letTimePass } from "./state/clock.ts";
-import { followAddress } from "./state/route.ts";
+import { tickDisplayedClock } from "./state/clock.ts";
+import { trackAddress } from "./state/route.ts";
 
 await signIn();
-followAddress();
-void letTimePass();
+trackAddress();
+void tickDisplayedClock();
 
 const Page = () => (session.value === undefined ? <SignedOut /> : <App />);
 const root = document.getElementById("console")!;
@@ -21,6 +21,6 @@ render(<Page />, root);
 followWebhooks();
 effect(() => {
   if (session.value === undefined) return;
-  follow();
+  followEmulator();
   untracked(readAll);
 });

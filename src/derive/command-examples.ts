@@ -5,7 +5,7 @@ import { placeholders } from "../base/url-template.ts";
 import type { CommandExample, FlagSpec } from "./command-spec.ts";
 
 /** One declared example as a person would type it: flags, then `--set` for what lies deeper, or the body piped in. */
-export function exampleOf(
+export function buildCommandExample(
   words: readonly string[],
   operation: Operation,
   flags: readonly FlagSpec[],

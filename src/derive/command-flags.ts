@@ -1,8 +1,8 @@
 import type { Operation } from "../api/operation.ts";
 import { lookupTable } from "../base/lookup-table.ts";
-import type { FlagSpec, Paged } from "./command-spec.ts";
+import type { FlagSpec, Paging } from "./command-spec.ts";
 import { inputSchema, type ScalarField, scalarFields } from "./fields.ts";
-import { pagedOf } from "./paged.ts";
+import { derivePaging } from "./paging.ts";
 
 /**
  * Flags with a meaning of their own: the global ones and those of a kind of request or answer. A field of the same
@@ -40,8 +40,8 @@ const reservedFlags: ReadonlySet<string> = new Set([
 ]);
 
 /** The flags of the command of an operation: those of its fields, and those that its kinds of body and answer bring. */
-export function flagsOf(operation: Operation): FlagSpec[] {
-  const paged = pagedOf(operation);
+export function deriveFlags(operation: Operation): FlagSpec[] {
+  const paged = derivePaging(operation);
   const { query, headers, body } = operation.request;
   const taken = new Set(reservedFlags);
   const place = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
@@ -163,7 +163,7 @@ function wholeBodyFlags({ service, request, responses, method, cli }: Operation)
 }
 
 /** `--all`, of a list that answers in parts. */
-const allFlag = ({ by, most }: Paged): FlagSpec => ({
+const allFlag = ({ by, most }: Paging): FlagSpec => ({
   flag: "all",
   type: "switch",
   description: by ? "Show all rows, page by page" : `Show as many rows as possible, at most ${most}`,

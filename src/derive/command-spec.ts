@@ -1,4 +1,4 @@
-import type { Auth, Callable, Column, Method, ResponseBody } from "../api/operation.ts";
+import type { Auth, CallableOperation, Column, Method, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
 import type { Service } from "../api/services.ts";
 
@@ -53,7 +53,7 @@ export interface FlagSpec {
 }
 
 /** How a list that answers in parts is read to its end. */
-export interface Paged {
+export interface Paging {
   /** The query field that says where a part begins: a page from 1, or how many rows to pass over. None: only the first part can be had. */
   readonly by?: "page" | "offset";
   /** The most rows that one call takes. */
@@ -103,7 +103,7 @@ export interface CommandSpec extends CommandDeclaration {
   /** Kind of request body. */
   readonly body?: "json" | "form" | "jsonOrForm" | "raw" | "stream";
   /** The declared answers by status, without their schemas. */
-  readonly answers: Callable["responses"];
+  readonly answers: CallableOperation["responses"];
   readonly longestMs?: number;
   /** Kind of the success with the most to show. */
   readonly output: ResponseBody["kind"];
@@ -117,7 +117,7 @@ export interface CommandSpec extends CommandDeclaration {
   readonly columns?: readonly Column[];
   readonly rows?: string;
   /** Where the answer is a part of a list. */
-  readonly paged?: Paged;
+  readonly paged?: Paging;
   readonly confirm?: "yes" | "name";
   /** The command that lists what it may refuse as unknown, where its path does not say what that is. */
   readonly unknownIsIn?: string;

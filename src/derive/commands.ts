@@ -1,24 +1,26 @@
 import type { Operation, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { placeholders } from "../base/url-template.ts";
-import { exampleOf } from "./command-examples.ts";
-import { flagsOf } from "./command-flags.ts";
+import { buildCommandExample } from "./command-examples.ts";
+import { deriveFlags } from "./command-flags.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "./command-spec.ts";
 import { fieldNames, hasMoreRules, inputSchema, outputSchema, scalarFields } from "./fields.ts";
-import { pagedOf } from "./paged.ts";
+import { derivePaging } from "./paging.ts";
 
 /** The commands of all operations as plain data (DECISIONS.md, E9). Total: every kind of input and answer has its place. */
 export const deriveCommands = (byResource: ReadonlyMap<ResourceName, readonly Operation[]>): CommandSpec[] =>
-  [...byResource].flatMap(([resource, operations]) => operations.map((operation) => commandOf(operation, resource)));
+  [...byResource].flatMap(([resource, operations]) =>
+    operations.map((operation) => deriveCommand(operation, resource)),
+  );
 
 /** The command of one operation. Where a hand-written one stands for it, that one may build on this. */
-export function commandOf(operation: Operation, resource: ResourceName): CommandSpec {
+export function deriveCommand(operation: Operation, resource: ResourceName): CommandSpec {
   const { request, service, method, path } = operation;
   const isByHand = "by" in operation.cli;
   const cli = "by" in operation.cli ? { command: operation.cli.by } : operation.cli;
   const words = cli.command.split(" ");
-  const paged = pagedOf(operation);
-  const flags = flagsOf(operation);
+  const paged = derivePaging(operation);
+  const flags = deriveFlags(operation);
   const success = successOf(operation);
   return {
     words,
@@ -26,7 +28,7 @@ export function commandOf(operation: Operation, resource: ResourceName): Command
     ...(operation.description === undefined ? {} : { description: operation.description }),
     positionals: positionalsOf(operation),
     flags,
-    examples: operation.examples.map((example) => exampleOf(words, operation, flags, example)),
+    examples: operation.examples.map((example) => buildCommandExample(words, operation, flags, example)),
     operation: operation.id,
     resource,
     service: service.name,

@@ -1,6 +1,6 @@
 import { type ControlRole, controlRoles, isAllowed } from "../api/control-roles.ts";
 import { type Operation, roleOf } from "../api/operation.ts";
-import { byResource, registry } from "../api/registry.ts";
+import { operationsByResource, registry } from "../api/registry.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { deriveCommands } from "./commands.ts";
 
@@ -24,7 +24,10 @@ export function consoleOperations(ids: readonly string[]): Record<string, Consol
   const operations: readonly Operation[] = registry;
   const needed = new Map(operations.map((each) => [each.id, roleOf(each)]));
   const specs = new Map(
-    deriveCommands(byResource as ReadonlyMap<ResourceName, readonly Operation[]>).map((spec) => [spec.operation, spec]),
+    deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>).map((spec) => [
+      spec.operation,
+      spec,
+    ]),
   );
   return Object.fromEntries(
     ids.map((id) => {

@@ -31,14 +31,14 @@ export const outputSchema = (schema: z.ZodType): JsonSchema =>
   schema.toJSONSchema({ io: "output", unrepresentable: "any" }) as JsonSchema;
 
 /** Follows `$ref` within the document, and passes over `null` in a union or in a list of types. */
-export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
+export function resolveSchema(schema: JsonSchema, root: JsonSchema): JsonSchema {
   if (typeof schema.$ref === "string") {
     const target = schema.$ref
       .replace(/^#\/?/, "")
       .split("/")
       .filter(Boolean)
       .reduce<JsonSchema | undefined>((at, step) => at?.[step] as JsonSchema | undefined, root);
-    return target ? { ...resolved(target, root), ...omit(schema, "$ref") } : schema;
+    return target ? { ...resolveSchema(target, root), ...omit(schema, "$ref") } : schema;
   }
   if (Array.isArray(schema.type)) {
     const types = schema.type.filter((type) => type !== "null");
@@ -46,17 +46,17 @@ export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
   }
   const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   const solid = choices?.filter(({ type }) => type !== "null");
-  return solid?.length === 1 ? { ...resolved(solid[0]!, root), ...omit(schema, "anyOf", "oneOf") } : schema;
+  return solid?.length === 1 ? { ...resolveSchema(solid[0]!, root), ...omit(schema, "anyOf", "oneOf") } : schema;
 }
 
 /** The scalar properties of an object, and its lists of scalars, in the order of the declaration. */
 export function scalarFields(schema: JsonSchema): ScalarField[] {
-  const object = resolved(schema, schema);
+  const object = resolveSchema(schema, schema);
   const required = new Set((object.required as string[] | undefined) ?? []);
   return Object.entries((object.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, property]) => {
-    const solid = resolved(property, schema);
+    const solid = resolveSchema(property, schema);
     const repeatable = solid.type === "array";
-    const item = repeatable ? resolved((solid.items ?? {}) as JsonSchema, schema) : solid;
+    const item = repeatable ? resolveSchema((solid.items ?? {}) as JsonSchema, schema) : solid;
     const type = valueType(item);
     if (type === undefined) return [];
     const choices = type === "text" || type === "scalar" ? choicesOf(item) : undefined;
@@ -105,10 +105,10 @@ export function hasMoreRules(schema: z.ZodType): boolean {
 
 /** Names of an answer's fields; of a row's, where it is a list or holds one under `rows`. */
 export function fieldNames(schema: JsonSchema, rows: string | undefined): string[] {
-  const solid = resolved(schema, schema);
+  const solid = resolveSchema(schema, schema);
   const property = rows === undefined ? solid : ((solid.properties ?? {}) as Record<string, JsonSchema>)[rows];
-  const at = resolved(property ?? {}, schema);
-  const row = at.type === "array" ? resolved((at.items ?? {}) as JsonSchema, schema) : at;
+  const at = resolveSchema(property ?? {}, schema);
+  const row = at.type === "array" ? resolveSchema((at.items ?? {}) as JsonSchema, schema) : at;
   return Object.keys((row.properties ?? {}) as object);
 }
 

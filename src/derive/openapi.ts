@@ -4,8 +4,8 @@ import type { Operation } from "../api/operation.ts";
 import type { Service } from "../api/services.ts";
 import { operationObject, sharedParameters, tagOf } from "./openapi/operations.ts";
 import { type Json, type SchemaNames, schemaWriter } from "./openapi/schemas.ts";
-import { requirements, securitySchemes } from "./openapi/security.ts";
-import { shapes } from "./openapi/shapes.ts";
+import { securityRequirements, securitySchemes } from "./openapi/security.ts";
+import { failureShapes } from "./openapi/shapes.ts";
 import { webhookItems } from "./openapi/webhooks.ts";
 
 /** The services that have a document; the signed storage has none (DECISIONS.md, E9). */
@@ -13,7 +13,7 @@ export const documentedServices = ["router", "contracts", "emulator"] as const;
 export type DocumentedService = (typeof documentedServices)[number];
 
 /** What the documents are made from: the registry's operations, and the names of its schemas. */
-export interface Declarations {
+export interface OpenApiSource {
   readonly registry: readonly Operation[];
   readonly schemaNames: SchemaNames;
   /** What the contract API sends to receivers. */
@@ -32,7 +32,7 @@ export interface Server {
  */
 export function buildOpenApi(
   name: DocumentedService,
-  { registry, schemaNames, webhookPayloads }: Declarations,
+  { registry, schemaNames, webhookPayloads }: OpenApiSource,
   servers: readonly Server[] = [defaultServers[name]],
 ): Json {
   const operations = registry.filter(({ service }) => service.name === name);
@@ -48,9 +48,9 @@ export function buildOpenApi(
     }
   }
   const webhooks = name === "contracts" && webhookPayloads ? webhookItems(webhookPayloads, writer) : undefined;
-  const schemes = new Set<string>(operations.flatMap(({ auth }) => requirements[auth].flat()));
+  const schemes = new Set<string>(operations.flatMap(({ auth }) => securityRequirements[auth].flat()));
   const used = JSON.stringify({ paths, webhooks });
-  const failureForms = Object.values(shapes).filter(({ name }) => used.includes(`/schemas/${name}"`));
+  const failureForms = Object.values(failureShapes).filter(({ name }) => used.includes(`/schemas/${name}"`));
   return {
     openapi: "3.1.0",
     info: infoOf(first.service),

@@ -1,9 +1,9 @@
 import type { Operation } from "../api/operation.ts";
 import type { CommandDeclaration, FlagSpec } from "./command-spec.ts";
-import { activitySection, failureSection, notEmulatedSection } from "./reference/catalogue.ts";
-import { flagTable, meaningOfCommand, usage } from "./reference/commands.ts";
+import { activitySection, failureSection, renderUnemulatedSection } from "./reference/catalogue.ts";
+import { describeCommand, flagTable, usage } from "./reference/commands.ts";
 import { lifecycleSection } from "./reference/lifecycle.ts";
-import { blocks, code, codes, table } from "./reference/markdown.ts";
+import { blocks, code, codes, renderMarkdownTable } from "./reference/markdown.ts";
 import { operationSection } from "./reference/operations.ts";
 
 /** What the page is made from. The command line hands in what it alone knows: its whole tree, and the exit codes. */
@@ -36,16 +36,16 @@ export function renderReference({ registry, commands, globalFlags, exitCodes }: 
     severalCalls.length > 0 ? "## Commands of several calls" : "",
     ...severalCalls.flatMap((command) => [
       `### ${command.words.join(" ")}`,
-      ...meaningOfCommand(command),
+      ...describeCommand(command),
       code(usage(command)),
       flagTable(command.flags),
     ]),
-    notEmulatedSection(),
+    renderUnemulatedSection(),
     lifecycleSection(),
     activitySection(registry),
     failureSection(),
     exitCodes.length > 0 ? "## Exit codes" : "",
-    table(
+    renderMarkdownTable(
       ["Code", "Meaning"],
       exitCodes.map(({ code, meaning }) => [String(code), meaning]),
     ),

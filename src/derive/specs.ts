@@ -1,5 +1,5 @@
 import type { Operation } from "../api/operation.ts";
-import { byResource } from "../api/registry.ts";
+import { operationsByResource } from "../api/registry.ts";
 import type { ResourceName } from "../api/resources.ts";
 import type { CommandSpec } from "./command-spec.ts";
 import { deriveCommands } from "./commands.ts";
@@ -10,7 +10,7 @@ let derived: Groups | undefined;
 
 /** The derived commands of the whole registry by group. Development derives them on the fly; the build writes them out. */
 export const deriveSpecs = (): Groups => {
-  derived ??= inGroups(deriveCommands(byResource as ReadonlyMap<ResourceName, readonly Operation[]>));
+  derived ??= inGroups(deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>));
   return derived;
 };
 

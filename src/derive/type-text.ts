@@ -1,4 +1,4 @@
-import { type JsonSchema, resolved } from "./fields.ts";
+import { type JsonSchema, resolveSchema } from "./fields.ts";
 
 /**
  * A JSON Schema as the text of a TypeScript type, for published declarations that need no schema library. By hand:
@@ -16,7 +16,7 @@ interface Cursor {
 function written(schema: JsonSchema, at: Cursor): string {
   if (typeof schema.$ref === "string") {
     if (at.open.includes(schema.$ref)) return "unknown";
-    const inner = resolved({ $ref: schema.$ref }, at.root);
+    const inner = resolveSchema({ $ref: schema.$ref }, at.root);
     return written(inner, { ...at, open: [...at.open, schema.$ref] });
   }
   if ("const" in schema) return JSON.stringify(schema.const);

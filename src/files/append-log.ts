@@ -1,13 +1,13 @@
 import { nextTurn } from "../base/next-turn.ts";
 import type { DiskFile } from "./disk.ts";
-import { logLine, type Position } from "./log-line.ts";
+import { type LogPosition, logLine } from "./log-line.ts";
 
 interface Batch {
   readonly lines: Buffer[];
   /** The number of its first line. */
   readonly group: number;
   /** Where its last line stands. */
-  end: Position;
+  end: LogPosition;
   readonly durable: Promise<void>;
   readonly settle: (failure?: Error) => void;
 }
@@ -23,7 +23,7 @@ interface Options<Failure extends Error> {
   readonly file: DiskFile;
   /** Where the file's good lines end. */
   readonly length: number;
-  readonly position: Position;
+  readonly position: LogPosition;
   /** What is told to whoever waits, made of the disk's trouble. */
   readonly failure: (reason: string, cause: unknown) => Failure;
   /** Told at once when nothing can be written any more; whoever waits is told after it. */
@@ -51,8 +51,8 @@ export class AppendLog<Failure extends Error> {
   /** Bytes that are known to be durable. */
   #length: number;
   /** Of the last line that was added, and of the last that is durable. */
-  #added: Position;
-  #durable: Position;
+  #added: LogPosition;
+  #durable: LogPosition;
   #queue: (Batch | Rotation)[] = [];
   #flushing: Promise<void> | undefined;
   #newest: Promise<void> = Promise.resolve();
@@ -85,7 +85,7 @@ export class AppendLog<Failure extends Error> {
   }
 
   /** Of the line that was added last. */
-  get position(): Position {
+  get position(): LogPosition {
     return this.#added;
   }
 
@@ -111,7 +111,7 @@ export class AppendLog<Failure extends Error> {
   }
 
   /** Resolves once everything that was added until now is durable; does not wait for what comes after. */
-  async flushed(): Promise<void> {
+  async waitUntilDurable(): Promise<void> {
     if (this.#failure) throw this.#failure;
     await this.#newest;
   }
@@ -147,7 +147,7 @@ export class AppendLog<Failure extends Error> {
   }
 
   /** Writes again, to another file; the old one is left as it is. */
-  async goOnIn(file: DiskFile, length: number): Promise<void> {
+  async continueIn(file: DiskFile, length: number): Promise<void> {
     await this.#flushing;
     await this.#switch({ file, length });
     this.#failure = undefined;
@@ -210,7 +210,7 @@ export class AppendLog<Failure extends Error> {
   }
 }
 
-function newBatch(group: number, end: Position): Batch {
+function newBatch(group: number, end: LogPosition): Batch {
   let settle: Batch["settle"] = () => {};
   const durable = new Promise<void>((resolve, reject) => {
     settle = (failure) => (failure ? reject(failure) : resolve());

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { lstat, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { knock } from "./life-socket.ts";
-import { type Machine, processOf, thisMachine } from "./machine.ts";
+import { probeLiveness } from "./liveness-socket.ts";
+import { findProcess, type Machine, thisMachine } from "./machine.ts";
 
 /** Who holds a lock. It stands in the lock's file, beside whatever else the holder tells there. */
-export interface Holder extends Machine {
+export interface LockHolder extends Machine {
   /** New for each lock that is taken. */
   readonly id: string;
   readonly pid: number;
@@ -19,14 +19,14 @@ export interface Holder extends Machine {
 
 /** A lock's file as it stands on the disk. */
 export interface LockFile {
-  readonly holder: Holder;
+  readonly holder: LockHolder;
   /** All that the file tells. */
   readonly content: Readonly<Record<string, unknown>>;
 }
 
 /** Something that is no lock has the lock's name. It is left as it is. */
-export class NoLockFile extends Error {
-  override readonly name = "NoLockFile";
+export class NotALockFileError extends Error {
+  override readonly name = "NotALockFileError";
 
   constructor(path: string, is: string) {
     super(`${path} is ${is}, and svc did not write it. Nothing was changed: move it away, or name another file.`);
@@ -37,23 +37,23 @@ export class NoLockFile extends Error {
  * alive, gone: certainly. perhaps: its pid is in use, maybe by another process. elsewhere: on another machine, or where
  * its pid means nothing here.
  */
-export type Life = "alive" | "gone" | "perhaps" | "elsewhere";
+export type HolderLiveness = "alive" | "gone" | "perhaps" | "elsewhere";
 
 /** This process as a holder, under an id of its own. */
-export async function newHolder(now: number): Promise<Holder> {
-  const [machine, { began }] = await Promise.all([thisMachine(), processOf(process.pid)]);
+export async function createHolder(now: number): Promise<LockHolder> {
+  const [machine, { began }] = await Promise.all([thisMachine(), findProcess(process.pid)]);
   const id = randomBytes(9).toString("base64url");
   return { id, pid: process.pid, began, since: new Date(now).toISOString(), ...machine };
 }
 
-export const socketName = (file: string, { id }: Holder): string => `${basename(file)}.${id}.socket`;
+export const socketName = (file: string, { id }: LockHolder): string => `${basename(file)}.${id}.socket`;
 
 /** The file of a lock; undefined when there is none. Fails with NoLockFile over what svc did not write. */
 export async function readLock(file: string): Promise<LockFile | undefined> {
   const found = await lstat(file).catch(ifMissing);
   if (!found) return undefined;
-  if (found.isSymbolicLink()) throw new NoLockFile(file, "a symbolic link");
-  if (!found.isFile()) throw new NoLockFile(file, found.isDirectory() ? "a folder" : "no regular file");
+  if (found.isSymbolicLink()) throw new NotALockFileError(file, "a symbolic link");
+  if (!found.isFile()) throw new NotALockFileError(file, found.isDirectory() ? "a folder" : "no regular file");
   const text = await readFile(file, "utf8").catch(ifMissing);
   return text === undefined ? undefined : parseLock(file, text);
 }
@@ -71,11 +71,11 @@ function parseLock(file: string, text: string): LockFile {
   if (typeof id === "string" && /^[\w-]{1,64}$/.test(id) && Number.isInteger(content?.pid)) {
     return { holder: holderOf(id, content!), content: content! };
   }
-  throw new NoLockFile(file, "a file with something else in it");
+  throw new NotALockFileError(file, "a file with something else in it");
 }
 
-function holderOf(id: string, content: Readonly<Record<string, unknown>>): Holder {
-  const text = (name: keyof Holder) => (typeof content[name] === "string" ? (content[name] as string) : undefined);
+function holderOf(id: string, content: Readonly<Record<string, unknown>>): LockHolder {
+  const text = (name: keyof LockHolder) => (typeof content[name] === "string" ? (content[name] as string) : undefined);
   const socket = text("socket");
   return {
     id,
@@ -93,14 +93,14 @@ function holderOf(id: string, content: Readonly<Record<string, unknown>>): Holde
 }
 
 /** Of a file that was torn: no process has ever held a lock by it. */
-const nobody: Holder = { id: "nobody", pid: 0, machine: "" };
+const nobody: LockHolder = { id: "nobody", pid: 0, machine: "" };
 
 /** Ids of the locks that this very process holds. */
-export const heldHere = new Set<string>();
+export const locallyHeldLocks = new Set<string>();
 
 /** Whether the holder of a lock's file lives, as far as the system can tell. */
-export async function lifeOf(holder: Holder, file: string): Promise<Life> {
-  if (heldHere.has(holder.id)) return "alive";
+export async function checkHolderLiveness(holder: LockHolder, file: string): Promise<HolderLiveness> {
+  if (locallyHeldLocks.has(holder.id)) return "alive";
   if (holder.pid <= 0) return "gone";
   const here = await thisMachine();
   const isSameMachine =
@@ -110,11 +110,11 @@ export async function lifeOf(holder: Holder, file: string): Promise<Life> {
     // The machine was started anew: whatever ran on it before is gone.
     return bootsKnown && isSameMachine ? "gone" : "elsewhere";
   }
-  const answer = holder.socket === undefined ? "unknown" : await knock(join(dirname(file), holder.socket));
+  const answer = holder.socket === undefined ? "unknown" : await probeLiveness(join(dirname(file), holder.socket));
   if (answer === "answered") return "alive";
   if (!same(holder.pid_namespace, here.pid_namespace)) return answer === "refused" ? "gone" : "elsewhere";
 
-  const found = await processOf(holder.pid);
+  const found = await findProcess(holder.pid);
   if (!found.exists) return "gone";
   if (holder.began !== undefined && found.began !== undefined) return holder.began === found.began ? "alive" : "gone";
   // Not one of ours, so it belonged to an earlier process that had our pid.

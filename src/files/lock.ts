@@ -1,23 +1,23 @@
 import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Wall } from "../base/clock.ts";
+import type { WallClock } from "../base/clock.ts";
+import { createFileAtomic, isTemporaryName, writeFileAtomic } from "./atomic-write.ts";
 import {
-  type Holder,
-  heldHere,
-  type Life,
+  checkHolderLiveness,
+  createHolder,
+  type HolderLiveness,
   type LockFile,
-  lifeOf,
-  NoLockFile,
-  newHolder,
+  type LockHolder,
+  locallyHeldLocks,
+  NotALockFileError,
   readLock,
   socketName,
 } from "./holder.ts";
-import { knock, type LifeSocket, openLifeSocket } from "./life-socket.ts";
+import { type LivenessSocket, openLivenessSocket, probeLiveness } from "./liveness-socket.ts";
 import { makeFolder } from "./make-folder.ts";
-import { createWhole, isTemporaryName, writeWhole } from "./whole-file.ts";
 
 export interface LockOptions {
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** What the file tells besides who holds it; for its owner's eyes alone. */
   readonly content?: object;
   /**
@@ -42,8 +42,8 @@ export interface Lock {
 }
 
 /** Why a lock was not had. */
-export interface Held extends LockFile {
-  readonly life: Life;
+export interface LockConflict extends LockFile {
+  readonly life: HolderLiveness;
   /** Asked, and has not answered in time. */
   readonly silent: boolean;
 }
@@ -54,13 +54,13 @@ export interface Held extends LockFile {
  * can be known. Fails with NoLockFile when something else has the file's name. By hand: packages go by the age of the
  * file alone, so that a process that was stopped for a while loses its lock to another.
  */
-export async function takeLock(file: string, options: LockOptions): Promise<Lock | Held> {
-  const inTheWay = await heldBy(file, options);
+export async function acquireLock(file: string, options: LockOptions): Promise<Lock | LockConflict> {
+  const inTheWay = await findLockConflict(file, options);
   if (inTheWay) return inTheWay;
-  const holder = await newHolder(options.wall.now());
-  const socket = await openLifeSocket(join(dirname(file), socketName(file, holder)));
-  const own: Holder = { ...holder, socket: socket && socketName(file, holder) };
-  heldHere.add(own.id);
+  const holder = await createHolder(options.wall.now());
+  const socket = await openLivenessSocket(join(dirname(file), socketName(file, holder)));
+  const own: LockHolder = { ...holder, socket: socket && socketName(file, holder) };
+  locallyHeldLocks.add(own.id);
   try {
     const held = await take(file, own, options);
     if (!held) return lockOf(file, own, socket, options.content);
@@ -72,19 +72,19 @@ export async function takeLock(file: string, options: LockOptions): Promise<Lock
   }
 }
 
-export const isHeld = (result: Lock | Held | LockFile): result is Held => "life" in result;
+export const isLockConflict = (result: Lock | LockConflict | LockFile): result is LockConflict => "life" in result;
 
 /** Who holds the lock, if anybody does who is not gone. */
-export async function heldBy(file: string, options: LockOptions): Promise<Held | undefined> {
+export async function findLockConflict(file: string, options: LockOptions): Promise<LockConflict | undefined> {
   const found = await look(file, options);
-  return found && isHeld(found) ? found : undefined;
+  return found && isLockConflict(found) ? found : undefined;
 }
 
 /** The lock's file: held, or left behind by a holder that is gone. */
-async function look(file: string, options: LockOptions): Promise<Held | LockFile | undefined> {
+async function look(file: string, options: LockOptions): Promise<LockConflict | LockFile | undefined> {
   const found = await readLock(file);
   if (!found) return undefined;
-  const life = await lifeOf(found.holder, file);
+  const life = await checkHolderLiveness(found.holder, file);
   if (life === "alive") return { ...found, life, silent: false };
   const answer = (await options.ask?.(found.content)) ?? "unasked";
   if (answer === "itself") return { ...found, life: "alive", silent: false };
@@ -104,12 +104,12 @@ async function isForgotten({ forgotten, wall }: LockOptions): Promise<boolean> {
  * lock, and does so by renaming that file, so no lock that is held is ever removed. An heir that is gone leaves its
  * own claim to an heir in the same way. Gives who holds it, when that is somebody else.
  */
-async function take(file: string, own: Holder, options: LockOptions): Promise<Held | undefined> {
+async function take(file: string, own: LockHolder, options: LockOptions): Promise<LockConflict | undefined> {
   for (;;) {
-    if (await createWhole(file, textOf(own, options.content), { durable: false })) return undefined;
+    if (await createFileAtomic(file, textOf(own, options.content), { durable: false })) return undefined;
     const left = await look(file, options);
     if (!left) continue;
-    if (isHeld(left)) return left;
+    if (isLockConflict(left)) return left;
     const claim = `${file}.${left.holder.id}`;
     const heir = await take(claim, own, options);
     if (heir) return heir;
@@ -123,23 +123,23 @@ async function take(file: string, own: Holder, options: LockOptions): Promise<He
   }
 }
 
-function lockOf(file: string, own: Holder, socket: LifeSocket | undefined, given?: object): Lock {
+function lockOf(file: string, own: LockHolder, socket: LivenessSocket | undefined, given?: object): Lock {
   let told = given;
   const isOurs = async () => (await readLock(file).catch(() => undefined))?.holder.id === own.id;
   return {
     async tell(content) {
       told = content;
-      if (await isOurs()) await writeWhole(file, textOf(own, content), { durable: false });
+      if (await isOurs()) await writeFileAtomic(file, textOf(own, content), { durable: false });
     },
     async keep() {
       // What cannot be looked at may be ours; what has its name and is no lock is not.
       const found = await readLock(file).catch((error) => {
-        if (error instanceof NoLockFile) return null;
+        if (error instanceof NotALockFileError) return null;
         throw error;
       });
       if (found !== undefined) return found?.holder.id === own.id;
       await makeFolder(dirname(file));
-      return createWhole(file, textOf(own, told), { durable: false });
+      return createFileAtomic(file, textOf(own, told), { durable: false });
     },
     async release() {
       if (await isOurs()) await rm(file, { force: true });
@@ -148,13 +148,13 @@ function lockOf(file: string, own: Holder, socket: LifeSocket | undefined, given
   };
 }
 
-async function letGo(own: Holder, socket: LifeSocket | undefined): Promise<void> {
-  heldHere.delete(own.id);
+async function letGo(own: LockHolder, socket: LivenessSocket | undefined): Promise<void> {
+  locallyHeldLocks.delete(own.id);
   await socket?.close();
 }
 
 /** Whether a name beside a lock is one that taking it gives: of a socket, of an heir's claim, of what becomes a lock. */
-export const isLeftOfLock = (name: string, lock: string): boolean =>
+export const isLockRemnant = (name: string, lock: string): boolean =>
   isTemporaryName(name, lock) || (name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)/.test(name.slice(lock.length + 1)));
 
 /** What `kill -9` leaves beside a lock: sockets on which nobody listens any more. */
@@ -162,10 +162,10 @@ async function removeDeadSockets(file: string): Promise<void> {
   const folder = dirname(file);
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
-    if (!name.endsWith(".socket") || !isLeftOfLock(name, basename(file))) continue;
-    if ((await knock(path)) === "refused") await rm(path, { force: true });
+    if (!name.endsWith(".socket") || !isLockRemnant(name, basename(file))) continue;
+    if ((await probeLiveness(path)) === "refused") await rm(path, { force: true });
   }
 }
 
-const textOf = (own: Holder, content: object = {}): string =>
+const textOf = (own: LockHolder, content: object = {}): string =>
   `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;

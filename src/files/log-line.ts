@@ -1,12 +1,12 @@
 import { crc32 } from "node:zlib";
 
 /** A place in a log: its last line's number, counted over all files that go on from each other, and its checksum. */
-export interface Position {
+export interface LogPosition {
   readonly number: number;
   readonly checksum: number;
 }
 
-export const beginning: Position = { number: 0, checksum: 0 };
+export const startPosition: LogPosition = { number: 0, checksum: 0 };
 
 /** What a line of a log says beside its value. */
 export interface LineHead {
@@ -18,7 +18,7 @@ export interface LineHead {
   readonly before: number;
 }
 
-export interface Line extends LineHead {
+export interface ParsedLine extends LineHead {
   readonly checksum: number;
   readonly json: string;
 }
@@ -33,7 +33,7 @@ const newline = 0x0a;
  * twice, and copied by the garbage collector while it waits for the disk.
  */
 export const logLine = (json: string, { number, group, before }: LineHead): WrittenLine =>
-  checkedLine(`${hexOf(before)} ${number} ${group} ${json}`);
+  checkedLine(`${toHex(before)} ${number} ${group} ${json}`);
 
 /** A line without a number: the first of a file, which says what the file is. */
 export const firstLine = (json: string): Buffer => checkedLine(json).bytes;
@@ -48,7 +48,7 @@ function checkedLine(text: string): WrittenLine {
   const end = bytes.length - 1;
   bytes.write(text, bodyAt);
   const checksum = crc32(bytes.subarray(bodyAt, end));
-  bytes.write(`${hexOf(checksum)} `, "latin1");
+  bytes.write(`${toHex(checksum)} `, "latin1");
   bytes[end] = newline;
   return { bytes, checksum };
 }
@@ -56,21 +56,21 @@ function checkedLine(text: string): WrittenLine {
 const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 // By bytes: the engine takes a number as long as this one for a fraction, and needs ten times as long for its digits.
-export const hexOf = (checksum: number): string =>
+export const toHex = (checksum: number): string =>
   hexOfByte[checksum >>> 24]! +
   hexOfByte[(checksum >>> 16) & 0xff]! +
   hexOfByte[(checksum >>> 8) & 0xff]! +
   hexOfByte[checksum & 0xff]!;
 
 /** The text of a line without its newline and its checksum; undefined when the checksum is wrong. */
-export function checkedText(line: Buffer): string | undefined {
+export function verifyLine(line: Buffer): string | undefined {
   const body = line.subarray(bodyAt);
-  return line.toString("latin1", 0, bodyAt) === `${hexOf(crc32(body))} ` ? body.toString("utf8") : undefined;
+  return line.toString("latin1", 0, bodyAt) === `${toHex(crc32(body))} ` ? body.toString("utf8") : undefined;
 }
 
 /** A line without its newline, taken apart; undefined when its checksum is wrong or it is not of this form. */
-export function parseLine(line: Buffer): Line | undefined {
-  const text = checkedText(line);
+export function parseLine(line: Buffer): ParsedLine | undefined {
+  const text = verifyLine(line);
   const [head, before = "", number, group] = /^([0-9a-f]{8}) (\d{1,15}) (\d{1,15}) /.exec(text ?? "") ?? [];
   if (text === undefined || head === undefined) return undefined;
   return {

@@ -34,7 +34,7 @@ async function look(): Promise<Machine> {
 }
 
 /** One word for all of it: whether a pid that somebody tells means a process here. */
-export async function fingerprintOfMachine(): Promise<string> {
+export async function fingerprintMachine(): Promise<string> {
   const { machine, machine_id, boot, pid_namespace } = await thisMachine();
   const whole = JSON.stringify([machine, machine_id, boot, pid_namespace]);
   return createHash("sha256").update(whole).digest("hex").slice(0, 16);
@@ -50,7 +50,7 @@ export function isOnThisMachine(url: string): boolean {
 }
 
 /** Whether there is a process with that pid, and when it began: with both, a pid that was given again is noticed. */
-export async function processOf(pid: number): Promise<{ readonly exists: boolean; readonly began?: string }> {
+export async function findProcess(pid: number): Promise<{ readonly exists: boolean; readonly began?: string }> {
   if (!(pid > 0) || !exists(pid)) return { exists: false };
   // In a namespace of its own without a /proc of its own, the pids there are those of others.
   const isOurs = (await readlink("/proc/self").catch(() => undefined)) === String(process.pid);

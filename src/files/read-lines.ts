@@ -1,7 +1,7 @@
 import type { Disk } from "./disk.ts";
 
 /** Whole lines of a file, with where they stand. */
-export interface Lines {
+export interface LineBlock {
   /** Ends with a newline, but for the last of a file that does not. */
   readonly bytes: Buffer;
   /** Of the first byte in the file. */
@@ -14,7 +14,7 @@ const blockBytes = 1 << 20;
 const newline = 0x0a;
 
 /** Reads a file in blocks of about a megabyte that end at the end of a line. A file that is not there is an error. */
-export async function* readLines(disk: Disk, path: string): AsyncGenerator<Lines, void> {
+export async function* readLines(disk: Disk, path: string): AsyncGenerator<LineBlock, void> {
   const file = await disk.open(path, "read");
   try {
     const size = await file.size();

@@ -1,5 +1,5 @@
 import type { Disk } from "./disk.ts";
-import { checkedText, type Line, type Position, parseLine } from "./log-line.ts";
+import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-line.ts";
 import { readLines } from "./read-lines.ts";
 
 /*
@@ -22,14 +22,14 @@ import { readLines } from "./read-lines.ts";
  */
 
 /** Who takes what a log file holds, in order. Both may throw; then the reading ends with that. */
-export interface LogTaker {
+export interface LogVisitor {
   /**
    * Takes the JSON text of the first line. Returns the position that the second line has to follow, "any" when any will
    * do, or "unnumbered" when the lines of this file have no numbers.
    */
-  first(json: string): Position | "any" | "unnumbered";
+  first(json: string): LogPosition | "any" | "unnumbered";
   /** Takes the JSON text of each further line, and where it stands; undefined where lines have no numbers. */
-  line(json: string, place: Position | undefined): void;
+  line(json: string, place: LogPosition | undefined): void;
 }
 
 /** Where a log file ends. */
@@ -39,13 +39,13 @@ export interface LogEnd {
   /** Whether something stands after them: a group that was never acknowledged. */
   readonly torn: boolean;
   /** Of the last line; undefined when nothing said where the first one stands. */
-  readonly position: Position | undefined;
+  readonly position: LogPosition | undefined;
   /** Why what stands after the good lines is no torn write, and at which line, from 1. */
   readonly damage: { readonly line: number; readonly reason: string } | undefined;
 }
 
 /** Reads a log file up to where it is torn or damaged. A file that is not there is an error. */
-export async function readLog(disk: Disk, path: string, taker: LogTaker): Promise<LogEnd> {
+export async function readLog(disk: Disk, path: string, taker: LogVisitor): Promise<LogEnd> {
   const reader = new LogReader(taker);
   for await (const { bytes, offset } of readLines(disk, path)) {
     for (let at = 0; at < bytes.byteLength && reader.damage === undefined; ) {
@@ -62,16 +62,16 @@ export async function readLog(disk: Disk, path: string, taker: LogTaker): Promis
 const checksumWrong = "the checksum of the line does not fit";
 
 class LogReader {
-  readonly #taker: LogTaker;
+  readonly #taker: LogVisitor;
   #lines = 0;
   #length = 0;
-  #position: Position | undefined;
+  #position: LogPosition | undefined;
   #numbered = false;
   /** The first line that is not whole. */
   #broken: number | undefined;
   damage: LogEnd["damage"];
 
-  constructor(taker: LogTaker) {
+  constructor(taker: LogVisitor) {
     this.#taker = taker;
   }
 
@@ -91,14 +91,14 @@ class LogReader {
   /** False when its checksum is wrong. */
   #take(bytes: Buffer): boolean {
     if (this.#lines > 1 && this.#numbered) return this.#takeNumbered(bytes);
-    const json = checkedText(bytes);
+    const json = verifyLine(bytes);
     if (json === undefined) return false;
     if (this.#lines > 1) this.#taker.line(json, undefined);
     else this.#begin(this.#taker.first(json));
     return true;
   }
 
-  #begin(follows: ReturnType<LogTaker["first"]>): void {
+  #begin(follows: ReturnType<LogVisitor["first"]>): void {
     this.#numbered = follows !== "unnumbered";
     this.#position = typeof follows === "string" ? undefined : follows;
   }
@@ -116,7 +116,7 @@ class LogReader {
     return true;
   }
 
-  #whyNotNext(line: Line): string | undefined {
+  #whyNotNext(line: ParsedLine): string | undefined {
     if (this.#position === undefined) return undefined;
     const { number, checksum } = this.#position;
     const missing = line.number - number - 1;

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from "node:path";
  * The path that all names of a file lead to, absolute and without links, also where there is no file yet: links are
  * followed to where one would be made. Fails with ELOOP where links lead in a circle.
  */
-export async function realTarget(path: string): Promise<string> {
+export async function resolveRealPath(path: string): Promise<string> {
   const absolute = resolve(path);
   try {
     return await realpath(absolute);
@@ -14,9 +14,9 @@ export async function realTarget(path: string): Promise<string> {
   }
   const folder = dirname(absolute);
   if (folder === absolute) return absolute;
-  const realFolder = await realTarget(folder);
+  const realFolder = await resolveRealPath(folder);
   const beneath = join(realFolder, basename(absolute));
   // Anything but a link that leads nowhere is a file that is to be made.
   const leadsTo = await readlink(beneath).catch(() => undefined);
-  return leadsTo === undefined ? beneath : realTarget(resolve(realFolder, leadsTo));
+  return leadsTo === undefined ? beneath : resolveRealPath(resolve(realFolder, leadsTo));
 }

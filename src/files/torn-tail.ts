@@ -1,12 +1,12 @@
 import { dirname } from "node:path";
-import { counted } from "../base/counted.ts";
+import { pluralize } from "../base/pluralize.ts";
 import type { Disk } from "./disk.ts";
 import { freeName } from "./free-name.ts";
 
 const blockBytes = 1 << 20;
 
 /** What was kept of a file's end. */
-export interface KeptTail {
+export interface SavedTail {
   readonly path: string;
   readonly bytes: number;
 }
@@ -15,7 +15,7 @@ export interface KeptTail {
  * Copies what stands after the good lines of a log, which end at `length`, into a file of its own beside it, durably.
  * Nobody was told that it was written, but whoever misses something must not have to take our word for it.
  */
-export async function keepTail(disk: Disk, path: string, length: number): Promise<KeptTail> {
+export async function saveTail(disk: Disk, path: string, length: number): Promise<SavedTail> {
   const kept = await freeName(disk, path, "torn");
   const from = await disk.open(path, "read");
   try {
@@ -41,11 +41,11 @@ export async function keepTail(disk: Disk, path: string, length: number): Promis
 }
 
 /** The same where the end is that of a write which a crash cut short. Returns a sentence that says so. */
-export async function keepTornTail(disk: Disk, path: string, length: number): Promise<string> {
-  const kept = await keepTail(disk, path, length);
-  return `${path} ends with a write that a crash cut short (${counted(kept.bytes, "byte")}). It is left out, and kept in ${kept.path}`;
+export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
+  const kept = await saveTail(disk, path, length);
+  return `${path} ends with a write that a crash cut short (${pluralize(kept.bytes, "byte")}). It is left out, and kept in ${kept.path}`;
 }
 
 /** Whether `keepTail` made this name, for a file of that name. */
-export const isKeptTail = (name: string, of: string): boolean =>
+export const isSavedTail = (name: string, of: string): boolean =>
   name.startsWith(`${of}.torn`) && /^(-\d+)?$/.test(name.slice(`${of}.torn`.length));

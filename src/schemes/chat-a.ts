@@ -1,6 +1,6 @@
-import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
+import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
 import { isFresh } from "./freshness.ts";
-import { fails, holds, type Verdict } from "./verdict.ts";
+import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
 /** A request of the chat app older than this is refused; exactly this old passes (DECISIONS.md, P10). */
 export const chatAMaxAgeSeconds = 300;
@@ -26,9 +26,12 @@ export function verifyChatA(
   },
 ): Verdict<"missing" | "stale" | "mismatch"> {
   const { timestamp, signature, nowMs } = request;
-  if (!timestamp || !signature) return fails("missing");
+  if (!timestamp || !signature) return createInvalidVerdict("missing");
   // The age is counted in whole seconds: 300 passes, 301 does not.
   const now = Math.floor(nowMs / 1_000);
-  if (!/^\d+$/.test(timestamp) || !isFresh(Number(timestamp), now, chatAMaxAgeSeconds)) return fails("stale");
-  return sameSecret(signature, signChatA({ ...request, timestamp })) ? holds : fails("mismatch");
+  if (!/^\d+$/.test(timestamp) || !isFresh(Number(timestamp), now, chatAMaxAgeSeconds))
+    return createInvalidVerdict("stale");
+  return constantTimeEqual(signature, signChatA({ ...request, timestamp }))
+    ? validVerdict
+    : createInvalidVerdict("mismatch");
 }

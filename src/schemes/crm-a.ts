@@ -1,7 +1,7 @@
-import { type Bytes, hash, hmac, sameSecret } from "../base/hmac.ts";
+import { type Bytes, constantTimeEqual, hash, hmac } from "../base/hmac.ts";
 import { lookupTable } from "../base/lookup-table.ts";
 import { isFresh } from "./freshness.ts";
-import { fails, holds, type Verdict } from "./verdict.ts";
+import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
 export const crmAVersions = ["v1", "v2", "v3"] as const;
 export type CrmAVersion = (typeof crmAVersions)[number];
@@ -46,21 +46,21 @@ export function verifyCrmA(
     readonly signature: string | undefined;
     readonly nowMs: number;
   },
-): { readonly ok: true; readonly version: CrmAVersion } | Exclude<Verdict<CrmARefusal>, typeof holds> {
+): { readonly ok: true; readonly version: CrmAVersion } | Exclude<Verdict<CrmARejection>, typeof validVerdict> {
   const { signature, timestamp = "" } = request;
-  if (!signature) return fails("missing");
+  if (!signature) return createInvalidVerdict("missing");
   const named = request.version ?? (timestamp ? "v3" : "v1");
   const version = crmAVersions.find((known) => known === named);
-  if (!version) return fails("unknown-version");
+  if (!version) return createInvalidVerdict("unknown-version");
   if (version === "v3" && !(/^\d+$/.test(timestamp) && isFresh(Number(timestamp), request.nowMs, crmAMaxAgeMs))) {
-    return fails("stale");
+    return createInvalidVerdict("stale");
   }
-  return sameSecret(signature, signCrmA({ ...request, version, timestamp }))
-    ? { ...holds, version }
-    : fails("mismatch");
+  return constantTimeEqual(signature, signCrmA({ ...request, version, timestamp }))
+    ? { ...validVerdict, version }
+    : createInvalidVerdict("mismatch");
 }
 
-export type CrmARefusal = "missing" | "unknown-version" | "stale" | "mismatch";
+export type CrmARejection = "missing" | "unknown-version" | "stale" | "mismatch";
 
 /** The escapes that v3 decodes before signing; `%20`, `%26`, `%2B` and `%3D` are not among them. */
 const decodedByV3 = lookupTable<string>({

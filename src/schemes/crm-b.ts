@@ -1,7 +1,7 @@
 import { decodeAnyBase64 } from "../base/base64.ts";
-import { hmac, sameSecret } from "../base/hmac.ts";
-import { isObject, parsedJson } from "../base/object.ts";
-import { fails } from "./verdict.ts";
+import { constantTimeEqual, hmac } from "../base/hmac.ts";
+import { isObject, tryParseJson } from "../base/object.ts";
+import { createInvalidVerdict } from "./verdict.ts";
 
 export type CrmBVerdict =
   | { readonly ok: true; readonly envelope: Readonly<Record<string, unknown>> }
@@ -22,19 +22,19 @@ export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVer
   const period = signedRequest.indexOf(".");
   const text = signedRequest.slice(period + 1);
   const given = period > 0 ? decodeAnyBase64(signedRequest.slice(0, period)) : undefined;
-  if (!given) return fails("malformed");
+  if (!given) return createInvalidVerdict("malformed");
 
-  if (!sameSecret(given, hmac("sha256", consumerSecret, text))) return fails("mismatch");
+  if (!constantTimeEqual(given, hmac("sha256", consumerSecret, text))) return createInvalidVerdict("mismatch");
 
   const envelope = parseObject(decodeAnyBase64(text)?.toString("utf8"));
-  if (!envelope) return fails("malformed");
+  if (!envelope) return createInvalidVerdict("malformed");
   // Only the one algorithm that was checked; an envelope without the member means it too.
   const { algorithm = "HMACSHA256" } = envelope;
-  if (String(algorithm).toUpperCase() !== "HMACSHA256") return fails("unknown-algorithm");
+  if (String(algorithm).toUpperCase() !== "HMACSHA256") return createInvalidVerdict("unknown-algorithm");
   return { ok: true, envelope };
 }
 
 function parseObject(text: string | undefined): Record<string, unknown> | undefined {
-  const value = text === undefined ? undefined : parsedJson(text);
+  const value = text === undefined ? undefined : tryParseJson(text);
   return isObject(value) ? { ...value } : undefined;
 }

@@ -1,11 +1,11 @@
 import { types } from "node:util";
 import type { Bytes } from "../base/hmac.ts";
-import { keyIn } from "./key-text.ts";
-import { fails, type Verdict } from "./verdict.ts";
+import { decodeKey } from "./key-text.ts";
+import { createInvalidVerdict, type Verdict } from "./verdict.ts";
 import { contentHashHeader, verifyContentHash } from "./webhook.ts";
 
 /** Headers as the usual servers give them: an object of any case, or a Headers. */
-export type GivenHeaders =
+export type HeadersInput =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | { get(name: string): string | null };
 
@@ -16,17 +16,17 @@ export type GivenHeaders =
  */
 export function verifyDelivery(delivery: {
   readonly body: string | ArrayBufferView | ArrayBufferLike;
-  readonly headers: GivenHeaders;
+  readonly headers: HeadersInput;
   readonly hmacKey: string;
 }): Verdict<"missing" | "malformed" | "mismatch"> {
   const { body, headers, hmacKey } = delivery;
-  keyIn(hmacKey, "verifyDelivery: hmacKey");
+  decodeKey(hmacKey, "verifyDelivery: hmacKey");
   if (typeof headers !== "object" || headers === null) throw new TypeError("verifyDelivery: headers are missing");
   if (body === undefined || body === null) throw new TypeError("verifyDelivery: body is missing");
   const bytes = bytesOf(body);
   if (bytes === undefined) throw new TypeError("The body was parsed already; give the raw bytes as they came");
   const given = headerOf(headers, contentHashHeader);
-  return given === undefined ? fails("missing") : verifyContentHash(hmacKey, bytes, given);
+  return given === undefined ? createInvalidVerdict("missing") : verifyContentHash(hmacKey, bytes, given);
 }
 
 /** Undefined: they are none. Test environments have classes of their own for bytes, so that none is asked for by name. */
@@ -36,7 +36,7 @@ function bytesOf(body: string | ArrayBufferView | ArrayBufferLike): Bytes | unde
   return types.isAnyArrayBuffer(body) ? Buffer.from(body) : undefined;
 }
 
-function headerOf(headers: GivenHeaders, name: string): string | undefined {
+function headerOf(headers: HeadersInput, name: string): string | undefined {
   if ("get" in headers && typeof headers.get === "function") return headers.get(name) ?? undefined;
   const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
   return typeof found === "string" ? found : found?.[0];

@@ -1,10 +1,10 @@
-import { isObject, parsedJson } from "../base/object.ts";
+import { isObject, tryParseJson } from "../base/object.ts";
 
 /** The claims of a JWT, decoded and not verified; undefined when it is none. */
 export function jwtClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   const parts = token.split(".");
   if (parts.length !== 3) return undefined;
-  const claims = parsedJson(Buffer.from(parts[1]!, "base64url").toString());
+  const claims = tryParseJson(Buffer.from(parts[1]!, "base64url").toString());
   return isObject(claims) ? { ...claims } : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { decodeBase64 } from "../base/base64.ts";
 
 /** The bytes of a key that is kept as base64. Throws a TypeError, which calls it `what`, when there is none, or it is no such text. */
-export function keyIn(text: string | undefined, what: string): Buffer {
+export function decodeKey(text: string | undefined, what: string): Buffer {
   // A variable that is not set reaches programs as undefined, pipelines as an empty text.
   if (typeof text !== "string" || text === "")
     throw new TypeError(`${what} is missing: is the variable set that it is in?`);

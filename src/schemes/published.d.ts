@@ -15,7 +15,7 @@ export type WebhookPayload<Of extends Activity = Activity> = WebhookPayloads[Of]
 export type Verdict<Reason extends string> = { readonly ok: true } | { readonly ok: false; readonly reason: Reason };
 
 /** Headers as the usual servers give them: an object of any case, or a Headers. */
-export type GivenHeaders =
+export type HeadersInput =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | { get(name: string): string | null };
 
@@ -26,7 +26,7 @@ export type GivenHeaders =
  */
 export function verifyDelivery(delivery: {
   readonly body: string | ArrayBufferView | ArrayBufferLike;
-  readonly headers: GivenHeaders;
+  readonly headers: HeadersInput;
   readonly hmacKey: string;
 }): Verdict<"missing" | "malformed" | "mismatch">;
 

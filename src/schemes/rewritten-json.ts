@@ -1,7 +1,7 @@
-import { parsedJson } from "../base/object.ts";
+import { tryParseJson } from "../base/object.ts";
 
 /** A JSON document as something else would write it. */
-export interface Rewritten {
+export interface RewrittenJson {
   readonly code: string;
   /** For people: `compact, with sorted keys`. */
   readonly how: string;
@@ -9,8 +9,8 @@ export interface Rewritten {
 }
 
 /** The same document in the styles of usual JSON writers; none where the text is not JSON. */
-export function rewrittenJson(text: string): readonly Rewritten[] {
-  const document = parsedJson(text);
+export function rewriteJson(text: string): readonly RewrittenJson[] {
+  const document = tryParseJson(text);
   if (document === undefined) return [];
   const compact = JSON.stringify(document);
   const blanks = spaced(document);

@@ -1,5 +1,5 @@
 import { isoSeconds } from "../base/clock.ts";
-import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
+import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
 
 /** What a signature binds. `url` is absolute; of its path only the escapes count as what they stand for. */
 interface Grant {
@@ -64,7 +64,7 @@ export function verifySignedUrl(request: Grant & { readonly nowMs: number }): Si
 
   const expected = signature({ ...request, contentType: bindsType ? request.contentType : undefined }, signed);
   if (query.length !== signed.length + 1) return mismatch;
-  if (!sameSecret(value(signedUrlParameters.signature), expected)) return mismatch;
+  if (!constantTimeEqual(value(signedUrlParameters.signature), expected)) return mismatch;
 
   const expiresSeconds = Number(value(signedUrlParameters.expires));
   const expiresAtMs = parseBasicTime(value(signedUrlParameters.date)) + expiresSeconds * 1_000;

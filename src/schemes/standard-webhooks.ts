@@ -1,6 +1,6 @@
-import { type Bytes, hmac, sameSecret } from "../base/hmac.ts";
-import { keyIn } from "./key-text.ts";
-import { fails, holds, type Verdict } from "./verdict.ts";
+import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
+import { decodeKey } from "./key-text.ts";
+import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
 /** How far a timestamp may be from now, either way (DECISIONS.md, P20). */
 export const standardWebhookToleranceSeconds = 300;
@@ -33,14 +33,17 @@ export function verifyStandardWebhook(
   received: Partial<StandardWebhookHeaders> & Pick<Message, "secret" | "body"> & { readonly nowMs: number },
 ): Verdict<"missing" | "stale" | "mismatch"> {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = received;
-  if (!id || !timestamp || !signatures) return fails("missing");
+  if (!id || !timestamp || !signatures) return createInvalidVerdict("missing");
   const ageSeconds = Math.floor(received.nowMs / 1_000) - Number(timestamp);
-  if (!/^\d+$/.test(timestamp) || Math.abs(ageSeconds) > standardWebhookToleranceSeconds) return fails("stale");
+  if (!/^\d+$/.test(timestamp) || Math.abs(ageSeconds) > standardWebhookToleranceSeconds)
+    return createInvalidVerdict("stale");
   const expected = signature({ ...received, id, timestamp });
-  return signatures.split(" ").some((given) => sameSecret(given, expected)) ? holds : fails("mismatch");
+  return signatures.split(" ").some((given) => constantTimeEqual(given, expected))
+    ? validVerdict
+    : createInvalidVerdict("mismatch");
 }
 
 function signature({ secret, id, timestamp, body }: Message): string {
-  const key = keyIn(secret?.replace(/^whsec_/, ""), "The webhook secret");
+  const key = decodeKey(secret?.replace(/^whsec_/, ""), "The webhook secret");
   return `v1,${hmac("sha256", key, `${id}.${timestamp}.`, body).toString("base64")}`;
 }

@@ -1,8 +1,8 @@
 import { decodeAnyBase64, decodeBase64 } from "../base/base64.ts";
 import { type Digest, hash, hmac } from "../base/hmac.ts";
-import { withoutTrailing } from "../base/trailing.ts";
-import { rewrittenJson } from "./rewritten-json.ts";
-import { unwrapped, wrappedForms } from "./wrapped-body.ts";
+import { trimTrailing } from "../base/trailing.ts";
+import { rewriteJson } from "./rewritten-json.ts";
+import { unwrapBody, wrapBody } from "./wrapped-body.ts";
 
 /** One thing that was done otherwise than the scheme says. */
 export interface Deviation {
@@ -103,7 +103,7 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
     value === text ? [] : [deviates(Buffer.from(value), "body", code, words)];
   return [
     asDeclared(body),
-    ...changed("newline-trimmed", withoutTrailing(text, "\r\n"), newlineTrimmed),
+    ...changed("newline-trimmed", trimTrailing(text, "\r\n"), newlineTrimmed),
     ...changed("newline-added", `${text}\n`, "A newline at the end was signed that this body lacks: it was trimmed."),
     ...changed("crlf-newline-added", `${text}\r\n`, "A CRLF at the end was signed that this body lacks."),
     // Before the next one, to which it is a blank.
@@ -111,7 +111,7 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
     ...changed("trimmed", text.trim(), "This body has blanks around it that were not signed."),
     ...changed("lf", text.replaceAll("\r\n", "\n"), "This body has CRLF where LF was signed."),
     ...changed("crlf", text.replace(/\r?\n/g, "\r\n"), "This body has LF where CRLF was signed."),
-    ...rewrittenJson(text).flatMap(({ code, how, text: other }) =>
+    ...rewriteJson(text).flatMap(({ code, how, text: other }) =>
       changed(
         code,
         other,
@@ -120,7 +120,7 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
     ),
     ...changed("empty", "", "Nothing was signed: the body had been read before, by a parser."),
     ...unwrappedVariants(body),
-    ...wrappedForms(body).map((form) => deviates(form.body, "body", form.code, form.text)),
+    ...wrapBody(body).map((form) => deviates(form.body, "body", form.code, form.text)),
   ];
 }
 
@@ -130,10 +130,10 @@ const maxWrappings = 3;
 /** What is inside, and inside that; also without the newline that writing it to a file may have added. */
 function unwrappedVariants(body: Uint8Array, before: readonly Deviation[] = []): Variant<Uint8Array>[] {
   if (before.length === maxWrappings) return [];
-  return unwrapped(body).flatMap(({ code, text, body: inner }) => {
+  return unwrapBody(body).flatMap(({ code, text, body: inner }) => {
     const deviations = [...before, { about: "body", code, text } as const];
     const string = Buffer.from(inner).toString("utf8");
-    const trimmed = withoutTrailing(string, "\r\n");
+    const trimmed = trimTrailing(string, "\r\n");
     const newline = { about: "body", code: "newline-trimmed", text: newlineTrimmed } as const;
     return [
       { value: inner, deviations },

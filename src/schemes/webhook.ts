@@ -1,6 +1,6 @@
-import { type Bytes, hmac, hmacOfStream, sameSecret } from "../base/hmac.ts";
-import { keyIn } from "./key-text.ts";
-import { fails, holds, type Verdict } from "./verdict.ts";
+import { type Bytes, constantTimeEqual, hmac, hmacOfStream } from "../base/hmac.ts";
+import { decodeKey } from "./key-text.ts";
+import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
 /** The header that carries the signature of a webhook (DECISIONS.md, P19). */
 export const contentHashHeader = "X-SVC-WEBHOOK-CONTENT-HASH";
@@ -23,8 +23,8 @@ export const contentHashOfStream = async (
  * scheme or encoding; `mismatch`: another key or other bytes.
  */
 export function compareContentHash(given: string | undefined, expected: string): Verdict<"malformed" | "mismatch"> {
-  if (given === undefined || !/^[0-9a-f]{128}$/.test(given)) return fails("malformed");
-  return sameSecret(given, expected) ? holds : fails("mismatch");
+  if (given === undefined || !/^[0-9a-f]{128}$/.test(given)) return createInvalidVerdict("malformed");
+  return constantTimeEqual(given, expected) ? validVerdict : createInvalidVerdict("mismatch");
 }
 
 /** Verifies a delivery from the raw bytes that came; see `compareContentHash`. */
@@ -34,4 +34,4 @@ export const verifyContentHash = (
   given: string | undefined,
 ): Verdict<"malformed" | "mismatch"> => compareContentHash(given, contentHash(hmacKeyBase64, body));
 
-const keyBytes = (hmacKeyBase64: string): Buffer => keyIn(hmacKeyBase64, "The HMAC key");
+const keyBytes = (hmacKeyBase64: string): Buffer => decodeKey(hmacKeyBase64, "The HMAC key");

@@ -1,9 +1,9 @@
 import { unzipSync } from "node:zlib";
 import { decodeAnyBase64 } from "../base/base64.ts";
-import { isObject, parsedJson } from "../base/object.ts";
+import { isObject, tryParseJson } from "../base/object.ts";
 
 /** A body in another form: what it was made from, or what something made from it. */
-export interface OtherForm {
+export interface BodyForm {
   readonly code: string;
   /** For people: how this body relates to what was signed. */
   readonly text: string;
@@ -11,13 +11,13 @@ export interface OtherForm {
 }
 
 /** What stands inside a body that something has encoded, compressed or wrapped before it was saved. */
-export function unwrapped(body: Uint8Array): readonly OtherForm[] {
+export function unwrapBody(body: Uint8Array): readonly BodyForm[] {
   const text = Buffer.from(body).toString("utf8");
-  return [...decompressed(body), ...fromUtf16(body), ...fromBase64(text), ...fromJson(parsedJson(text))];
+  return [...decompressed(body), ...fromUtf16(body), ...fromBase64(text), ...fromJson(tryParseJson(text))];
 }
 
 /** Forms in which a body is sometimes signed instead of the bytes that came. */
-export function wrappedForms(body: Uint8Array): readonly OtherForm[] {
+export function wrapBody(body: Uint8Array): readonly BodyForm[] {
   const bytes = Buffer.from(body);
   const utf16 = Buffer.from(bytes.toString("utf8"), "utf16le");
   const words = "The text was signed as UTF-16; sign the bytes as they came, which are UTF-8.";
@@ -36,7 +36,7 @@ export function wrappedForms(body: Uint8Array): readonly OtherForm[] {
 /** More would be no webhook. */
 const maxInflatedBytes = 32 * 2 ** 20;
 
-function decompressed(body: Uint8Array): OtherForm[] {
+function decompressed(body: Uint8Array): BodyForm[] {
   const isCompressed = (body[0] === 0x1f && body[1] === 0x8b) || body[0] === 0x78;
   if (!isCompressed) return [];
   try {
@@ -48,7 +48,7 @@ function decompressed(body: Uint8Array): OtherForm[] {
   }
 }
 
-function fromUtf16(body: Uint8Array): OtherForm[] {
+function fromUtf16(body: Uint8Array): BodyForm[] {
   const [first, second, third, fourth] = body;
   const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0 && third !== 0 && fourth === 0);
   const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0 && third === 0 && fourth !== 0);
@@ -63,7 +63,7 @@ const swapped = (bytes: Uint8Array): Buffer => Buffer.from(bytes).swap16();
 /** A word may be base64 by chance. */
 const minBase64Length = 16;
 
-function fromBase64(text: string): OtherForm[] {
+function fromBase64(text: string): BodyForm[] {
   // Some programs break its lines.
   const bare = text.replace(/\s+/g, "");
   const bytes = bare.length < minBase64Length ? undefined : decodeAnyBase64(bare);
@@ -74,7 +74,7 @@ function fromBase64(text: string): OtherForm[] {
 }
 
 /** A string that holds the body, or an event of a gateway with such a field. */
-function fromJson(document: unknown): OtherForm[] {
+function fromJson(document: unknown): BodyForm[] {
   if (typeof document === "string") {
     const text = "This body is a JSON string; the signature is that of the text inside it.";
     return [{ code: "json-string", text, body: Buffer.from(document) }];

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { Refusal } from "../../src/api/failures.ts";
+import { DeclaredFailureError } from "../../src/api/failures.ts";
 
 it("a refusal notes no stack, for it is an answer; what is thrown after it does", () => {
-  const refusal = new Refusal("unknown-cluster", undefined);
+  const refusal = new DeclaredFailureError("unknown-cluster", undefined);
   assert.equal(refusal.stack, "Refusal: refused: unknown-cluster");
   assert.equal(refusal instanceof Error, true);
   assert.match(new Error("wrong").stack ?? "", /^Error: wrong\n +at /);

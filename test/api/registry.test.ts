@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { empty, type Operation } from "../../src/api/operation.ts";
-import { registry, withoutDuplicates } from "../../src/api/registry.ts";
+import { registry, requireUniqueOperations } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
 import { contractApi, publicRoutes, routeOf, routingService } from "./sources.ts";
 
@@ -50,8 +50,8 @@ describe("the registry", () => {
     ["command", { ...other, cli: show.cli }, "things.list and things.show both have the command things show"],
   ] as const) {
     it(`does not take two operations of one ${what}, and names both`, () =>
-      assert.throws(() => withoutDuplicates([show, twin]), { message }));
+      assert.throws(() => requireUniqueOperations([show, twin]), { message }));
   }
 
-  it("takes what differs", () => assert.deepEqual(withoutDuplicates([show, other]), [show, other]));
+  it("takes what differs", () => assert.deepEqual(requireUniqueOperations([show, other]), [show, other]));
 });

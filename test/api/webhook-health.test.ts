@@ -3,22 +3,22 @@ import { describe, it } from "node:test";
 import {
   type Attempt,
   type Delivery,
-  sentOtherwise,
-  troubleOf,
-  turnName,
+  describeAlteredAttempts,
+  describeAttemptOutcome,
+  formatAttemptLabel,
 } from "../../src/api/webhook-health/attempts.ts";
-import { causeOf } from "../../src/api/webhook-health/causes.ts";
+import { diagnoseFailedAttempt } from "../../src/api/webhook-health/causes.ts";
+import { formatDeliveryStatus } from "../../src/api/webhook-health/delivery-status.ts";
 import type { Fault } from "../../src/api/webhook-health/faults.ts";
-import { deletedHealth, type Webhook, webhookHealth } from "../../src/api/webhook-health/health.ts";
-import { nothingSent } from "../../src/api/webhook-health/nothing-sent.ts";
-import { deliveryStanding } from "../../src/api/webhook-health/standing.ts";
+import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../src/api/webhook-health/health.ts";
+import { explainNoDeliveries } from "../../src/api/webhook-health/no-deliveries.ts";
 import { delivery, iso, webhook } from "../console/webhook-records.ts";
 
 const sixTimes = [0, 5, 15, 35, 75, 155];
 const at = (time: string) => time.slice(11, 19);
 
 const tell = (one: Webhook, deliveries: readonly Delivery[], faults: readonly Fault[] = []) => {
-  const { state, failing, why, steps, unsent } = webhookHealth(one, { deliveries, faults, at });
+  const { state, failing, why, steps, unsent } = assessWebhook(one, { deliveries, faults, at });
   return {
     state: state.words,
     failing,
@@ -136,7 +136,7 @@ describe("what is told of a webhook", () => {
   });
 
   it("of one that was deleted is what its deliveries came to", () => {
-    const { state, failing, why, steps } = deletedHealth(
+    const { state, failing, why, steps } = assessDeletedWebhook(
       [
         delivery(1, [0], { outcome: "delivered" }),
         delivery(2, [1], { webhook_status: "DELETED", next_attempt_at: iso(5) }),
@@ -156,7 +156,7 @@ describe("what is told of a webhook", () => {
         [],
       ],
     );
-    const whole = deletedHealth([delivery(1, [0], { outcome: "delivered" })], at);
+    const whole = assessDeletedWebhook([delivery(1, [0], { outcome: "delivered" })], at);
     assert.deepEqual(
       [whole.failing, whole.why],
       [false, ["The webhook was deleted. Of 1 retained delivery, 1 arrived."]],
@@ -170,7 +170,7 @@ describe("what failures have in common", () => {
   const arrived = (id: number, minute: number, more: Partial<Delivery> = {}) =>
     delivery(id, [minute], { activity: "CONTRACT_SIGNED", outcome: "delivered", ...more });
   const of = (...deliveries: Delivery[]) => {
-    const { only, failing, since, state } = webhookHealth(webhook(), { deliveries, faults: [], at });
+    const { only, failing, since, state } = assessWebhook(webhook(), { deliveries, faults: [], at });
     return [only, failing, since && at(since), state.words];
   };
 
@@ -178,7 +178,7 @@ describe("what failures have in common", () => {
     const both = [failed(1, [0, 5]), arrived(2, 6), failed(3, [10, 15])];
     const found = ["Only CONTRACT_EXECUTED fails. Other deliveries arrive.", true, "03:04:05", "failing"];
     assert.deepEqual([of(...both), of(...both, arrived(4, 20))], [found, found]);
-    const { why, steps } = webhookHealth(webhook({ failure_count: 2 }), { deliveries: both, faults: [], at });
+    const { why, steps } = assessWebhook(webhook({ failure_count: 2 }), { deliveries: both, faults: [], at });
     assert.deepEqual(
       [why, steps.map(({ words }) => words)],
       [
@@ -246,14 +246,14 @@ describe("why nothing was sent to a webhook", () => {
   it("is that nothing it is subscribed to happened, or where, when and what happened instead", () =>
     assert.deepEqual(
       [
-        nothingSent(contoso, undefined, { at }),
-        nothingSent(contoso, [], { at }),
-        nothingSent(contoso, [group(1, "CONTRACT_CREATED")], { at }),
-        nothingSent(contoso, [group(2, "CONTRACT_CREATED")], { at }),
-        nothingSent(contoso, [group(2, "CONTRACT_CREATED", 5)], { at }),
-        nothingSent(contoso, [group(2, "CONTRACT_SIGNED"), group(1, "CONTRACT_SIGNED")], { at }),
-        nothingSent(contoso, [], { at, now: Date.parse(contoso.created_at) + 30 * 86_400_000 }),
-        nothingSent(contoso, [], { at, now: Date.parse(contoso.created_at) + 30 * 86_400_000 + 1 }),
+        explainNoDeliveries(contoso, undefined, { at }),
+        explainNoDeliveries(contoso, [], { at }),
+        explainNoDeliveries(contoso, [group(1, "CONTRACT_CREATED")], { at }),
+        explainNoDeliveries(contoso, [group(2, "CONTRACT_CREATED")], { at }),
+        explainNoDeliveries(contoso, [group(2, "CONTRACT_CREATED", 5)], { at }),
+        explainNoDeliveries(contoso, [group(2, "CONTRACT_SIGNED"), group(1, "CONTRACT_SIGNED")], { at }),
+        explainNoDeliveries(contoso, [], { at, now: Date.parse(contoso.created_at) + 30 * 86_400_000 }),
+        explainNoDeliveries(contoso, [], { at, now: Date.parse(contoso.created_at) + 30 * 86_400_000 + 1 }),
       ],
       [
         "Nothing was sent yet. Subscribed to CONTRACT_CREATED.",
@@ -273,7 +273,7 @@ describe("an attempt", () => {
 
   it("that failed says what that meant, and what to do, unless a fault did it", () =>
     assert.deepEqual(
-      [401, 404, 405, 429, 410, 302, 500, 422].map((status) => causeOf(attempt({ status })).means),
+      [401, 404, 405, 429, 410, 302, 500, 422].map((status) => diagnoseFailedAttempt(attempt({ status })).means),
       [
         "Last attempt: the receiver rejected the signature or a header.",
         "Last attempt: 404 Not Found.",
@@ -287,13 +287,17 @@ describe("an attempt", () => {
     ));
 
   it("that was refused says so of that time alone, since the receiver may run by now", () =>
-    assert.deepEqual(causeOf(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })), {
-      means: "Last attempt: connection refused.",
-      steps: [{ kind: "fix", words: "Start the receiver." }],
-    }));
+    assert.deepEqual(
+      diagnoseFailedAttempt(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })),
+      {
+        means: "Last attempt: connection refused.",
+        steps: [{ kind: "fix", words: "Start the receiver." }],
+      },
+    ));
 
   it("that is refused leads to what explains signatures, and to the fault where one signed it wrongly", () => {
-    const commands = (change: Partial<Attempt>) => causeOf(attempt(change)).steps.map(({ command }) => command);
+    const commands = (change: Partial<Attempt>) =>
+      diagnoseFailedAttempt(attempt(change)).steps.map(({ command }) => command);
     assert.deepEqual(
       [commands({ status: 401 }), commands({ status: 401, fault: { effect: "wrong_key", by: null } })],
       [
@@ -302,7 +306,7 @@ describe("an attempt", () => {
       ],
     );
     assert.equal(
-      troubleOf(attempt({ status: 401, fault: { effect: "tamper", by: null } })),
+      describeAttemptOutcome(attempt({ status: 401, fault: { effect: "tamper", by: null } })),
       "The receiver answered 401; a scripted fault had changed the body after it was signed (tamper).",
     );
   });
@@ -310,11 +314,11 @@ describe("an attempt", () => {
   it("is counted among those of the schedule, or among those that somebody asked for", () => {
     const all = [false, true, false, true].map((resend, i) => attempt({ number: i + 1, resend }));
     assert.deepEqual(
-      all.map((one) => turnName(one, all)),
+      all.map((one) => formatAttemptLabel(one, all)),
       ["attempt 1 of 7", "resend 1", "attempt 2 of 7", "resend 2"],
     );
     const faults = [{ effect: "tamper", by: null }, null, { effect: "delay", by: null }, { effect: "drop", by: null }];
-    assert.deepEqual(sentOtherwise(all.map((one, i) => ({ ...one, fault: faults[i]! }))), [
+    assert.deepEqual(describeAlteredAttempts(all.map((one, i) => ({ ...one, fault: faults[i]! }))), [
       "Resend 2: a scripted fault kept it from being sent: the receiver got nothing.",
       "Attempt 1 of 7: a scripted fault changed the body after it was signed: the receiver got other bytes than these, which the signature does not fit.",
     ]);
@@ -325,10 +329,10 @@ describe("how a delivery stands", () => {
   it("is what will come of it", () =>
     assert.deepEqual(
       [
-        deliveryStanding({ outcome: "retrying", next_attempt_at: 1, webhook_status: "ACTIVE" }, 1),
-        deliveryStanding({ outcome: "retrying", next_attempt_at: 1, webhook_status: "DELETED" }, 1),
-        deliveryStanding({ outcome: "skipped_not_allowed", next_attempt_at: null, webhook_status: "ACTIVE" }, 0),
-        deliveryStanding({ outcome: "skipped_not_allowed", next_attempt_at: null, webhook_status: "ACTIVE" }, 1),
+        formatDeliveryStatus({ outcome: "retrying", next_attempt_at: 1, webhook_status: "ACTIVE" }, 1),
+        formatDeliveryStatus({ outcome: "retrying", next_attempt_at: 1, webhook_status: "DELETED" }, 1),
+        formatDeliveryStatus({ outcome: "skipped_not_allowed", next_attempt_at: null, webhook_status: "ACTIVE" }, 0),
+        formatDeliveryStatus({ outcome: "skipped_not_allowed", next_attempt_at: null, webhook_status: "ACTIVE" }, 1),
       ],
       ["retrying", "will be skipped", "not sent: address not allowed", "skipped: address was not allowed"],
     ));

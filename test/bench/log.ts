@@ -2,14 +2,14 @@ import { collections } from "../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import { attempts, deliveries, webhookEvents } from "../../emulator/webhooks/deliveries.ts";
 import { listDeliveries } from "../../emulator/webhooks/log.ts";
-import { systemWall } from "../../src/base/clock.ts";
+import { systemWallClock } from "../../src/base/clock.ts";
 import { figure, inTurns, ratios } from "./support/measure.ts";
 
 /** A page of the delivery log, by how many rows there are. */
 const page = { offset: 0, limit: 50 };
 
 const listing = async (count: number) => {
-  const store = openMemoryStore({ collections, wall: systemWall });
+  const store = openMemoryStore({ collections, wall: systemWallClock });
   await store.transaction("fill", (tx) => {
     const shared = { workspace_id: 1, activity: "CONTRACT_SIGNED", contract_id: 1, keep_until: null } as const;
     tx.put(webhookEvents, { ...shared, id: 1, at: 0, body: "{}", cause: null });

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import type { Cause } from "../../emulator/store/cause.ts";
-import { causeRows, causes, mostCauses } from "../../emulator/store/causes.ts";
+import { causes, createCauseRowFactory, maxCauses } from "../../emulator/store/causes.ts";
 import { openFileStore } from "../../emulator/store/file/file-store.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
-import { systemWall } from "../../src/base/clock.ts";
+import { systemWallClock } from "../../src/base/clock.ts";
 import { collections, owners, people, person } from "../support/store.ts";
 import { figure, median, note } from "./support/measure.ts";
 
@@ -40,7 +40,7 @@ try {
 }
 
 async function filled(name: string, count: number): Promise<Store> {
-  const store = await openFileStore({ path: join(folder, name), collections, wall: systemWall });
+  const store = await openFileStore({ path: join(folder, name), collections, wall: systemWallClock });
   for (let at = 0; at < count; at += 1_000) {
     const batch = Array.from({ length: Math.min(1_000, count - at) }, (_, i) => identifier(at + i));
     await store.transaction("map", (tx) => tx.map(owners, at % 2_000 ? "eu-1" : "us-1", batch));
@@ -74,7 +74,7 @@ async function compareCosts(small: Store, large: Store): Promise<void> {
 
 async function comparePages(): Promise<void> {
   const table = async (count: number) => {
-    const store = openMemoryStore({ collections, wall: systemWall });
+    const store = openMemoryStore({ collections, wall: systemWallClock });
     await store.transaction("fill", (tx) => {
       for (let id = 1; id <= count; id += 1) tx.put(people, person(id, { age: id % 50 }));
     });
@@ -90,8 +90,8 @@ async function comparePages(): Promise<void> {
 }
 
 async function compareDurable(): Promise<void> {
-  const memory = openMemoryStore({ collections, wall: systemWall });
-  const file = await openFileStore({ path: join(folder, "durable.json"), collections, wall: systemWall });
+  const memory = openMemoryStore({ collections, wall: systemWallClock });
+  const file = await openFileStore({ path: join(folder, "durable.json"), collections, wall: systemWallClock });
   const write = (store: Store) => async (i: number) => {
     await store.transaction("put", (tx) => tx.put(people, person(i)));
   };
@@ -107,7 +107,7 @@ async function compareHistory(): Promise<void> {
   const limit = 8 * 1_048_576;
   const open = (name: string, historyBytes: number) =>
     openFileStore({
-      ...{ path: join(folder, name), collections, wall: systemWall },
+      ...{ path: join(folder, name), collections, wall: systemWallClock },
       ...{ compactAfterBytes: 1_048_576, historyBytes },
     });
   const bare = await open("bare.json", 0);
@@ -129,19 +129,22 @@ async function compareHistory(): Promise<void> {
 /** Beyond as many causes as are kept, so that the oldest go; what is written is a single mapping, the shortest there is. */
 async function compareCauses(): Promise<void> {
   const open = (name: string) =>
-    openFileStore({ path: join(folder, name), collections: [...collections, causes], wall: systemWall });
+    openFileStore({ path: join(folder, name), collections: [...collections, causes], wall: systemWallClock });
   const bare = await open("causeless.json");
   const caused = await open("caused.json");
-  const row = causeRows({ wall: systemWall });
+  const row = createCauseRowFactory({ wall: systemWallClock });
   const what = "cluster-emails.map POST /router/v1/cluster_emails/bulk";
-  const causeOf = (id: string): Cause => ({ id, row: (before) => row({ id, what, at: systemWall.now(), before }) });
+  const causeOf = (id: string): Cause => ({
+    id,
+    row: (before) => row({ id, what, at: systemWallClock.now(), before }),
+  });
   const write =
     (store: Store, cause = (id: string): Cause => ({ id })) =>
     async (i: number) => {
       const identifiers = [String(i).padStart(64, "0")];
       await store.transaction("map", (tx) => tx.map(owners, "eu-1", identifiers), cause(`request:${i}`));
     };
-  const [without, withCauses] = await alternate(write(bare), write(caused, causeOf), mostCauses, 64);
+  const [without, withCauses] = await alternate(write(bare), write(caused, causeOf), maxCauses, 64);
   figure("durable writes with their causes, against without (without HTTP)", without / withCauses, "");
   await bare.close();
   await caused.close();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { commandsFile } from "../../src/cli/built-commands.ts";
-import { declarationsOf, groupNames } from "../../src/cli/command-tree.ts";
+import { groupNames, loadDeclarations } from "../../src/cli/command-tree.ts";
 import { root } from "../structure/repository.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { forwardProxy } from "../support/cli/forward-proxy.ts";
@@ -45,7 +45,7 @@ describe("the bundle", () => {
       const lines = readFileSync(join(folder, "dist", commandsFile(group)), "utf8").split("\n");
       assert.deepEqual(
         lines.map((line) => JSON.parse(line)),
-        JSON.parse(JSON.stringify(await declarationsOf(group))),
+        JSON.parse(JSON.stringify(await loadDeclarations(group))),
       );
     }
   });

@@ -1,7 +1,7 @@
-import { command } from "../../src/cli/command.ts";
+import { defineCommand } from "../../src/cli/command.ts";
 
 /** Compiled by npm run types, never run: what the code of a command gets follows from what it declares. */
-export const declared = command({
+export const declared = defineCommand({
   words: ["example"],
   summary: "An example",
   positionals: [

@@ -4,14 +4,14 @@ import { defaultSettings } from "../../emulator/world/settings.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { groupNames } from "../../src/cli/command-tree.ts";
 import { emulatorFlags } from "../../src/cli/commands/emulator/options.ts";
-import { environment } from "../../src/cli/config/environment.ts";
-import { groups } from "../../src/cli/groups.ts";
-import { laidOut } from "../../src/cli/help/layout.ts";
+import { environmentVariables } from "../../src/cli/config/environment.ts";
+import { commandGroups } from "../../src/cli/groups.ts";
+import { layOutPage } from "../../src/cli/help/layout.ts";
 import { topics } from "../../src/cli/help/topics.ts";
-import { normalised } from "../../src/cli/parse/argv.ts";
+import { normalizeArgv } from "../../src/cli/parse/argv.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
 import { Parser } from "../../src/cli/parse/parser.ts";
-import { missingFrom } from "../../src/cli/prompt/missing.ts";
+import { findMissingInput } from "../../src/cli/prompt/missing-input.ts";
 import type { FlagSpec } from "../../src/derive/command-spec.ts";
 import { sources } from "../structure/repository.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
@@ -60,7 +60,7 @@ describe("every page of help", () => {
 
   it("names only commands that exist as those to begin with", async () => {
     const names = new Set(commands.map(({ words }) => words.join(" ")));
-    const dead = Object.entries(groups).flatMap(([group, { shown = [] }]) =>
+    const dead = Object.entries(commandGroups).flatMap(([group, { shown = [] }]) =>
       shown.map((name) => `${group} ${name}`).filter((name) => !names.has(name)),
     );
     assert.deepEqual(dead, []);
@@ -70,7 +70,7 @@ describe("every page of help", () => {
       "groups without commands",
     );
     assert.deepEqual(
-      (await groupNames()).filter((name) => groups[name] === undefined),
+      (await groupNames()).filter((name) => commandGroups[name] === undefined),
       [],
       "groups without a summary",
     );
@@ -86,7 +86,7 @@ describe("the first pages", () => {
   }
 
   it("of a group with sections name every command, unless it is declared as unlisted", () => {
-    const misplaced = Object.entries(groups).flatMap(([group, { sections, unlisted = [] }]) => {
+    const misplaced = Object.entries(commandGroups).flatMap(([group, { sections, unlisted = [] }]) => {
       const own = commands.filter(({ words }) => words[0] === group).map(({ words }) => words[1]!);
       const listed = (sections ?? []).flatMap(({ commands, more = [] }) => [...commands, ...more]);
       const named = [...listed, ...unlisted];
@@ -139,8 +139,8 @@ describe("every example", () => {
         const words = argv.slice(argv.indexOf(command.words[0]!));
         const parser = new Parser([words[0]!], [command], words);
         try {
-          const parsed = parser.parse(normalised(argv));
-          const { positionals, flags, body } = missingFrom(command, parsed!.input);
+          const parsed = parser.parse(normalizeArgv(argv));
+          const { positionals, flags, body } = findMissingInput(command, parsed!.input);
           const missing = [...positionals.map(({ name }) => name), ...[...flags, ...body].map(({ flag }) => flag)];
           return missing.length > 0 ? [`${argv.join(" ")}: ${missing.join(", ")}`] : [];
         } catch (error) {
@@ -155,11 +155,11 @@ describe("every example", () => {
     const example = { title: "Long", argv: ["files", "upload", "a b.pdf", "--content-type", "x".repeat(20)] };
     const page = { about: [], tables: [], notes: [] };
     assert.equal(
-      laidOut({ ...page, examples: [example] }, 40),
+      layOutPage({ ...page, examples: [example] }, 40),
       `Examples:\n  # Long\n  svc files upload 'a b.pdf' \\\n    --content-type ${"x".repeat(20)}\n`,
     );
     assert.equal(
-      laidOut({ ...page, examples: [{ ...example, stdin: "it's" }] }, 40),
+      layOutPage({ ...page, examples: [{ ...example, stdin: "it's" }] }, 40),
       `Examples:\n  # Long\n  echo 'it'\\''s' |\n    svc files upload 'a b.pdf' \\\n    --content-type ${"x".repeat(20)}\n`,
     );
   });
@@ -210,7 +210,7 @@ describe("svc help environment", () => {
         ...[...text.matchAll(/\benv\.([A-Z]\w+)/g)].map(([, name]) => name!),
         ...[...text.matchAll(/"((?:SVC_)?[A-Z]+(?:_[A-Z]+)+)"/g)].map(([, name]) => name!).filter(isVariable),
       ]);
-    const named = environment.flatMap(([names]) => names.split(", "));
+    const named = environmentVariables.flatMap(([names]) => names.split(", "));
     assert.deepEqual(
       [...new Set(read)].filter((name) => !ofTheSystem.test(name) && !ofOurs.includes(name) && !named.includes(name)),
       [],
@@ -226,7 +226,7 @@ describe("svc help environment", () => {
   const isVariable = (name: string) => name.startsWith("SVC_");
 
   it("is what flags say of themselves", () => {
-    const named = new Set(environment.flatMap(([names]) => names.split(", ")));
+    const named = new Set(environmentVariables.flatMap(([names]) => names.split(", ")));
     const flags = [...globalFlags, ...commands.flatMap((command) => command.flags)];
     const variables = flags.flatMap(({ description }) => description.match(/\bSVC_[A-Z_]+\b/g) ?? []);
     assert.deepEqual(

@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Operation } from "../../src/api/operation.ts";
 import { operationById } from "../../src/api/registry.ts";
-import { outlineOf } from "../../src/cli/derived.ts";
+import { toOperationOutline } from "../../src/cli/derived-command.ts";
 import type { Host } from "../../src/cli/host.ts";
-import { argumentsOf } from "../../src/cli/parse/arguments.ts";
-import { convert, InvalidValueError } from "../../src/cli/parse/values.ts";
+import { buildArguments } from "../../src/cli/parse/arguments.ts";
+import { convertValue, InvalidValueError } from "../../src/cli/parse/values.ts";
 import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
-import { type ArgumentProblem, InvalidArguments } from "../../src/client/errors.ts";
+import { type ArgumentProblem, InvalidArgumentsError } from "../../src/client/errors.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 
@@ -29,13 +29,13 @@ function anyValueOf(one: FlagSpec | PositionalSpec): fc.Arbitrary<unknown> {
   if (type === "switch") return fc.constant(true);
   if (type === "boolean") return fc.boolean();
   const accepted = (choices ? fc.constantFrom(...choices) : word).filter((text) => isAccepted(text, one));
-  const value = accepted.map((text) => convert(text, type, choices));
+  const value = accepted.map((text) => convertValue(text, type, choices));
   return "repeatable" in one && one.repeatable ? fc.array(value, { minLength: 1, maxLength: 3 }) : value;
 }
 
 function isAccepted(text: string, { type = "text", choices }: FlagSpec | PositionalSpec): boolean {
   try {
-    convert(text, type as Exclude<FlagSpec["type"], "switch">, choices);
+    convertValue(text, type as Exclude<FlagSpec["type"], "switch">, choices);
     return true;
   } catch (error) {
     if (error instanceof InvalidValueError) return false;
@@ -68,9 +68,9 @@ describe("a command whose input need not be checked", () => {
       });
       await fc.assert(
         fc.asyncProperty(input, async ({ positionals, flags }) => {
-          const given = { positionals, flags, rest: [] } as unknown as Parameters<typeof argumentsOf>[2];
+          const given = { positionals, flags, rest: [] } as unknown as Parameters<typeof buildArguments>[2];
           const bare = { ...spec, body: undefined } as unknown as CommandSpec;
-          const { args } = await argumentsOf(bare, outlineOf(bare), given, {} as Host);
+          const { args } = await buildArguments(bare, toOperationOutline(bare), given, {} as Host);
           const problems = problemsIn(operationOf(spec), args);
           assert.deepEqual(
             problems.filter(({ path }) => !ruled.has(String(path[0]))),
@@ -88,7 +88,7 @@ function problemsIn(operation: Operation, args: CallArguments): readonly Argumen
     CheckedCall.of(operation, args);
     return [];
   } catch (error) {
-    if (error instanceof InvalidArguments) return error.problems;
+    if (error instanceof InvalidArgumentsError) return error.problems;
     throw error;
   }
 }
@@ -97,7 +97,7 @@ describe("the outline of a command's operation", () => {
   it("is its declaration without schemas, for every operation", () => {
     for (const spec of specs) {
       const { id, service, method, path, auth, request, responses, longestMs } = operationOf(spec);
-      assert.deepEqual(outlineOf(spec), {
+      assert.deepEqual(toOperationOutline(spec), {
         id,
         service: { name: service.name },
         method,

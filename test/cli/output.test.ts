@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import type { Host } from "../../src/cli/host.ts";
 import { createOutput, type TableView } from "../../src/cli/output/output.ts";
-import { csvLine, table, tsvLine } from "../../src/cli/output/text.ts";
+import { csvLine, formatTable, tsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
@@ -116,7 +116,7 @@ describe("the layout of an answer", () => {
 
   it("measures wide characters and escapes what would break a row", () => {
     assert.deepEqual(
-      table(
+      formatTable(
         [
           ["abc", "|"],
           ["漢字", "|"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { mayAsk } from "../../src/cli/context.ts";
+import { canPrompt } from "../../src/cli/context.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { hasColour } from "../../src/cli/output/colour.ts";
 import type { Globals } from "../../src/cli/parse/globals.ts";
@@ -70,7 +70,7 @@ describe("variables that switch", () => {
   it("CI and SVC_NO_INPUT of false or 0 forbid no question", () => {
     const terminal = { isTTY: true };
     const asks = (env: Host["env"]) =>
-      mayAsk({ stdin: terminal, stderr: terminal, env } as unknown as Host, { noInput: false } as Globals);
+      canPrompt({ stdin: terminal, stderr: terminal, env } as unknown as Host, { noInput: false } as Globals);
     assert.deepEqual(
       [{ CI: "false", SVC_NO_INPUT: "0" }, { CI: "" }, { CI: "true" }, { CI: "woodpecker" }, { SVC_NO_INPUT: "1" }].map(
         asks,

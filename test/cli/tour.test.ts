@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openReceiver } from "../../src/cli/connection/receiver.ts";
-import { walk } from "../../src/cli/tour/walk.ts";
+import { runTour } from "../../src/cli/tour/tour.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 describe("svc tour", () => {
@@ -45,7 +45,7 @@ describe("svc tour", () => {
   it("stops at the first step that does not do what it should", async (t) => {
     const healthy = await openReceiver();
     t.after(() => healthy.close());
-    const walked = await walk({
+    const walked = await runTour({
       svc: async ([group]) =>
         group === "files" ? { exit: 0, out: '[{"file_id":"f"}]', err: "" } : { exit: 1, out: "", err: "error: no\n" },
       healthy,

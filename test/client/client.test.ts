@@ -6,7 +6,7 @@ import { advanceClock } from "../../src/api/emulator/clock.ts";
 import { resendDelivery } from "../../src/api/emulator/deliveries.ts";
 import { mapClusterEmails } from "../../src/api/router/cluster-emails.ts";
 import { checkHealth } from "../../src/api/router/health.ts";
-import type { Wall } from "../../src/base/clock.ts";
+import type { WallClock } from "../../src/base/clock.ts";
 import { type Client, createClient } from "../../src/client/client.ts";
 import { NetworkError, ServiceError } from "../../src/client/errors.ts";
 import { createTransport } from "../../src/client/transport.ts";
@@ -19,7 +19,7 @@ describe("the client over HTTP", () => {
     for (const close of closers) close();
   });
 
-  async function serviceThat(listener: RequestListener, wall: Wall = instantly) {
+  async function serviceThat(listener: RequestListener, wall: WallClock = instantly) {
     let requests = 0;
     const server = createServer((request, response) => {
       requests += 1;
@@ -59,7 +59,7 @@ describe("the client over HTTP", () => {
 
   it("repeats every call after 429, as late as the service asks by its own clock", async () => {
     const slept: number[] = [];
-    const wall: Wall = {
+    const wall: WallClock = {
       now: () => Date.UTC(2040, 0, 1),
       monotonicNow: () => 0,
       sleep: async (ms) => void slept.push(ms),

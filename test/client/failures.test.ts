@@ -65,17 +65,17 @@ describe("what a test runner prints of a call that failed", () => {
       [
         { maxAnswerBytes: 9 },
         large,
-        /^AnswerTooLarge: health\.show: Failed to read .* Allow more with maxAnswerBytes\.$/,
+        /^ResponseTooLargeError: health\.show: Failed to read .* Allow more with maxAnswerBytes\.$/,
       ],
       [
         {},
         (_, response) => void response.end("<html>"),
-        /^UnreadableAnswer: health\.show: Expected JSON, but the service answered 200 with HTML\.$/,
+        /^InvalidResponseError: health\.show: Expected JSON, but the service answered 200 with HTML\.$/,
       ],
       [
         { retries: 1, maxWaitMs: 100 },
         (_, response) => void response.writeHead(429, { "retry-after": "7" }).end(),
-        /^WaitTooLong: health\.show: The service asks to wait 7 s; at most 100 ms are allowed\. Allow more with maxWaitMs\.$/,
+        /^RetryAfterTooLongError: health\.show: The service asks to wait 7 s; at most 100 ms are allowed\. Allow more with maxWaitMs\.$/,
       ],
     ];
     for (const [options, listener, expected] of calls) {
@@ -92,8 +92,8 @@ describe("what a test runner prints of a call that failed", () => {
         printed(client.call("clock.show")),
       ]),
       [
-        "NoCredentials: contracts.status: This call needs api-key credentials: the client secret is missing. Give createClient credentials.clientId and credentials.clientSecret.",
-        "NoCredentials: clock.show: This call needs control-token credentials. Give createClient credentials.controlToken.",
+        "MissingCredentialsError: contracts.status: This call needs api-key credentials: the client secret is missing. Give createClient credentials.clientId and credentials.clientSecret.",
+        "MissingCredentialsError: clock.show: This call needs control-token credentials. Give createClient credentials.controlToken.",
       ],
     );
   });
@@ -106,7 +106,10 @@ describe("what a test runner prints of a call that failed", () => {
     const read = async () => {
       for await (const _ of events as AsyncIterable<unknown>);
     };
-    assert.equal(await printed(read()), "UnreadableAnswer: events.watch: The service sent an event that is not JSON.");
+    assert.equal(
+      await printed(read()),
+      "InvalidResponseError: events.watch: The service sent an event that is not JSON.",
+    );
   });
 
   it("says that the client is closed, at once, of calls after that and of those under way", async (t) => {

@@ -4,15 +4,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
-import type { Callable } from "../../src/api/operation.ts";
+import type { CallableOperation } from "../../src/api/operation.ts";
 import { checkHealth } from "../../src/api/router/health.ts";
 import { getObject } from "../../src/api/storage/objects.ts";
 import { CheckedCall } from "../../src/client/checked-call.ts";
 import { createClient } from "../../src/client/client.ts";
-import { AnswerTooLarge, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
-import { eventsOf } from "../../src/client/events.ts";
-import { bytesAllowed, type ReadMode } from "../../src/client/limits.ts";
-import { readingOf, textOf } from "../../src/client/response.ts";
+import { InvalidResponseError, ResponseTooLargeError, ServiceError } from "../../src/client/errors.ts";
+import { parseServerSentEvents } from "../../src/client/events.ts";
+import { type ReadMode, resolveMaxBytes } from "../../src/client/limits.ts";
+import { readBodyText, readModeOf } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 import { misbehaving, type Play } from "../support/cli/misbehaving.ts";
 import { StandingWall } from "../support/walls/standing-wall.ts";
@@ -39,7 +39,7 @@ async function asked(t: TestContext, play: (play: Play) => void, reading: ReadMo
     { method: "GET", url: `${server.url}/x`, headers: {}, body: undefined },
     { timeoutMs: 30_000, reading: () => reading, repeatable: true },
   );
-  return { server, wall, begun, text: async () => textOf((await begun).body) };
+  return { server, wall, begun, text: async () => readBodyText((await begun).body) };
 }
 
 const failureOf = (of: Promise<unknown>) =>
@@ -61,7 +61,7 @@ describe("an answer without end", () => {
         3 * mebi,
       );
       assert.deepEqual(await failureOf(text()), [
-        "AnswerTooLarge",
+        "ResponseTooLargeError",
         "Failed to read from http://HOST: its answer is larger than 3 MiB.",
       ]);
       await until(() => server.open() === 0);
@@ -75,7 +75,7 @@ describe("an answer without end", () => {
       play.flood("x");
     });
     assert.deepEqual(await failureOf(text()), [
-      "AnswerTooLarge",
+      "ResponseTooLargeError",
       "Failed to read from http://HOST: its answer is larger than 256 MiB.",
     ]);
     assert.ok(server.sent() < 256 * mebi + between, `${server.sent()}`);
@@ -85,7 +85,7 @@ describe("an answer without end", () => {
     const head = `${ok}content-length: ${300 * mebi}\r\n\r\n`;
     const { server, begun } = await asked(t, (play) => play.write(head));
     assert.deepEqual(await failureOf(begun), [
-      "AnswerTooLarge",
+      "ResponseTooLargeError",
       "Failed to read from http://HOST: its answer is larger than 256 MiB.",
     ]);
     await until(() => server.open() === 0);
@@ -125,7 +125,7 @@ describe("an answer without end", () => {
     const transport = createTransport({ maxAnswerBytes: mebi });
     const client = createClient({ baseUrls: { router: server.url }, transport, wall });
     t.after(() => client.close());
-    await assert.rejects(client.call(checkHealth), AnswerTooLarge);
+    await assert.rejects(client.call(checkHealth), ResponseTooLargeError);
     assert.ok(server.sent() < mebi + 4 * between, `${server.sent()}`);
   });
 });
@@ -134,7 +134,7 @@ describe("before an answer", () => {
   it("interim answers are counted", async (t) => {
     const { server, begun } = await asked(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
     assert.deepEqual(await failureOf(begun), [
-      "AnswerTooLarge",
+      "ResponseTooLargeError",
       "Failed to read from http://HOST: it sent more than 100 interim answers.",
     ]);
     await until(() => server.open() === 0);
@@ -168,7 +168,7 @@ describe("before an answer", () => {
         play.flood(piece);
       });
       assert.deepEqual(await failureOf(begun), [
-        "AnswerTooLarge",
+        "ResponseTooLargeError",
         "Failed to read from http://HOST: its headers are larger than 16 KiB.",
       ]);
       await until(() => server.open() === 0);
@@ -200,7 +200,7 @@ describe("an answer that is larger than is read", () => {
   ] as [string, (play: Play) => void, boolean][]) {
     it(`${adjustable ? "may" : "may not"} be allowed to be larger, where it is its ${what}`, async (t) => {
       const { begun } = await asked(t, play);
-      await assert.rejects(begun, { name: "AnswerTooLarge", adjustable });
+      await assert.rejects(begun, { name: "ResponseTooLargeError", adjustable });
     });
   }
 });
@@ -212,7 +212,7 @@ describe("an answer that is complete", () => {
       const { body } = await begun;
       await until(() => wall.sleeping.length === 0);
       await wall.pass(10 * 60_000);
-      assert.equal(await textOf(body), "{}");
+      assert.equal(await readBodyText(body), "{}");
     }
   });
 });
@@ -328,7 +328,7 @@ describe("what an operation declares decides its limits", () => {
   it("the export of a state may be larger, and take longer, than other documents", () => {
     const json = { responses: { 200: { kind: "json" } } };
     const allowed = (id: string, status: number) =>
-      bytesAllowed(readingOf({ ...json, id } as unknown as Callable, status), undefined) / mebi;
+      resolveMaxBytes(readModeOf({ ...json, id } as unknown as CallableOperation, status), undefined) / mebi;
     assert.deepEqual(
       [allowed("state.export", 200), allowed("state.export", 500), allowed("other", 200)],
       [500, 256, 256],
@@ -349,7 +349,7 @@ describe("what an operation declares decides its limits", () => {
     const client = createClient({ baseUrls: {}, transport });
     t.after(() => client.close());
     const { value } = await client.send(CheckedCall.of(getObject), { url });
-    assert.equal((await textOf(value as AsyncIterable<Uint8Array>)).length, 2 * mebi);
+    assert.equal((await readBodyText(value as AsyncIterable<Uint8Array>)).length, 2 * mebi);
     status = 403;
     await assert.rejects(client.send(CheckedCall.of(getObject), { url }), ServiceError);
   });
@@ -365,11 +365,11 @@ describe("a stream of events", () => {
     }
     const count = async (stream: AsyncIterable<Uint8Array>) => {
       let events = 0;
-      for await (const _ of eventsOf(stream)) events += 1;
+      for await (const _ of parseServerSentEvents(stream)) events += 1;
       return events;
     };
     const tooLarge = (error: Error) =>
-      error instanceof UnreadableAnswer && error.message === "The service sent an event of more than 16 MiB.";
+      error instanceof InvalidResponseError && error.message === "The service sent an event of more than 16 MiB.";
     await assert.rejects(count(repeated("data: ", large, 17)), tooLarge);
     await assert.rejects(count(repeated("", `data: ${large}\n`, 17)), tooLarge);
     await assert.rejects(count(repeated("", `:${large}\n`, 17)), tooLarge);
@@ -379,7 +379,7 @@ describe("a stream of events", () => {
 
   it("takes line ends that are cut in two", async () => {
     const events: unknown[] = [];
-    for await (const event of eventsOf(
+    for await (const event of parseServerSentEvents(
       Readable.from(["data: [1,\r", "\ndata: 2]\r", "\r", "\n", "da", "ta:3\n\n"].map((text) => Buffer.from(text))),
     )) {
       events.push(event);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";
-import { systemWall } from "../../src/base/clock.ts";
+import { systemWallClock } from "../../src/base/clock.ts";
 import { onAbort } from "../../src/base/on-abort.ts";
 
 describe("a signal that many wait for", () => {
@@ -17,7 +17,7 @@ describe("a signal that many wait for", () => {
     ends[0]!();
     onAbort(stop.signal, act);
     onAbort(stop.signal, act)();
-    const slept = systemWall.sleep(60_000, stop.signal);
+    const slept = systemWallClock.sleep(60_000, stop.signal);
     assert.equal(getEventListeners(stop.signal, "abort").length, 1);
     stop.abort();
     await slept;

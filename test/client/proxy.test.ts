@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { NetworkError, ProxyTrouble } from "../../src/client/errors.ts";
-import { textOf } from "../../src/client/response.ts";
+import { NetworkError, ProxyError } from "../../src/client/errors.ts";
+import { readBodyText } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 import { forwardProxy } from "../support/cli/forward-proxy.ts";
 import { safeService } from "../support/cli/safe-service.ts";
@@ -18,7 +18,7 @@ async function asked(t: TestContext, url: string, origin: string, authorization?
   const request = { method: "GET", url, headers: {}, body: undefined } as const;
   try {
     const { status, body } = await transport.send(request, { timeoutMs: 700, repeatable: true });
-    return [status, await textOf(body)];
+    return [status, await readBodyText(body)];
   } catch (error) {
     assert.ok(error instanceof NetworkError, String(error));
     const { name, origin: at, code, message, outcomeUnknown } = error;
@@ -28,7 +28,7 @@ async function asked(t: TestContext, url: string, origin: string, authorization?
       code,
       message,
       outcomeUnknown,
-      status: error instanceof ProxyTrouble ? error.status : undefined,
+      status: error instanceof ProxyError ? error.status : undefined,
     };
   }
 }
@@ -88,7 +88,7 @@ describe("a request through a proxy", () => {
       const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
       for (const target of [url, url.replace("http:", "https:")]) {
         assert.deepEqual(await asked(t, target, proxy.url, authorization), {
-          name: "ProxyTrouble",
+          name: "ProxyError",
           at: proxy.url,
           code: "PROXY_REFUSED",
           message: `The proxy ${proxy.url} ${does} (407).`,
@@ -104,7 +104,7 @@ describe("a request through a proxy", () => {
     const [plain, safe] = ["http://service.example", "https://service.example"];
     const nobody = "http://127.0.0.1:1";
     const unreached = {
-      name: "ProxyTrouble",
+      name: "ProxyError",
       at: nobody,
       code: "ECONNREFUSED",
       message: `Failed to reach the proxy ${nobody}: nothing listens there (ECONNREFUSED).`,
@@ -117,7 +117,7 @@ describe("a request through a proxy", () => {
       socket.once("data", () => socket.end("HTTP/1.1 403 No\r\ncontent-length: 0\r\n\r\n")),
     );
     assert.deepEqual(await asked(t, safe, forbids), {
-      name: "ProxyTrouble",
+      name: "ProxyError",
       at: forbids,
       code: "PROXY_REFUSED",
       message: `The proxy ${forbids} does not connect to ${safe} (403).`,
@@ -174,7 +174,7 @@ describe("a request without a proxy", () => {
       body: undefined,
     } as const;
     await assert.rejects(transport.send(request, { timeoutMs: 700 }), {
-      name: "InvalidArguments",
+      name: "InvalidArgumentsError",
       message: "GET /x: headers: invalid x-a header",
       problems: [{ in: "headers", path: [], message: "invalid x-a header", missing: false }],
     });

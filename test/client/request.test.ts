@@ -5,7 +5,7 @@ import { empty, form, json, type Operation, operation, raw, stream } from "../..
 import { contracts, router, storage } from "../../src/api/services.ts";
 import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
 import type { Credentials } from "../../src/client/credentials.ts";
-import { InvalidArguments, NoCredentials } from "../../src/client/errors.ts";
+import { InvalidArgumentsError, MissingCredentialsError } from "../../src/client/errors.ts";
 import { type BaseUrls, buildRequest, type HttpRequest, type RequestOptions } from "../../src/client/request.ts";
 
 const base = { router: "https://router.example/", contracts: "https://eu.example/base" };
@@ -131,7 +131,7 @@ describe("the request of a call", () => {
     it(`refuses to call without ${needs} credentials`, () => {
       assert.throws(
         () => requestOf(withAuth(needs), { params: { cluster_id: "c" } }, base, {}),
-        (error) => error instanceof NoCredentials && error.needs === needs,
+        (error) => error instanceof MissingCredentialsError && error.needs === needs,
       );
     });
   }
@@ -141,7 +141,7 @@ describe("the request of a call", () => {
     assert.throws(
       () => requestOf(rename, wrong, base, key),
       (error) => {
-        assert(error instanceof InvalidArguments);
+        assert(error instanceof InvalidArgumentsError);
         assert.deepEqual(
           error.problems.map(({ in: place, path, missing }) => [place, path.join("."), missing]),
           [

@@ -13,10 +13,10 @@ import {
   redirect,
 } from "../../src/api/operation.ts";
 import { contracts, router } from "../../src/api/services.ts";
-import { MisroutedCall, ServiceError, UnreadableAnswer } from "../../src/client/errors.ts";
-import { eventsOf } from "../../src/client/events.ts";
-import { problemOf } from "../../src/client/problem.ts";
-import { readResponse, textOf } from "../../src/client/response.ts";
+import { InvalidResponseError, MisroutedRequestError, ServiceError } from "../../src/client/errors.ts";
+import { parseServerSentEvents } from "../../src/client/events.ts";
+import { parseProblem } from "../../src/client/problem.ts";
+import { readBodyText, readResponse } from "../../src/client/response.ts";
 
 const declare = (response: ResponseBody, service: Operation["service"] = contracts): Operation => ({
   id: "things.show",
@@ -72,7 +72,7 @@ describe("the check of an answer", () => {
     it(`does not take ${what} for JSON`, async () => {
       await assert.rejects(
         read(json(Thing), 200, body),
-        (error) => error instanceof UnreadableAnswer && error.message.includes(what),
+        (error) => error instanceof InvalidResponseError && error.message.includes(what),
       );
     });
   }
@@ -139,13 +139,15 @@ describe("the check of an answer", () => {
     await assert.rejects(
       read(json(Thing), 200, "{}", { "x-svc-matched": "catch-all" }, router),
       (error) =>
-        error instanceof MisroutedCall && error.declared === "GET /things" && !error.message.includes("secret"),
+        error instanceof MisroutedRequestError && error.declared === "GET /things" && !error.message.includes("secret"),
     );
   });
 
   it("reads events as they come, wherever the pieces are cut", async () => {
     const got: unknown[] = [];
-    for await (const event of eventsOf(pieces(': hi\n\ndata: {"a"', ':1}\n\nid: 2\ndata: {"b":\ndata: 2}\n', "\n")))
+    for await (const event of parseServerSentEvents(
+      pieces(': hi\n\ndata: {"a"', ':1}\n\nid: 2\ndata: {"b":\ndata: 2}\n', "\n"),
+    ))
       got.push(event);
     assert.deepEqual(got, [{ a: 1 }, { b: 2 }]);
     const stream = { "content-type": "text/event-stream; charset=utf-8" };
@@ -156,7 +158,7 @@ describe("the check of an answer", () => {
     const missed: (number | undefined)[] = [];
     const slow = 'data: 1\n\nevent: resync\ndata: {"missed":12}\n\nevent:resync\n\ndata: 2\n\n';
     const seen: unknown[] = [];
-    for await (const event of eventsOf(pieces(slow), (count) => missed.push(count))) seen.push(event);
+    for await (const event of parseServerSentEvents(pieces(slow), (count) => missed.push(count))) seen.push(event);
     assert.deepEqual(
       [seen, missed],
       [
@@ -166,7 +168,7 @@ describe("the check of an answer", () => {
     );
     const broken = await read(events(z.object({})), 200, "data: {\n\n", stream);
     await assert.rejects(drained(broken.value), {
-      name: "UnreadableAnswer",
+      name: "InvalidResponseError",
       message: "The service sent an event that is not JSON.",
     });
   });
@@ -184,12 +186,12 @@ describe("the check of an answer", () => {
   ];
   for (const [what, response, status, message] of pages) {
     it(`takes no page for ${what}`, () =>
-      assert.rejects(read(response, status, "<html>", page), { name: "UnreadableAnswer", status, message }));
+      assert.rejects(read(response, status, "<html>", page), { name: "InvalidResponseError", status, message }));
   }
 
   it("takes a page for a file that somebody uploaded", async () => {
     const { value } = await read(bytes("application/octet-stream"), 200, "<html>", page);
-    assert.equal(await textOf(value as AsyncIterable<Uint8Array>), "<html>");
+    assert.equal(await readBodyText(value as AsyncIterable<Uint8Array>), "<html>");
   });
 });
 
@@ -218,7 +220,7 @@ describe("the words of a refusal", () => {
   ];
   for (const [what, body, expected] of cases) {
     it(`are found in ${what}`, () => {
-      const { code, message } = problemOf(418, body);
+      const { code, message } = parseProblem(418, body);
       assert.deepEqual([code, message], expected);
     });
   }

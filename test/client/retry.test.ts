@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Wall } from "../../src/base/clock.ts";
-import { NetworkError, WaitTooLong } from "../../src/client/errors.ts";
+import type { WallClock } from "../../src/base/clock.ts";
+import { NetworkError, RetryAfterTooLongError } from "../../src/client/errors.ts";
 import type { HttpResponse } from "../../src/client/response.ts";
 import { retryAfterMs, withRetries } from "../../src/client/retry.ts";
 
 /** A wall clock that sleeps at once and remembers for how long. */
-function fakeWall(): Wall & { slept: number[] } {
+function fakeWall(): WallClock & { slept: number[] } {
   const slept: number[] = [];
   return {
     slept,
@@ -74,7 +74,7 @@ describe("retries", () => {
     const { send, sent } = script(answer(429, { "retry-after": "61" }));
     await assert.rejects(
       withRetries(send, rule, wall, {}),
-      (error) => error instanceof WaitTooLong && error.retryAfterMs === 61_000,
+      (error) => error instanceof RetryAfterTooLongError && error.retryAfterMs === 61_000,
     );
     assert.deepEqual([sent(), wall.slept], [1, []]);
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createClient } from "../../src/client/index.ts";
-import { textOf } from "../../src/client/response.ts";
+import { readBodyText } from "../../src/client/response.ts";
 import { emulator } from "../support/emulator.ts";
 
 it("a program uploads a file to its signed URL, and downloads it, by two calls each", async (t) => {
@@ -17,7 +17,7 @@ it("a program uploads a file to its signed URL, and downloads it, by two calls e
 
   const { signed_url } = await client.call("files.show", { params: { file_id } });
   const bytes = await client.call("storage.get", {}, { url: signed_url });
-  assert.equal(await textOf(bytes as AsyncIterable<Uint8Array>), "some words");
+  assert.equal(await readBodyText(bytes as AsyncIterable<Uint8Array>), "some words");
 
   const lost = client.call("storage.put", { body });
   await assert.rejects(lost, { message: "storage.put needs the option url: the signed URL" });

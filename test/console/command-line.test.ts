@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { used } from "../../src/console/api/operations.ts";
-import { commandLine } from "../../src/console/api/session.ts";
+import { usedOperations } from "../../src/console/api/operations.ts";
+import { formatApiCommand } from "../../src/console/api/session.ts";
 import { consoleOperations } from "../../src/derive/console-operations.ts";
 
-const outlines = consoleOperations(used);
+const outlines = consoleOperations(usedOperations);
 
 describe("the command that a button of the console equals", () => {
   it("names what the call names", () =>
     assert.deepEqual(
       [
-        commandLine(outlines["clock.advance"]!, { body: { by: "PT5M" } }),
-        commandLine(outlines["clock.advance"]!, { body: { until_idle: true } }),
-        commandLine(outlines["deliveries.resend"]!, { params: { id: 7 } }),
-        commandLine(outlines["emulator-contracts.sign"]!, {
+        formatApiCommand(outlines["clock.advance"]!, { body: { by: "PT5M" } }),
+        formatApiCommand(outlines["clock.advance"]!, { body: { until_idle: true } }),
+        formatApiCommand(outlines["deliveries.resend"]!, { params: { id: 7 } }),
+        formatApiCommand(outlines["emulator-contracts.sign"]!, {
           params: { id: "T-1" },
           body: { email: "jo@acme.example" },
         }),
-        commandLine(outlines["snapshots.remove"]!, { params: { name: "prepared" } }),
-        commandLine(outlines["owners.list"]!, { query: { identifier: "it's; rm -rf" } }),
-        commandLine(outlines["faults.add"]!, { body: { direction: "incoming", status: 503, count: undefined } }),
+        formatApiCommand(outlines["snapshots.remove"]!, { params: { name: "prepared" } }),
+        formatApiCommand(outlines["owners.list"]!, { query: { identifier: "it's; rm -rf" } }),
+        formatApiCommand(outlines["faults.add"]!, { body: { direction: "incoming", status: 503, count: undefined } }),
       ],
       [
         "svc emulator clock advance --by PT5M",

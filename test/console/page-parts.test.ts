@@ -1,26 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { canBe, edges, possibleFrom } from "../../src/console/contracts/lifecycle-picture.tsx";
-import { resultsOf } from "../../src/console/contracts/moves.ts";
-import { grouped, lengthOf } from "../../src/console/format.ts";
-import { EventLines } from "../../src/console/live/event-lines.ts";
+import { canMove, findPossibleMoves, lifecycleEdges } from "../../src/console/contracts/lifecycle-picture.tsx";
+import { describeMoveResults } from "../../src/console/contracts/moves.ts";
+import { formatCount, formatElapsed } from "../../src/console/format.ts";
+import { EventStreamParser } from "../../src/console/live/event-stream-parser.ts";
 import { asCommand, asCurl } from "../../src/console/requests/request-page.tsx";
-import { newestRequests, type Request, takeRequests, totalRequests } from "../../src/console/state/requests.ts";
+import { mergeRequests, newestRequests, type Request, totalRequests } from "../../src/console/state/requests.ts";
 import { href, hrefOfPart, parseRoute } from "../../src/console/state/route.ts";
-import { hrefOf } from "../../src/console/trace/reference.ts";
-import { depths, withPlanned } from "../../src/console/trace/trace-drawer.tsx";
+import { formatReferenceHref } from "../../src/console/trace/reference.ts";
+import { computeDepths, insertPlanned } from "../../src/console/trace/trace-drawer.tsx";
 
 describe("addresses of the console", () => {
   it("are those of traces for whatever has no view of its own, by any form in which a trace is named", () => {
     const trace = "0af7651916cd43dd8448eb211c80319c";
     const shown = (ref: string) => `#/timeline?trace=${encodeURIComponent(ref)}`;
-    assert.deepEqual(["event:4", "timer:5", "advance:6", trace, `00-${trace}-00f067aa0ba902b7-01`].map(hrefOf), [
-      shown("event:4"),
-      shown("timer:5"),
-      shown("advance:6"),
-      shown(trace),
-      shown(trace),
-    ]);
+    assert.deepEqual(
+      ["event:4", "timer:5", "advance:6", trace, `00-${trace}-00f067aa0ba902b7-01`].map(formatReferenceHref),
+      [shown("event:4"), shown("timer:5"), shown("advance:6"), shown(trace), shown(trace)],
+    );
   });
 
   it("say view, thing and trace, and are read as they are written", () => {
@@ -37,7 +34,9 @@ describe("addresses of the console", () => {
 
   it("lead to what a reference names", () =>
     assert.deepEqual(
-      ["T-1", "h-4", "delivery:7", "attempt:7.2", "request:12", "webhook:3", " jo@acme.example ", "12"].map(hrefOf),
+      ["T-1", "h-4", "delivery:7", "attempt:7.2", "request:12", "webhook:3", " jo@acme.example ", "12"].map(
+        formatReferenceHref,
+      ),
       [
         "#/contracts/T-1",
         "#/contracts/H-4",
@@ -66,7 +65,7 @@ describe("a part of a view", () => {
 describe("the lifecycle that the console draws", () => {
   it("is that of the declared table", () => {
     assert.deepEqual(
-      edges.filter(({ from }) => from === "SIGN").map(({ to, triggers }) => [to, triggers]),
+      lifecycleEdges.filter(({ from }) => from === "SIGN").map(({ to, triggers }) => [to, triggers]),
       [
         ["REDLINING", ["unmark-for-execution", "decline"]],
         ["EXECUTED", ["all-signed", "executed-outside"]],
@@ -76,15 +75,15 @@ describe("the lifecycle that the console draws", () => {
       ],
     );
     assert.deepEqual(
-      possibleFrom("EXECUTED").map(({ trigger, to }) => [trigger, to]),
+      findPossibleMoves("EXECUTED").map(({ trigger, to }) => [trigger, to]),
       [["delete", "(deleted)"]],
     );
-    assert.deepEqual([canBe("ON_HOLD", "resume"), canBe("DRAFT", "sign")], [true, false]);
+    assert.deepEqual([canMove("ON_HOLD", "resume"), canMove("DRAFT", "sign")], [true, false]);
   });
 
   it("is told once where several ways lead to the same", () => {
     const results = (status: "DRAFT" | "REDLINING" | "SIGN", trigger: string) =>
-      resultsOf(possibleFrom(status).filter((move) => move.trigger === trigger));
+      describeMoveResults(findPossibleMoves(status).filter((move) => move.trigger === trigger));
     assert.deepEqual(
       [results("DRAFT", "complete-review"), results("REDLINING", "complete-review"), results("SIGN", "decline")],
       [
@@ -100,9 +99,9 @@ describe("what the console reads", () => {
   it("takes events out of a stream, wherever its pieces are cut", () => {
     const text = 'id: 1\r\ndata: {"a":1}\r\n\r\n: alive\n\nevent: x\ndata: {"b":\ndata: 2}\n\ndata: {"c"';
     for (let size = 1; size < text.length; size += 1) {
-      const lines = new EventLines();
+      const lines = new EventStreamParser();
       const found: unknown[] = [];
-      for (let at = 0; at < text.length; at += size) found.push(...lines.take(text.slice(at, at + size)));
+      for (let at = 0; at < text.length; at += size) found.push(...lines.push(text.slice(at, at + size)));
       assert.deepEqual(found, [{ a: 1 }, { b: 2 }], `pieces of ${size}`);
     }
   });
@@ -110,7 +109,7 @@ describe("what the console reads", () => {
   it("says how deep a node of a trace lies", () =>
     assert.deepEqual(
       [
-        ...depths([
+        ...computeDepths([
           { id: "a", parent: null },
           { id: "b", parent: "a" },
           { id: "c", parent: "b" },
@@ -138,14 +137,20 @@ describe("what the console reads", () => {
       { parent: "elsewhere", what: "late" },
     ];
     assert.deepEqual(
-      withPlanned(nodes, planned).map((entry) => ("node" in entry ? entry.node.id : entry.planned.what)),
+      insertPlanned(nodes, planned).map((entry) => ("node" in entry ? entry.node.id : entry.planned.what)),
       ["a", "b", "c", "next", "soon", "d", "late"],
     );
   });
 
   it("writes lengths and numbers for people", () =>
     assert.deepEqual(
-      [lengthOf(400), lengthOf(65_000), lengthOf(9_300_000), lengthOf(172_800_000), grouped(10_000)],
+      [
+        formatElapsed(400),
+        formatElapsed(65_000),
+        formatElapsed(9_300_000),
+        formatElapsed(172_800_000),
+        formatCount(10_000),
+      ],
       ["0 s", "1 min 5 s", "2 h 35 min", "2 d", "10\u202f000"],
     ));
 });
@@ -205,11 +210,11 @@ describe("the requests that the console holds", () => {
   const ids = () => newestRequests.value.map(({ id }) => id);
 
   it("are those of the services and of the control plane, and none of before the log was cleared", () => {
-    takeRequests([logged(1), logged(2), logged(3, { service: "emulator", operation: "clock.advance" })]);
+    mergeRequests([logged(1), logged(2), logged(3, { service: "emulator", operation: "clock.advance" })]);
     assert.deepEqual([ids(), totalRequests.value], [[3, 2, 1], 2], "counted are those of the services");
-    takeRequests([logged(4, { service: "emulator", operation: "requests.clear", status: 204 })]);
+    mergeRequests([logged(4, { service: "emulator", operation: "requests.clear", status: 204 })]);
     assert.deepEqual([ids(), totalRequests.value], [[], 0]);
-    takeRequests([logged(5)]);
+    mergeRequests([logged(5)]);
     assert.deepEqual([ids(), totalRequests.value], [[5], 1]);
   });
 });

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Delivery, Webhook } from "../../src/console/state/deliveries.ts";
-import { axisOf, between, timelineOf } from "../../src/console/timeline/tracks.ts";
+import { buildTimeline, layOutAxis, sliceBetween } from "../../src/console/timeline/tracks.ts";
 
 import { begin, delivery, iso, webhook } from "./webhook-records.ts";
 
 const minute = 60_000;
 
 const namesOf = (deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number) =>
-  timelineOf(deliveries, webhooks, begin + now * minute).tracks.map(({ marks }) => marks.map(({ name }) => name));
+  buildTimeline(deliveries, webhooks, begin + now * minute).tracks.map(({ marks }) => marks.map(({ name }) => name));
 
 describe("the axis of the timeline", () => {
   it("collapses idle time, and says how long it was", () => {
-    const { ticks } = axisOf([begin, begin + 1_000, begin + 75 * minute, begin]);
+    const { ticks } = layOutAxis([begin, begin + 1_000, begin + 75 * minute, begin]);
     assert.deepEqual(
       ticks.map(({ x, gap }) => [x, gap]),
       [
@@ -26,10 +26,10 @@ describe("the axis of the timeline", () => {
   it("finds what stands between two places, however much there is", () => {
     const ticks = Array.from({ length: 10_000 }, (_, at) => ({ x: at * 10 }));
     assert.deepEqual(
-      between(ticks, 95, 131).map(({ x }) => x),
+      sliceBetween(ticks, 95, 131).map(({ x }) => x),
       [100, 110, 120, 130],
     );
-    assert.deepEqual([between(ticks, -50, 0), between(ticks, 200_000, 300_000)], [[], []]);
+    assert.deepEqual([sliceBetween(ticks, -50, 0), sliceBetween(ticks, 200_000, 300_000)], [[], []]);
   });
 });
 
@@ -52,7 +52,7 @@ describe("the marks of the timeline", () => {
   it("of webhooks that were deleted stand below those of the others, and say why nothing was sent", () => {
     const passedOver = (id: number, webhook_id: number, outcome: Delivery["outcome"]) =>
       delivery(id, [], { webhook_id, outcome });
-    const { tracks } = timelineOf(
+    const { tracks } = buildTimeline(
       [passedOver(1, 1, "skipped_deleted"), passedOver(2, 3, "skipped_not_allowed")],
       [webhook({ id: 2 }), webhook({ id: 3 })],
       begin,
@@ -93,7 +93,7 @@ describe("the marks of the timeline", () => {
     const many = Array.from({ length: 50 }, (_, at) =>
       delivery(at + 1, [0], { outcome: at === 40 ? "failed" : "delivered" }),
     );
-    const { marks, slots } = timelineOf(many, [webhook()], begin).tracks[0]!;
+    const { marks, slots } = buildTimeline(many, [webhook()], begin).tracks[0]!;
     assert.deepEqual(
       marks.map(({ delivery: id, tone, slot, more }) => [id, tone, slot, more]),
       [

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { explain, resent } from "../../src/console/deliveries/explain.ts";
-import { standingOf } from "../../src/console/deliveries/standing.ts";
-import { inTheOpen, isolated, partsOf } from "../../src/console/parts/names.ts";
+import { explainDelivery, toResendOutcome } from "../../src/console/deliveries/explain.ts";
+import { toStatusLabel } from "../../src/console/deliveries/status-label.ts";
+import { isolateText, revealInvisible, splitInvisible } from "../../src/console/parts/names.ts";
 import { webhooks } from "../../src/console/state/deliveries.ts";
 import { destination } from "../../src/console/timeline/track-row.tsx";
-import { isBad, plain, wordsOfNode, wordsOfReference } from "../../src/console/trace/words.ts";
+import { describeNode, formatReference, isFailedNode, replaceCodes } from "../../src/console/trace/words.ts";
 import { delivery, iso, webhook } from "./webhook-records.ts";
 
 const sixTimes = [0, 5, 15, 35, 75, 155];
@@ -15,15 +15,15 @@ describe("what the console says of a delivery", () => {
   it("is that it will be skipped, where what it waits for finds its webhook disabled", () => {
     webhooks.value = [disabled];
     const waits = delivery(1, sixTimes, { next_attempt_at: iso(315) });
-    assert.deepEqual(standingOf(waits), { tone: "bad", words: "will be skipped" });
+    assert.deepEqual(toStatusLabel(waits), { tone: "bad", words: "will be skipped" });
     assert.equal(
-      explain(waits, disabled),
+      explainDelivery(waits, disabled),
       "The receiver answered 503. It failed 6 times; the attempt that is due at 08:19:05 is skipped, unless the webhook is enabled before.",
     );
     webhooks.value = [webhook()];
-    assert.deepEqual(standingOf(waits), { tone: "warn", words: "retrying" });
+    assert.deepEqual(toStatusLabel(waits), { tone: "warn", words: "retrying" });
     assert.equal(
-      explain(waits, webhook()),
+      explainDelivery(waits, webhook()),
       "The receiver answered 503. Attempt 6 of 7 failed; the next comes 2 h 40 min later, at 08:19:05.",
     );
     webhooks.value = undefined;
@@ -35,7 +35,7 @@ describe("what the console says of a delivery", () => {
       return { ...one, attempts: one.attempts.map((attempt) => ({ ...attempt, resend: true })) };
     };
     assert.deepEqual(
-      [resent(again({})), resent(again({ outcome: "delivered" })), resent(delivery(1, []))],
+      [toResendOutcome(again({})), toResendOutcome(again({ outcome: "delivered" })), toResendOutcome(delivery(1, []))],
       [
         { tone: "bad", words: "Sent again, and failed: 503" },
         "Sent again: 200",
@@ -49,7 +49,7 @@ describe("what the console says of a delivery", () => {
     const error = { code: "name_not_found", message: "The receiver's name has no address." };
     const resends = [{ ...attempt!, resend: true, status: null, error }];
     assert.equal(
-      explain(delivery(1, [], { outcome: "skipped_not_allowed", attempts: resends }), webhook()),
+      explainDelivery(delivery(1, [], { outcome: "skipped_not_allowed", attempts: resends }), webhook()),
       "When it came due, the address of the webhook was not allowed, and it was skipped. It was sent again by hand since: The receiver's name has no address.",
     );
   });
@@ -57,7 +57,10 @@ describe("what the console says of a delivery", () => {
   it("counts what was sent by hand apart", () => {
     const arrived = delivery(1, sixTimes, { outcome: "delivered" });
     const attempts = arrived.attempts.map((one, i) => ({ ...one, resend: i === 5 }));
-    assert.equal(explain({ ...arrived, attempts }, webhook()), "It arrived at resend 1, 2 h 35 min after it happened.");
+    assert.equal(
+      explainDelivery({ ...arrived, attempts }, webhook()),
+      "It arrived at resend 1, 2 h 35 min after it happened.",
+    );
   });
 });
 
@@ -67,18 +70,18 @@ describe("what the console says of a trace", () => {
   it("is in the words of its other views", () =>
     assert.deepEqual(
       [
-        wordsOfNode({ ...attempt, what: "attempt 1: 500", status: 500, error: null }),
-        wordsOfNode({ ...attempt, what: "attempt 2: connection_refused", status: null, error: "connection_refused" }),
-        wordsOfNode({
+        describeNode({ ...attempt, what: "attempt 1: 500", status: 500, error: null }),
+        describeNode({ ...attempt, what: "attempt 2: connection_refused", status: null, error: "connection_refused" }),
+        describeNode({
           kind: "request",
           what: "contracts.create POST /api/v2.1/public/contracts/",
           status: null,
           error: null,
         }),
-        plain("webhook 1 wants CONTRACT_CREATED; it was skipped"),
-        plain("retry 1, 5 min after connection_refused; unless webhook 1 is enabled before: DISABLED_BY_ERROR"),
-        wordsOfReference("delivery:3"),
-        wordsOfReference("T-1"),
+        replaceCodes("webhook 1 wants CONTRACT_CREATED; it was skipped"),
+        replaceCodes("retry 1, 5 min after connection_refused; unless webhook 1 is enabled before: DISABLED_BY_ERROR"),
+        formatReference("delivery:3"),
+        formatReference("T-1"),
       ],
       [
         "attempt 1: 500",
@@ -99,25 +102,28 @@ describe("what the console says of a trace", () => {
         { status: null, error: null, outcome: "skipped_disabled" },
         { status: 204, error: null, outcome: null },
         { status: null, error: null, outcome: "retrying" },
-      ].map(isBad),
+      ].map(isFailedNode),
       [true, true, true, false, false],
     ));
 });
 
 describe("a text of somebody else", () => {
   it("shows what would turn it round, or would not be seen", () => {
-    assert.equal(inTheOpen("invoice\u202egnp.exe\u0007"), "invoice⟨U+202E⟩gnp.exe⟨U+0007⟩");
-    assert.deepEqual(partsOf("a\r\nb\u202ec\r"), [
+    assert.equal(revealInvisible("invoice\u202egnp.exe\u0007"), "invoice⟨U+202E⟩gnp.exe⟨U+0007⟩");
+    assert.deepEqual(splitInvisible("a\r\nb\u202ec\r"), [
       { words: "a\r\nb", isCode: false },
       { words: "U+202E", isCode: true },
       { words: "c", isCode: false },
       { words: "U+000D", isCode: true },
     ]);
-    assert.equal(inTheOpen("two\n\tlines, می\u200cخواهم and 👩\u200d💻"), "two\n\tlines, می\u200cخواهم and 👩\u200d💻");
+    assert.equal(
+      revealInvisible("two\n\tlines, می\u200cخواهم and 👩\u200d💻"),
+      "two\n\tlines, می\u200cخواهم and 👩\u200d💻",
+    );
   });
 
   it("turns nothing around it where it is read from the right", () =>
-    assert.deepEqual([isolated("Mine"), isolated("مستقبل")], ["Mine", "\u2068مستقبل\u2069"]));
+    assert.deepEqual([isolateText("Mine"), isolateText("مستقبل")], ["Mine", "\u2068مستقبل\u2069"]));
 });
 
 describe("the arrow keys of the timeline", () => {

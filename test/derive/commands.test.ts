@@ -17,7 +17,7 @@ import {
 } from "../../src/api/operation.ts";
 import { contracts, emulator } from "../../src/api/services.ts";
 import type { FlagSpec } from "../../src/derive/command-spec.ts";
-import { commandOf } from "../../src/derive/commands.ts";
+import { deriveCommand } from "../../src/derive/commands.ts";
 
 const base: Operation = {
   id: "things.show",
@@ -33,7 +33,7 @@ const base: Operation = {
   basis: "specified",
   examples: [],
 };
-const derive = (changes: Partial<Operation>) => commandOf({ ...base, ...changes }, "router/health");
+const derive = (changes: Partial<Operation>) => deriveCommand({ ...base, ...changes }, "router/health");
 const flagsFor = (body: z.ZodType) =>
   derive({ method: "POST", request: { body: json(body) } }).flags.filter(({ target }) => target?.in === "body");
 const names = (flags: readonly FlagSpec[]) => flags.map(({ flag }) => flag);

@@ -8,7 +8,7 @@ import { contracts } from "../../src/api/services.ts";
 import { exitCodes } from "../../src/cli/exit.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
-import { commandOf } from "../../src/derive/commands.ts";
+import { deriveCommand } from "../../src/derive/commands.ts";
 import { renderReference } from "../../src/derive/reference.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
 import { assertGolden } from "../support/golden.ts";
@@ -56,7 +56,7 @@ const command = (name: string): CommandDeclaration => ({
 
 const page = renderReference({
   registry: [derived, handWrittenOne],
-  commands: [commandOf(derived, "contracts/files"), command("things upload"), command("tour")],
+  commands: [deriveCommand(derived, "contracts/files"), command("things upload"), command("tour")],
   globalFlags: [{ flag: "json", type: "switch", description: "One document" }],
   exitCodes: [{ code: 75, meaning: "unreachable" }],
 });

@@ -5,9 +5,9 @@ import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type Holder, newHolder } from "../../src/files/holder.ts";
-import { isHeld, type LockOptions, takeLock } from "../../src/files/lock.ts";
-import { processOf } from "../../src/files/machine.ts";
+import { createHolder, type LockHolder } from "../../src/files/holder.ts";
+import { acquireLock, isLockConflict, type LockOptions } from "../../src/files/lock.ts";
+import { findProcess } from "../../src/files/machine.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { lockProcess, ownNamespace } from "../support/files/lock-process.ts";
 import { movedWall } from "../support/walls/moved-wall.ts";
@@ -16,8 +16,8 @@ const wall = movedWall();
 
 /** What becomes of an attempt: `held`, or the life of who has it. A lock that was had is released. */
 async function attempt(file: string, options: Partial<LockOptions> = {}): Promise<string> {
-  const taken = await takeLock(file, { wall, ...options });
-  if (isHeld(taken)) return taken.silent ? `${taken.life}, silent` : taken.life;
+  const taken = await acquireLock(file, { wall, ...options });
+  if (isLockConflict(taken)) return taken.silent ? `${taken.life}, silent` : taken.life;
   await taken.release();
   return "held";
 }
@@ -42,8 +42,8 @@ describe("the lock of a process", () => {
     const folder = await testFolder(t);
     const before = process.umask(0);
     t.after(() => process.umask(before));
-    const taken = await takeLock(join(folder, "lock"), { wall });
-    if (isHeld(taken)) return assert.fail("somebody else has it");
+    const taken = await acquireLock(join(folder, "lock"), { wall });
+    if (isLockConflict(taken)) return assert.fail("somebody else has it");
     const modes = await Promise.all((await readdir(folder)).map(async (name) => (await stat(join(folder, name))).mode));
     assert.deepEqual(new Set(modes.map((mode) => mode & 0o777)), new Set([0o600]));
     await taken.release();
@@ -52,8 +52,8 @@ describe("the lock of a process", () => {
   it("is put back where somebody has removed it, and not over anything else", async (t) => {
     const file = join(await testFolder(t), "folder", "lock");
     await mkdir(join(file, ".."));
-    const taken = await takeLock(file, { wall, content: { tells: 1 } });
-    if (isHeld(taken)) return assert.fail("somebody else has it");
+    const taken = await acquireLock(file, { wall, content: { tells: 1 } });
+    if (isLockConflict(taken)) return assert.fail("somebody else has it");
     assert.equal(await taken.keep(), true);
     const before = await readFile(file, "utf8");
     await rm(join(file, ".."), { recursive: true });
@@ -85,8 +85,8 @@ describe("the lock of a process", () => {
     t.after(() => parent.kill("SIGKILL"));
     const [line] = (await once(parent.stdout, "data")) as [Buffer];
     const pid = Number(line.toString());
-    const { began } = await processOf(pid);
-    await writeFile(file, JSON.stringify({ ...(await newHolder(wall.now())), pid, began }));
+    const { began } = await findProcess(pid);
+    await writeFile(file, JSON.stringify({ ...(await createHolder(wall.now())), pid, began }));
     assert.equal(await attempt(file), "alive");
     process.kill(pid, "SIGKILL");
     // The signal is delivered in the child's own time.
@@ -117,7 +117,7 @@ describe("the lock of a process", () => {
     const file = join(folder, "lock");
     const holder = await lockProcess(t, file);
     assert.equal(await holder.take(), "held");
-    const told = JSON.parse(await readFile(file, "utf8")) as Holder;
+    const told = JSON.parse(await readFile(file, "utf8")) as LockHolder;
     assert.equal(process.platform === "linux" ? typeof told.socket : "string", "string");
     // Of another namespace, so that its pid proves nothing.
     await writeFile(file, JSON.stringify({ ...told, pid_namespace: "pid:[1]" }));
@@ -130,7 +130,7 @@ describe("the lock of a process", () => {
 describe("a lock that was found", () => {
   const gonePid = 2 ** 22 + 1;
   const linux = process.platform === "linux" ? false : "the kernel tells neither its start nor that of a process";
-  const cases: [what: string, left: (own: Holder) => object, becomes: string, skip?: string | false][] = [
+  const cases: [what: string, left: (own: LockHolder) => object, becomes: string, skip?: string | false][] = [
     ["of a process that lives, without a socket, is its own", (own) => own, "alive", linux],
     ["of a pid that was given again is taken over", (own) => ({ ...own, began: "1" }), "held", linux],
     ["of a pid that nobody has is taken over", (own) => ({ ...own, pid: gonePid }), "held"],
@@ -142,7 +142,7 @@ describe("a lock that was found", () => {
   for (const [what, left, becomes, skip = false] of cases) {
     it(what, { skip }, async (t) => {
       const file = join(await testFolder(t), "lock");
-      const text = JSON.stringify(left({ ...(await newHolder(wall.now())), id: "left" }));
+      const text = JSON.stringify(left({ ...(await createHolder(wall.now())), id: "left" }));
       await writeFile(file, text);
       assert.equal(await attempt(file), becomes);
       if (becomes !== "held") assert.equal(await readFile(file, "utf8"), text);
@@ -154,7 +154,7 @@ describe("a lock that was found", () => {
     const server = createServer().listen(join(folder, "socket"));
     t.after(() => server.close());
     await mkdir(join(folder, "below"));
-    const left = { ...(await newHolder(wall.now())), id: "left", pid: gonePid, socket: "../socket" };
+    const left = { ...(await createHolder(wall.now())), id: "left", pid: gonePid, socket: "../socket" };
     await writeFile(join(folder, "below", "lock"), JSON.stringify(left));
     assert.equal(await attempt(join(folder, "below", "lock")), "held");
   });
@@ -166,7 +166,7 @@ describe("a lock that was found", () => {
   ] as const) {
     it(`of a holder that answers as ${answer} when it is asked: ${ofOther} elsewhere, ${ofGone} when it is gone`, async (t) => {
       const file = join(await testFolder(t), "lock");
-      const own = { ...(await newHolder(wall.now())), id: "left", url: "http://there" };
+      const own = { ...(await createHolder(wall.now())), id: "left", url: "http://there" };
       const asked: unknown[] = [];
       const ask: LockOptions["ask"] = async ({ url }) => {
         asked.push(url);
@@ -201,7 +201,10 @@ describe("a lock that was found", () => {
     it(`to be ${what} of somebody else is refused and left as it is`, async (t) => {
       const file = join(await testFolder(t), "lock");
       await writeFile(file, text);
-      await assert.rejects(attempt(file), { name: "NoLockFile", message: /lock is a file with something else in it/ });
+      await assert.rejects(attempt(file), {
+        name: "NotALockFileError",
+        message: /lock is a file with something else in it/,
+      });
       assert.equal(await readFile(file, "utf8"), text);
     });
   }
@@ -221,7 +224,7 @@ describe("a lock that was found", () => {
       ["socket", "no regular file"],
     ] as const) {
       const file = join(folder, name);
-      await assert.rejects(attempt(file), { name: "NoLockFile", message: new RegExp(`^${file} is ${is}`) });
+      await assert.rejects(attempt(file), { name: "NotALockFileError", message: new RegExp(`^${file} is ${is}`) });
     }
     assert.equal(await readlink(join(folder, "dangling")), "nowhere");
     assert.deepEqual((await readdir(folder)).sort(), ["dangling", "folder", "link", "socket", "there"]);

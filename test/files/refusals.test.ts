@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { whyRefused } from "../../src/files/refusals.ts";
+import { describeFsError } from "../../src/files/fs-errors.ts";
 import { temporaryFolder } from "../support/store.ts";
 
 const failed = (work: Promise<unknown>): Promise<unknown> =>
@@ -17,9 +17,12 @@ const failed = (work: Promise<unknown>): Promise<unknown> =>
 describe("what the system refuses", () => {
   it("is told as of a file where it is one, with its path", async (t) => {
     const folder = await temporaryFolder(t);
-    assert.equal(whyRefused(await failed(readFile(folder))), "it is a folder (EISDIR)");
+    assert.equal(describeFsError(await failed(readFile(folder))), "it is a folder (EISDIR)");
     const missing = join(folder, "missing");
-    assert.equal(whyRefused(await failed(readFile(missing))), `there is no such folder or file (ENOENT at ${missing})`);
+    assert.equal(
+      describeFsError(await failed(readFile(missing))),
+      `there is no such folder or file (ENOENT at ${missing})`,
+    );
   });
 
   it("is not told so of a program that cannot be started, nor of a socket", async (t) => {
@@ -28,14 +31,14 @@ describe("what the system refuses", () => {
     await writeFile(program, "", { mode: 0o600 });
     const [notStarted] = await once(spawn(program), "error");
     assert.equal(notStarted.code, "EACCES");
-    assert.equal(whyRefused(notStarted), undefined);
+    assert.equal(describeFsError(notStarted), undefined);
 
     const [notBound] = await once(createServer().listen(join(folder, "missing", "socket")), "error");
     assert.equal(notBound.code, "EACCES");
-    assert.equal(whyRefused(notBound), undefined);
+    assert.equal(describeFsError(notBound), undefined);
   });
 
   it("is no refusal where it is a mistake of the program", () => {
-    assert.equal(whyRefused(new TypeError("x is not a function")), undefined);
+    assert.equal(describeFsError(new TypeError("x is not a function")), undefined);
   });
 });

@@ -4,13 +4,19 @@ import { chmod, mkdir, readdir, readFile, readlink, realpath, stat, symlink, wri
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { systemWall } from "../../src/base/clock.ts";
-import { changePrivate } from "../../src/cli/config/private-file-change.ts";
+import { systemWallClock } from "../../src/base/clock.ts";
+import { changePrivateFile } from "../../src/cli/config/private-file-change.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { writeOutput } from "../../src/cli/output/file.ts";
-import { realTarget } from "../../src/files/real-path.ts";
-import { createWhole, isTemporaryName, nameBehind, temporaryName, writeWhole } from "../../src/files/whole-file.ts";
-import { writeWholeSync } from "../../src/files/whole-file-sync.ts";
+import {
+  createFileAtomic,
+  isTemporaryName,
+  parseTemporaryName,
+  temporaryName,
+  writeFileAtomic,
+} from "../../src/files/atomic-write.ts";
+import { writeFileAtomicSync } from "../../src/files/atomic-write-sync.ts";
+import { resolveRealPath } from "../../src/files/real-path.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { ForgetfulDisk } from "../support/files/forgetful-disk.ts";
 
@@ -24,7 +30,7 @@ describe("a file that is written whole", () => {
     const folder = await testFolder(t);
     const file = join(folder, "a");
     for (const content of ["one", Buffer.from("two"), [Buffer.from("th"), Buffer.from("ree")]]) {
-      await writeWhole(file, content);
+      await writeFileAtomic(file, content);
       const text = typeof content === "string" ? content : Buffer.concat([content].flat()).toString();
       assert.deepEqual([await readFile(file, "utf8"), (await stat(file)).mode & 0o777], [text, 0o600]);
     }
@@ -34,16 +40,16 @@ describe("a file that is written whole", () => {
   it("is not written at all when its content fails: the old one stays", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "a");
-    await writeWhole(file, "old");
-    await assert.rejects(writeWhole(file, broken()), { message: "connection lost" });
-    await assert.rejects(createWhole(join(folder, "b"), broken()), { message: "connection lost" });
+    await writeFileAtomic(file, "old");
+    await assert.rejects(writeFileAtomic(file, broken()), { message: "connection lost" });
+    await assert.rejects(createFileAtomic(join(folder, "b"), broken()), { message: "connection lost" });
     assert.deepEqual([await readFile(file, "utf8"), await readdir(folder)], ["old", ["a"]]);
   });
 
   it("tells what the disk refuses in the words that were asked for, and what the content fails with as it is", async () => {
     for (const step of ["create", "write", "sync", "rename", "syncFolder"] as const) {
       const disk = new ForgetfulDisk();
-      await writeWhole("/a", "old", { disk });
+      await writeFileAtomic("/a", "old", { disk });
       disk.before = (asked) => {
         if (asked === step) throw new Error("no space left");
       };
@@ -52,7 +58,7 @@ describe("a file that is written whole", () => {
         placed = true;
       };
       const failure = (cause: unknown) => new Error("The note cannot be written", { cause });
-      await assert.rejects(writeWhole("/a", "new", { disk, failure, onPlaced }), {
+      await assert.rejects(writeFileAtomic("/a", "new", { disk, failure, onPlaced }), {
         message: "The note cannot be written",
         cause: new Error("no space left"),
       });
@@ -60,7 +66,7 @@ describe("a file that is written whole", () => {
     }
     const disk = new ForgetfulDisk();
     const failure = () => new Error("The note cannot be written");
-    await assert.rejects(writeWhole("/a", broken(), { disk, failure }), { message: "connection lost" });
+    await assert.rejects(writeFileAtomic("/a", broken(), { disk, failure }), { message: "connection lost" });
     assert.deepEqual(await disk.list("/"), []);
   });
 
@@ -69,8 +75,8 @@ describe("a file that is written whole", () => {
     await writeFile(join(folder, "theirs"), "mine");
     await symlink("theirs", join(folder, "link"));
     await mkdir(join(folder, "folder"));
-    await writeWhole(join(folder, "link"), "ours");
-    await assert.rejects(writeWhole(join(folder, "folder"), "ours"), { code: "EISDIR" });
+    await writeFileAtomic(join(folder, "link"), "ours");
+    await assert.rejects(writeFileAtomic(join(folder, "folder"), "ours"), { code: "EISDIR" });
     assert.deepEqual((await readdir(folder)).sort(), ["folder", "link", "theirs"]);
     assert.equal(await readFile(join(folder, "theirs"), "utf8"), "mine");
   });
@@ -78,17 +84,20 @@ describe("a file that is written whole", () => {
   it("is created by one of many, and never where something is, be it a link to nowhere", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "a");
-    const made = await Promise.all(Array.from({ length: 8 }, (_, i) => createWhole(file, `text ${i}`)));
+    const made = await Promise.all(Array.from({ length: 8 }, (_, i) => createFileAtomic(file, `text ${i}`)));
     assert.equal(made.filter(Boolean).length, 1);
     assert.equal(await readFile(file, "utf8"), `text ${made.indexOf(true)}`);
     await symlink("nowhere", join(folder, "link"));
-    assert.equal(await createWhole(join(folder, "link"), "ours"), false);
+    assert.equal(await createFileAtomic(join(folder, "link"), "ours"), false);
     assert.deepEqual((await readdir(folder)).sort(), ["a", "link"]);
   });
 
   it("has a name of its own until it is whole, which is told from names of others", () => {
     assert.equal(isTemporaryName(temporaryName("upload"), "upload"), true);
-    assert.deepEqual([nameBehind(temporaryName("a.json")), nameBehind("a.json")], ["a.json", undefined]);
+    assert.deepEqual(
+      [parseTemporaryName(temporaryName("a.json")), parseTemporaryName("a.json")],
+      ["a.json", undefined],
+    );
     const others = ["upload.tmp", "upload.0123456789ab.tmp", "other.0123456789ab.svc-tmp", "upload.0123.svc-tmp"];
     assert.deepEqual(
       others.filter((name) => isTemporaryName(name, "upload")),
@@ -104,7 +113,7 @@ describe("the real path of a file", () => {
     await symlink("real", join(folder, "to-folder"));
     await symlink("../to-folder/b", join(folder, "real", "a"));
     const names = ["real/b", "to-folder/b", "to-folder/a", "real/../real/./a", "to-folder/none/../b"];
-    const all = async () => Promise.all(names.map((name) => realTarget(`${folder}/${name}`)));
+    const all = async () => Promise.all(names.map((name) => resolveRealPath(`${folder}/${name}`)));
     const expected = names.map(() => join(folder, "real", "b"));
     assert.deepEqual(await all(), expected);
     await writeFile(join(folder, "real", "b"), "");
@@ -115,7 +124,7 @@ describe("the real path of a file", () => {
     const folder = await testFolder(t);
     await symlink("b", join(folder, "a"));
     await symlink("a", join(folder, "b"));
-    await assert.rejects(realTarget(join(folder, "a")), { code: "ELOOP" });
+    await assert.rejects(resolveRealPath(join(folder, "a")), { code: "ELOOP" });
   });
 });
 
@@ -126,11 +135,11 @@ describe("files of the command line", () => {
     await chmod(join(cwd, "old"), 0o666);
     await symlink("old", join(cwd, "to-old"));
     await symlink("new", join(cwd, "to-new"));
-    const host = { cwd, pid: process.pid, wall: systemWall } as Host;
+    const host = { cwd, pid: process.pid, wall: systemWallClock } as Host;
     await writeOutput(host, "to-old", [Buffer.from("text")]);
     await writeOutput(host, "to-new", [Buffer.from("text")]);
     await symlink("config", join(cwd, "to-config"));
-    await changePrivate(join(cwd, "to-config"), host, AbortSignal.timeout(60_000), () => ({ a: 1 }));
+    await changePrivateFile(join(cwd, "to-config"), host, AbortSignal.timeout(60_000), () => ({ a: 1 }));
     assert.deepEqual(await Promise.all(["to-old", "to-new", "to-config"].map((name) => readlink(join(cwd, name)))), [
       "old",
       "new",
@@ -150,8 +159,8 @@ describe("a file that a process writes which is about to end", () => {
   it("takes the place of the old one, for its owner alone", async (t) => {
     const folder = await testFolder(t);
     const path = join(folder, "kept");
-    writeWholeSync(path, Buffer.from("old"));
-    writeWholeSync(path, Buffer.from("new"));
+    writeFileAtomicSync(path, Buffer.from("old"));
+    writeFileAtomicSync(path, Buffer.from("new"));
     assert.deepEqual([await readdir(folder), await readFile(path, "utf8")], [["kept"], "new"]);
     assert.equal((await stat(path)).mode & 0o777, 0o600);
   });
@@ -171,7 +180,7 @@ describe("a file that a process writes which is about to end", () => {
       t.mock.restoreAll();
       syncBuiltinESMExports();
     });
-    writeWholeSync(path, Buffer.from("new"));
+    writeFileAtomicSync(path, Buffer.from("new"));
     assert.deepEqual(steps, [
       ["fsyncSync", false, 3],
       ["closeSync", false, 3],
@@ -181,7 +190,7 @@ describe("a file that a process writes which is about to end", () => {
   it("leaves nothing behind where it cannot stand", async (t) => {
     const folder = await testFolder(t);
     await mkdir(join(folder, "kept", "inner"), { recursive: true });
-    assert.throws(() => writeWholeSync(join(folder, "kept"), Buffer.from("new")), { code: "EISDIR" });
+    assert.throws(() => writeFileAtomicSync(join(folder, "kept"), Buffer.from("new")), { code: "EISDIR" });
     assert.deepEqual(await readdir(folder), ["kept"]);
   });
 });

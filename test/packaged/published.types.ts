@@ -20,12 +20,12 @@ type Troubles = {
     : never;
 };
 export type Fails = [
-  Fits<Troubles["NoSuchSnapshot"], publishedEmulator.NoSuchSnapshot>,
-  Fits<Troubles["SnapshotThere"], publishedEmulator.SnapshotThere>,
-  Fits<Troubles["UnusableSnapshot"], publishedEmulator.UnusableSnapshot>,
-  Fits<Troubles["NotBehind"], publishedEmulator.NotBehind>,
-  Fits<Troubles["StateInUse"], publishedEmulator.StateInUse>,
-  Fits<Troubles["StateRefused"], publishedEmulator.StateRefused>,
+  Fits<Troubles["SnapshotNotFoundError"], publishedEmulator.SnapshotNotFoundError>,
+  Fits<Troubles["SnapshotExistsError"], publishedEmulator.SnapshotExistsError>,
+  Fits<Troubles["InvalidSnapshotError"], publishedEmulator.InvalidSnapshotError>,
+  Fits<Troubles["RewindTargetInFutureError"], publishedEmulator.RewindTargetInFutureError>,
+  Fits<Troubles["StateLockedError"], publishedEmulator.StateLockedError>,
+  Fits<Troubles["StateFormatError"], publishedEmulator.StateFormatError>,
 ];
 export type Starts = Fits<typeof emulator.startEmulator, typeof publishedEmulator.startEmulator>;
 export type Clients = Fits<
@@ -35,7 +35,7 @@ export type Clients = Fits<
 export type Options = Fits<publishedClient.ClientOptions, Parameters<typeof client.createClient>[0]>;
 export type Refusals = Fits<InstanceType<typeof client.ServiceError>, publishedClient.ServiceError>;
 export type Networks = Fits<InstanceType<typeof client.NetworkError>, publishedClient.NetworkError>;
-export type Arguments = Fits<InstanceType<typeof client.InvalidArguments>, publishedClient.InvalidArguments>;
+export type Arguments = Fits<InstanceType<typeof client.InvalidArgumentsError>, publishedClient.InvalidArgumentsError>;
 
 type Named<Module> = Exclude<keyof Module, never>;
 export type SameNames = [

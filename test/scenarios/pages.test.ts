@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { tsImport } from "tsx/esm/api";
 import { emulatorOptions } from "../../src/cli/commands/emulator/options.ts";
-import { contractDocument, emptyPdf } from "../../src/cli/tour/documents.ts";
+import { contractDocument, createEmptyPdf } from "../../src/cli/tour/documents.ts";
 import { type CliEmulator, cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { type Following, following } from "../support/cli/following.ts";
 import { assertPart, blocks, commandsIn, commandsOf, pages, readPage } from "../support/cli/pages.ts";
@@ -178,7 +178,7 @@ describe("the pages for users", () => {
     const host = { env: {}, cwd: "/" } as unknown as Parameters<typeof emulatorOptions>[1];
     const options = await emulatorOptions({ positionals: {}, flags, rest: [] }, host);
     const { svc, cwd } = await cliEmulator(t, { ...options, file: join(await testFolder(t), "emulator.json") });
-    await writeFile(join(cwd, "agreement.pdf"), emptyPdf());
+    await writeFile(join(cwd, "agreement.pdf"), createEmptyPdf());
     await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));
     const [recording = ""] = blocks(page, "console");
     let played = "";

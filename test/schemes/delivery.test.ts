@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
-import { type GivenHeaders, verifyDelivery } from "../../src/schemes/delivery.ts";
+import { type HeadersInput, verifyDelivery } from "../../src/schemes/delivery.ts";
 
 const [{ hmac_key: hmacKey, body, content_hash: hash }] = vectors.webhook.vectors as [
   (typeof vectors.webhook.vectors)[number],
 ];
 const header = vectors.webhook.header;
-const verify = (headers: GivenHeaders, given: string | Uint8Array = body) =>
+const verify = (headers: HeadersInput, given: string | Uint8Array = body) =>
   verifyDelivery({ body: given, headers, hmacKey });
 
 describe("verifying a delivery", () => {
-  const ways: [string, GivenHeaders][] = [
+  const ways: [string, HeadersInput][] = [
     ["headers as they were sent", { [header]: hash }],
     [
       "headers in lower case, as node:http gives them",

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { it } from "node:test";
 import { registry } from "../../src/api/registry.ts";
 import { emulatorStart } from "../../src/cli/commands/emulator/start.ts";
-import { environment } from "../../src/cli/config/environment.ts";
+import { environmentVariables } from "../../src/cli/config/environment.ts";
 
 const folder = new URL("../../fixtures/deploy/", import.meta.url);
 /** What is written in them for tools, without comments. */
@@ -15,7 +15,7 @@ const foreign = new Set(["--global"]);
 
 it("every flag, variable and path in the examples of deployments is one that there is", () => {
   const flags = new Set<string>(emulatorStart.flags.map(({ flag }) => `--${flag}`));
-  const variables = new Set(environment.flatMap(([names]) => names.split(", ")));
+  const variables = new Set(environmentVariables.flatMap(([names]) => names.split(", ")));
   const paths = new Set<string>(registry.map(({ path }) => path));
   const unknown: string[] = [];
   let found = 0;

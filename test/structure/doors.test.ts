@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { strictnesses } from "../../src/api/strictnesses.ts";
+import { strictChecks } from "../../src/api/strict-checks.ts";
 import { shippedBundle } from "../support/shipped.ts";
 
 /** Names that stand at run time, as published types declare them. */
@@ -25,6 +25,6 @@ describe("a door of the package", () => {
 
   it("says which leniencies an emulator may be strict about", () => {
     const types = readFileSync(join(shippedBundle(), "emulator.d.ts"), "utf8");
-    assert.ok(types.includes(`Leniencies to turn off: ${strictnesses.join(", ")}.`));
+    assert.ok(types.includes(`Leniencies to turn off: ${strictChecks.join(", ")}.`));
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { groups } from "../../src/cli/groups.ts";
+import { commandGroups } from "../../src/cli/groups.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
 import { documents, filesIn, sources, tests } from "./repository.ts";
 import { badSummaries, retired, strayMarks, unclearHelp, vendorWords } from "./words.ts";
@@ -88,7 +88,7 @@ describe("the words of the project", () => {
       "svc x begins with Lists: Lists it",
     ]);
     assert.deepEqual(badSummaries(await allCommands()), []);
-    const ofGroups = Object.entries(groups).map(([name, { summary }]) => ({ words: [name], summary }));
+    const ofGroups = Object.entries(commandGroups).map(([name, { summary }]) => ({ words: [name], summary }));
     assert.deepEqual(badSummaries(ofGroups.map((one) => ({ ...one, positionals: [], flags: [], examples: [] }))), []);
   });
 

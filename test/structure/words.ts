@@ -48,7 +48,7 @@ const retiredNames: Readonly<Record<string, string>> = {
   AnswerTo: "OutputOf",
   Asked: "a noun, such as SignInRequest",
   Given: "a noun, such as PartyInput",
-  HalfDone: "PartialFailure",
+  HalfDone: "PartialFailureError",
   Home: "a world, W",
   Kind: "JobHandler",
   Place: "a noun, such as Machine",
@@ -77,7 +77,7 @@ const retiredWords: Readonly<Record<string, string>> = {
   judging: "checking",
   lane: "concurrency key",
   lanes: "concurrency keys",
-  misfit: "conflict, SchemaMismatch",
+  misfit: "conflict, SchemaMismatchError",
   misfits: "conflicts",
   rooms: "capacities",
 };

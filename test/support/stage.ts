@@ -5,7 +5,7 @@ import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-c
 import { collections } from "../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
-import { systemWall, type Wall } from "../../src/base/clock.ts";
+import { systemWallClock, type WallClock } from "../../src/base/clock.ts";
 
 export const begin = Date.parse("2031-01-02T03:04:05Z");
 export const minutes = (count: number): number => count * 60_000;
@@ -24,7 +24,7 @@ export interface Stage {
 
 interface StageOptions extends Pick<RunnerOptions, "caps" | "deterministic"> {
   readonly store?: Store;
-  readonly wall?: Wall;
+  readonly wall?: WallClock;
   readonly clock?: ClockSettings;
 }
 
@@ -37,7 +37,7 @@ export async function stage(
   script: Readonly<Record<string, readonly string[]>> = {},
   options: StageOptions = {},
 ): Promise<Stage> {
-  const wall = options.wall ?? systemWall;
+  const wall = options.wall ?? systemWallClock;
   const store = options.store ?? openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin, ...options.clock });
   const seen: string[] = [];

@@ -2,8 +2,8 @@ import type { TestContext } from "node:test";
 import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
 import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../emulator/compose/state/collections.ts";
-import type { Intervene } from "../../emulator/faults/faults.ts";
-import { createOutgoing } from "../../emulator/http/outgoing/outgoing.ts";
+import type { FaultInterceptor } from "../../emulator/faults/faults.ts";
+import { createWebhookSender } from "../../emulator/http/outgoing/webhook-sender.ts";
 import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
 import { deliveryJobHandlers } from "../../emulator/webhooks/deliver.ts";
@@ -13,7 +13,7 @@ import { type Subscription, subscriptions } from "../../emulator/webhooks/subscr
 import { defaultSettings, type Settings } from "../../emulator/world/settings.ts";
 import { workspaces } from "../../emulator/world/workspaces.ts";
 import type { Activity } from "../../src/api/activities.ts";
-import { isoMillis, systemWall, type Wall } from "../../src/base/clock.ts";
+import { isoMillis, systemWallClock, type WallClock } from "../../src/base/clock.ts";
 
 export const begin = Date.parse("2031-01-02T03:04:05Z");
 export const minutes = (count: number): number => count * 60_000;
@@ -38,17 +38,17 @@ interface PostOptions extends Pick<RunnerOptions, "caps"> {
   readonly store?: Store;
   readonly settings?: Partial<Settings>;
   readonly clock?: ClockSettings;
-  readonly wall?: Wall;
-  readonly intervene?: Intervene;
+  readonly wall?: WallClock;
+  readonly intervene?: FaultInterceptor;
 }
 
 /** Clock, runner and deliveries of one workspace over a store of its own (or a given one), on a manual clock. */
 export async function post(t: Pick<TestContext, "after">, options: PostOptions = {}): Promise<Post> {
-  const wall = options.wall ?? systemWall;
+  const wall = options.wall ?? systemWallClock;
   const settings = { ...defaultSettings, ...options.settings };
   const store = options.store ?? openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin, ...options.clock });
-  const outgoing = createOutgoing({
+  const outgoing = createWebhookSender({
     wall,
     allow: settings.webhookAllow,
     strict: settings.strict.has("receivers"),

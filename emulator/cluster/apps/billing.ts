@@ -1,11 +1,11 @@
 import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { jsonObject, textAt } from "../../http/bodies/fields.ts";
-import type { Finding, ReceivedRequest } from "../../http/handler.ts";
+import { parseJsonObject, stringAt } from "../../http/bodies/fields.ts";
+import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { customerIdsIn } from "../../world/provider.ts";
+import { findCustomerIds } from "../../world/provider.ts";
 import { workspaces } from "../../world/workspaces.ts";
-import { json } from "../answer.ts";
-import type { ClusterWorld } from "../world.ts";
+import type { ClusterContext } from "../context.ts";
+import { createJsonResponse } from "../response.ts";
 
 /** Whether a workspace is suspended after an event, by its type; an event that holds the subscription says it itself. */
 const suspendedBy = lookupTable<boolean>({
@@ -19,16 +19,16 @@ const suspendedBy = lookupTable<boolean>({
 });
 
 /** Takes an event of the billing provider: the plan of the workspace that it names, and its suspension (DECISIONS.md, R32). */
-export async function takeBillingEvent(
+export async function acceptBillingEvent(
   { body }: ReceivedRequest,
-  { store, cluster }: ClusterWorld,
-  finding: Finding,
+  { store, cluster }: ClusterContext,
+  finding: ReportFinding,
 ): Promise<Passthrough> {
-  const event = jsonObject(body);
+  const event = parseJsonObject(body);
   const prefix = `${cluster.id}_`;
-  const customer = [...customerIdsIn(event)].find((id) => id.startsWith(prefix) && id.length > prefix.length);
+  const customer = [...findCustomerIds(event)].find((id) => id.startsWith(prefix) && id.length > prefix.length);
   const number = Number(customer?.slice(prefix.length));
-  const at = Number(textAt(event, "occurred_at") ?? Number.NaN) * 1_000;
+  const at = Number(stringAt(event, "occurred_at") ?? Number.NaN) * 1_000;
   const problem = await store.transaction("billing.event", async (tx) => {
     const workspace = Number.isSafeInteger(number) ? await tx.get(workspaces, number) : undefined;
     if (workspace?.cluster_id !== cluster.id) return "unknown-workspace";
@@ -41,17 +41,17 @@ export async function takeBillingEvent(
   });
   if (problem === "unknown-workspace") finding(problem, `${cluster.id} has no workspace of the customer ${customer}`);
   if (problem === "late-billing-event") finding(problem, "A later event of the workspace came before it");
-  return json(200, {});
+  return createJsonResponse(200, {});
 }
 
 /** The plan, or the first item, of the subscription. */
 const planOf = (event: unknown): string | undefined =>
-  textAt(event, "content", "subscription", "plan_id") ??
-  textAt(event, "content", "subscription", "subscription_items", "0", "item_price_id");
+  stringAt(event, "content", "subscription", "plan_id") ??
+  stringAt(event, "content", "subscription", "subscription_items", "0", "item_price_id");
 
 /** Undefined: the event says nothing about it. */
 function isSuspendedBy(event: unknown): boolean | undefined {
-  const status = textAt(event, "content", "subscription", "status");
+  const status = stringAt(event, "content", "subscription", "status");
   if (status !== undefined) return status === "paused" || status === "cancelled";
-  return suspendedBy[textAt(event, "event_type") ?? ""];
+  return suspendedBy[stringAt(event, "event_type") ?? ""];
 }

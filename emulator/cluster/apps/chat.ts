@@ -1,13 +1,13 @@
 import { isObject } from "../../../src/base/object.ts";
-import { formOf, jsonObject, textAt } from "../../http/bodies/fields.ts";
-import type { Finding, ReceivedRequest } from "../../http/handler.ts";
+import { parseForm, parseJsonObject, stringAt } from "../../http/bodies/fields.ts";
+import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type Workspace, workspaces } from "../../world/workspaces.ts";
-import { json } from "../answer.ts";
+import type { ClusterContext } from "../context.ts";
 import { addComment } from "../contracts/comments.ts";
-import { type Contract, compositeId, contracts, ofWorkspace } from "../contracts/rows.ts";
-import type { ClusterWorld } from "../world.ts";
+import { type Contract, compositeId, contracts, workspaceSlice } from "../contracts/rows.ts";
+import { createJsonResponse } from "../response.ts";
 
 /** What somebody says of a contract in a chat. */
 interface Remark {
@@ -25,69 +25,69 @@ const webhooks = /^\/router\/v1\/integrations\/(?:destinations\/[^/]+\/)?(chat_[
  * Answers what the router forwards of chat_a and chat_b (DECISIONS.md, R21 and R22): a message or an interaction that names
  * a contract becomes a comment on it, a menu gets the contracts that fit. Undefined for any other request.
  */
-export async function chatAnswer(
+export async function respondToChat(
   request: ReceivedRequest,
   path: string,
-  world: ClusterWorld,
-  finding: Finding,
+  world: ClusterContext,
+  finding: ReportFinding,
 ): Promise<Passthrough | undefined> {
   const [, app, webhook] = webhooks.exec(path) ?? [];
   if (request.method !== "POST" || app === undefined) return undefined;
-  const payload = app === "chat_a" ? payloadOf(request) : jsonObject(request.body);
-  if (!payload) return json(200, {});
+  const payload = app === "chat_a" ? payloadOf(request) : parseJsonObject(request.body);
+  if (!payload) return createJsonResponse(200, {});
   const teams = app === "chat_a" ? teamsOf(payload) : tenantsOf(payload);
   if (webhook === "options")
-    return json(200, await world.store.read((view) => options(view, payload, teams, world, finding)));
+    return createJsonResponse(200, await world.store.read((view) => options(view, payload, teams, world, finding)));
   const remark = app === "chat_a" ? remarkOfChatA(payload) : remarkOfChatB(payload);
-  if (!remark) return json(200, {});
+  if (!remark) return createJsonResponse(200, {});
   const commented = await world.store.transaction(`${app}.${webhook}`, (tx) =>
     comment(tx, remark, teams, world, finding),
   );
-  if (commented === undefined) return json(200, {});
+  if (commented === undefined) return createJsonResponse(200, {});
   const text = `Comment added to ${commented}.`;
-  return json(200, app === "chat_a" ? { text } : { type: "message", text });
+  return createJsonResponse(200, app === "chat_a" ? { text } : { type: "message", text });
 }
 
 /** A form holds it in a field, an event is the body itself. */
 function payloadOf(request: ReceivedRequest) {
-  const form = formOf(request);
-  return jsonObject(form ? form.get("payload") : request.body);
+  const form = parseForm(request);
+  return parseJsonObject(form ? form.get("payload") : request.body);
 }
 
 type Payload = Readonly<Record<string, unknown>>;
 type Texts = readonly (string | undefined)[];
 
 const teamsOf = (payload: Payload): Texts => [
-  textAt(payload, "team_id"),
-  textAt(payload, "team", "id"),
-  textAt(payload, "enterprise", "id"),
+  stringAt(payload, "team_id"),
+  stringAt(payload, "team", "id"),
+  stringAt(payload, "enterprise", "id"),
 ];
 
 const tenantsOf = (activity: Payload): Texts => [
-  textAt(activity, "channelData", "tenant", "id"),
-  textAt(activity, "conversation", "tenantId"),
+  stringAt(activity, "channelData", "tenant", "id"),
+  stringAt(activity, "conversation", "tenantId"),
 ];
 
 function remarkOfChatA(payload: Payload): Remark | undefined {
   const { event } = payload;
   if (isObject(event)) {
-    const text = textAt(event, "text");
+    const text = stringAt(event, "text");
     // A bot that answers itself would never end.
-    if (text === undefined || textAt(event, "bot_id") !== undefined) return undefined;
-    return { author: textAt(event, "user") ?? "chat_a", text, places: [text], isAboutContract: false };
+    if (text === undefined || stringAt(event, "bot_id") !== undefined) return undefined;
+    return { author: stringAt(event, "user") ?? "chat_a", text, places: [text], isAboutContract: false };
   }
   const action = Array.isArray(payload.actions) ? payload.actions[0] : undefined;
-  const author = textAt(payload, "user", "name") ?? textAt(payload, "user", "id") ?? "chat_a";
-  const pressed = textAt(action, "text", "text") ?? textAt(action, "action_id") ?? textAt(payload, "type") ?? "";
+  const author = stringAt(payload, "user", "name") ?? stringAt(payload, "user", "id") ?? "chat_a";
+  const pressed = stringAt(action, "text", "text") ?? stringAt(action, "action_id") ?? stringAt(payload, "type") ?? "";
   return {
     author,
     text: inputIn(payload) ?? `${author}: ${pressed}`,
     places: [
-      textAt(action, "value"),
-      textAt(action, "selected_option", "value"),
-      textAt(payload, "view", "private_metadata"),
-      textAt(payload, "callback_id"),
-      textAt(payload, "message", "text"),
+      stringAt(action, "value"),
+      stringAt(action, "selected_option", "value"),
+      stringAt(payload, "view", "private_metadata"),
+      stringAt(payload, "callback_id"),
+      stringAt(payload, "message", "text"),
     ],
     isAboutContract: true,
   };
@@ -97,7 +97,7 @@ function remarkOfChatA(payload: Payload): Remark | undefined {
 function inputIn(payload: Payload): string | undefined {
   const values = textsAt(payload, "view", "state", "values") ?? textsAt(payload, "state", "values");
   const inputs = Object.values(values ?? {}).flatMap((block) => (isObject(block) ? Object.values(block) : []));
-  return inputs.map((input) => textAt(input, "value")).find((text) => text !== undefined);
+  return inputs.map((input) => stringAt(input, "value")).find((text) => text !== undefined);
 }
 
 function textsAt(payload: Payload, ...path: readonly string[]): Payload | undefined {
@@ -107,19 +107,19 @@ function textsAt(payload: Payload, ...path: readonly string[]): Payload | undefi
 }
 
 function remarkOfChatB(activity: Payload): Remark | undefined {
-  const author = textAt(activity, "from", "name") ?? textAt(activity, "from", "id") ?? "chat_b";
-  const type = textAt(activity, "type");
-  const text = textAt(activity, "text");
+  const author = stringAt(activity, "from", "name") ?? stringAt(activity, "from", "id") ?? "chat_b";
+  const type = stringAt(activity, "type");
+  const text = stringAt(activity, "text");
   if (type === "message" && text !== undefined) return { author, text, places: [text], isAboutContract: false };
   const data = textsAt(activity, "value", "action", "data") ?? textsAt(activity, "value");
   if (!data) return undefined;
-  const verb = textAt(activity, "value", "action", "verb") ?? textAt(activity, "name") ?? "pressed";
-  const places = [textAt(data, "contract_id"), ...Object.values(data).map((value) => textAt({ value }, "value"))];
-  return { author, text: textAt(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
+  const verb = stringAt(activity, "value", "action", "verb") ?? stringAt(activity, "name") ?? "pressed";
+  const places = [stringAt(data, "contract_id"), ...Object.values(data).map((value) => stringAt({ value }, "value"))];
+  return { author, text: stringAt(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
 }
 
 /** The workspace that a team or a tenant belongs to. */
-async function workspaceOf(view: View, teams: Texts, { cluster }: ClusterWorld, finding: Finding) {
+async function workspaceOf(view: View, teams: Texts, { cluster }: ClusterContext, finding: ReportFinding) {
   const own = await view.list(workspaces, { by: "cluster", equals: cluster.id });
   const isOf = ({ chat_a_teams, chat_b_tenants }: Workspace) =>
     teams.some((team) => team !== undefined && [...chat_a_teams, ...chat_b_tenants].includes(team));
@@ -135,8 +135,8 @@ async function comment(
   tx: Transaction,
   { author, text, places, isAboutContract }: Remark,
   teams: Texts,
-  world: ClusterWorld,
-  finding: Finding,
+  world: ClusterContext,
+  finding: ReportFinding,
 ): Promise<string | undefined> {
   const named = places.map((place) => /\b[TH]-\d{1,15}\b/.exec(place ?? "")?.[0]).find((id) => id !== undefined);
   if (named === undefined && !isAboutContract) return undefined;
@@ -168,11 +168,11 @@ const maxOptions = 100;
 const maxOptionText = 75;
 
 /** The newest contracts whose name or composite id has the query in it. */
-async function options(view: View, payload: Payload, teams: Texts, world: ClusterWorld, finding: Finding) {
+async function options(view: View, payload: Payload, teams: Texts, world: ClusterContext, finding: ReportFinding) {
   const workspace = await workspaceOf(view, teams, world, finding);
   if (!workspace) return { options: [] };
-  const query = (textAt(payload, "value") ?? "").toLowerCase();
-  const all = await view.list(contracts, { ...ofWorkspace(workspace.id), reverse: true });
+  const query = (stringAt(payload, "value") ?? "").toLowerCase();
+  const all = await view.list(contracts, { ...workspaceSlice(workspace.id), reverse: true });
   const fitting = all.filter((row) => `${compositeId(row)} ${row.name}`.toLowerCase().includes(query));
   return {
     options: fitting.slice(0, maxOptions).map((row) => ({

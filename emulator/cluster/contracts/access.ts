@@ -8,11 +8,11 @@ import { reply } from "../../http/reply.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { roles, type User } from "../../world/workspaces.ts";
-import { type FieldProblems, Problems } from "../answer.ts";
+import type { AuthenticatedMember, ClusterHandlers } from "../context.ts";
 import { inviteMember } from "../invitations/invite.ts";
-import { report } from "../reports/report.ts";
-import { activeUser, memberNamed, noSuchRow } from "../workspace/users.ts";
-import type { ClusterHandlers, Member } from "../world.ts";
+import { scheduleReport } from "../reports/report.ts";
+import { type FieldProblems, Problems } from "../response.ts";
+import { activeUser, findMemberByEmail, rowNotFoundMessage } from "../workspace/users.ts";
 import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
 
 /** What a user, or everybody with a role, was given on a contract; one of the two ids is there (DECISIONS.md, C26). */
@@ -58,7 +58,11 @@ type Items = InputOf<typeof inviteToContract>["body"]["items"];
 const namings = ["user_id", "role_id", "new_user_email"] as const;
 
 /** Each row names one user, role or address, those of the workspace. */
-async function problemsOf(view: View, { workspace }: Member, items: Items): Promise<FieldProblems | undefined> {
+async function problemsOf(
+  view: View,
+  { workspace }: AuthenticatedMember,
+  items: Items,
+): Promise<FieldProblems | undefined> {
   const problems = new Problems();
   for (const [index, item] of items.entries()) {
     const [first, second] = namings.filter((name) => item[name] !== undefined);
@@ -67,9 +71,9 @@ async function problemsOf(view: View, { workspace }: Member, items: Items): Prom
     else if (second !== undefined)
       problems.add(["items", index, second], `Only one of ${namings.join(", ")} can be given`);
     else if (user_id !== undefined && !(await activeUser(view, workspace, user_id))) {
-      problems.add(["items", index, "user_id"], noSuchRow(user_id));
+      problems.add(["items", index, "user_id"], rowNotFoundMessage(user_id));
     } else if (role_id !== undefined && (await view.get(roles, role_id))?.workspace_id !== workspace.id) {
-      problems.add(["items", index, "role_id"], noSuchRow(role_id));
+      problems.add(["items", index, "role_id"], rowNotFoundMessage(role_id));
     }
   }
   return problems.found;
@@ -78,14 +82,14 @@ async function problemsOf(view: View, { workspace }: Member, items: Items): Prom
 /** The member of an address: who has none becomes one, and is invited; their token is then known to the router. */
 async function memberAt(
   tx: Transaction,
-  world: Parameters<typeof inviteMember>[1] & { readonly caller: Member },
+  world: Parameters<typeof inviteMember>[1] & { readonly caller: AuthenticatedMember },
   email: string,
 ): Promise<number> {
   const { workspace } = world.caller;
-  const known = await memberNamed(tx, workspace.id, email);
+  const known = await findMemberByEmail(tx, workspace.id, email);
   if (known) return known.id;
   const { user_id, issued_at } = await inviteMember(tx, world, workspace, { email, name: email });
-  report(tx, "report-member", user_id, issued_at);
+  scheduleReport(tx, "report-member", user_id, issued_at);
   return user_id;
 }
 
@@ -97,7 +101,7 @@ interface Named {
 /** The contract of a composite id; `not-found` also when the caller asks to be held to what the user may see. */
 export async function requireInScope(
   view: View,
-  caller: Member,
+  caller: AuthenticatedMember,
   { params, headers }: Named,
   fail: Fail<"not-found">,
 ): Promise<Contract> {

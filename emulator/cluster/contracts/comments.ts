@@ -2,10 +2,10 @@ import * as z from "zod";
 import type { Clock } from "../../../src/base/clock.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import type { Person } from "../../webhooks/emit.ts";
-import { pageOfSlice } from "../answer.ts";
-import type { ClusterHandlers } from "../world.ts";
-import { tellOfContract } from "./activities.ts";
+import type { Performer } from "../../webhooks/emit.ts";
+import type { ClusterHandlers } from "../context.ts";
+import { paginateSlice } from "../response.ts";
+import { emitContractEvent } from "./activities.ts";
 import { performer } from "./records.ts";
 import { type Contract, requireContractNumber } from "./rows.ts";
 
@@ -32,7 +32,7 @@ export const commentHandlers = {
     store.read(async (view) => {
       const contract = await requireContractNumber(view, caller, params.contract_id, fail);
       const newestFirst = { by: "contract", equals: contract.id, reverse: true } as const;
-      const page = await pageOfSlice(view, comments, newestFirst, query);
+      const page = await paginateSlice(view, comments, newestFirst, query);
       return { ...page, results: page.results.map(commentRecord) };
     }),
 
@@ -50,17 +50,17 @@ export async function addComment(
   { clock }: { readonly clock: Clock },
   contract: Contract,
   comment: string,
-  { by, id: created_by }: { readonly by: Person; readonly id: number },
+  { by, id: created_by }: { readonly by: Performer; readonly id: number },
 ): Promise<Comment> {
   const row = { id: tx.next("comment"), contract_id: contract.id, comment, created_by, created_at: clock.now() };
   tx.put(comments, row);
   const data = { comment: { id: row.id, comment } };
-  await tellOfContract(tx, { clock, by }, "CONTRACT_ACTIVITY_LOG_COMMENT_CREATED", contract, data);
+  await emitContractEvent(tx, { clock, by }, "CONTRACT_ACTIVITY_LOG_COMMENT_CREATED", contract, data);
   return row;
 }
 
 /** The comments of a contract, oldest first. */
-export const commentsOn = (view: View, { id }: Contract): Promise<readonly Comment[]> =>
+export const listComments = (view: View, { id }: Contract): Promise<readonly Comment[]> =>
   view.list(comments, { by: "contract", equals: id });
 
 // Replies are written in the application alone.

@@ -5,14 +5,14 @@ import type { Fail } from "../../../src/api/failures.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
-import { tellNews } from "../counterparties/activities.ts";
-import { memberNamed, outsiderId } from "../workspace/users.ts";
-import type { ClusterHandlers } from "../world.ts";
+import type { ClusterHandlers } from "../context.ts";
+import { emitCounterpartyChanges } from "../counterparties/activities.ts";
+import { findMemberByEmail, outsiderId } from "../workspace/users.ts";
 import { requireInScope } from "./access.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
-import { create, transition } from "./lifecycle/transition.ts";
+import { createByTransition, transition } from "./lifecycle/transition.ts";
 import { partyOfContact, personPath } from "./links.ts";
-import { createdContract, performer } from "./records.ts";
+import { performer, toCreatedContract } from "./records.ts";
 import { type Contract, requireContract, requireContractNumber, type Signatory } from "./rows.ts";
 
 export const contractHandlers = {
@@ -21,15 +21,15 @@ export const contractHandlers = {
       const world = { clock, settings };
       const by = performer(caller);
       const { draft, news } = await draftFromTemplate(tx, caller, body, clock.now(), { fail, finding });
-      await tellNews(tx, { clock, caller }, news);
-      const created = await create(tx, world, draft, "create-from-template", { by });
+      await emitCounterpartyChanges(tx, { clock, caller }, news);
+      const created = await createByTransition(tx, world, draft, "create-from-template", { by });
       const options = body.send_to_counterparty_config;
       // Nothing but missing signatories can stand in the way of a draft that has just been made.
       const refuse = fail as Fail<"no-signatories"> as Fail<RefusalOf<"send">>;
       const row = body.workflow_config?.auto_send_to_counterparty
         ? await transition(tx, world, created, "send", { by, addressees: addressees(options) }, refuse)
         : created;
-      return createdContract(tx, { cluster }, row);
+      return toCreatedContract(tx, { cluster }, row);
     }),
 
   "contracts.send": ({ params, body }, { store, clock, settings, caller, fail }) =>
@@ -49,7 +49,7 @@ export const contractHandlers = {
   "contracts.recipients": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       const row = await requireContract(view, caller, params.composite_id, fail);
-      return { items: await recipientsOf(view, row) };
+      return { items: await listRecipients(view, row) };
     }),
 
   "contracts.recipient-link": ({ params, query }, { store, cluster, caller, fail }) =>
@@ -78,7 +78,7 @@ interface SendOptions {
 const addressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });
 
 /** The rows of the recipients answer: DECISIONS.md, F13. */
-export function recipientsOf(view: View, contract: Contract): Promise<z.input<typeof Recipient>[]> {
+export function listRecipients(view: View, contract: Contract): Promise<z.input<typeof Recipient>[]> {
   return Promise.all(contract.signatories.map((signatory, i) => recipientOf(view, contract, signatory, i + 1)));
 }
 
@@ -88,7 +88,7 @@ async function recipientOf(
   signatory: Signatory,
   position: number,
 ): Promise<z.input<typeof Recipient>> {
-  const member = await memberNamed(view, workspace_id, signatory.email);
+  const member = await findMemberByEmail(view, workspace_id, signatory.email);
   const { action, sent_at } = signatory;
   return {
     recipient: {

@@ -5,20 +5,20 @@ import type { ResultOf } from "../../../src/api/operation.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import { type ContractType, contractTypes, templates } from "../../world/workspaces.ts";
-import { noteUnknownAnswers, problemsOf } from "../templates/answers.ts";
-import { activeUser, noSuchRow, orgUser } from "../workspace/users.ts";
-import type { ClusterHandlers } from "../world.ts";
+import type { ClusterHandlers } from "../context.ts";
+import { noteUnknownAnswers, validateAnswers } from "../templates/answers.ts";
+import { activeUser, rowNotFoundMessage, toOrgUser } from "../workspace/users.ts";
 import { requireInScope } from "./access.ts";
-import { tellOfContract } from "./activities.ts";
-import { changed } from "./creation/new-contract.ts";
-import { createdContract, pendingWith, performer } from "./records.ts";
+import { emitContractEvent } from "./activities.ts";
+import { storeContractChange } from "./creation/new-contract.ts";
+import { findPendingParty, performer, toCreatedContract } from "./records.ts";
 import {
   type Contract,
   contracts,
   type ExternalMetadata,
-  inWorkspace,
   requireContract,
   requireContractNumber,
+  workspaceIndexKey,
 } from "./rows.ts";
 
 /** What is kept beside a contract (DECISIONS.md, F22). */
@@ -32,14 +32,14 @@ export const contractDetailHandlers = {
       const template = row.template_id === null ? undefined : await tx.get(templates, row.template_id);
       const questions = template?.attributes ?? [];
       noteUnknownAnswers(finding, "data.", questions, body.data);
-      const problems = problemsOf(questions, body.data, { partial: true });
+      const problems = validateAnswers(questions, body.data, { partial: true });
       if (problems) return fail("invalid-fields", { data: problems });
 
       const contract_data = { ...row.contract_data, ...body.data };
       if (isDeepStrictEqual(contract_data, row.contract_data)) return { data: contract_data };
       const at = clock.now();
-      const after = changed(tx, row, at, { contract_data });
-      await tellOfContract(tx, { clock, by: performer(caller), at }, "CONTRACT_DATA_UPDATED", after);
+      const after = storeContractChange(tx, row, at, { contract_data });
+      await emitContractEvent(tx, { clock, by: performer(caller), at }, "CONTRACT_DATA_UPDATED", after);
       return { data: contract_data };
     }),
 
@@ -51,15 +51,15 @@ export const contractDetailHandlers = {
       const row = await requireContract(tx, caller, params.contract_id, fail);
       if (params.note_id !== noteOf(row).id) return fail("not-found");
       const note = { text: body.text, note_tag: body.note_tag?.name ?? null };
-      return noteOf(changed(tx, row, clock.now(), { note }));
+      return noteOf(storeContractChange(tx, row, clock.now(), { note }));
     }),
 
   "contract-details.business-user": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("contract-details.business-user", async (tx) => {
       const row = await requireContractNumber(tx, caller, params.contract_id, () => fail("contract-not-found"));
       const user = await activeUser(tx, caller.workspace, body.user_id);
-      if (!user) return fail("invalid-fields", { user_id: [noSuchRow(body.user_id)] });
-      changed(tx, row, clock.now(), { business_user_id: user.id });
+      if (!user) return fail("invalid-fields", { user_id: [rowNotFoundMessage(body.user_id)] });
+      storeContractChange(tx, row, clock.now(), { business_user_id: user.id });
       return { user_id: user.id, contract_id: row.id, type: "BUSINESS" as const };
     }),
 
@@ -67,13 +67,13 @@ export const contractDetailHandlers = {
     store.transaction("contract-details.relate", async (tx) => {
       const row = await requireContractNumber(tx, caller, params.contract_id, fail);
       const related = await requireContractNumber(tx, caller, body.related_contract_id, () =>
-        fail("invalid-fields", { related_contract_id: [noSuchRow(body.related_contract_id)] }),
+        fail("invalid-fields", { related_contract_id: [rowNotFoundMessage(body.related_contract_id)] }),
       );
       // PARENT is said of the other contract; the rest is said of what hangs on this one.
       const [parent, child] = body.relation_type === "PARENT" ? [related, row] : [row, related];
       if (await descends(tx, parent, child.id)) return fail("circular-relation");
       const relation = { contract_id: parent.id, relation_type: body.relation_type };
-      changed(tx, child, clock.now(), { parents: [...child.parents, relation] });
+      storeContractChange(tx, child, clock.now(), { parents: [...child.parents, relation] });
       return body;
     }),
 
@@ -111,7 +111,7 @@ async function descends(view: View, row: Contract, ancestorId: number): Promise<
 const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => ({
   contract_status: row.status,
   type_of_workflow: row.kind === "TEMPLATE_CONTRACT" ? "TEMPLATE_WORKFLOW" : "UPLOAD_WORKFLOW",
-  pending_with: pendingWith(row) ?? null,
+  pending_with: findPendingParty(row) ?? null,
   contract_sent_to_cp_datetime: timeOf(row.sent_to_counterparty_at),
   marked_for_signature_datetime: timeOf(row.sent_for_signature_at),
   contract_executed_datetime: timeOf(row.executed_at),
@@ -141,9 +141,9 @@ export const externalMetadataHandlers = {
       const external_metadata = { ...row.external_metadata, ...body.external_metadata };
       if (isEmpty(body.external_metadata)) return { external_metadata };
       const at = clock.now();
-      const after = changed(tx, row, at, { external_metadata });
+      const after = storeContractChange(tx, row, at, { external_metadata });
       const activity = `CONTRACT_EXTERNAL_METADATA_${row.external_metadata ? "UPDATED" : "CREATED"}` as const;
-      await tellOfContract(tx, { clock, by: performer(caller), at }, activity, after);
+      await emitContractEvent(tx, { clock, by: performer(caller), at }, activity, after);
       return { external_metadata };
     }),
 
@@ -155,9 +155,9 @@ export const externalMetadataHandlers = {
 
   "external-metadata.find": ({ params }, { store, cluster, caller }) =>
     store.read(async (view) => {
-      const equals = inWorkspace(caller.workspace.id, params.external_metadata_id);
+      const equals = workspaceIndexKey(caller.workspace.id, params.external_metadata_id);
       const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: foundAtMost });
-      return Promise.all(found.map((row) => createdContract(view, { cluster }, row)));
+      return Promise.all(found.map((row) => toCreatedContract(view, { cluster }, row)));
     }),
 } satisfies ClusterHandlers;
 
@@ -165,7 +165,7 @@ export const externalMetadataHandlers = {
 const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
 
 /** What a new contract keeps of the metadata that came with it. */
-export const keptMetadata = (metadata: ExternalMetadata | null | undefined): ExternalMetadata | null =>
+export const normalizeMetadata = (metadata: ExternalMetadata | null | undefined): ExternalMetadata | null =>
   metadata == null || isEmpty(metadata) ? null : metadata;
 
 /** No emulated workspace has object configurations, so whatever is named is unknown (DECISIONS.md, F5). */
@@ -184,7 +184,7 @@ export const intakeFormHandlers = {
       requireOpen(row, type, fail);
       const questions = type?.intake_form ?? [];
       noteUnknownAnswers(finding, "", questions, body);
-      const problems = problemsOf(questions, body, { partial: true });
+      const problems = validateAnswers(questions, body, { partial: true });
       if (problems) return fail("invalid-fields", problems);
 
       const at = clock.now();
@@ -192,15 +192,15 @@ export const intakeFormHandlers = {
       const data = { ...before, ...body };
       if (isDeepStrictEqual(data, before)) return { data, created: isoSeconds(created_at) };
       const intake_form = { data, created_at: at };
-      const after = changed(tx, row, at, { intake_form });
-      await tellOfContract(tx, { clock, by: performer(caller), at }, "CONTRACT_DATA_UPDATED", after);
+      const after = storeContractChange(tx, row, at, { intake_form });
+      await emitContractEvent(tx, { clock, by: performer(caller), at }, "CONTRACT_DATA_UPDATED", after);
       return { data, created: isoSeconds(at) };
     }),
 
   "intake-form.responses": ({ params, query }, { store, caller, fail }) =>
     store.read(async (view) => {
       const row = await requireContractNumber(view, caller, params.contract_id, fail);
-      const creator = await orgUser(view, row.created_by);
+      const creator = await toOrgUser(view, row.created_by);
       const template = query.questionnaire_type === "TEMPLATE";
       const answers = template ? row.contract_data : row.intake_form?.data;
       const created = template ? row.created_at : row.intake_form?.created_at;

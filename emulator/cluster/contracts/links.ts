@@ -1,4 +1,4 @@
-import { hmacText, sameSecret } from "../../../src/base/hmac.ts";
+import { constantTimeEqual, hmacText } from "../../../src/base/hmac.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
@@ -28,11 +28,15 @@ export const personQuery = async (view: View, contract: Contract, email: string)
 
 /** Whether that is the key of this person's links. */
 export const isPersonsKey = async (view: View, contract: Contract, email: string, given: string): Promise<boolean> =>
-  sameSecret(given, (await keyMaker(view, contract))("link", addressKey(email)));
+  constantTimeEqual(given, (await keyMaker(view, contract))("link", addressKey(email)));
 
 /** What binds a form of a person's page to what the page showed them. */
-export const formTokenOf = async (view: View, contract: Contract, email: string, shown: string): Promise<string> =>
-  (await keyMaker(view, contract))("form", addressKey(email), shown);
+export const recipientCsrfToken = async (
+  view: View,
+  contract: Contract,
+  email: string,
+  shown: string,
+): Promise<string> => (await keyMaker(view, contract))("form", addressKey(email), shown);
 
 type KeyMaker = (...about: readonly string[]) => string;
 

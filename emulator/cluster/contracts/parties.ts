@@ -2,13 +2,13 @@ import type * as z from "zod";
 import type { Address } from "../../../src/api/contracts/shapes/parties.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import type { Transaction } from "../../store/port.ts";
-import type { Person } from "../../webhooks/emit.ts";
+import type { Performer } from "../../webhooks/emit.ts";
 import type { Entity, Workspace } from "../../world/workspaces.ts";
 import type { NewAddress } from "../counterparties/addresses.ts";
-import { counterpartiesNamed } from "../counterparties/named.ts";
-import type { Counterparty, CounterpartyNews } from "../counterparties/rows.ts";
-import { tellOfContract } from "./activities.ts";
-import { changed } from "./creation/new-contract.ts";
+import { resolveCounterparties } from "../counterparties/resolve-counterparties.ts";
+import type { Counterparty, CounterpartyChange } from "../counterparties/rows.ts";
+import { emitContractEvent } from "./activities.ts";
+import { storeContractChange } from "./creation/new-contract.ts";
 import { fullName } from "./records.ts";
 import { type Contract, contracts, type Party } from "./rows.ts";
 
@@ -16,18 +16,18 @@ import { type Contract, contracts, type Party } from "./rows.ts";
 export type PartyInput = Omit<Party, "counterparty_id">;
 
 /** The parties of a contract, with what of the workspace's list of counterparties is new by them. */
-export interface NamedParties {
+export interface ResolvedParties {
   readonly parties: readonly Party[];
-  readonly news: readonly CounterpartyNews[];
+  readonly news: readonly CounterpartyChange[];
 }
 
 /** The parties of a contract, each with its row in the workspace's list of counterparties. */
-export async function partiesOf(
+export async function resolveParties(
   tx: Transaction,
   given: readonly PartyInput[],
   workspace: Workspace,
   at: number,
-): Promise<NamedParties> {
+): Promise<ResolvedParties> {
   const named = given.map(({ name, is_individual, organization_type, poc, organization_details }) => ({
     name,
     is_individual,
@@ -35,7 +35,7 @@ export async function partiesOf(
     contact: poc && { name: fullName(poc), email: poc.email },
     address: addressOf(organization_details, workspace),
   }));
-  const { ids, news } = await counterpartiesNamed(tx, named, { workspaceId: workspace.id, at });
+  const { ids, news } = await resolveCounterparties(tx, named, { workspaceId: workspace.id, at });
   return { parties: given.map((party, i) => ({ ...party, counterparty_id: ids[i]! })), news };
 }
 
@@ -57,7 +57,7 @@ function addressOf(details: PartyInput["organization_details"], { jurisdictions 
 }
 
 /** The party that the `counterparty_…` fields of an upload name; undefined when they name nobody. */
-export function partyOfFields({
+export function parsePartyFields({
   counterparty_organization_name: name,
   counterparty_is_individual,
   counterparty_poc_details: poc,
@@ -79,7 +79,7 @@ export function partyOfFields({
 
 interface Telling {
   readonly clock: Clock;
-  readonly by: Person;
+  readonly by: Performer;
 }
 
 /** Whether the parties of a contract may still change: before signature begins. */
@@ -107,7 +107,7 @@ export async function renameParty(tx: Transaction, world: Telling, { id, name }:
 
 async function changedEntity(tx: Transaction, world: Telling, row: Contract, change: Partial<Contract>) {
   const at = world.clock.now();
-  const after = changed(tx, row, at, change);
-  await tellOfContract(tx, { ...world, at }, "CONTRACT_ENTITY_UPDATED", after);
+  const after = storeContractChange(tx, row, at, change);
+  await emitContractEvent(tx, { ...world, at }, "CONTRACT_ENTITY_UPDATED", after);
   return after;
 }

@@ -2,28 +2,32 @@ import type * as z from "zod";
 import type { CreatedContract, ListedContract, NumberedContract } from "../../../src/api/contracts/shapes/records.ts";
 import { isoMicros, isoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
-import type { ContractFacts, Person } from "../../webhooks/emit.ts";
+import type { ContractFacts, Performer } from "../../webhooks/emit.ts";
 import { contractTypes, entities, users } from "../../world/workspaces.ts";
-import { orgUser } from "../workspace/users.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { AuthenticatedMember, ClusterContext } from "../context.ts";
+import { toOrgUser } from "../workspace/users.ts";
 import { contractPath } from "./links.ts";
 import { type Contract, compositeId, referenceId } from "./rows.ts";
 
-type Where = Pick<ClusterWorld, "cluster">;
+type Where = Pick<ClusterContext, "cluster">;
 
 /** The record of creation and of the look-up by external metadata: DECISIONS.md, F10. */
-export async function createdContract(
+export async function toCreatedContract(
   view: View,
   where: Where,
   row: Contract,
 ): Promise<z.input<typeof CreatedContract>> {
-  const creator = await orgUser(view, row.created_by);
+  const creator = await toOrgUser(view, row.created_by);
   return { ...(await recordOf(view, where, row)), contract_id: row.id, created_by: creator.email };
 }
 
 /** The record of lists, uploads and the executed import. */
-export async function listedContract(view: View, where: Where, row: Contract): Promise<z.input<typeof ListedContract>> {
-  const { name, email } = await orgUser(view, row.created_by);
+export async function toListedContract(
+  view: View,
+  where: Where,
+  row: Contract,
+): Promise<z.input<typeof ListedContract>> {
+  const { name, email } = await toOrgUser(view, row.created_by);
   return {
     ...(await recordOf(view, where, row)),
     created_by: name,
@@ -33,12 +37,12 @@ export async function listedContract(view: View, where: Where, row: Contract): P
 }
 
 /** The record of the list of version 1. */
-export async function numberedContract(
+export async function toNumberedContract(
   view: View,
   where: Where,
   row: Contract,
 ): Promise<z.input<typeof NumberedContract>> {
-  const { email } = await orgUser(view, row.created_by);
+  const { email } = await toOrgUser(view, row.created_by);
   return { ...(await recordOf(view, where, row)), id: row.id, created_by: email };
 }
 
@@ -100,7 +104,7 @@ export async function contractFacts(view: View, row: Contract): Promise<Contract
 }
 
 /** Name and address of a user, as payloads name people. */
-async function personOf(view: View, userId: number): Promise<Person> {
+async function personOf(view: View, userId: number): Promise<Performer> {
   const user = await view.get(users, userId);
   return user ? { name: user.name, email: user.email } : { name: "" };
 }
@@ -115,7 +119,7 @@ export const fullName = ({
 }): string => `${first_name} ${last_name}`.trim();
 
 /** The party that has to act next (DECISIONS.md, F9); undefined when none has to. */
-export function pendingWith(row: Contract): "CREATOR_PARTY" | "COUNTER_PARTY" | "BOTH" | undefined {
+export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PARTY" | "BOTH" | undefined {
   switch (row.status) {
     case "DRAFT":
       return "CREATOR_PARTY";
@@ -135,4 +139,4 @@ export function pendingWith(row: Contract): "CREATOR_PARTY" | "COUNTER_PARTY" | 
 }
 
 /** The caller, as payloads name who did something. */
-export const performer = ({ user }: Member): Person => ({ name: user.name, email: user.email });
+export const performer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });

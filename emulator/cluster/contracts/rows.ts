@@ -4,11 +4,16 @@ import { dictionary } from "../../../src/api/dictionary.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { rows, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import type { Member } from "../world.ts";
+import type { AuthenticatedMember } from "../context.ts";
 
 /** The kinds that the public routes can make, as webhook payloads name them (DECISIONS.md, F9). */
-export const kinds = ["TEMPLATE_CONTRACT", "THIRD_PARTY_CONTRACT", "SIGN_CONTRACT", "EXECUTED_CONTRACT"] as const;
-export type ContractKind = (typeof kinds)[number];
+export const contractKinds = [
+  "TEMPLATE_CONTRACT",
+  "THIRD_PARTY_CONTRACT",
+  "SIGN_CONTRACT",
+  "EXECUTED_CONTRACT",
+] as const;
+export type ContractKind = (typeof contractKinds)[number];
 
 /** Somebody who signs, with what became of it. Times are virtual milliseconds. */
 export const Signatory = z.strictObject({
@@ -105,7 +110,7 @@ export const Contract = z.strictObject({
   cluster_id: z.string(),
   workspace_id: z.int(),
   name: z.string(),
-  kind: z.enum(kinds),
+  kind: z.enum(contractKinds),
   status: z.enum(contractStatuses),
   /** What a resume returns to; null unless on hold. */
   held_from: z.enum(contractStatuses).nullable(),
@@ -150,14 +155,14 @@ export const Contract = z.strictObject({
 export type Contract = z.infer<typeof Contract>;
 
 /** A value of an index that belongs to a workspace. */
-export const inWorkspace = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
+export const workspaceIndexKey = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
 
 /** A whole number, not below 0, as text in the order of numbers. */
-export const sortable = (value: number): string => String(value).padStart(16, "0");
+export const toSortableString = (value: number): string => String(value).padStart(16, "0");
 
 /** Deleted contracts stay as rows, but are in no index. */
 const listed = <V>(row: Contract, value: V): string | undefined =>
-  row.deleted_at === null ? inWorkspace(row.workspace_id, String(value)) : undefined;
+  row.deleted_at === null ? workspaceIndexKey(row.workspace_id, String(value)) : undefined;
 
 /** Every value begins with the workspace's id, but for the last; numbers and times are `sortable`. */
 export const contracts = rows<
@@ -184,12 +189,12 @@ export const contracts = rows<
   },
   indexes: {
     /** In reverse: the newest first. */
-    number: (row) => listed(row, sortable(row.id)),
+    number: (row) => listed(row, toSortableString(row.id)),
     status: (row) => listed(row, row.status),
     type: (row) => listed(row, row.contract_type_id),
     party_email: (row) => row.counterparties.flatMap(({ poc }) => (poc && listed(row, poc.email.toLowerCase())) ?? []),
-    created: (row) => listed(row, sortable(row.created_at)),
-    updated: (row) => listed(row, sortable(row.updated_at)),
+    created: (row) => listed(row, toSortableString(row.created_at)),
+    updated: (row) => listed(row, toSortableString(row.updated_at)),
     /** The id of the external metadata. */
     external: (row) => (row.external_metadata?.id === undefined ? undefined : listed(row, row.external_metadata.id)),
     /** The counterparty's id: the last one is its newest contract (DECISIONS.md, C17). */
@@ -199,8 +204,8 @@ export const contracts = rows<
 });
 
 /** All contracts of a workspace; in reverse, the newest first. */
-export const ofWorkspace = (workspaceId: number) =>
-  ({ by: "number", from: inWorkspace(workspaceId, ""), to: inWorkspace(workspaceId, "~") }) as const;
+export const workspaceSlice = (workspaceId: number) =>
+  ({ by: "number", from: workspaceIndexKey(workspaceId, ""), to: workspaceIndexKey(workspaceId, "~") }) as const;
 
 /** `T-12`, or `H-12` for a contract executed outside the service (DECISIONS.md, F1). */
 export const compositeId = (row: Pick<Contract, "id" | "kind">): string =>
@@ -223,7 +228,7 @@ export const referenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}
  */
 export async function requireContract(
   view: View,
-  caller: Member,
+  caller: AuthenticatedMember,
   composite: string,
   fail: Fail<"not-found">,
 ): Promise<Contract> {
@@ -235,14 +240,14 @@ export async function requireContract(
 /** The contract of a plain integer id, for the paths that take one (DECISIONS.md, F23). */
 export async function requireContractNumber(
   view: View,
-  caller: Member,
+  caller: AuthenticatedMember,
   id: number,
   fail: Fail<"not-found">,
 ): Promise<Contract> {
   return (await visible(view, caller, id)) ?? fail("not-found");
 }
 
-async function visible(view: View, { workspace }: Member, id: number): Promise<Contract | undefined> {
+async function visible(view: View, { workspace }: AuthenticatedMember, id: number): Promise<Contract | undefined> {
   const row = await view.get(contracts, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }

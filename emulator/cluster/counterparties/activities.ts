@@ -2,16 +2,16 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import type { Transaction } from "../../store/port.ts";
 import { emit } from "../../webhooks/emit.ts";
+import type { AuthenticatedMember } from "../context.ts";
 import { contractFacts } from "../contracts/records.ts";
 import { contracts } from "../contracts/rows.ts";
-import type { Member } from "../world.ts";
-import type { Counterparty, CounterpartyNews, CounterpartyPart } from "./rows.ts";
+import type { Counterparty, CounterpartyChange, CounterpartyPart } from "./rows.ts";
 
 export type CounterpartyActivity = Extract<Activity, `COUNTER_PARTY_${string}`>;
 
-export interface Telling {
+export interface EventContext {
   readonly clock: Clock;
-  readonly caller: Member;
+  readonly caller: AuthenticatedMember;
 }
 
 /**
@@ -19,9 +19,9 @@ export interface Telling {
  * No payload of these activities is public. The ids in `activity_data` are ours: without them a receiver would not
  * know which counterparty, contact or address is meant.
  */
-export async function tellOfCounterparty(
+export async function emitCounterpartyEvent(
   tx: Transaction,
-  world: Telling,
+  world: EventContext,
   activity: CounterpartyActivity,
   row: Counterparty,
   part: CounterpartyPart = {},
@@ -30,18 +30,22 @@ export async function tellOfCounterparty(
 }
 
 /** Tells of a new counterparty, then of each of its contacts and addresses, in their order. */
-export const tellOfNewCounterparty = (
+export const emitNewCounterpartyEvents = (
   tx: Transaction,
-  world: Telling,
+  world: EventContext,
   row: Counterparty,
   parts: readonly CounterpartyPart[],
 ): Promise<void> =>
   tellEach(tx, world, row, [["COUNTER_PARTY_CREATED", {}], ...parts.map((part) => [activityOf(part), part] as const)]);
 
 /** Tells of what a contract that is about to be created has added to the counterparties (DECISIONS.md, C8). */
-export async function tellNews(tx: Transaction, world: Telling, news: readonly CounterpartyNews[]): Promise<void> {
+export async function emitCounterpartyChanges(
+  tx: Transaction,
+  world: EventContext,
+  news: readonly CounterpartyChange[],
+): Promise<void> {
   for (const { row, isNew, parts } of news) {
-    if (isNew) await tellOfNewCounterparty(tx, world, row, parts);
+    if (isNew) await emitNewCounterpartyEvents(tx, world, row, parts);
     else
       await tellEach(
         tx,
@@ -57,7 +61,7 @@ const activityOf = ({ contact_id }: CounterpartyPart) =>
 
 async function tellEach(
   tx: Transaction,
-  { clock, caller }: Telling,
+  { clock, caller }: EventContext,
   { id, workspace_id }: Counterparty,
   told: readonly (readonly [CounterpartyActivity, CounterpartyPart])[],
 ): Promise<void> {

@@ -2,27 +2,27 @@ import { isDeepStrictEqual } from "node:util";
 import type * as z from "zod";
 import type { Address, AddressRequest } from "../../../src/api/contracts/counterparties.ts";
 import type { Transaction } from "../../store/port.ts";
-import { pageOfList } from "../answer.ts";
-import type { ClusterHandlers } from "../world.ts";
-import { tellOfCounterparty } from "./activities.ts";
-import { onePrimary } from "./primary.ts";
+import type { ClusterHandlers } from "../context.ts";
+import { paginateList } from "../response.ts";
+import { emitCounterpartyEvent } from "./activities.ts";
+import { ensureSinglePrimary } from "./primary.ts";
 import { type CounterpartyAddress, counterparties, requireCounterparty } from "./rows.ts";
 
 export const counterpartyAddressHandlers = {
   "counterparty-addresses.list": ({ params, query }, { store, caller, fail }) =>
     store.read(async (view) => {
       const { addresses } = await requireCounterparty(view, caller, params, fail);
-      return pageOfList(addresses.map(addressRecord), query);
+      return paginateList(addresses.map(toAddressRecord), query);
     }),
 
   "counterparty-addresses.create": ({ params, body }, world) =>
     world.store.transaction("counterparty-addresses.create", async (tx) => {
       const row = await requireCounterparty(tx, world.caller, params, world.fail);
-      const address = newAddress(tx, body, row.addresses.length === 0);
+      const address = createAddress(tx, body, row.addresses.length === 0);
       const after = { ...row, addresses: [...row.addresses, address] };
       tx.put(counterparties, after);
-      await tellOfCounterparty(tx, world, "COUNTER_PARTY_ADDRESS_CREATED", after, { address_id: address.id });
-      return addressRecord(address);
+      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_ADDRESS_CREATED", after, { address_id: address.id });
+      return toAddressRecord(address);
     }),
 
   "counterparty-addresses.update": ({ params, body }, world) =>
@@ -37,18 +37,18 @@ export const counterpartyAddressHandlers = {
         fail("invalid-fields", { country_iso_code: [`Value should be one of ${codes.join(", ")}`] });
       }
       const changed = { ...address, ...changes, ...(country && { country_name: country.name }) };
-      if (isDeepStrictEqual(changed, address)) return addressRecord(address);
-      const after = { ...row, addresses: onePrimary(row.addresses, changed) };
+      if (isDeepStrictEqual(changed, address)) return toAddressRecord(address);
+      const after = { ...row, addresses: ensureSinglePrimary(row.addresses, changed) };
       tx.put(counterparties, after);
-      await tellOfCounterparty(tx, world, "COUNTER_PARTY_ADDRESS_UPDATED", after, { address_id: address.id });
-      return addressRecord(changed);
+      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_ADDRESS_UPDATED", after, { address_id: address.id });
+      return toAddressRecord(changed);
     }),
 } satisfies ClusterHandlers;
 
 /** An address that gets its id. */
 export type NewAddress = z.output<typeof AddressRequest>;
 
-export const newAddress = (tx: Transaction, given: NewAddress, is_primary: boolean): CounterpartyAddress => ({
+export const createAddress = (tx: Transaction, given: NewAddress, is_primary: boolean): CounterpartyAddress => ({
   id: tx.next("counterparty_address"),
   line_one: given.line_one,
   city_name: given.city_name,
@@ -60,7 +60,7 @@ export const newAddress = (tx: Transaction, given: NewAddress, is_primary: boole
   is_primary,
 });
 
-export const addressRecord = ({
+export const toAddressRecord = ({
   is_primary: _,
   email,
   phone,

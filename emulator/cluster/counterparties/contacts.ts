@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
-import { pageOfList } from "../answer.ts";
-import { noSuchRow } from "../workspace/users.ts";
-import type { ClusterHandlers } from "../world.ts";
-import { type Telling, tellOfCounterparty } from "./activities.ts";
-import { onePrimary } from "./primary.ts";
+import type { ClusterHandlers } from "../context.ts";
+import { paginateList } from "../response.ts";
+import { rowNotFoundMessage } from "../workspace/users.ts";
+import { type EventContext, emitCounterpartyEvent } from "./activities.ts";
+import { ensureSinglePrimary } from "./primary.ts";
 import { type Contact, type Counterparty, counterparties, requireCounterparty } from "./rows.ts";
 
 export const counterpartyContactHandlers = {
   "counterparty-contacts.list": ({ params, query }, { store, caller, fail }) =>
-    store.read(async (view) => pageOfList((await requireCounterparty(view, caller, params, fail)).contacts, query)),
+    store.read(async (view) => paginateList((await requireCounterparty(view, caller, params, fail)).contacts, query)),
 
   "counterparty-contacts.create": ({ params, body }, world) =>
     world.store.transaction("counterparty-contacts.create", async (tx) => {
@@ -18,9 +18,9 @@ export const counterpartyContactHandlers = {
       // Somebody is always the primary contact.
       const is_primary = body.is_primary || row.contacts.length === 0;
       const contact = { id: tx.next("counterparty_contact"), name: body.name, email: body.email, is_primary };
-      const after = { ...row, contacts: onePrimary([...row.contacts, contact], contact) };
+      const after = { ...row, contacts: ensureSinglePrimary([...row.contacts, contact], contact) };
       tx.put(counterparties, after);
-      await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_CREATED", after, { contact_id: contact.id });
+      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_CONTACT_CREATED", after, { contact_id: contact.id });
       return contact;
     }),
 
@@ -29,7 +29,7 @@ export const counterpartyContactHandlers = {
       const row = await requireCounterparty(tx, world.caller, params, world.fail);
       const contacts = new Contacts(row.contacts);
       const unknown = body.contacts.flatMap(({ id }, index) =>
-        contacts.get(id) ? [] : [[index, { id: [noSuchRow(id)] }]],
+        contacts.get(id) ? [] : [[index, { id: [rowNotFoundMessage(id)] }]],
       );
       if (unknown.length > 0) world.fail("invalid-fields", { contacts: Object.fromEntries(unknown) });
 
@@ -63,7 +63,7 @@ export const counterpartyContactHandlers = {
 /** Keeps the contacts of a counterparty, and tells of those among `ids` that are others than before. */
 async function keepChanged(
   tx: Transaction,
-  world: Telling,
+  world: EventContext,
   row: Counterparty,
   contacts: Contacts,
   ids: readonly number[],
@@ -74,7 +74,7 @@ async function keepChanged(
   const after = { ...row, contacts: contacts.list };
   tx.put(counterparties, after);
   for (const contact_id of changed) {
-    await tellOfCounterparty(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
+    await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
   }
 }
 

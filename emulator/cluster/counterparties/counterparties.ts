@@ -3,12 +3,12 @@ import type { createCounterparty, showCounterparty } from "../../../src/api/cont
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { Workspace } from "../../world/workspaces.ts";
-import { pageOfList, pageOfSlice } from "../answer.ts";
+import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
 import { performer } from "../contracts/records.ts";
-import type { ClusterHandlers } from "../world.ts";
-import { tellOfCounterparty, tellOfNewCounterparty } from "./activities.ts";
-import { addressRecord, newAddress } from "./addresses.ts";
+import { paginateList, paginateSlice } from "../response.ts";
+import { emitCounterpartyEvent, emitNewCounterpartyEvents } from "./activities.ts";
+import { createAddress, toAddressRecord } from "./addresses.ts";
 import { type Counterparty, counterparties, requireCounterparty } from "./rows.ts";
 
 export const counterpartyHandlers = {
@@ -17,8 +17,8 @@ export const counterpartyHandlers = {
       const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
       const wanted = filterOf(query);
       const page = wanted
-        ? pageOfList((await view.list(counterparties, ofWorkspace)).filter(wanted), query)
-        : await pageOfSlice(view, counterparties, ofWorkspace, query);
+        ? paginateList((await view.list(counterparties, ofWorkspace)).filter(wanted), query)
+        : await paginateSlice(view, counterparties, ofWorkspace, query);
       return { ...page, results: page.results.map(counterpartyRecord) };
     }),
 
@@ -38,13 +38,13 @@ export const counterpartyHandlers = {
         contacts: hasContact
           ? [{ id: tx.next("counterparty_contact"), name: contact_name, email: contact_email, is_primary: true }]
           : [],
-        addresses: primary_address ? [newAddress(tx, primary_address, true)] : [],
+        addresses: primary_address ? [createAddress(tx, primary_address, true)] : [],
         custom_fields: body.custom_fields ?? {},
         status: "ACTIVE",
         created_at: world.clock.now(),
       };
       tx.put(counterparties, row);
-      await tellOfNewCounterparty(tx, world, row, [
+      await emitNewCounterpartyEvents(tx, world, row, [
         ...row.contacts.map(({ id }) => ({ contact_id: id })),
         ...row.addresses.map(({ id }) => ({ address_id: id })),
       ]);
@@ -66,7 +66,7 @@ export const counterpartyHandlers = {
       };
       if (isDeepStrictEqual(after, row)) return counterpartyRecord(row);
       tx.put(counterparties, after);
-      await tellOfCounterparty(tx, world, "COUNTER_PARTY_UPDATED", after);
+      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_UPDATED", after);
       await renameParty(tx, { clock: world.clock, by: performer(world.caller) }, after);
       return counterpartyRecord(after);
     }),
@@ -79,7 +79,7 @@ function counterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty
     name: row.name,
     is_individual: row.is_individual,
     contacts: row.contacts.map(({ id, name, email }) => ({ id, name, email })),
-    ...(primary && { primary_address: addressRecord(primary) }),
+    ...(primary && { primary_address: toAddressRecord(primary) }),
     status: row.status,
     custom_fields: row.custom_fields,
     ...(row.brand_name !== null && { brand_name: row.brand_name }),

@@ -3,7 +3,7 @@ import { dictionary } from "../../../src/api/dictionary.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { rows, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import type { Member } from "../world.ts";
+import type { AuthenticatedMember } from "../context.ts";
 
 export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
 export type Contact = z.infer<typeof Contact>;
@@ -45,7 +45,7 @@ export interface CounterpartyPart {
 }
 
 /** A counterparty that a contract has brought into being, or to which it has added contacts. */
-export interface CounterpartyNews {
+export interface CounterpartyChange {
   readonly row: Counterparty;
   readonly isNew: boolean;
   readonly parts: readonly CounterpartyPart[];
@@ -73,7 +73,7 @@ export const counterparties = rows<Counterparty, "workspace" | "name">({
 /** The counterparty that a path names; `not-found` when it is unknown or of another workspace. */
 export async function requireCounterparty(
   view: View,
-  { workspace }: Member,
+  { workspace }: AuthenticatedMember,
   { counter_party_id }: { readonly counter_party_id: number },
   fail: Fail<"not-found">,
 ): Promise<Counterparty> {

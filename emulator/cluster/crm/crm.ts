@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { openCrmB } from "../../../src/schemes/crm-b.ts";
-import { formFields, queryOf, textAt } from "../../http/bodies/fields.ts";
-import type { Finding, ReceivedRequest } from "../../http/handler.ts";
-import { framedByAnybody, Html, html, listOf, page } from "../../http/page.ts";
+import { formFields, queryOf, stringAt } from "../../http/bodies/fields.ts";
+import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
+import { allowFraming, createPage, definitionList, Html, html } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
-import { appsOf, frontEndOf } from "../../world/apps.ts";
-import { json, pageAnswer, redirect } from "../answer.ts";
+import { readApps, resolveFrontEnd } from "../../world/apps.ts";
+import type { ClusterContext } from "../context.ts";
 import { contractPath } from "../contracts/links.ts";
-import { type Contract, compositeId, contracts, inWorkspace } from "../contracts/rows.ts";
-import { workspacesOfEmail } from "../identity/grants.ts";
-import type { ClusterWorld } from "../world.ts";
+import { type Contract, compositeId, contracts, workspaceIndexKey } from "../contracts/rows.ts";
+import { listWorkspacesOfEmail } from "../identity/grants.ts";
+import { createJsonResponse, createPageResponse, redirect } from "../response.ts";
 
 interface AppPage {
   readonly title: string;
@@ -31,18 +31,18 @@ const sendContextHash = createHash("sha256").update(sendContext).digest("base64"
 
 /** A page that a CRM shows in a frame of its own: any page may frame it, and only the front end is loaded. */
 export function appPage({ title, content, context, frontEnd }: AppPage): Passthrough {
-  const whole = page(
+  const whole = createPage(
     title,
     html`${content}
 ${context && contextElement(context)}
 ${frontEnd && html`<iframe title="Front end" src="${frontEnd.href}"></iframe>`}
 ${frontEnd && context && new Html(`<script>${sendContext}</script>`)}`,
     {
-      ...framedByAnybody,
+      ...allowFraming,
       ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${sendContextHash}'` }),
     },
   );
-  return pageAnswer(200, whole);
+  return createPageResponse(200, whole);
 }
 
 /** Inside a script nothing is unescaped, so that `</script>` must not be written at all. */
@@ -54,7 +54,11 @@ const contextElement = (context: object): Html =>
 const iframePath = "/router/v1/crm_a/iframe";
 
 /** The page of the contract that is named, else one with those of the record (DECISIONS.md, R29). */
-async function openIframe({ target }: ReceivedRequest, world: ClusterWorld, finding: Finding): Promise<Passthrough> {
+async function openIframe(
+  { target }: ReceivedRequest,
+  world: ClusterContext,
+  finding: ReportFinding,
+): Promise<Passthrough> {
   const query = new URLSearchParams(queryOf(target));
   const contract = query.get("contract_id");
   const actingIn = await actingWorkspaces(query, world, finding);
@@ -68,7 +72,7 @@ async function openIframe({ target }: ReceivedRequest, world: ClusterWorld, find
   };
   const found = await foundFor(recordOf(query), actingIn, world);
   const links = found.map((row) => html`<li><a href="${pageOf(world, row)}">${row.name}</a> ${row.status}</li>`);
-  const content = html`${listOf(context)}
+  const content = html`${definitionList(context)}
 ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this record in its external metadata.</p>`}`;
   return appPage({ title: "Contracts in crm_a", content, context });
 }
@@ -77,7 +81,7 @@ ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this re
 async function pageOfContract(
   id: string,
   actingIn: readonly number[],
-  { store, cluster }: ClusterWorld,
+  { store, cluster }: ClusterContext,
 ): Promise<string> {
   const row = /^\d{1,15}$/.test(id) ? await store.read((view) => view.get(contracts, Number(id))) : undefined;
   const found = row && actingIn.includes(row.workspace_id) && row.deleted_at === null;
@@ -85,15 +89,19 @@ async function pageOfContract(
 }
 
 /** A card for each contract of the record; every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
-async function listCards({ target }: ReceivedRequest, world: ClusterWorld, finding: Finding): Promise<Passthrough> {
+async function listCards(
+  { target }: ReceivedRequest,
+  world: ClusterContext,
+  finding: ReportFinding,
+): Promise<Passthrough> {
   const query = new URLSearchParams(queryOf(target));
   const record = recordOf(query);
   const found = await foundFor(record, await actingWorkspaces(query, world, finding), world);
-  if (record === undefined || found.length === 0) return json(200, { results: [] });
+  if (record === undefined || found.length === 0) return createJsonResponse(200, { results: [] });
   const named = new URLSearchParams({ associatedObjectId: record.id });
   if (record.type !== undefined) named.set("associatedObjectType", record.type);
   named.set("userEmail", query.get("userEmail") ?? "");
-  return json(200, {
+  return createJsonResponse(200, {
     results: found.map((row) => ({
       objectId: row.id,
       title: row.name,
@@ -118,24 +126,24 @@ function recordOf(query: URLSearchParams): CrmRecord | undefined {
 const foundFor = async (
   record: CrmRecord | undefined,
   actingIn: readonly number[],
-  { store }: ClusterWorld,
+  { store }: ClusterContext,
 ): Promise<readonly Contract[]> =>
   record === undefined ? [] : store.read((view) => contractsOfRecord(view, actingIn, record));
 
 /** Where the person who acts in the CRM is a member: they see contracts of these workspaces, and of no others. */
 async function actingWorkspaces(
   query: URLSearchParams,
-  { store, cluster }: ClusterWorld,
-  finding: Finding,
+  { store, cluster }: ClusterContext,
+  finding: ReportFinding,
 ): Promise<readonly number[]> {
   const email = query.get("userEmail");
-  const found = email ? await store.read((view) => workspacesOfEmail(view, cluster.id, email)) : [];
+  const found = email ? await store.read((view) => listWorkspacesOfEmail(view, cluster.id, email)) : [];
   if (!email) finding("no-acting-user", "userEmail is absent, so no contract is shown");
   else if (found.length === 0) finding("no-acting-user", `${cluster.id} has no active user with that userEmail`);
   return found;
 }
 
-export const crmAAnswers = {
+export const crmARoutes = {
   [`GET ${iframePath}`]: openIframe,
   "GET /router/v1/crm_a/cards": listCards,
 };
@@ -144,33 +152,33 @@ const path = "/router/v1/crm_b/";
 const title = "Contracts in crm_b";
 
 /** The canvas page with the context of the signed request (DECISIONS.md, R28). */
-async function openCanvas(request: ReceivedRequest, { store }: ClusterWorld): Promise<Passthrough> {
-  const { crm_b } = await store.read(appsOf);
+async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
+  const { crm_b } = await store.read(readApps);
   const { signed_request = "" } = formFields(request);
   const opened = openCrmB(crm_b.consumer_secret, signed_request);
   // The router has checked this already; a request that did not pass through it is checked here.
-  if (!opened.ok) return json(401, { detail: "Invalid signed request" });
+  if (!opened.ok) return createJsonResponse(401, { detail: "Invalid signed request" });
   const { context } = opened.envelope;
   return appPage({
     title,
-    content: listOf({
-      user: textAt(context, "user", "fullName") ?? textAt(context, "user", "userName"),
-      organization: textAt(context, "organization", "name"),
-      place: textAt(context, "environment", "displayLocation"),
+    content: definitionList({
+      user: stringAt(context, "user", "fullName") ?? stringAt(context, "user", "userName"),
+      organization: stringAt(context, "organization", "name"),
+      place: stringAt(context, "environment", "displayLocation"),
     }),
     // Its neighbour `client` holds the tokens of the CRM; they have no place in a page.
     context: typeof context === "object" && context !== null ? context : {},
-    frontEnd: allowed(frontEndOf(crm_b, wantedFrontEnd(request))),
+    frontEnd: allowed(resolveFrontEnd(crm_b, wantedFrontEnd(request))),
   });
 }
 
 /** The same page for a caller who has signed nothing: without a context. */
-async function showCanvas(request: ReceivedRequest, { store }: ClusterWorld): Promise<Passthrough> {
-  const { crm_b } = await store.read(appsOf);
+async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
+  const { crm_b } = await store.read(readApps);
   return appPage({
     title,
     content: html`<p>The CRM opens this page with a signed request, which says who is asking.</p>`,
-    frontEnd: allowed(frontEndOf(crm_b, wantedFrontEnd(request))),
+    frontEnd: allowed(resolveFrontEnd(crm_b, wantedFrontEnd(request))),
   });
 }
 
@@ -180,7 +188,7 @@ const wantedFrontEnd = ({ target }: ReceivedRequest) =>
 const allowed = (frontEnd: URL | "refused" | undefined): URL | undefined =>
   frontEnd === "refused" ? undefined : frontEnd;
 
-export const crmBAnswers = { [`POST ${path}`]: openCanvas, [`GET ${path}`]: showCanvas };
+export const crmBRoutes = { [`POST ${path}`]: openCanvas, [`GET ${path}`]: showCanvas };
 
 /** The record beside which a CRM shows the app. */
 interface CrmRecord {
@@ -201,7 +209,7 @@ const lookedAt = 50;
 async function contractsOfRecord(view: View, workspaceIds: readonly number[], record: CrmRecord): Promise<Contract[]> {
   const found: Contract[] = [];
   for (const id of workspaceIds) {
-    const equals = inWorkspace(id, record.id);
+    const equals = workspaceIndexKey(id, record.id);
     found.push(...(await view.list(contracts, { by: "external", equals, reverse: true, limit: lookedAt })));
   }
   return found
@@ -215,5 +223,5 @@ const fits = (asked: string | undefined, named: string | undefined): boolean =>
   asked === undefined || named === undefined || asked.toLowerCase() === named.toLowerCase();
 
 /** The page of a contract (DECISIONS.md, C25). */
-const pageOf = ({ cluster }: Pick<ClusterWorld, "cluster">, row: Contract): string =>
+const pageOf = ({ cluster }: Pick<ClusterContext, "cluster">, row: Contract): string =>
   `${cluster.url}${contractPath(row)}`;

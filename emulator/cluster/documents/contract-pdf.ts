@@ -1,53 +1,53 @@
 import { isoSeconds } from "../../../src/base/clock.ts";
-import type { Finding } from "../../http/handler.ts";
+import type { ReportFinding } from "../../http/handler.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { View } from "../../store/port.ts";
 import { entities, type Question, type Template, templates } from "../../world/workspaces.ts";
 import { type Contract, compositeId, referenceId, type Version } from "../contracts/rows.ts";
 import type { Sheet } from "../pdf/render.ts";
-import { keepFile, pdfType } from "./inline-file.ts";
+import { pdfType, storeFile } from "./inline-file.ts";
 
 /** A document to hand out: a version that was uploaded, whose bytes are a blob, or one that is made now. */
-export type Document = Kept | Made;
+export type ContractDocument = StoredDocument | GeneratedDocument;
 
 interface Named {
   readonly file_name: string;
   readonly content_type: string;
 }
-export interface Kept extends Named {
+export interface StoredDocument extends Named {
   readonly blob: Version["blob"];
   readonly version_id?: number;
 }
-export interface Made extends Named {
+export interface GeneratedDocument extends Named {
   readonly bytes: Buffer;
 }
 
 export const docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
 /** The newest version of a type; undefined when none was uploaded. */
-export function newestVersion({ versions }: Contract, contentType: string): Kept | undefined {
+export function findNewestVersion({ versions }: Contract, contentType: string): StoredDocument | undefined {
   const found = versions.findLast((version) => version.content_type === contentType);
   return found && { ...found, version_id: found.id };
 }
 
 /** The document as it stands: the newest version, else what is made of the template (DECISIONS.md, F19). */
-export async function latestDocument(
+export async function getLatestDocument(
   { versions }: Contract,
   sheet: Sheet | undefined,
-  finding: Finding,
-): Promise<Document | undefined> {
-  return versions.at(-1) ?? (sheet && (await madePdf(sheet, finding)));
+  finding: ReportFinding,
+): Promise<ContractDocument | undefined> {
+  return versions.at(-1) ?? (sheet && (await generatePdf(sheet, finding)));
 }
 
 /** What the document of a contract is made of; undefined for one that came as a file. */
-export const sheetIfMade = async (view: View, row: Contract): Promise<Sheet | undefined> =>
+export const createContractSheet = async (view: View, row: Contract): Promise<Sheet | undefined> =>
   row.template_id === null ? undefined : sheetOf(view, row);
 
 /** It stands in a header, which has room for few thousand characters. */
 const longestName = 200;
 
 /** The PDF of a sheet. Kept nowhere: it can be made again. A character that its font lacks is a finding. */
-export async function madePdf(sheet: Sheet, finding: Finding): Promise<Made> {
+export async function generatePdf(sheet: Sheet, finding: ReportFinding): Promise<GeneratedDocument> {
   const { renderPdf } = await import("../pdf/render.ts");
   const file_name = `${sheet.title.slice(0, longestName).replace(/[^\w .-]+/g, "_")}.pdf`;
   const { bytes, missing } = await renderPdf(sheet);
@@ -61,12 +61,15 @@ export async function madePdf(sheet: Sheet, finding: Finding): Promise<Made> {
 }
 
 /** The document with its bytes among the blobs, for a row to refer to. */
-export async function kept(blobs: Blobs, document: Document): Promise<Kept> {
-  return "blob" in document ? document : { ...document, blob: await keepFile(blobs, document.bytes) };
+export async function storeDocument(blobs: Blobs, document: ContractDocument): Promise<StoredDocument> {
+  return "blob" in document ? document : { ...document, blob: await storeFile(blobs, document.bytes) };
 }
 
 /** The bytes of a document, whole or while they are read. */
-export async function bytesOf(blobs: Blobs, document: Document): Promise<Buffer | AsyncIterable<Uint8Array>> {
+export async function readDocument(
+  blobs: Blobs,
+  document: ContractDocument,
+): Promise<Buffer | AsyncIterable<Uint8Array>> {
   if ("bytes" in document) return document.bytes;
   const { sha256 } = document.blob;
   const bytes = await blobs.open(sha256);
@@ -95,7 +98,11 @@ async function sheetOf(view: View, row: Contract): Promise<Sheet> {
 }
 
 /** What a template would say with these answers, before there is a contract. */
-export const previewOf = (template: Template, answers: Readonly<Record<string, unknown>>, at: number): Sheet => ({
+export const createPreviewSheet = (
+  template: Template,
+  answers: Readonly<Record<string, unknown>>,
+  at: number,
+): Sheet => ({
   title: template.name,
   subtitle: "Preview",
   rows: answerRows(template.attributes, answers),

@@ -3,52 +3,52 @@ import type { Fail } from "../../../src/api/failures.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
 import { decodeFileBase64 } from "../../../src/base/base64.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
-import { attachmentHeader } from "../../http/answer.ts";
-import { wholeBody } from "../../http/bodies/decode.ts";
-import type { Finding, Handlers } from "../../http/handler.ts";
+import { concatBody } from "../../http/bodies/decode.ts";
+import type { Handlers, ReportFinding } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
+import { attachmentDisposition } from "../../http/response.ts";
 import type { Blobs } from "../../store/blobs.ts";
+import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
 import { requireInScope } from "../contracts/access.ts";
-import { changed } from "../contracts/creation/new-contract.ts";
+import { storeContractChange } from "../contracts/creation/new-contract.ts";
 import { transition } from "../contracts/lifecycle/transition.ts";
 import { performer } from "../contracts/records.ts";
 import { type Contract, requireContract, requireContractNumber } from "../contracts/rows.ts";
 import { busy, checkPdf, type PdfReader, pdfText } from "../pdf/reader.ts";
 import { signedObjectUrl, storedObjects } from "../storage/objects.ts";
-import { noteUnknownAnswers, problemsOf, withDefaults } from "../templates/answers.ts";
-import { ownTemplate } from "../workspace/own-rows.ts";
-import { noSuchRow } from "../workspace/users.ts";
-import type { ClusterHandlers, ClusterWorld, Member } from "../world.ts";
+import { noteUnknownAnswers, validateAnswers, withDefaults } from "../templates/answers.ts";
+import { rowNotFoundMessage } from "../workspace/users.ts";
+import { findTemplate } from "../workspace/workspace-rows.ts";
 import {
-  bytesOf,
-  type Document,
+  type ContractDocument,
+  createContractSheet,
+  createPreviewSheet,
   docxType,
-  kept,
-  latestDocument,
-  madePdf,
-  newestVersion,
-  previewOf,
-  sheetIfMade,
+  findNewestVersion,
+  generatePdf,
+  getLatestDocument,
+  readDocument,
+  storeDocument,
 } from "./contract-pdf.ts";
-import { keepFile, newVersion, pdfType } from "./inline-file.ts";
+import { createVersion, pdfType, storeFile } from "./inline-file.ts";
 
 /** The text of a version, or of the PDF that is made of a template contract (DECISIONS.md, F19). */
-const contentOf: Handlers<"documents.content", ClusterWorld, Member>["documents.content"] = async (
+const contentOf: Handlers<"documents.content", ClusterContext, AuthenticatedMember>["documents.content"] = async (
   { params, query, headers },
   { store, blobs, pdfs, caller, fail, finding },
 ) => {
   const { row, sheet } = await store.read(async (view) => {
     const row = await requireInScope(view, caller, { params, headers }, fail);
-    return { row, sheet: await sheetIfMade(view, row) };
+    return { row, sheet: await createContractSheet(view, row) };
   });
   const { contract_version_id: id, text_format } = query;
   const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
-  if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [noSuchRow(id)] });
+  if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [rowNotFoundMessage(id)] });
 
-  const document = version ?? (await latestDocument(row, sheet, finding));
+  const document = version ?? (await getLatestDocument(row, sheet, finding));
   const about = { contract_id: row.id, content_format: text_format };
   if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
-  const reading = await pdfText(await wholeBody(await bytesOf(blobs, document)), pdfs);
+  const reading = await pdfText(await concatBody(await readDocument(blobs, document)), pdfs);
   if (reading === busy) return { ...about, extraction_status: "pending" as const };
   if (reading.problem !== undefined) {
     // The service has no words for it; the request log has.
@@ -75,20 +75,20 @@ export const documentHandlers = {
   },
 
   "documents.preview": async ({ body }, { store, blobs, clock, caller, fail, finding }) => {
-    const template = await store.read((view) => ownTemplate(view, caller.workspace, body.contract_template_id));
+    const template = await store.read((view) => findTemplate(view, caller.workspace, body.contract_template_id));
     if (!template) {
-      return fail("invalid-fields", { contract_template_id: [noSuchRow(body.contract_template_id)] });
+      return fail("invalid-fields", { contract_template_id: [rowNotFoundMessage(body.contract_template_id)] });
     }
     noteUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
     const answers = withDefaults(template.attributes, body.contract_data);
-    const problems = problemsOf(template.attributes, answers, { partial: true });
+    const problems = validateAnswers(template.attributes, answers, { partial: true });
     if (problems) return fail("invalid-fields", { contract_data: problems });
-    return attachment(await madePdf(previewOf(template, answers, clock.now()), finding), blobs);
+    return attachment(await generatePdf(createPreviewSheet(template, answers, clock.now()), finding), blobs);
   },
 
   "documents.download-docx": async ({ params, body }, { store, blobs, caller, fail }) => {
     const row = await store.read((view) => requireContractNumber(view, caller, params.contract_id, fail));
-    const document = newestVersion(row, docxType);
+    const document = findNewestVersion(row, docxType);
     const old = document?.version_id !== row.versions.at(-1)?.id;
     if (!document || (old && !body.fallback_to_last_available_docx)) return fail("no-document", { format: "DOCX" });
     return attachment(document, blobs);
@@ -98,7 +98,7 @@ export const documentHandlers = {
 
   "documents.link": async ({ params, body }, call) => {
     const { row, document: found } = await documentOf(params.composite_id, body.format, call);
-    const document = await kept(call.blobs, found);
+    const document = await storeDocument(call.blobs, found);
     const { store, ids, clock, cluster } = call;
     return store.transaction("documents.link", async (tx) => {
       const object = {
@@ -121,10 +121,10 @@ export const documentHandlers = {
   "documents.upload-version": async ({ params, body }, { store, blobs, pdfs, clock, settings, caller, fail }) => {
     const upload = await uploadOf(body.document_name, body.document_base_64, pdfs, fail);
     await store.read((view) => requireContractNumber(view, caller, params.contract_id, fail));
-    const blob = await keepFile(blobs, upload.file);
+    const blob = await storeFile(blobs, upload.file);
     return store.transaction("documents.upload-version", async (tx) => {
       const row = await requireContractNumber(tx, caller, params.contract_id, fail);
-      const version = newVersion(tx, caller.user, clock.now(), {
+      const version = createVersion(tx, caller.user, clock.now(), {
         file_name: body.document_name,
         content_type: upload.content_type,
         blob,
@@ -147,30 +147,30 @@ export const documentHandlers = {
     const file = decodeFileBase64(body.file_base64);
     if (!file) return fail("invalid-fields", { file_base64: ["Input should be valid base64"] });
     await store.read((view) => requireContract(view, caller, params.composite_id, fail));
-    const blob = await keepFile(blobs, file);
+    const blob = await storeFile(blobs, file);
     return store.transaction("documents.add-supporting", async (tx) => {
       const row = await requireContract(tx, caller, params.composite_id, fail);
       const at = clock.now();
       const { name, file_name } = body;
       const document = { id: tx.next("supporting_document"), name, file_name, blob, created_at: at };
-      changed(tx, row, at, { supporting_documents: [...row.supporting_documents, document] });
+      storeContractChange(tx, row, at, { supporting_documents: [...row.supporting_documents, document] });
       return { id: document.id, name, created: isoSeconds(at) };
     });
   },
 } satisfies ClusterHandlers;
 
-async function attachment(document: Document, blobs: Blobs) {
-  return reply(200, await bytesOf(blobs, document), {
+async function attachment(document: ContractDocument, blobs: Blobs) {
+  return reply(200, await readDocument(blobs, document), {
     "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
-    ...attachmentHeader(document.file_name),
+    ...attachmentDisposition(document.file_name),
   });
 }
 
 type Format = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
-type DocumentCall = ClusterWorld & {
-  readonly caller: Member;
+type DocumentCall = ClusterContext & {
+  readonly caller: AuthenticatedMember;
   readonly fail: Fail<"not-found" | "no-document">;
-  readonly finding: Finding;
+  readonly finding: ReportFinding;
 };
 
 /** The document of a contract in a format. Made outside any transaction, since writing a PDF takes its time. */
@@ -178,15 +178,15 @@ async function documentOf(
   composite: string,
   format: Format,
   { store, caller, fail, finding }: DocumentCall,
-): Promise<{ readonly row: Contract; readonly document: Document }> {
+): Promise<{ readonly row: Contract; readonly document: ContractDocument }> {
   const { row, sheet } = await store.read(async (view) => {
     const row = await requireContract(view, caller, composite, fail);
-    return { row, sheet: await sheetIfMade(view, row) };
+    return { row, sheet: await createContractSheet(view, row) };
   });
-  const docx = format === "PDF" ? undefined : newestVersion(row, docxType);
+  const docx = format === "PDF" ? undefined : findNewestVersion(row, docxType);
   if (docx) return { row, document: docx };
   if (format === "DOCX") return fail("no-document", { format });
-  const document = newestVersion(row, pdfType) ?? (sheet && (await madePdf(sheet, finding)));
+  const document = findNewestVersion(row, pdfType) ?? (sheet && (await generatePdf(sheet, finding)));
   return document ? { row, document } : fail("no-document", { format: "PDF" });
 }
 

@@ -5,7 +5,7 @@ import type { Version } from "../contracts/rows.ts";
 import { cleanFilename } from "../storage/storage.ts";
 
 /** Keeps the bytes of a document that came inline. Done before the transaction that refers to it. */
-export const keepFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(once(file), file.length);
+export const storeFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(once(file), file.length);
 
 async function* once(file: Buffer): AsyncGenerator<Uint8Array, void> {
   yield file;
@@ -14,7 +14,7 @@ async function* once(file: Buffer): AsyncGenerator<Uint8Array, void> {
 export const pdfType = "application/pdf";
 
 /** The row of a document version, with the next number. */
-export function newVersion(
+export function createVersion(
   tx: Transaction,
   by: User,
   at: number,

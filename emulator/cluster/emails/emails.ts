@@ -2,16 +2,16 @@ import * as z from "zod";
 import { dictionary } from "../../../src/api/dictionary.ts";
 import { type MailerEvent, mailerEvents } from "../../../src/api/mailer-events.ts";
 import { type Clock, isoMicros } from "../../../src/base/clock.ts";
-import { jsonObject } from "../../http/bodies/fields.ts";
-import type { Finding, ReceivedRequest } from "../../http/handler.ts";
+import { parseJsonObject } from "../../http/bodies/fields.ts";
+import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { emit, SYSTEM } from "../../webhooks/emit.ts";
-import { type Email, type EmailEvent, emailNamed, recordEvent } from "../../world/emails.ts";
-import { json } from "../answer.ts";
+import { type Email, type EmailEvent, findEmail, recordEvent } from "../../world/emails.ts";
+import type { ClusterContext } from "../context.ts";
 import { contractFacts } from "../contracts/records.ts";
 import { type Contract, contracts } from "../contracts/rows.ts";
-import type { ClusterWorld } from "../world.ts";
+import { createJsonResponse } from "../response.ts";
 
 /** An event of the e-mail provider; which keys beside these it has depends on its kind. */
 const Event = z.looseObject({
@@ -26,31 +26,31 @@ const Event = z.looseObject({
 type Event = z.infer<typeof Event>;
 
 /** Takes what the e-mail provider reports, and tells what follows from it (DECISIONS.md, R27). */
-export async function takeMailerEvent(
+export async function acceptMailerEvent(
   { body }: ReceivedRequest,
-  { store, clock, cluster }: ClusterWorld,
-  finding: Finding,
+  { store, clock, cluster }: ClusterContext,
+  finding: ReportFinding,
 ): Promise<Passthrough> {
-  const parsed = Event.safeParse(jsonObject(body));
+  const parsed = Event.safeParse(parseJsonObject(body));
   if (!parsed.success) {
     finding("unreadable-mailer-event", "It has no RecordType, or keys of other types than the provider sends");
-    return json(200, {});
+    return createJsonResponse(200, {});
   }
   const event = parsed.data;
   const type = event.RecordType;
   if (!isKnown(type)) {
     finding("unknown-mailer-event", `${type.slice(0, 100)} is none of ${Object.keys(mailerEvents).join(", ")}`);
-    return json(200, {});
+    return createJsonResponse(200, {});
   }
   const recorded = await store.transaction("mailer.webhook", async (tx) => {
     const { email_id, contract_id, purpose, recipient } = event.Metadata;
     const named = { email_id, contract_id, purpose, recipient: recipient ?? event.Recipient ?? event.Email };
-    const email = await emailNamed(tx, { ...named, cluster_id: cluster.id });
-    if (email) await tellEmailEvent(tx, clock, email, { type, detail: detailOf(event) });
+    const email = await findEmail(tx, { ...named, cluster_id: cluster.id });
+    if (email) await emitEmailEvent(tx, clock, email, { type, detail: detailOf(event) });
     return email !== undefined;
   });
   if (!recorded) finding("unknown-email", `${cluster.id} sent no e-mail of which the Metadata is true`);
-  return json(200, {});
+  return createJsonResponse(200, {});
 }
 
 const isKnown = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);
@@ -71,7 +71,7 @@ export const emailEventData = (
  * Records an event that the provider reports of an e-mail, and emits its activities: that of the event, and that of its
  * meaning if the e-mail is about a contract (DECISIONS.md, R27). A deleted contract emits nothing.
  */
-export async function tellEmailEvent(
+export async function emitEmailEvent(
   tx: Transaction,
   clock: Clock,
   email: Email,
@@ -93,25 +93,25 @@ export async function tellEmailEvent(
 }
 
 /** Whether the provider has said already that an e-mail came, or that it did not. */
-export const isSettled = ({ events }: Email): boolean =>
+export const hasDeliveryOutcome = ({ events }: Email): boolean =>
   events.some(({ type }) => ["DELIVERED", "NOT_DELIVERED"].includes(mailerEvents[type]));
 
 /**
  * Whoever opens the link of an e-mail has clicked it: the event is kept and told with the newest e-mail to that person
  * about the contract, once (DECISIONS.md, C23). Nothing happens where they were sent none.
  */
-export async function linkOpened(
-  { store, clock }: Pick<ClusterWorld, "store" | "clock">,
+export async function recordLinkOpened(
+  { store, clock }: Pick<ClusterContext, "store" | "clock">,
   { id, cluster_id }: Contract,
   recipient: string,
 ): Promise<void> {
   const unopened = async (view: View): Promise<Email | undefined> => {
-    const email = await emailNamed(view, { cluster_id, contract_id: String(id), recipient });
+    const email = await findEmail(view, { cluster_id, contract_id: String(id), recipient });
     return email?.events.some(({ type }) => type === "Click") ? undefined : email;
   };
   if (!(await store.read(unopened))) return;
   await store.transaction("open the link of an e-mail", async (tx) => {
     const email = await unopened(tx);
-    if (email) await tellEmailEvent(tx, clock, email, { type: "Click", detail: email.path });
+    if (email) await emitEmailEvent(tx, clock, email, { type: "Click", detail: email.path });
   });
 }

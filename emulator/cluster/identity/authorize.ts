@@ -1,25 +1,31 @@
-import type { Finding, ReceivedRequest } from "../../http/handler.ts";
+import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type OAuthClient, oauthClients } from "../../world/client-credentials.ts";
 import { clusterRows } from "../../world/clusters.ts";
-import { sessionCookie, sessionIn } from "../../world/control-tokens.ts";
+import { findSession, sessionCookie } from "../../world/control-tokens.ts";
 import type { User } from "../../world/workspaces.ts";
-import { givenTwice, type Parameters, parametersOf, redirect, repeatedIn } from "../answer.ts";
-import type { ClusterWorld } from "../world.ts";
+import type { ClusterContext } from "../context.ts";
+import {
+  findRepeatedParameter,
+  type OAuthParameters,
+  readOAuthParameters,
+  redirect,
+  repeatedParameterMessage,
+} from "../response.ts";
 import {
   authorizationCodes,
   defaultScope,
-  knownScope,
+  filterKnownScope,
+  findUnknownScopes,
+  findUserByEmail,
+  findUserById,
+  parseScope,
   type Session,
   sessions,
-  unknownWords,
-  userOfEmail,
-  userOfId,
-  wordsOf,
 } from "./grants.ts";
-import { problemPage, signInPage, unknownPerson } from "./sign-in-page.ts";
-import { subjectOfIdToken } from "./tokens.ts";
+import { createUnknownUserPage, problemPage, signInPage } from "./sign-in-page.ts";
+import { verifyIdTokenSubject } from "./tokens.ts";
 
 const authorizePath = "/api/v1/oauth/authorize/";
 
@@ -28,7 +34,7 @@ const codeLifetimeMs = 10 * 60 * 1_000;
 
 /** An authorization request that may be answered by a redirect to its client. */
 interface Authorization {
-  readonly parameters: Parameters;
+  readonly parameters: OAuthParameters;
   readonly clientId: string;
   /** As the client sent it. */
   readonly redirectTo: string;
@@ -41,8 +47,12 @@ interface Authorization {
  * lets a person be any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is refused (DECISIONS.md,
  * R35).
  */
-export async function authorize(request: ReceivedRequest, world: ClusterWorld, finding: Finding): Promise<Passthrough> {
-  const parameters = parametersOf(request);
+export async function authorize(
+  request: ReceivedRequest,
+  world: ClusterContext,
+  finding: ReportFinding,
+): Promise<Passthrough> {
+  const parameters = readOAuthParameters(request);
   const { client_id = "", redirect_uri, cluster_id } = parameters;
   if (cluster_id !== undefined && cluster_id !== world.cluster.id) {
     // The router asks that cluster at once: this person came here without it, and is sent there by way of it.
@@ -50,9 +60,10 @@ export async function authorize(request: ReceivedRequest, world: ClusterWorld, f
     const { publicUrl } = world.settings;
     if (other) return redirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
   }
-  const repeated = repeatedIn(request);
+  const repeated = findRepeatedParameter(request);
   // Which client it is, or where it may be answered, is not said.
-  if (repeated === "client_id" || repeated === "redirect_uri") return problemPage(400, `${givenTwice(repeated)}.`);
+  if (repeated === "client_id" || repeated === "redirect_uri")
+    return problemPage(400, `${repeatedParameterMessage(repeated)}.`);
   const client = await world.store.read((view) => view.get(oauthClients, client_id));
   if (!client) return problemPage(400, `No client has the id ${JSON.stringify(client_id)}.`);
   const redirectTo = allowedRedirect(client, redirect_uri);
@@ -60,16 +71,17 @@ export async function authorize(request: ReceivedRequest, world: ClusterWorld, f
   if (!redirectTo) return problemPage(400, redirectRefused);
 
   const { id_token_hint } = parameters;
-  const expectedSub = id_token_hint === undefined ? undefined : await subjectOfIdToken(world, id_token_hint);
+  const expectedSub = id_token_hint === undefined ? undefined : await verifyIdTokenSubject(world, id_token_hint);
   const authorization = { parameters, clientId: client_id, redirectTo, expectedSub };
   const needsPkce = client.client_secret === null || world.settings.strict.has("pkce");
-  const problem = repeated === undefined ? problemOf(parameters, needsPkce) : invalid(givenTwice(repeated));
+  const problem =
+    repeated === undefined ? problemOf(parameters, needsPkce) : invalid(repeatedParameterMessage(repeated));
   if (problem) return back(world, authorization, problem);
   if (id_token_hint !== undefined && expectedSub === undefined) {
     return back(world, authorization, invalid("id_token_hint is no ID token of this issuer"));
   }
   if (parameters.code_challenge === undefined) finding("no-pkce", `${client_id} sent no code_challenge`);
-  const ignored = unknownWords(parameters.scope ?? "");
+  const ignored = findUnknownScopes(parameters.scope ?? "");
   if (ignored.length > 0) finding("scope-ignored", ignored.join(" "));
   return signIn(request, world, authorization, client.client_name);
 }
@@ -82,14 +94,14 @@ const invalid = (why: string) => ({ error: "invalid_request", error_description:
 /** Parameters that nobody here reads, and that change what the others mean (OpenID Connect Core, 3.1.2.6). */
 const unsupported = ["request", "request_uri", "registration"];
 
-function problemOf(parameters: Parameters, needsPkce: boolean): Record<string, string> | undefined {
+function problemOf(parameters: OAuthParameters, needsPkce: boolean): Record<string, string> | undefined {
   const { response_type, response_mode = "query", prompt = "", max_age = "0" } = parameters;
   const refused = unsupported.find((name) => parameters[name] !== undefined);
   if (refused !== undefined) return { error: `${refused}_not_supported` };
   if (response_type === undefined) return invalid("response_type is missing");
   if (response_type !== "code") return { error: "unsupported_response_type" };
   if (response_mode !== "query") return invalid("response_mode must be query");
-  const prompts = wordsOf(prompt);
+  const prompts = parseScope(prompt);
   if (prompts.includes("none") && prompts.length > 1) return invalid("prompt must be none alone, or without none");
   if (!/^\d{1,15}$/.test(max_age)) return invalid("max_age must be a number of seconds");
   // It is kept with the code; a limit of the emulator's own (DECISIONS.md, E11).
@@ -97,7 +109,7 @@ function problemOf(parameters: Parameters, needsPkce: boolean): Record<string, s
   return pkceProblem(parameters, needsPkce);
 }
 
-function pkceProblem({ code_challenge, code_challenge_method }: Parameters, isNeeded: boolean) {
+function pkceProblem({ code_challenge, code_challenge_method }: OAuthParameters, isNeeded: boolean) {
   if (code_challenge === undefined) {
     if (isNeeded) return invalid("code_challenge is missing: PKCE is required");
     if (code_challenge_method === undefined) return undefined;
@@ -110,7 +122,7 @@ function pkceProblem({ code_challenge, code_challenge_method }: Parameters, isNe
 
 async function signIn(
   request: ReceivedRequest,
-  world: ClusterWorld,
+  world: ClusterContext,
   authorization: Authorization,
   clientName: string,
 ): Promise<Passthrough> {
@@ -119,13 +131,13 @@ async function signIn(
   const { svc_user, prompt = "", max_age } = parameters;
   const isExpected = ({ id }: User) => expectedSub === undefined || expectedSub === String(id);
   if (svc_user !== undefined) {
-    const user = await store.read((view) => userOfEmail(view, cluster.id, svc_user));
-    if (!user) return store.read((view) => unknownPerson(view, parameters, cluster.id));
+    const user = await store.read((view) => findUserByEmail(view, cluster.id, svc_user));
+    if (!user) return store.read((view) => createUnknownUserPage(view, parameters, cluster.id));
     return isExpected(user) ? grant(world, authorization, user, undefined) : back(world, authorization, loginRequired);
   }
 
   const known = await store.read((view) => sessionOf(view, request, world));
-  const prompts = wordsOf(prompt);
+  const prompts = parseScope(prompt);
   const asksAgain = prompts.includes("login") || prompts.includes("select_account") || Number(max_age) === 0;
   if (known && isExpected(known.user) && !asksAgain) {
     const ageMs = clock.now() - known.session.signed_in_at;
@@ -142,7 +154,7 @@ const loginRequired = { error: "login_required" };
 
 /** Redirects back with a code; a person who just signed in gets a session. */
 async function grant(
-  world: ClusterWorld,
+  world: ClusterContext,
   authorization: Authorization,
   user: User,
   signedInAt: number | undefined,
@@ -160,7 +172,7 @@ async function grant(
       cluster_id: cluster.id,
       client_id: clientId,
       user_id: user.id,
-      scope: knownScope(parameters.scope ?? defaultScope),
+      scope: filterKnownScope(parameters.scope ?? defaultScope),
       signed_in_at: signedInAt ?? now,
       family: ids.token(16),
       redirect_uri: parameters.redirect_uri!,
@@ -179,7 +191,7 @@ async function grant(
  * is, byte for byte (RFC 6749, 3.1.2): clients and proxies may compare it.
  */
 function back(
-  { settings }: ClusterWorld,
+  { settings }: ClusterContext,
   { redirectTo, parameters }: Authorization,
   answer: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>> = {},
@@ -233,20 +245,20 @@ const lifetimeMs = 12 * 60 * 60 * 1_000;
 async function sessionOf(
   view: View,
   { headers }: Pick<ReceivedRequest, "headers">,
-  { cluster, clock }: Pick<ClusterWorld, "cluster" | "clock">,
+  { cluster, clock }: Pick<ClusterContext, "cluster" | "clock">,
 ): Promise<{ readonly user: User; readonly session: Session } | undefined> {
-  const value = sessionIn(headers);
+  const value = findSession(headers);
   const prefix = `${cluster.id}_`;
   const session = value?.startsWith(prefix) ? await view.get(sessions, value.slice(prefix.length)) : undefined;
   if (session?.cluster_id !== cluster.id || session.expires_at <= clock.now()) return undefined;
-  const user = await userOfId(view, cluster.id, session.user_id);
+  const user = await findUserById(view, cluster.id, session.user_id);
   return user && { user, session };
 }
 
 /** Begins a session; gives the header that sets its cookie. */
 async function beginSession(
   tx: Transaction,
-  { cluster, clock, ids, settings }: Pick<ClusterWorld, "cluster" | "clock" | "ids" | "settings">,
+  { cluster, clock, ids, settings }: Pick<ClusterContext, "cluster" | "clock" | "ids" | "settings">,
   user: User,
 ): Promise<{ readonly "set-cookie": string }> {
   const now = clock.now();

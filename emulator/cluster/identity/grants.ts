@@ -94,10 +94,10 @@ export const providerStates = rows<z.infer<typeof ProviderState>>({
 });
 
 /** How long access and ID tokens last, in seconds of virtual time. */
-export const accessLifetime = 3_600;
+export const accessTokenLifetimeSeconds = 3_600;
 
 /** The active user of a cluster with that address. */
-export async function userOfEmail(view: View, clusterId: string, email: string): Promise<User | undefined> {
+export async function findUserByEmail(view: View, clusterId: string, email: string): Promise<User | undefined> {
   for (const user of await view.list(users, { by: "email", equals: addressKey(email) })) {
     if (user.is_active && (await isOf(view, clusterId, user))) return user;
   }
@@ -105,7 +105,7 @@ export async function userOfEmail(view: View, clusterId: string, email: string):
 }
 
 /** The workspaces of a cluster in which that person is active. */
-export async function workspacesOfEmail(view: View, clusterId: string, email: string): Promise<readonly number[]> {
+export async function listWorkspacesOfEmail(view: View, clusterId: string, email: string): Promise<readonly number[]> {
   const found: number[] = [];
   for (const user of await view.list(users, { by: "email", equals: addressKey(email) })) {
     if (user.is_active && (await isOf(view, clusterId, user))) found.push(user.workspace_id);
@@ -114,7 +114,7 @@ export async function workspacesOfEmail(view: View, clusterId: string, email: st
 }
 
 /** The user with that number, if they are still active at the cluster. */
-export async function userOfId(view: View, clusterId: string, id: number): Promise<User | undefined> {
+export async function findUserById(view: View, clusterId: string, id: number): Promise<User | undefined> {
   const user = await view.get(users, id);
   return user?.is_active && (await isOf(view, clusterId, user)) ? user : undefined;
 }
@@ -122,7 +122,7 @@ export async function userOfId(view: View, clusterId: string, id: number): Promi
 /** Who stands for a cluster where nobody was named: whom the API key of its first workspace acts as. */
 export async function firstUser(view: View, clusterId: string): Promise<User | undefined> {
   const workspace = await firstWorkspace(view, clusterId);
-  return workspace && userOfId(view, clusterId, workspace.acting_user_id);
+  return workspace && findUserById(view, clusterId, workspace.acting_user_id);
 }
 
 async function isOf(view: View, clusterId: string, user: User): Promise<boolean> {
@@ -135,20 +135,21 @@ export const scopes = ["openid", "profile", "email", "offline_access"];
 /** What a client gets that asks for nothing, as a device cannot (the specification, DeviceGrantTokenCreateRequest). */
 export const defaultScope = "openid profile email";
 
-export const wordsOf = (scope: string): string[] => scope.split(" ").filter((word) => word !== "");
+export const parseScope = (scope: string): string[] => scope.split(" ").filter((word) => word !== "");
 
 /** A scope without the words that nobody here knows, which are ignored (OpenID Connect Core, 3.1.2.1). */
-export const knownScope = (scope: string): string =>
-  wordsOf(scope)
+export const filterKnownScope = (scope: string): string =>
+  parseScope(scope)
     .filter((word) => scopes.includes(word))
     .join(" ");
 
 /** The words of a scope that are ignored. */
-export const unknownWords = (scope: string): string[] => wordsOf(scope).filter((word) => !scopes.includes(word));
+export const findUnknownScopes = (scope: string): string[] =>
+  parseScope(scope).filter((word) => !scopes.includes(word));
 
 /** What is told of a person under a scope, beside `sub`. */
 export function claimsOf(user: User, scope: string): Readonly<Record<string, unknown>> {
-  const requested = wordsOf(scope);
+  const requested = parseScope(scope);
   return {
     ...(requested.includes("profile") && { name: user.name }),
     ...(requested.includes("email") && { email: user.email, email_verified: true }),

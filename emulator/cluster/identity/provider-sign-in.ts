@@ -2,16 +2,16 @@ import { isOneOf } from "../../../src/base/one-of.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { keepNewest } from "../../store/newest.ts";
 import type { Transaction } from "../../store/port.ts";
+import { evictOldest } from "../../store/retention.ts";
 import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
 import { type User, users } from "../../world/workspaces.ts";
-import { json, parametersOf } from "../answer.ts";
+import type { ClusterContext } from "../context.ts";
 import { acceptInvitation, invitations } from "../invitations/invitations.ts";
-import { report } from "../reports/report.ts";
+import { scheduleReport } from "../reports/report.ts";
+import { createJsonResponse, readOAuthParameters } from "../response.ts";
 import { addWorkspace } from "../workspace/new-workspace.ts";
-import type { ClusterWorld } from "../world.ts";
-import { providerStates, userOfEmail } from "./grants.ts";
+import { findUserByEmail, providerStates } from "./grants.ts";
 
 type Flow = "login" | "signup";
 
@@ -19,28 +19,31 @@ type Flow = "login" | "signup";
 const providers = ["ProviderA", "ProviderB", "ProviderC"] as const;
 
 /** Begins a login or a signup with a provider; the state brings the callback to this cluster (DECISIONS.md, R25). */
-export const beginWithProvider =
+export const startProviderSignIn =
   (flow: Flow) =>
-  async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterWorld): Promise<Passthrough> => {
-    const { provider = "ProviderA" } = parametersOf(request);
+  async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterContext): Promise<Passthrough> => {
+    const { provider = "ProviderA" } = readOAuthParameters(request);
     if (!isOneOf(providers, provider)) return detail(400, `There is no provider of this name: ${providers.join(", ")}`);
     const state = `${cluster.id}_${ids.token(24)}`;
     await store.transaction(`identity.${flow}`, (tx) => {
       tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow });
-      return keepNewest(tx, providerStates);
+      return evictOldest(tx, providerStates);
     });
-    return json(200, { authorization_url: authorizationUrl(settings.publicUrl, { flow, provider, state }), state });
+    return createJsonResponse(200, {
+      authorization_url: authorizationUrl(settings.publicUrl, { flow, provider, state }),
+      state,
+    });
   };
 
 /**
  * Takes the provider's word for who somebody is. A login needs a user of the cluster with that address; a sign-up makes
  * one where there is none.
  */
-export const endWithProvider =
+export const completeProviderSignIn =
   (flow: Flow) =>
-  (request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> => {
+  (request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> => {
     const { store, cluster } = world;
-    const { state = "", code = "" } = parametersOf(request);
+    const { state = "", code = "" } = readOAuthParameters(request);
     return store.transaction(`identity.${flow}-callback`, async (tx) => {
       const begun = await tx.get(providerStates, state);
       if (begun?.cluster_id !== cluster.id || begun.flow !== flow) return detail(400, "Unknown or used state");
@@ -48,11 +51,11 @@ export const endWithProvider =
       if (!account) return detail(400, "The provider does not know this code");
       const person = { email: account.id, name: account.name };
       tx.delete(providerStates, state);
-      const known = await userOfEmail(tx, cluster.id, person.email);
+      const known = await findUserByEmail(tx, cluster.id, person.email);
       if (flow === "login" && !known) return detail(404, "No account with this e-mail");
       const user = known ?? (await accountFor(tx, world, person));
       if (!user) return detail(400, "An account with this e-mail exists");
-      return json(200, {
+      return createJsonResponse(200, {
         cluster_id: cluster.id,
         oauth_provider: begun.provider,
         email: person.email,
@@ -63,7 +66,7 @@ export const endWithProvider =
     });
   };
 
-const detail = (status: number, sentence: string): Passthrough => json(status, { detail: sentence });
+const detail = (status: number, sentence: string): Passthrough => createJsonResponse(status, { detail: sentence });
 
 /** Whom a provider vouches for. */
 interface Person {
@@ -75,7 +78,7 @@ interface Person {
  * The account of somebody who signs up with a provider and has none at this cluster: that of an open invitation, which
  * this accepts, else the owner of a workspace of their own (DECISIONS.md, R25). Undefined: another cluster has them.
  */
-async function accountFor(tx: Transaction, world: ClusterWorld, { email, name }: Person): Promise<User | undefined> {
+async function accountFor(tx: Transaction, world: ClusterContext, { email, name }: Person): Promise<User | undefined> {
   const at = world.clock.now();
   const known = await tx.list(users, { by: "email", equals: addressKey(email) });
   for (const { id } of known) {
@@ -86,6 +89,6 @@ async function accountFor(tx: Transaction, world: ClusterWorld, { email, name }:
   const owner = { name: name.trim() || email.trim(), email: email.trim(), designation: null };
   const founding = { name: `Workspace of ${owner.name}`, industry: null, use_case: null, owner };
   const { acting_user_id } = await addWorkspace(tx, world, founding);
-  report(tx, "report-member", acting_user_id, at);
+  scheduleReport(tx, "report-member", acting_user_id, at);
   return tx.get(users, acting_user_id);
 }

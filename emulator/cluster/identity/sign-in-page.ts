@@ -1,10 +1,10 @@
 import { addressKey } from "../../../src/schemes/email-hash.ts";
-import { type Html, hiddenFields, html, leadsAway, page } from "../../http/page.ts";
+import { allowExternalFormAction, createPage, type Html, hiddenFields, html } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { type User, users, workspaces } from "../../world/workspaces.ts";
-import { type Parameters, pageAnswer } from "../answer.ts";
+import { createPageResponse, type OAuthParameters } from "../response.ts";
 
 /** More than anybody would look through; others are typed. */
 const shownUsers = 50;
@@ -21,7 +21,7 @@ interface Person {
  * mapped nowhere reaches every cluster, and any of their pages may be the one that is shown. Each link names its
  * cluster, which decides before anything else in the request does (DECISIONS.md, R14).
  */
-export async function signInPage(view: View, parameters: Parameters, clientName: string): Promise<Passthrough> {
+export async function signInPage(view: View, parameters: OAuthParameters, clientName: string): Promise<Passthrough> {
   // Whom the client expected is nobody's reason to be sent to that person's cluster.
   const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...kept } = parameters;
   const links = (await peopleOf(view)).map(
@@ -35,10 +35,10 @@ ${workspace}, ${cluster_id}</li>`,
 <p><label>Somebody else:
 <input name="svc_user" type="email" placeholder="e-mail address" value="${login_hint}" required></label></p>
 <p><button>Sign in</button></p></form>`;
-  return pageAnswer(200, page("Sign in", content, leadsAway));
+  return createPageResponse(200, createPage("Sign in", content, allowExternalFormAction));
 }
 
-const queryFor = (parameters: Parameters, svc_user: string, cluster_id: string): string =>
+const queryFor = (parameters: OAuthParameters, svc_user: string, cluster_id: string): string =>
   `?${new URLSearchParams({ ...parameters, svc_user, cluster_id })}`;
 
 async function peopleOf(view: View): Promise<Person[]> {
@@ -63,7 +63,11 @@ async function personOf(view: View, { is_active, name, email, workspace_id }: Us
  * Where the cluster that was asked has no such person: who asked every cluster gets the answer of the one that has
  * them; who asked this one alone is shown the way there. Whom nobody knows is shown the way back.
  */
-export async function unknownPerson(view: View, parameters: Parameters, clusterId: string): Promise<Passthrough> {
+export async function createUnknownUserPage(
+  view: View,
+  parameters: OAuthParameters,
+  clusterId: string,
+): Promise<Passthrough> {
   const { svc_user = "" } = parameters;
   const problem = `${svc_user} is no active user of cluster ${clusterId}.`;
   for (const user of await view.list(users, { by: "email", equals: addressKey(svc_user) })) {
@@ -80,4 +84,7 @@ export async function unknownPerson(view: View, parameters: Parameters, clusterI
 
 /** What went wrong, to a person, where nobody can be redirected to; perhaps with a way on. */
 export const problemPage = (status: number, problem: string, way?: Html): Passthrough =>
-  pageAnswer(status, page("This sign-in cannot go on", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`));
+  createPageResponse(
+    status,
+    createPage("This sign-in cannot go on", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`),
+  );

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import * as z from "zod";
 import { seededIds } from "../../../src/base/ids.ts";
 import { rows } from "../../store/port.ts";
-import type { ClusterWorld } from "../world.ts";
+import type { ClusterContext } from "../context.ts";
 import { PrivateJwk } from "./private-jwk.ts";
 
 /** The key that a cluster signs its tokens with: made once and kept (DECISIONS.md, R35). */
@@ -21,11 +21,11 @@ export const signingKeys = rows<SigningKey>({
  * The cluster's key. Making one takes longer than starting an emulator, so it is made when it is first needed; under
  * --deterministic it follows from the cluster's own key, which follows from the seed.
  */
-export async function signingKeyOf({
+export async function getSigningKey({
   store,
   cluster,
   settings,
-}: Pick<ClusterWorld, "store" | "cluster" | "settings">): Promise<PrivateJwk> {
+}: Pick<ClusterContext, "store" | "cluster" | "settings">): Promise<PrivateJwk> {
   const kept = await store.read((view) => view.get(signingKeys, cluster.id));
   if (kept) return kept.jwk;
   const jwk = settings.deterministic ? await seededPrivateJwk(`${cluster.id}\0${cluster.key}`) : await newPrivateJwk();

@@ -1,37 +1,49 @@
-import { sameSecret } from "../../../src/base/hmac.ts";
+import { constantTimeEqual } from "../../../src/base/hmac.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { codeChallenge } from "../../../src/schemes/pkce.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { Passthrough, uncached } from "../../http/reply.ts";
+import { noStoreHeaders, Passthrough } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
-import { basicChallenge, clientOf, provenTwice } from "../../world/client-credentials.ts";
-import { givenTwice, json, oauthError, type Parameters, parametersOf, repeatedIn } from "../answer.ts";
+import { authenticateClient, basicChallenge, duplicateClientAuthMessage } from "../../world/client-credentials.ts";
+import type { ClusterContext } from "../context.ts";
+import {
+  createJsonResponse,
+  createOAuthError,
+  findRepeatedParameter,
+  type OAuthParameters,
+  readOAuthParameters,
+  repeatedParameterMessage,
+} from "../response.ts";
+import { authorizationCodes, filterKnownScope, findUserById, parseScope, refreshTokens } from "./grants.ts";
 
-import type { ClusterWorld } from "../world.ts";
-import { authorizationCodes, knownScope, refreshTokens, userOfId, wordsOf } from "./grants.ts";
-
-import { type Granted, issueTokens, keepRefreshToken } from "./tokens.ts";
+import { issueTokens, storeRefreshToken, type TokenGrant } from "./tokens.ts";
 
 interface Redeemed {
-  readonly granted: Granted;
+  readonly granted: TokenGrant;
   readonly refresh_token: string;
 }
 
-const invalid = (why: string): Passthrough => oauthError("invalid_grant", why);
+const invalid = (why: string): Passthrough => createOAuthError("invalid_grant", why);
 
 /** Exchanges an authorization code or a refresh token (RFC 6749, 4.1.3 and 6). */
-export async function tokenEndpoint(request: ReceivedRequest, world: ClusterWorld): Promise<Passthrough> {
-  const parameters = parametersOf(request);
-  const repeated = repeatedIn(request);
-  if (repeated !== undefined) return oauthError("invalid_request", givenTwice(repeated));
-  if (parameters.grant_type === undefined) return oauthError("invalid_request", "grant_type is missing");
+export async function tokenEndpoint(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
+  const parameters = readOAuthParameters(request);
+  const repeated = findRepeatedParameter(request);
+  if (repeated !== undefined) return createOAuthError("invalid_request", repeatedParameterMessage(repeated));
+  if (parameters.grant_type === undefined) return createOAuthError("invalid_request", "grant_type is missing");
   const redeem = redeemers[parameters.grant_type];
-  if (!redeem) return oauthError("unsupported_grant_type", "Only authorization_code and refresh_token are supported");
-  const client = await world.store.read((view) => clientOf(view, request, parameters));
-  if (client === "unnamed") return oauthError("invalid_request", "client_id is missing");
-  if (client === "twice") return oauthError("invalid_request", provenTwice);
+  if (!redeem)
+    return createOAuthError("unsupported_grant_type", "Only authorization_code and refresh_token are supported");
+  const client = await world.store.read((view) => authenticateClient(view, request, parameters));
+  if (client === "unnamed") return createOAuthError("invalid_request", "client_id is missing");
+  if (client === "twice") return createOAuthError("invalid_request", duplicateClientAuthMessage);
   if (client === "unproven") {
-    return oauthError("invalid_client", "The client is unknown, or its secret is wrong", basicChallenge(request), 401);
+    return createOAuthError(
+      "invalid_client",
+      "The client is unknown, or its secret is wrong",
+      basicChallenge(request),
+      401,
+    );
   }
 
   const redeemed = await world.store.transaction("identity.token", (tx) =>
@@ -39,19 +51,19 @@ export async function tokenEndpoint(request: ReceivedRequest, world: ClusterWorl
   );
   if (redeemed instanceof Passthrough) return redeemed;
   const { granted, refresh_token } = redeemed;
-  return json(200, { ...(await issueTokens(world, granted)), refresh_token }, uncached);
+  return createJsonResponse(200, { ...(await issueTokens(world, granted)), refresh_token }, noStoreHeaders);
 }
 
 type Redeem = (
   tx: Transaction,
-  world: ClusterWorld,
-  parameters: Parameters,
+  world: ClusterContext,
+  parameters: OAuthParameters,
   clientId: string,
 ) => Promise<Redeemed | Passthrough>;
 
 const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
   const missing = ["code", "redirect_uri"].find((name) => parameters[name] === undefined);
-  if (missing !== undefined) return oauthError("invalid_request", `${missing} is missing`);
+  if (missing !== undefined) return createOAuthError("invalid_request", `${missing} is missing`);
   const { code = "", redirect_uri, code_verifier } = parameters;
   const row = await tx.get(authorizationCodes, withoutPrefix(world, code));
   if (!row || row.cluster_id !== world.cluster.id || row.client_id !== clientId) return invalid("The code is unknown");
@@ -65,7 +77,7 @@ const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
   if (unverified) return unverified;
   if (!(await standsFor(tx, world, row))) return invalid("The user is not active any more");
   tx.put(authorizationCodes, { ...row, used: true });
-  return { granted: row, refresh_token: await keepRefreshToken(tx, world, row) };
+  return { granted: row, refresh_token: await storeRefreshToken(tx, world, row) };
 };
 
 /** A verifier without a challenge is refused, too: somebody may have taken the challenge away (RFC 9700, 2.1.1). */
@@ -73,14 +85,14 @@ function pkceProblem(challenge: string | null, verifier: string | undefined): Pa
   if (challenge === null) {
     return verifier === undefined ? undefined : invalid("The authorization request had no code_challenge");
   }
-  if (verifier === undefined) return oauthError("invalid_request", "code_verifier is missing");
-  return sameSecret(codeChallenge(verifier), challenge) ? undefined : invalid("code_verifier does not match");
+  if (verifier === undefined) return createOAuthError("invalid_request", "code_verifier is missing");
+  return constantTimeEqual(codeChallenge(verifier), challenge) ? undefined : invalid("code_verifier does not match");
 }
 
 /** The token is exchanged for a new one; whoever shows it again has stolen it, or was stolen from (RFC 9700, 4.14). */
 const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
   const { refresh_token, scope } = parameters;
-  if (refresh_token === undefined) return oauthError("invalid_request", "refresh_token is missing");
+  if (refresh_token === undefined) return createOAuthError("invalid_request", "refresh_token is missing");
   const row = await tx.get(refreshTokens, withoutPrefix(world, refresh_token));
   if (!row || row.cluster_id !== world.cluster.id || row.client_id !== clientId) return invalid("The token is unknown");
   if (row.used) {
@@ -89,12 +101,12 @@ const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
   }
   if (row.expires_at <= world.clock.now()) return invalid("The token has expired");
   if (!(await standsFor(tx, world, row))) return invalid("The user is not active any more");
-  const requested = scope === undefined ? row.scope : knownScope(scope);
-  if (!wordsOf(requested).every((word) => wordsOf(row.scope).includes(word))) {
-    return oauthError("invalid_scope", "The scope is wider than the one that was granted");
+  const requested = scope === undefined ? row.scope : filterKnownScope(scope);
+  if (!parseScope(requested).every((word) => parseScope(row.scope).includes(word))) {
+    return createOAuthError("invalid_scope", "The scope is wider than the one that was granted");
   }
   tx.put(refreshTokens, { ...row, used: true });
-  return { granted: { ...row, scope: requested }, refresh_token: await keepRefreshToken(tx, world, row) };
+  return { granted: { ...row, scope: requested }, refresh_token: await storeRefreshToken(tx, world, row) };
 };
 
 const redeemers = lookupTable<Redeem>({
@@ -102,12 +114,12 @@ const redeemers = lookupTable<Redeem>({
   refresh_token: redeemRefreshToken,
 });
 
-const withoutPrefix = ({ cluster }: ClusterWorld, token: string): string =>
+const withoutPrefix = ({ cluster }: ClusterContext, token: string): string =>
   token.startsWith(`${cluster.id}_`) ? token.slice(cluster.id.length + 1) : token;
 
 /** Whether the person still exists for whom a grant stands; a client that acts for itself always does. */
-const standsFor = async (tx: Transaction, { cluster }: ClusterWorld, { user_id }: Granted): Promise<boolean> =>
-  user_id === null || (await userOfId(tx, cluster.id, user_id)) !== undefined;
+const standsFor = async (tx: Transaction, { cluster }: ClusterContext, { user_id }: TokenGrant): Promise<boolean> =>
+  user_id === null || (await findUserById(tx, cluster.id, user_id)) !== undefined;
 
 async function revoke(tx: Transaction, family: string): Promise<void> {
   for (const row of await tx.list(refreshTokens, { by: "family", equals: family })) {

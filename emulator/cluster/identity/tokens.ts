@@ -1,24 +1,31 @@
 import { calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import type { Transaction } from "../../store/port.ts";
-import type { ClusterWorld } from "../world.ts";
-import { accessLifetime, claimsOf, type RefreshToken, refreshTokens, userOfId, wordsOf } from "./grants.ts";
+import type { ClusterContext } from "../context.ts";
+import {
+  accessTokenLifetimeSeconds,
+  claimsOf,
+  findUserById,
+  parseScope,
+  type RefreshToken,
+  refreshTokens,
+} from "./grants.ts";
 
-import { signingKeyOf, signingKeys } from "./signing-keys.ts";
+import { getSigningKey, signingKeys } from "./signing-keys.ts";
 
-type Signing = Pick<ClusterWorld, "store" | "cluster" | "settings" | "clock" | "ids">;
+type Signing = Pick<ClusterContext, "store" | "cluster" | "settings" | "clock" | "ids">;
 
 const refreshLifetimeMs = 30 * 24 * 60 * 60 * 1_000;
 /** How long an expired refresh token still says that it has expired, instead of being unknown. */
 const expiredKeptMs = 24 * 60 * 60 * 1_000;
 
 /** What tokens are issued for. */
-export type Granted = Pick<RefreshToken, "client_id" | "user_id" | "scope" | "signed_in_at" | "family"> & {
+export type TokenGrant = Pick<RefreshToken, "client_id" | "user_id" | "scope" | "signed_in_at" | "family"> & {
   readonly nonce?: string | null;
 };
 
 /** RFC 6749, 5.1, without the refresh token. */
-export interface Issued {
+export interface TokenSet {
   readonly access_token: string;
   readonly token_type: "Bearer";
   readonly expires_in: number;
@@ -30,10 +37,10 @@ export interface Issued {
  * Signs an access token and, for the scope `openid`, an ID token. Times are virtual; there is no `nbf`, which real
  * clients would check by the wall clock (DECISIONS.md, P7). The issuer is the router, whichever cluster signs.
  */
-export async function issueTokens(world: Signing, granted: Granted): Promise<Issued> {
+export async function issueTokens(world: Signing, granted: TokenGrant): Promise<TokenSet> {
   const { store, cluster, settings, clock, ids } = world;
   const { client_id, user_id, scope, nonce } = granted;
-  const user = user_id === null ? undefined : await store.read((view) => userOfId(view, cluster.id, user_id));
+  const user = user_id === null ? undefined : await store.read((view) => findUserById(view, cluster.id, user_id));
   const now = Math.floor(clock.now() / 1_000);
   const common = {
     iss: settings.publicUrl,
@@ -41,7 +48,7 @@ export async function issueTokens(world: Signing, granted: Granted): Promise<Iss
     sub: user_id === null ? client_id : String(user_id),
     cluster: cluster.id,
     iat: now,
-    exp: now + accessLifetime,
+    exp: now + accessTokenLifetimeSeconds,
   };
   const access = { ...common, aud: settings.publicUrl, client_id, scope, jti: ids.uuid() };
   const idToken = {
@@ -54,21 +61,21 @@ export async function issueTokens(world: Signing, granted: Granted): Promise<Iss
   return {
     access_token: await signed(world, "at+jwt", access),
     token_type: "Bearer",
-    expires_in: accessLifetime,
+    expires_in: accessTokenLifetimeSeconds,
     scope,
-    ...(wordsOf(scope).includes("openid") && { id_token: await signed(world, "JWT", idToken) }),
+    ...(parseScope(scope).includes("openid") && { id_token: await signed(world, "JWT", idToken) }),
   };
 }
 
 async function signed(world: Signing, typ: string, claims: JWTPayload): Promise<string> {
-  const jwk = await signingKeyOf(world);
+  const jwk = await getSigningKey(world);
   const kid = await calculateJwkThumbprint(jwk);
   return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ }).sign(await importJWK(jwk, "RS256"));
 }
 
 /** The claims of an access token of this cluster; undefined when it is none, altered, or expired. */
-export async function verifiedAccess(world: Signing, token: string): Promise<JWTPayload | undefined> {
-  const { kty, n, e } = await signingKeyOf(world);
+export async function verifyAccessToken(world: Signing, token: string): Promise<JWTPayload | undefined> {
+  const { kty, n, e } = await getSigningKey(world);
   try {
     const { payload } = await jwtVerify(token, await importJWK({ kty, n, e }, "RS256"), {
       algorithms: ["RS256"],
@@ -86,7 +93,7 @@ export async function verifiedAccess(world: Signing, token: string): Promise<JWT
  * The subject of an ID token that a cluster of this issuer signed; undefined for any other token. It may have expired
  * (OpenID Connect Core, 3.1.2.1, id_token_hint).
  */
-export async function subjectOfIdToken({ store, settings }: Signing, token: string): Promise<string | undefined> {
+export async function verifyIdTokenSubject({ store, settings }: Signing, token: string): Promise<string | undefined> {
   const cluster = clusterClaim(token);
   const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));
   if (!key) return undefined;
@@ -106,16 +113,16 @@ export async function subjectOfIdToken({ store, settings }: Signing, token: stri
 
 /** The public half of the cluster's key, as its key set shows it. */
 export async function publicJwk(world: Signing): Promise<Readonly<Record<string, string>>> {
-  const jwk = await signingKeyOf(world);
+  const jwk = await getSigningKey(world);
   const { kty, n, e } = jwk;
   return { kty, n, e, kid: await calculateJwkThumbprint(jwk), use: "sig", alg: "RS256" };
 }
 
 /** Keeps a new refresh token, and gives it with the prefix of its cluster. */
-export async function keepRefreshToken(
+export async function storeRefreshToken(
   tx: Transaction,
   { cluster, clock, ids }: Signing,
-  granted: Granted,
+  granted: TokenGrant,
 ): Promise<string> {
   for (const old of await tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredKeptMs })) {
     tx.delete(refreshTokens, old.token);

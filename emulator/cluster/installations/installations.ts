@@ -1,16 +1,16 @@
 import * as z from "zod";
 import { type InstallableApp, installableApps } from "../../../src/api/emulator/installations.ts";
-import type { Finding, ReceivedRequest } from "../../http/handler.ts";
+import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { targetOf } from "../../http/routing/path.ts";
-import { keepNewest } from "../../store/newest.ts";
+import { parseRequestTarget } from "../../http/routing/path.ts";
 import { rows, type Transaction } from "../../store/port.ts";
+import { evictOldest } from "../../store/retention.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { redeemProviderCode } from "../../world/provider.ts";
 import type { Workspace } from "../../world/workspaces.ts";
-import { json, parametersOf } from "../answer.ts";
-import { report } from "../reports/report.ts";
-import type { ClusterWorld } from "../world.ts";
+import type { ClusterContext } from "../context.ts";
+import { scheduleReport } from "../reports/report.ts";
+import { createJsonResponse, readOAuthParameters } from "../response.ts";
 
 /**
  * Begins an installation. Its state names the cluster where the router goes by that; the state of chat_a says nothing,
@@ -18,7 +18,7 @@ import type { ClusterWorld } from "../world.ts";
  */
 export async function beginInstallation(
   tx: Transaction,
-  { clock, ids }: Pick<ClusterWorld, "clock" | "ids">,
+  { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
   app: InstallableApp,
   { id: workspace_id, cluster_id }: Workspace,
 ): Promise<Installation> {
@@ -34,7 +34,7 @@ export async function beginInstallation(
     ended_at: null,
   };
   tx.put(installations, row);
-  await keepNewest(tx, installations, { stays: ({ status }) => status === "INSTALLED" });
+  await evictOldest(tx, installations, { stays: ({ status }) => status === "INSTALLED" });
   return row;
 }
 
@@ -45,18 +45,18 @@ const providerRedirect = /^\/router\/v1\/oauth2\.0\/external\/([^/]+)\/redirect$
  * Answers the redirect at the end of an installation that this cluster began, once; undefined for any other request. A
  * state that it did not issue is 404, so that of several clusters the one that issued it is heard, whatever it answers.
  */
-export async function installationAnswer(
+export async function completeInstallation(
   request: ReceivedRequest,
-  { store, cluster, clock }: Pick<ClusterWorld, "store" | "cluster" | "clock">,
-  finding: Finding,
+  { store, cluster, clock }: Pick<ClusterContext, "store" | "cluster" | "clock">,
+  finding: ReportFinding,
 ): Promise<Passthrough | undefined> {
-  const { path } = targetOf(request.target);
+  const { path } = parseRequestTarget(request.target);
   const app = chatARedirect.test(path) ? "chat_a" : providerRedirect.exec(path)?.[1];
   if (app === undefined || request.method !== "GET") return undefined;
-  const { state = "", code = "", error } = parametersOf(request);
+  const { state = "", code = "", error } = readOAuthParameters(request);
   const refuse = (status: number, detail: string) => {
     finding("installation-refused", detail);
-    return json(status, { detail });
+    return createJsonResponse(status, { detail });
   };
   return store.transaction("installations.redirect", async (tx) => {
     const [begun] = await tx.list(installations, { by: "state", equals: state, limit: 1 });
@@ -72,8 +72,8 @@ export async function installationAnswer(
     if (!account) return refuse(400, "The provider does not know this code");
     tx.put(installations, { ...begun, status: "INSTALLED", account, ended_at });
     // The router need not find the owner of a provider's account: nothing comes from there.
-    if (app === "chat_a") report(tx, "report-installation", begun.id, ended_at);
-    return json(200, { cluster_id: cluster.id, workspace_id: begun.workspace_id, app, account });
+    if (app === "chat_a") scheduleReport(tx, "report-installation", begun.id, ended_at);
+    return createJsonResponse(200, { cluster_id: cluster.id, workspace_id: begun.workspace_id, app, account });
   });
 }
 

@@ -6,13 +6,13 @@ import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
-import { pageOfList, pageOfSlice } from "../answer.ts";
+import type { ClusterHandlers } from "../context.ts";
+import { paginateList, paginateSlice } from "../response.ts";
 import { type StoredObject, storedObjects } from "../storage/objects.ts";
 import { workspaceFile } from "../storage/storage.ts";
-import { orgUser } from "../workspace/users.ts";
-import type { ClusterHandlers } from "../world.ts";
-import { type Intake, intakeRecord, intakeReference, intakes, ownIntake, requireAssignees } from "./rows.ts";
-import { taskRecord, userTasks } from "./user-tasks.ts";
+import { toOrgUser } from "../workspace/users.ts";
+import { findIntake, type Intake, intakeReference, intakes, requireAssignees, toIntakeRecord } from "./rows.ts";
+import { toTaskRecord, userTasks } from "./user-tasks.ts";
 
 export const intakeHandlers = {
   // The order of the checks is that of DECISIONS.md, C7: fields, published, INTAKE_WORKFLOW, files.
@@ -94,7 +94,7 @@ async function requireIntake(
   id: number,
   fail: Fail<"permission-denied">,
 ): Promise<Intake> {
-  return (await ownIntake(view, workspace, id)) ?? fail("permission-denied");
+  return (await findIntake(view, workspace, id)) ?? fail("permission-denied");
 }
 
 async function requireFiles(
@@ -121,7 +121,7 @@ async function intakeDetail(view: View, row: Intake, now: number): Promise<z.inf
           entity_id: String(user_id),
           entity_type: "ORG_USER" as const,
           assignee_type: type,
-          assignee_org_user: await orgUser(view, user_id),
+          assignee_org_user: await toOrgUser(view, user_id),
         })),
     );
   const tasks = await view.list(userTasks, { by: "intake", equals: row.id });
@@ -129,10 +129,10 @@ async function intakeDetail(view: View, row: Intake, now: number): Promise<z.inf
     row.file_ids.map(async (uuid) => ({ uuid, name: (await view.get(storedObjects, uuid))?.filename ?? "" })),
   );
   return {
-    ...(await intakeRecord(view, row)),
+    ...(await toIntakeRecord(view, row)),
     assignees: await people("ASSIGNED_TO"),
     collaborators: await people("COLLABORATOR"),
-    tasks: tasks.map((task) => taskRecord(task, now)),
+    tasks: tasks.map((task) => toTaskRecord(task, now)),
     attachments,
   };
 }
@@ -162,17 +162,17 @@ async function intakeList(
   const isFiltered = Object.keys(query).some((name) => name.startsWith("filter__") || name === "query");
   const page =
     order || isFiltered
-      ? pageOfList(
+      ? paginateList(
           sorted(
             (await view.list(intakes, newestFirst)).filter((row) => matches(row, query)),
             order,
           ),
           query,
         )
-      : await pageOfSlice(view, intakes, newestFirst, query);
+      : await paginateSlice(view, intakes, newestFirst, query);
   const pages = Math.max(1, Math.ceil(page.total_results / page.limit));
   return {
-    intakes: await Promise.all(page.results.map((row) => intakeRecord(view, row))),
+    intakes: await Promise.all(page.results.map((row) => toIntakeRecord(view, row))),
     total_count: page.total_results,
     page: page.page,
     limit: page.limit,

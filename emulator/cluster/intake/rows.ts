@@ -6,7 +6,7 @@ import { isoSeconds } from "../../../src/base/clock.ts";
 import { rowNumber, rows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
-import { activeUser, noSuchRow, orgUser } from "../workspace/users.ts";
+import { activeUser, rowNotFoundMessage, toOrgUser } from "../workspace/users.ts";
 
 export const IntakeAssignee = z.strictObject({
   user_id: z.int(),
@@ -47,7 +47,7 @@ export const intakes = rows<Intake, "workspace">({
 });
 
 /** The intake of an id; undefined for an unknown, deleted or foreign one. */
-export async function ownIntake(view: View, workspace: Workspace, id: number): Promise<Intake | undefined> {
+export async function findIntake(view: View, workspace: Workspace, id: number): Promise<Intake | undefined> {
   const row = await view.get(intakes, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }
@@ -56,7 +56,7 @@ export async function ownIntake(view: View, workspace: Workspace, id: number): P
 export const intakeReference = ({ id }: Pick<Intake, "id">): string => `I-${String(id).padStart(4, "0")}`;
 
 /** An intake as the list shows it. */
-export async function intakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
+export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
   const workflow = await view.get(workflows, row.workflow_id);
   if (!workflow) throw new Error(`Intake ${row.id} is of workflow ${row.workflow_id}, which does not exist`);
   return {
@@ -69,7 +69,7 @@ export async function intakeRecord(view: View, row: Intake): Promise<z.infer<typ
     metadata: row.metadata,
     public_id: row.public_id,
     reference_id: intakeReference(row),
-    created_by: await orgUser(view, row.created_by),
+    created_by: await toOrgUser(view, row.created_by),
     created_at: isoSeconds(row.created_at),
     modified_at: isoSeconds(row.modified_at),
     frozen_workflow: {
@@ -93,7 +93,7 @@ export async function requireAssignees(
     (given ?? []).map(({ entity_id }) => activeUser(view, workspace, rowNumber(entity_id))),
   );
   const unknown = found.flatMap((user, index) =>
-    user ? [] : [[index, { entity_id: [noSuchRow(given![index]!.entity_id)] }]],
+    user ? [] : [[index, { entity_id: [rowNotFoundMessage(given![index]!.entity_id)] }]],
   );
   if (unknown.length > 0) fail("invalid-fields", { assignees: Object.fromEntries(unknown) });
   return found.map((user, index) => ({ user_id: user!.id, assignee_type: given![index]!.assignee_type }));

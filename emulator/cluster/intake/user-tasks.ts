@@ -6,10 +6,10 @@ import { reply } from "../../http/reply.ts";
 import { rows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import type { Workspace } from "../../world/workspaces.ts";
-import { Problems } from "../answer.ts";
-import { noSuchRow } from "../workspace/users.ts";
-import type { ClusterHandlers } from "../world.ts";
-import { IntakeAssignee, ownIntake, requireAssignees } from "./rows.ts";
+import type { ClusterHandlers } from "../context.ts";
+import { Problems } from "../response.ts";
+import { rowNotFoundMessage } from "../workspace/users.ts";
+import { findIntake, IntakeAssignee, requireAssignees } from "./rows.ts";
 
 export const userTaskHandlers = {
   "user-tasks.create": ({ body }, { store, clock, caller, fail }) =>
@@ -34,15 +34,15 @@ export const userTaskHandlers = {
         created_at: now,
       };
       tx.put(userTasks, row);
-      return reply(201, taskRecord(row, now));
+      return reply(201, toTaskRecord(row, now));
     }),
 } satisfies ClusterHandlers;
 
 async function unknownIntakes(view: View, workspace: Workspace, ids: readonly number[]) {
   const problems = new Problems();
   for (const [index, id] of ids.entries()) {
-    const known = await ownIntake(view, workspace, id);
-    if (!known) problems.add(["task_associations", index, "entity_id"], noSuchRow(id));
+    const known = await findIntake(view, workspace, id);
+    if (!known) problems.add(["task_associations", index, "entity_id"], rowNotFoundMessage(id));
   }
   return problems.found;
 }
@@ -74,7 +74,7 @@ export const userTasks = rows<UserTask, "intake">({
 });
 
 /** A task as intakes show it; no public route completes one. */
-export function taskRecord(row: UserTask, now: number): z.infer<typeof Task> {
+export function toTaskRecord(row: UserTask, now: number): z.infer<typeof Task> {
   const due = row.due_at === null ? null : isoSeconds(row.due_at);
   return {
     id: row.id,

@@ -4,7 +4,7 @@ import { rows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { invitationKinds, type User, users } from "../../world/workspaces.ts";
 
-import { report } from "../reports/report.ts";
+import { scheduleReport } from "../reports/report.ts";
 
 /** A token that a cluster issued to one person, and what became of the invitation (DECISIONS.md, R34). */
 const Invitation = z.strictObject({
@@ -46,6 +46,6 @@ export async function acceptInvitation(tx: Transaction, invitation: Invitation, 
   const member = { ...user, is_active: true };
   tx.put(users, member);
   tx.put(invitations, { ...invitation, state: "ACCEPTED" });
-  report(tx, "report-member", member.id, at);
+  scheduleReport(tx, "report-member", member.id, at);
   return member;
 }

@@ -3,10 +3,10 @@ import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../store/port.ts";
 import { sendEmail } from "../../world/emails.ts";
 import { users, type Workspace, workspaces } from "../../world/workspaces.ts";
+import type { ClusterContext } from "../context.ts";
 import type { Contract } from "../contracts/rows.ts";
-import { report } from "../reports/report.ts";
+import { scheduleReport } from "../reports/report.ts";
 import { nextPersonId } from "../workspace/users.ts";
-import type { ClusterWorld } from "../world.ts";
 import { type Invitation, invitations } from "./invitations.ts";
 
 /**
@@ -15,7 +15,7 @@ import { type Invitation, invitations } from "./invitations.ts";
  */
 export async function inviteMember(
   tx: Transaction,
-  { clock, ids }: Pick<ClusterWorld, "clock" | "ids">,
+  { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
   { id: workspace_id, cluster_id }: Workspace,
   { email, name }: Pick<Invitation, "email" | "name">,
 ): Promise<Invitation & { readonly user_id: number }> {
@@ -68,7 +68,7 @@ export async function endInvitations(tx: Transaction, { id }: Contract, at: numb
   const issued = await tx.list(invitations, { by: "contract", equals: id });
   const open = issued.filter(({ state }) => state === "PENDING");
   for (const row of open) tx.put(invitations, { ...row, state: "ENDED" });
-  if (open.length > 0) report(tx, "report-invitations", id, at);
+  if (open.length > 0) scheduleReport(tx, "report-invitations", id, at);
 }
 
 /** An invitation that a cluster issued, or one of the seed: those name nobody, and were issued at no time. */

@@ -1,4 +1,4 @@
-import { limits } from "./limits.ts";
+import { pdfLimits } from "./limits.ts";
 
 /**
  * Counts the bytes that are asked for in this process, and refuses more than the limit: V8's own limit does not hold
@@ -6,13 +6,13 @@ import { limits } from "./limits.ts";
  */
 let left = Number.POSITIVE_INFINITY;
 
-export class OverBudget extends Error {
-  override readonly name = "OverBudget";
+export class ByteBudgetExceededError extends Error {
+  override readonly name = "ByteBudgetExceededError";
 }
 
 /** The next file may take as much as any. */
 export const beginBudget = (): void => {
-  left = limits.memoryMb * 1024 * 1024;
+  left = pdfLimits.memoryMb * 1024 * 1024;
 };
 
 /** Whether more was asked for; the parser takes some of its errors for holes in a document, and goes on. */
@@ -20,7 +20,7 @@ export const isOverBudget = (): boolean => left < 0;
 
 function take(bytes: number): void {
   left -= bytes;
-  if (left < 0) throw new OverBudget("too many bytes");
+  if (left < 0) throw new ByteBudgetExceededError("too many bytes");
 }
 
 const globals = globalThis as unknown as Record<string, new (...given: unknown[]) => object>;

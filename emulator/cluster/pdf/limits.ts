@@ -1,5 +1,5 @@
 /** What reading one PDF may take. What takes more is refused, in words that name the limit. */
-export const limits = {
+export const pdfLimits = {
   /** Wall time, from when the file is handed over. */
   timeMs: 10_000,
   /** For objects; and once more for bytes, counted as they are asked for: a gigabyte may come of a kilobyte. */
@@ -14,13 +14,14 @@ export const limits = {
   startMs: 60_000,
 } as const;
 
-export const takesTooLong = `reading it takes more than ${limits.timeMs / 1_000} seconds`;
-export const takesTooMuch = `reading it takes more than ${limits.memoryMb} MiB of memory`;
-export const hasTooMuchText = `its text is longer than ${limits.textLength / 1_000_000} million characters`;
-export const nestsTooDeep = "it is nested too deeply";
+export const timeLimitMessage = `reading it takes more than ${pdfLimits.timeMs / 1_000} seconds`;
+export const memoryLimitMessage = `reading it takes more than ${pdfLimits.memoryMb} MiB of memory`;
+export const textLimitMessage = `its text is longer than ${pdfLimits.textLength / 1_000_000} million characters`;
+export const nestingLimitMessage = "it is nested too deeply";
 
 /** Whether a file met a limit: work on it may still be going on. */
 export const isLimit = (problem: string | undefined): boolean =>
-  problem !== undefined && [takesTooLong, takesTooMuch, hasTooMuchText, nestsTooDeep].includes(problem);
+  problem !== undefined &&
+  [timeLimitMessage, memoryLimitMessage, textLimitMessage, nestingLimitMessage].includes(problem);
 
-export const unparsable = "it cannot be parsed";
+export const parseFailureMessage = "it cannot be parsed";

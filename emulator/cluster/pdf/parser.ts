@@ -1,45 +1,45 @@
 // The order matters: globals, then the worker (which then runs in this thread), then the library.
 import { beginBudget, isOverBudget } from "./byte-budget.ts";
-import { speak } from "./quiet-globals.ts";
+import { restoreConsole } from "./quiet-globals.ts";
 import "pdfjs-dist/legacy/build/pdf.worker.mjs";
 import { getDocument, type PDFDocumentProxy, type PDFPageProxy, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
-import { hasTooMuchText, limits, nestsTooDeep, takesTooMuch, unparsable } from "./limits.ts";
-import type { Reading, Task } from "./reading.ts";
+import { memoryLimitMessage, nestingLimitMessage, parseFailureMessage, pdfLimits, textLimitMessage } from "./limits.ts";
+import type { PdfReadResult, PdfTask } from "./reading.ts";
 
-speak();
+restoreConsole();
 
 /** Parses a PDF and reads its first page, or all text; pictures of text have none. Never rejects. */
-export async function readPdf({ goal, file }: Task): Promise<Reading> {
+export async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
   beginBudget();
   try {
     const reading = await opened(file, goal === "check" ? check : textOf);
-    return isOverBudget() ? { problem: takesTooMuch } : reading;
+    return isOverBudget() ? { problem: memoryLimitMessage } : reading;
   } catch (error) {
-    return { problem: problemOf(error) };
+    return { problem: formatParseError(error) };
   }
 }
 
 /** Why a file cannot be read, by what the parser threw. */
-export function problemOf(error: unknown): string {
-  if (isOverBudget()) return takesTooMuch;
-  if (!(error instanceof Error)) return unparsable;
+export function formatParseError(error: unknown): string {
+  if (isOverBudget()) return memoryLimitMessage;
+  if (!(error instanceof Error)) return parseFailureMessage;
   if (error.name === "PasswordException") return "it needs a password";
-  if (error.name === "InvalidPDFException") return `${unparsable} (${error.message.replace(/\.$/, "")})`;
-  return error.message.includes("Maximum call stack size exceeded") ? nestsTooDeep : unparsable;
+  if (error.name === "InvalidPDFException") return `${parseFailureMessage} (${error.message.replace(/\.$/, "")})`;
+  return error.message.includes("Maximum call stack size exceeded") ? nestingLimitMessage : parseFailureMessage;
 }
 
-async function check(document: PDFDocumentProxy): Promise<Reading> {
+async function check(document: PDFDocumentProxy): Promise<PdfReadResult> {
   if (document.numPages < 1) return { problem: "it has no pages" };
   await document.getPage(1);
   return { lines: [] };
 }
 
-async function textOf(document: PDFDocumentProxy): Promise<Reading> {
+async function textOf(document: PDFDocumentProxy): Promise<PdfReadResult> {
   const lines: string[] = [];
-  let left = limits.textLength;
+  let left = pdfLimits.textLength;
   for (let number = 1; number <= document.numPages; number += 1) {
     const text = await textOfPage(await document.getPage(number), left);
-    if (text === undefined) return { problem: hasTooMuchText };
+    if (text === undefined) return { problem: textLimitMessage };
     left -= text.length;
     for (const line of text.split("\n")) if (line.trim() !== "") lines.push(line);
   }
@@ -58,7 +58,10 @@ async function textOfPage(page: PDFPageProxy, maxLength: number): Promise<string
   return text;
 }
 
-async function opened(file: Uint8Array, read: (document: PDFDocumentProxy) => Promise<Reading>): Promise<Reading> {
+async function opened(
+  file: Uint8Array,
+  read: (document: PDFDocumentProxy) => Promise<PdfReadResult>,
+): Promise<PdfReadResult> {
   const task = getDocument({
     // The library wants a plain array, and takes its memory away.
     data: new Uint8Array(file),

@@ -5,19 +5,19 @@
  */
 import { Worker } from "node:worker_threads";
 import { isLimit } from "./limits.ts";
-import { problemOf, readPdf } from "./parser.ts";
-import type { Reading, Task, WorkerMessage } from "./reading.ts";
+import { formatParseError, readPdf } from "./parser.ts";
+import type { PdfReadResult, PdfTask, WorkerMessage } from "./reading.ts";
 
 const send = (message: WorkerMessage) => process.send?.(message);
-const tell = (reading: Reading, broken: boolean) => send({ reading, broken });
+const tell = (reading: PdfReadResult, broken: boolean) => send({ reading, broken });
 
-process.on("message", async (task: Task) => {
+process.on("message", async (task: PdfTask) => {
   const reading = await readPdf(task);
   tell(reading, isLimit(reading.problem));
 });
 
 // The parser throws where nobody can catch it, as when a form draws itself.
-process.on("uncaughtException", (error) => tell({ problem: problemOf(error) }, true));
+process.on("uncaughtException", (error) => tell({ problem: formatParseError(error) }, true));
 
 // Ctrl-C reaches every process of a terminal; the emulator says when this one ends.
 process.on("SIGINT", () => {});

@@ -9,6 +9,6 @@ for (const name of ["DOMMatrix", "ImageData", "Path2D"]) globals[name] ??= class
 const { log } = console;
 console.log = () => {};
 
-export const speak = (): void => {
+export const restoreConsole = (): void => {
   console.log = log;
 };

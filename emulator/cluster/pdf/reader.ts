@@ -1,9 +1,9 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { decodeFileBase64 } from "../../../src/base/base64.ts";
-import type { Wall } from "../../../src/base/clock.ts";
-import { late, within } from "../../../src/base/within.ts";
-import { limits, takesTooLong } from "./limits.ts";
-import type { Reading, Task } from "./reading.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { timedOut, withTimeout } from "../../../src/base/with-timeout.ts";
+import { pdfLimits, timeLimitMessage } from "./limits.ts";
+import type { PdfReadResult, PdfTask } from "./reading.ts";
 import { ReadingProcess } from "./reading-process.ts";
 
 export const busy = Symbol("busy");
@@ -13,19 +13,19 @@ export const busy = Symbol("busy");
  * file, unless an earlier reader left its own, and replaced after one that met a limit.
  */
 export class PdfReader {
-  readonly #wall: Wall;
+  readonly #wall: WallClock;
   readonly #waiting: Waiting[] = [];
   #isReading = false;
   #isClosed = false;
   #process: ReadingProcess | undefined;
 
-  constructor(wall: Wall) {
+  constructor(wall: WallClock) {
     this.#wall = wall;
   }
 
   /** `busy`: too many files wait, or this one has waited too long. Rejects when no process can be started. */
-  async read(goal: Task["goal"], file: Uint8Array): Promise<Reading | typeof busy> {
-    if (!(await this.#turn(file.length))) return busy;
+  async read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof busy> {
+    if (!(await this.#waitForTurn(file.length))) return busy;
     try {
       return await this.#readNow({ goal, file });
     } catch (error) {
@@ -47,30 +47,30 @@ export class PdfReader {
     for (const waiting of this.#waiting.splice(0)) waiting.leave(false);
   }
 
-  async #readNow(task: Task): Promise<Reading> {
-    const process = await this.#fitProcess();
+  async #readNow(task: PdfTask): Promise<PdfReadResult> {
+    const process = await this.#acquireProcess();
     const { isFresh } = process;
-    const reading = await within(this.#wall, limits.timeMs, process.read(task));
-    if (reading === late) {
+    const reading = await withTimeout(this.#wall, pdfLimits.timeMs, process.read(task));
+    if (reading === timedOut) {
       process.end();
-      return { problem: takesTooLong };
+      return { problem: timeLimitMessage };
     }
     // It may have broken over what an earlier file left behind: none is refused for another.
     return process.isFit || isFresh ? reading : this.#readNow(task);
   }
 
-  async #fitProcess(): Promise<ReadingProcess> {
+  async #acquireProcess(): Promise<ReadingProcess> {
     if (this.#process?.isFit) return this.#process;
     if (this.#isClosed) throw new Error("The reader of PDFs is closed");
-    const process = takeSpare() ?? new ReadingProcess();
+    const process = acquireIdleProcess() ?? new ReadingProcess();
     this.#process = process;
-    if ((await within(this.#wall, limits.startMs, process.up)) !== late) return process;
+    if ((await withTimeout(this.#wall, pdfLimits.startMs, process.up)) !== timedOut) return process;
     process.end();
-    throw new Error(`The process that reads PDFs was not up within ${limits.startMs / 1_000} seconds`);
+    throw new Error(`The process that reads PDFs was not up within ${pdfLimits.startMs / 1_000} seconds`);
   }
 
   /** Resolves with whether it came. */
-  #turn(bytes: number): Promise<boolean> {
+  #waitForTurn(bytes: number): Promise<boolean> {
     if (this.#isClosed || this.#isFull(bytes)) return Promise.resolve(false);
     if (!this.#isReading) {
       this.#isReading = true;
@@ -86,7 +86,7 @@ export class PdfReader {
         },
       };
       this.#waiting.push(waiting);
-      void this.#wall.sleep(limits.waitMs, left.signal).then(() => {
+      void this.#wall.sleep(pdfLimits.waitMs, left.signal).then(() => {
         const at = this.#waiting.indexOf(waiting);
         if (at < 0) return;
         this.#waiting.splice(at, 1);
@@ -97,7 +97,7 @@ export class PdfReader {
 
   #isFull(bytes: number): boolean {
     const all = this.#waiting.reduce((sum, waiting) => sum + waiting.bytes, bytes);
-    return this.#waiting.length >= limits.waiting || (this.#waiting.length > 0 && all > limits.waitingBytes);
+    return this.#waiting.length >= pdfLimits.waiting || (this.#waiting.length > 0 && all > pdfLimits.waitingBytes);
   }
 }
 
@@ -113,7 +113,7 @@ interface Waiting {
 let spare: ReadingProcess | undefined;
 
 /** Undefined: one has to be started. */
-function takeSpare(): ReadingProcess | undefined {
+function acquireIdleProcess(): ReadingProcess | undefined {
   const taken = spare;
   spare = undefined;
   return taken?.isFit ? taken : undefined;
@@ -126,22 +126,22 @@ function leaveSpare(process: ReadingProcess): void {
 }
 
 /** The bytes of a PDF, or why they are not one, in a sentence. */
-export type Checked = { readonly file: Buffer; readonly problem?: undefined } | { readonly problem: string };
+export type PdfCheckResult = { readonly file: Buffer; readonly problem?: undefined } | { readonly problem: string };
 
 /** Decodes an inline PDF and has the parser read it (DECISIONS.md, P18). */
-export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs-busy">): Promise<Checked> {
+export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs-busy">): Promise<PdfCheckResult> {
   const file = decodeFileBase64(base64);
   if (!file) return { problem: "Input should be valid base64" };
-  const problem = await pdfProblem(file, pdfs);
-  if (problem === busy) return fail("pdfs-busy", { seconds: limits.timeMs / 1_000 });
+  const problem = await findPdfProblem(file, pdfs);
+  if (problem === busy) return fail("pdfs-busy", { seconds: pdfLimits.timeMs / 1_000 });
   return problem === undefined ? { file } : { problem: `Input should be a valid PDF: ${problem}` };
 }
 
 /** Why a file is not a PDF; undefined when it is one. */
-export async function pdfProblem(file: Buffer, pdfs: PdfReader): Promise<string | undefined | typeof busy> {
+export async function findPdfProblem(file: Buffer, pdfs: PdfReader): Promise<string | undefined | typeof busy> {
   const reading = await pdfs.read("check", file);
   return reading === busy ? reading : reading.problem;
 }
 
 /** The text of a PDF, line by line, or why it cannot be read, as behind a first page that can. */
-export const pdfText = (file: Buffer, pdfs: PdfReader): Promise<Reading | typeof busy> => pdfs.read("text", file);
+export const pdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof busy> => pdfs.read("text", file);

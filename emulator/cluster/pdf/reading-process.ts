@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { limits, takesTooMuch, unparsable } from "./limits.ts";
-import type { Reading, Task, WorkerMessage } from "./reading.ts";
+import { memoryLimitMessage, parseFailureMessage, pdfLimits } from "./limits.ts";
+import type { PdfReadResult, PdfTask, WorkerMessage } from "./reading.ts";
 
 /** The process that reads, seen from here. It holds this one up while something is asked of it. */
 export class ReadingProcess {
@@ -15,7 +15,7 @@ export class ReadingProcess {
 
   constructor() {
     this.#child = fork(fileURLToPath(entry), [], {
-      execArgv: [...(isSource ? process.execArgv : []), `--max-old-space-size=${limits.memoryMb}`],
+      execArgv: [...(isSource ? process.execArgv : []), `--max-old-space-size=${pdfLimits.memoryMb}`],
       // What debuggers and coverage were told through it is not for this one.
       env: isSource ? process.env : { ...process.env, NODE_OPTIONS: "" },
       serialization: "advanced",
@@ -29,7 +29,7 @@ export class ReadingProcess {
     this.#child.on("exit", (code, signal) => {
       this.#end({ error: `it ended with ${signal ?? code}`, outOfMemory: signal !== "SIGKILL" && code === null });
     });
-    this.up = this.#beUp();
+    this.up = this.#ensureStarted();
   }
 
   /** Whether it may be asked for another file. */
@@ -43,17 +43,17 @@ export class ReadingProcess {
   }
 
   /** Never rejects; never resolves where the file keeps the process busy for ever. */
-  async read(task: Task): Promise<Reading> {
+  async read(task: PdfTask): Promise<PdfReadResult> {
     this.#isFresh = false;
     const answer = this.#nextMessage();
     // A failure to send is seen at its end.
     this.#child.send(task, () => {});
     const message = await answer;
     if ("reading" in message) return message.reading;
-    return { problem: "outOfMemory" in message && message.outOfMemory ? takesTooMuch : unparsable };
+    return { problem: "outOfMemory" in message && message.outOfMemory ? memoryLimitMessage : parseFailureMessage };
   }
 
-  async #beUp(): Promise<void> {
+  async #ensureStarted(): Promise<void> {
     const first = await this.#nextMessage();
     if ("error" in first) throw new Error(`The process that reads PDFs cannot be started: ${first.error}`);
   }

@@ -17,7 +17,7 @@ const page = { width: 595, height: 842, margin: 56 } as const;
 const lineHeight = 16;
 
 /** More than any contract has; the rest of what a sheet says is left out, and the last line tells so (DECISIONS.md, E11). */
-export const mostPages = 100;
+export const maxPages = 100;
 const leftOut = "The rest is left out.";
 
 /** More than fit on all pages, of a text; of a title, more than fit on one. */
@@ -56,7 +56,7 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   const write = async (text: string, font: PDFFont, size: number): Promise<boolean> => {
     for (const line of wrapped(printable(text.slice(0, longestText)), font, size)) {
       if (y < page.margin) {
-        if (document.getPageCount() === mostPages) {
+        if (document.getPageCount() === maxPages) {
           current.drawText(leftOut, { x: page.margin, y, size: 11, font: regular });
           return false;
         }

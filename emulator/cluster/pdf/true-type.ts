@@ -222,7 +222,7 @@ function fontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
 }
 
 /** The font with the glyphs of the covered blocks alone: a third of a megabyte less for each that ships. */
-export function reducedFont(bytes: Uint8Array): Uint8Array {
+export function reduceFont(bytes: Uint8Array): Uint8Array {
   const font = new TrueTypeFont(bytes);
   const subset = font.createSubset();
   const characters = font.characterSet.sort((a, b) => a - b);

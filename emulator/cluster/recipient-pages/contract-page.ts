@@ -1,67 +1,67 @@
-import { attachmentHeader, inlineHeader } from "../../http/answer.ts";
-import type { Finding } from "../../http/handler.ts";
-import { alarm, framedByAnybody, Html, hiddenFields, html, listOf, page } from "../../http/page.ts";
+import type { ReportFinding } from "../../http/handler.ts";
+import { allowFraming, createPage, definitionList, errorBanner, Html, hiddenFields, html } from "../../http/page.ts";
 import { Passthrough } from "../../http/reply.ts";
-import { type Parameters, pageAnswer } from "../answer.ts";
+import { attachmentDisposition, inlineDisposition } from "../../http/response.ts";
+import type { ClusterContext } from "../context.ts";
 import { type Contract, compositeId, referenceId, type Signatory } from "../contracts/rows.ts";
-import { bytesOf, latestDocument, sheetIfMade } from "../documents/contract-pdf.ts";
+import { createContractSheet, getLatestDocument, readDocument } from "../documents/contract-pdf.ts";
 import { pdfType } from "../documents/inline-file.ts";
-import type { ClusterWorld } from "../world.ts";
-import { doneBy, longestText, type Problem } from "./acts.ts";
-import type { ShownContract, ShownToPerson } from "./shown.ts";
-import { time } from "./time.ts";
-import type { Turn } from "./turns.ts";
-import { joined, listed, name, statusWords, waiting } from "./waiting.ts";
+import { createPageResponse, type OAuthParameters } from "../response.ts";
+import { describeCompletedAction, type FormProblem, maxTextLength } from "./form-actions.ts";
+import type { ContractView, RecipientView } from "./page-model.ts";
+import type { PendingAction } from "./pending-actions.ts";
+import { describePendingActions, isolateName, joinAsList, joinHtml, statusWords } from "./pending-sentence.ts";
+import { formatTime } from "./time.ts";
 
 /** The page of `contract_link`: it acts for nobody. */
-export function contractPage(about: ShownContract, problem: string | undefined): Passthrough {
-  const content = html`${alarm(problem)}
-${facts(about, waiting(about))}
+export function contractPage(about: ContractView, problem: string | undefined): Passthrough {
+  const content = html`${errorBanner(problem)}
+${facts(about, describePendingActions(about))}
 ${signatories(about)}`;
-  return pageAnswer(200, page(about.contract.name, content, framedByAnybody));
+  return createPageResponse(200, createPage(about.contract.name, content, allowFraming));
 }
 
 /** The page of a person, with what they did and what is theirs to do; `done`: by which form. */
 export function personPage(
-  about: ShownContract,
-  to: ShownToPerson,
-  problem: Problem | undefined,
-  typed: Parameters | undefined,
+  about: ContractView,
+  to: RecipientView,
+  problem: FormProblem | undefined,
+  typed: OAuthParameters | undefined,
   done: string | null,
 ): Passthrough {
   const hasTurn = to.mine.length > 0;
-  const did = problem ? undefined : doneBy(about.contract, to.person, hasTurn, done);
-  const turn = hasTurn ? html`It is your turn to ${listed(works(to), "and")}` : "It is not your turn";
-  const content = html`<p>You are <strong>${name(to.person.name)}</strong>.</p>
-${alarm(problem?.words)}${did && html`<p role="status">${did}</p>`}
-${facts(about, hasTurn || did ? waiting(about) : undefined)}
+  const did = problem ? undefined : describeCompletedAction(about.contract, to.person, hasTurn, done);
+  const turn = hasTurn ? html`It is your turn to ${joinAsList(works(to), "and")}` : "It is not your turn";
+  const content = html`<p>You are <strong>${isolateName(to.person.name)}</strong>.</p>
+${errorBanner(problem?.words)}${did && html`<p role="status">${did}</p>`}
+${facts(about, hasTurn || did ? describePendingActions(about) : undefined)}
 ${hasTurn || !did ? html`<h2>${turn}</h2>` : undefined}
-${hasTurn || did ? undefined : html`<p>${waiting(about)}</p>`}
+${hasTurn || did ? undefined : html`<p>${describePendingActions(about)}</p>`}
 ${forms(to, typed)}
 ${to.comments.length === 0 ? undefined : html`<h2>Your comments</h2><ul>${to.comments.map(comment)}</ul>`}
 ${signatories(about)}`;
-  return pageAnswer(problem?.status ?? 200, page(about.contract.name, content, framedByAnybody));
+  return createPageResponse(problem?.status ?? 200, createPage(about.contract.name, content, allowFraming));
 }
 
-const works = ({ mine }: ShownToPerson): Html[] =>
+const works = ({ mine }: RecipientView): Html[] =>
   [...new Set(mine.map(({ work }) => work))].map((work) => html`${work}`);
 
 /** A page that says why there is nothing else to see. */
 export function problemPage(status: number, title: string, words: string, headers: readonly string[] = []) {
-  const { rawHeaders, body } = pageAnswer(status, page(title, html`<p>${words}</p>`, framedByAnybody));
+  const { rawHeaders, body } = createPageResponse(status, createPage(title, html`<p>${words}</p>`, allowFraming));
   return new Passthrough(status, [...rawHeaders, ...headers], body);
 }
 
-const facts = ({ contract, parties, document }: ShownContract, next: Html | undefined): Html =>
-  listOf({
+const facts = ({ contract, parties, document }: ContractView, next: Html | undefined): Html =>
+  definitionList({
     Contract: `${compositeId(contract)} (${referenceId(contract)})`,
-    Between: parties.length === 0 ? "Nobody yet" : listed(parties.map(name), "and"),
+    Between: parties.length === 0 ? "Nobody yet" : joinAsList(parties.map(isolateName), "and"),
     Status: `${statusWords[contract.status]} (${contract.status})`,
     Next: next,
     Document: document ? documentLink(document) : "None",
   });
 
-const documentLink = ({ path, format }: NonNullable<ShownContract["document"]>): Html =>
+const documentLink = ({ path, format }: NonNullable<ContractView["document"]>): Html =>
   format === "PDF"
     ? html`<a href="${path}" target="_blank" rel="noopener">Read the PDF (opens in a new tab)</a>`
     : html`<a href="${path}">Download the DOCX</a>`;
@@ -69,7 +69,7 @@ const documentLink = ({ path, format }: NonNullable<ShownContract["document"]>):
 const comment = (text: string): Html => html`<li class="as-typed">${text}</li>`;
 
 /** In the order in which they sign. */
-const signatories = ({ contract }: ShownContract): Html => html`<h2>Signatories</h2>
+const signatories = ({ contract }: ContractView): Html => html`<h2>Signatories</h2>
 ${
   contract.signatories.length === 0
     ? html`<p>Nobody has been named to sign yet.</p>`
@@ -80,24 +80,24 @@ ${
 
 const signatory = (each: Signatory, contract: Contract): Html => {
   const { title, counterparty_name: party, email } = each;
-  const about = [title, party, email].flatMap((text) => (text ? [name(text)] : []));
-  return html`<li>${name(each.name)}<br><small>${joined(about, ", ")}</small><br>${stateOf(each, contract)}</li>`;
+  const about = [title, party, email].flatMap((text) => (text ? [isolateName(text)] : []));
+  return html`<li>${isolateName(each.name)}<br><small>${joinHtml(about, ", ")}</small><br>${stateOf(each, contract)}</li>`;
 };
 
 /** The action that was last asked for; a declined contract keeps it until signature begins again. */
 function stateOf({ action, sent_at }: Signatory, { status }: Contract): Html {
-  if (action) return html`${action.is_success ? "Signed" : "Declined"} ${time(action.at)}`;
-  if (sent_at !== null && status === "SIGN") return html`Asked to sign ${time(sent_at)}`;
+  if (action) return html`${action.is_success ? "Signed" : "Declined"} ${formatTime(action.at)}`;
+  if (sent_at !== null && status === "SIGN") return html`Asked to sign ${formatTime(sent_at)}`;
   return html`${status === "SIGN" ? "Signs after others" : "Has not signed"}`;
 }
 
 /** What a person can do whose turn it is: a form for each kind of work, and one for a comment. */
-export function forms({ mine, token }: ShownToPerson, typed: Parameters = {}): readonly Html[] {
+export function forms({ mine, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
   const works = new Set(mine.map(({ work }) => work));
   const hidden = hiddenFields({ form_token: token });
   const text = (act: string) => (typed.act === act ? typed.text : undefined);
   const form = (content: Html): Html => html`<form method="post">${hidden}${content}</form>`;
-  const formsOf: Readonly<Record<Turn["work"], () => readonly Html[]>> = {
+  const formsOf: Readonly<Record<PendingAction["work"], () => readonly Html[]>> = {
     sign: () => [form(signForm(text("sign"))), declining(typed.act === "decline", form(declineForm(text("decline"))))],
     review: () => [form(html`<p><button name="act" value="complete-review">Complete the review</button></p>`)],
     approve: () => [form(approveForm(text("approve")))],
@@ -128,25 +128,25 @@ const commentForm = (text: string | undefined): Html => html`${field("Comment", 
 
 /** A textarea drops one line break at its beginning, so that one is given. */
 const field = (label: string, text: string | undefined, required?: "required"): Html =>
-  html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${longestText}" ${required}>
+  html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxTextLength}" ${required}>
 ${text}</textarea></label></p>`;
 
 /** The document of a contract as it stands; a PDF is shown, anything else kept. Undefined where there is none. */
-export async function documentAnswer(
+export async function createDocumentResponse(
   contract: Contract,
-  { store, blobs }: Pick<ClusterWorld, "store" | "blobs">,
-  finding: Finding,
+  { store, blobs }: Pick<ClusterContext, "store" | "blobs">,
+  finding: ReportFinding,
 ): Promise<Passthrough | undefined> {
-  const sheet = await store.read((view) => sheetIfMade(view, contract));
-  const document = await latestDocument(contract, sheet, finding);
+  const sheet = await store.read((view) => createContractSheet(view, contract));
+  const document = await getLatestDocument(contract, sheet, finding);
   if (!document) return undefined;
   const { file_name, content_type } = document;
   const headers = {
     "content-type": content_type,
     "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
-    ...(content_type === pdfType ? inlineHeader(file_name) : attachmentHeader(file_name)),
+    ...(content_type === pdfType ? inlineDisposition(file_name) : attachmentDisposition(file_name)),
     "cache-control": "no-store",
     "referrer-policy": "same-origin",
   };
-  return new Passthrough(200, Object.entries(headers).flat(), await bytesOf(blobs, document));
+  return new Passthrough(200, Object.entries(headers).flat(), await readDocument(blobs, document));
 }

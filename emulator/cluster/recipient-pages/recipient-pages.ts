@@ -1,16 +1,16 @@
 import { queryOf } from "../../http/bodies/fields.ts";
 import { isCrossSite } from "../../http/guard.ts";
-import type { Finding, ReceivedRequest } from "../../http/handler.ts";
+import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
-import { targetOf } from "../../http/routing/path.ts";
-import { type Parameters, parametersOf } from "../answer.ts";
-import { linkOpened } from "../emails/emails.ts";
-import type { ClusterWorld } from "../world.ts";
-import { doneAt, type Problem, perform, problemOf, problemWith } from "./acts.ts";
-import { contractPage, documentAnswer, personPage, problemPage } from "./contract-page.ts";
+import { parseRequestTarget } from "../../http/routing/path.ts";
+import type { ClusterContext } from "../context.ts";
+import { recordLinkOpened } from "../emails/emails.ts";
+import { type OAuthParameters, readOAuthParameters } from "../response.ts";
+import { contractPage, createDocumentResponse, personPage, problemPage } from "./contract-page.ts";
+import { completedPath, type FormProblem, perform, toFormProblem, validateForm } from "./form-actions.ts";
 
-import { type Link, opened, type Unopened } from "./opened.ts";
-import { shownContract, shownTo } from "./shown.ts";
+import { type ContractLink, type LinkProblem, openLink } from "./open-link.ts";
+import { createContractView, createRecipientView } from "./page-model.ts";
 
 const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
 
@@ -20,31 +20,31 @@ const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
  */
 export async function recipientPage(
   request: ReceivedRequest,
-  world: ClusterWorld,
-  finding: Finding,
+  world: ClusterContext,
+  finding: ReportFinding,
 ): Promise<Passthrough | undefined> {
   const { method, target } = request;
-  const [, composite, document] = contractPath.exec(targetOf(target).path) ?? [];
+  const [, composite, document] = contractPath.exec(parseRequestTarget(target).path) ?? [];
   if (composite === undefined) return undefined;
   const link = { cluster: world.cluster.id, composite, query: new URLSearchParams(queryOf(target)) };
-  const found = await world.store.read((view) => opened(view, link));
+  const found = await world.store.read((view) => openLink(view, link));
   if (typeof found === "string") return missing(found, link);
 
   const { contract, person } = found;
   const reads = method === "GET" || method === "HEAD";
   if (document !== undefined && reads) {
-    const answer = await documentAnswer(contract, world, finding);
+    const answer = await createDocumentResponse(contract, world, finding);
     return answer ?? problemPage(404, "No document", `${composite} has no document.`);
   }
   if (reads) {
-    if (person && method === "GET") await linkOpened(world, contract, person.email);
+    if (person && method === "GET") await recordLinkOpened(world, contract, person.email);
     return shown(world, link);
   }
   if (method === "POST" && document === undefined && person) return submitted(request, world, link);
   return problemPage(405, "Nothing to send here", "This page can only be read.", ["allow", "GET, HEAD"]);
 }
 
-const missing = (why: Unopened, { composite }: Link): Passthrough =>
+const missing = (why: LinkProblem, { composite }: ContractLink): Passthrough =>
   why === "no-contract"
     ? problemPage(404, "No such contract", `There is no ${composite} here.`)
     : problemPage(404, "This link opens nothing", notTheirs);
@@ -52,42 +52,57 @@ const missing = (why: Unopened, { composite }: Link): Passthrough =>
 const notTheirs = "It is not whole, or its key is another person's or another contract's. Ask for a new link.";
 
 /** The page as things stand, with what went wrong and what was typed. */
-function shown({ store }: ClusterWorld, link: Link, problem?: Problem, typed?: Parameters): Promise<Passthrough> {
+function shown(
+  { store }: ClusterContext,
+  link: ContractLink,
+  problem?: FormProblem,
+  typed?: OAuthParameters,
+): Promise<Passthrough> {
   return store.read(async (view) => {
-    const found = await opened(view, link);
+    const found = await openLink(view, link);
     if (typeof found === "string") return missing(found, link);
-    const about = await shownContract(view, found);
+    const about = await createContractView(view, found);
     if (found.person) {
-      return personPage(about, await shownTo(view, found.person, about), problem, typed, link.query.get("done"));
+      return personPage(
+        about,
+        await createRecipientView(view, found.person, about),
+        problem,
+        typed,
+        link.query.get("done"),
+      );
     }
     return contractPage(about, isOutdated(link) ? outdated : undefined);
   });
 }
 
 /** Links of releases in which they had no key named people by number, which anybody could guess. */
-const isOutdated = ({ query }: Link): boolean => query.has("signatory") || query.has("counterparty");
+const isOutdated = ({ query }: ContractLink): boolean => query.has("signatory") || query.has("counterparty");
 const outdated =
   "This link names somebody, but has no key to prove it: it shows the contract alone. Ask for a new link.";
 
 /** Carries a form out and shows the page again, so that loading it once more sends nothing. */
-async function submitted(request: ReceivedRequest, world: ClusterWorld, link: Link): Promise<Passthrough> {
+async function submitted(request: ReceivedRequest, world: ClusterContext, link: ContractLink): Promise<Passthrough> {
   if (isCrossSite(request, false, [world.cluster.url])) return problemPage(403, "Not from its own page", fromElsewhere);
-  const form = parametersOf(request);
-  const problem = problemWith(form) ?? (await carriedOut(form, world, link));
+  const form = readOAuthParameters(request);
+  const problem = validateForm(form) ?? (await carriedOut(form, world, link));
   if (typeof problem === "string") return missing(problem, link);
   if (problem) return shown(world, link, problem, form);
-  const location = doneAt(request.target, form.act ?? "");
+  const location = completedPath(request.target, form.act ?? "");
   return new Passthrough(303, ["location", location, "cache-control", "no-store"], Buffer.alloc(0));
 }
 
-const carriedOut = (form: Parameters, world: ClusterWorld, link: Link): Promise<Problem | Unopened | undefined> =>
+const carriedOut = (
+  form: OAuthParameters,
+  world: ClusterContext,
+  link: ContractLink,
+): Promise<FormProblem | LinkProblem | undefined> =>
   world.store
     .transaction("recipient-page.submit", async (tx) => {
-      const found = await opened(tx, link);
+      const found = await openLink(tx, link);
       if (typeof found === "string") return found;
       return found.person ? perform(tx, world, found.contract, found.person, form) : "not-theirs";
     })
-    .catch(problemOf);
+    .catch(toFormProblem);
 
 const fromElsewhere =
   "Forms are taken only from the page itself. A frame that is a sandbox needs allow-same-origin and allow-forms.";

@@ -1,19 +1,21 @@
-import type { Wall } from "../../../src/base/clock.ts";
-import type { Ask, RouterLine, Speaker } from "./report.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import type { ReportSender, RouterClient, SendRouterRequest } from "./report.ts";
 
 /** An operation of the router that takes many texts of one cluster at once. */
-export interface Bulk {
-  readonly method: Parameters<Ask>[0];
+export interface BulkOperation {
+  readonly method: Parameters<SendRouterRequest>[0];
   readonly path: string;
   readonly body: (texts: readonly string[], clusterId: string) => unknown;
 }
 
 /** Says things by bulk operations, where there is anything to say; whether the router took all of it. */
-export type Tell = (...said: readonly (readonly [bulk: Bulk, texts: readonly string[]])[]) => Promise<boolean>;
+export type SendReports = (
+  ...said: readonly (readonly [bulk: BulkOperation, texts: readonly string[]])[]
+) => Promise<boolean>;
 
 interface Options {
-  readonly line: RouterLine;
-  readonly wall: Wall;
+  readonly line: RouterClient;
+  readonly wall: WallClock;
   /** How long what is to be said together is gathered. */
   readonly gather: Gathering;
   /** One call after the other, so that they come in the same order in every run. */
@@ -35,7 +37,7 @@ interface Gathered {
 }
 
 /** Says together what comes back to back, for each call to the router costs as much as sending a contract. */
-export class BulkCalls {
+export class ReportBatcher {
   readonly #options: Options;
   /** Calls that still take more: for as long as their speakers may speak, by cluster, key and operation. */
   readonly #gathering = new WeakMap<AbortSignal, Map<string, Gathered>>();
@@ -45,10 +47,10 @@ export class BulkCalls {
   }
 
   /** Says what a cluster has to say. */
-  tellerFor(speaker: Speaker): Tell {
+  senderFor(speaker: ReportSender): SendReports {
     return async (...said) => {
       if (!this.#options.inTurn) {
-        const taken = await Promise.all(said.map(([bulk, texts]) => this.#tell(speaker, bulk, texts)));
+        const taken = await Promise.all(said.map(([bulk, texts]) => this.#send(speaker, bulk, texts)));
         return taken.every(Boolean);
       }
       for (const [bulk, texts] of said) if (texts.length > 0 && !(await this.#call(speaker, bulk, texts))) return false;
@@ -57,9 +59,9 @@ export class BulkCalls {
   }
 
   /** Resolves with whether the router took these texts. */
-  async #tell(speaker: Speaker, bulk: Bulk, texts: readonly string[]): Promise<boolean> {
+  async #send(speaker: ReportSender, bulk: BulkOperation, texts: readonly string[]): Promise<boolean> {
     if (texts.length === 0) return true;
-    const together = this.#together(speaker, bulk);
+    const together = this.#joinBatch(speaker, bulk);
     together.parts.push(texts);
     together.addedAt = this.#options.wall.monotonicNow();
     if (together.parts.length >= this.#options.gather.most) together.isFull.abort("full");
@@ -68,7 +70,7 @@ export class BulkCalls {
     return taken || together.parts.length === 1 ? taken : this.#call(speaker, bulk, texts);
   }
 
-  #together(speaker: Speaker, bulk: Bulk): Gathered {
+  #joinBatch(speaker: ReportSender, bulk: BulkOperation): Gathered {
     const name = `${speaker.cluster_id} ${speaker.key} ${bulk.method} ${bulk.path}`;
     const gathering = this.#gathering.get(speaker.signal) ?? new Map<string, Gathered>();
     this.#gathering.set(speaker.signal, gathering);
@@ -93,10 +95,14 @@ export class BulkCalls {
     } while (!signal.aborted && wall.monotonicNow() < Math.min(end, gathered.addedAt + gather.pauseMs));
   }
 
-  async #call(speaker: Speaker, { method, path, body }: Bulk, texts: readonly string[]): Promise<boolean> {
-    return isTaken(await this.#options.line.ask(speaker, method, path, body(texts, speaker.cluster_id)));
+  async #call(
+    speaker: ReportSender,
+    { method, path, body }: BulkOperation,
+    texts: readonly string[],
+  ): Promise<boolean> {
+    return isAccepted(await this.#options.line.ask(speaker, method, path, body(texts, speaker.cluster_id)));
   }
 }
 
 /** Whether the status of an answer says so; without an answer it is not. */
-export const isTaken = (status: number | undefined): boolean => status !== undefined && status < 300;
+export const isAccepted = (status: number | undefined): boolean => status !== undefined && status < 300;

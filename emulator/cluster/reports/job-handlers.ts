@@ -1,17 +1,24 @@
-import type { Clock, Wall } from "../../../src/base/clock.ts";
+import type { Clock, WallClock } from "../../../src/base/clock.ts";
 import { causeOf } from "../../clock/causes.ts";
 import type { JobHandler, JobHandlers } from "../../clock/job-handler.ts";
-import { dequeue, type Entry, enqueue, schedule } from "../../clock/schedule.ts";
+import { dequeue, enqueue, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
-import { BulkCalls } from "./bulk-calls.ts";
-import { type Content, contents } from "./contents.ts";
-import { partsOf, type ReportKind, type RouterLine, refOf, reportKinds, type Speaker } from "./report.ts";
+import { ReportBatcher } from "./bulk-calls.ts";
+import {
+  formatReportRef,
+  parseReportRef,
+  type ReportKind,
+  type ReportSender,
+  type RouterClient,
+  reportKinds,
+} from "./report.ts";
+import { type ReportContent, reportContents } from "./report-contents.ts";
 
 interface ReportWorld {
   readonly clock: Clock;
-  readonly wall: Wall;
-  readonly line: RouterLine;
+  readonly wall: WallClock;
+  readonly line: RouterClient;
   /** One thing at a time: no report waits for others. */
   readonly deterministic: boolean;
   /** Told when the router refused so often that it is not asked again. */
@@ -30,16 +37,17 @@ const gather = { pauseMs: 25, longestMs: 250, most: 32 };
  */
 export function reportJobHandlers(world: ReportWorld): JobHandlers {
   const { line, wall, deterministic } = world;
-  const calls = new BulkCalls({ line, wall, gather, inTurn: deterministic });
+  const calls = new ReportBatcher({ line, wall, gather, inTurn: deterministic });
 
-  const report = (content: Content, speaker: Speaker) =>
-    content((...call) => line.ask(speaker, ...call), calls.tellerFor(speaker));
+  const report = (content: ReportContent, speaker: ReportSender) =>
+    content((...call) => line.ask(speaker, ...call), calls.senderFor(speaker));
 
   const handlerFor = (kind: ReportKind): JobHandler => ({
     prepare: (view, entries) =>
       Promise.all(
         entries.map(async (entry) => {
-          const { cluster_id, content } = (await contents[kind](view, Number(partsOf(entry.ref).id))) ?? {};
+          const { cluster_id, content } =
+            (await reportContents[kind](view, Number(parseReportRef(entry.ref).id))) ?? {};
           const key = cluster_id === undefined ? undefined : await keyOf(view, cluster_id);
           return async (signal) => {
             const nothing = cluster_id === undefined || content === undefined || key === undefined;
@@ -59,20 +67,20 @@ async function keyOf(view: View, clusterId: string): Promise<string | undefined>
   return row?.external_url === null ? row.key : undefined;
 }
 
-async function end(tx: Transaction, entry: Entry, outcome: string): Promise<string> {
+async function end(tx: Transaction, entry: ScheduledEntry, outcome: string): Promise<string> {
   if ((await tx.get(schedule, entry.id))?.ref === entry.ref) dequeue(tx, entry);
   return outcome;
 }
 
-async function again(tx: Transaction, entry: Entry, { clock, giveUp }: ReportWorld): Promise<string> {
+async function again(tx: Transaction, entry: ScheduledEntry, { clock, giveUp }: ReportWorld): Promise<string> {
   const waiting = await tx.get(schedule, entry.id);
   if (waiting?.ref !== entry.ref) return "gone";
-  const { id, failures } = partsOf(entry.ref);
+  const { id, failures } = parseReportRef(entry.ref);
   const minutes = backOffMinutes[failures];
   if (minutes === undefined) {
     giveUp(`the router did not take ${entry.kind} ${id} ${failures + 1} times: it is not asked again`);
     return end(tx, entry, "given-up");
   }
-  enqueue(tx, { ...entry, ref: refOf(id, failures + 1), due: clock.now() + minutes * 60_000 });
+  enqueue(tx, { ...entry, ref: formatReportRef(id, failures + 1), due: clock.now() + minutes * 60_000 });
   return "retrying";
 }

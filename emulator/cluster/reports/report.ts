@@ -1,7 +1,7 @@
 import { isOneOf } from "../../../src/base/one-of.ts";
 import { enqueue } from "../../clock/schedule.ts";
 import type { Forwarder } from "../../http/outgoing/forward.ts";
-import { ask } from "../../http/outgoing/outgoing.ts";
+import { sendRequest } from "../../http/outgoing/webhook-sender.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { Transaction } from "../../store/port.ts";
 
@@ -20,9 +20,9 @@ export const isReport = (kind: string): kind is ReportKind => isOneOf(reportKind
  * Lets a cluster report to the router what this transaction changes: at once, by a job that is committed with it
  * (DECISIONS.md, R33, R34). `id`: of the contract, the member or the installation.
  */
-export function report(tx: Transaction, kind: ReportKind, id: number, due: number): void {
+export function scheduleReport(tx: Transaction, kind: ReportKind, id: number, due: number): void {
   // Of one contract one at a time, so that no token is mapped by what was true before it ended.
-  enqueue(tx, { due, kind, concurrency_key: `report of ${subjects[kind]} ${id}`, ref: refOf(id, 0) });
+  enqueue(tx, { due, kind, concurrency_key: `report of ${subjects[kind]} ${id}`, ref: formatReportRef(id, 0) });
 }
 
 const subjects: Readonly<Record<ReportKind, string>> = {
@@ -33,15 +33,15 @@ const subjects: Readonly<Record<ReportKind, string>> = {
 };
 
 /** `<id> <attempts that failed>` */
-export const refOf = (id: string | number, failures: number): string => `${id} ${failures}`;
+export const formatReportRef = (id: string | number, failures: number): string => `${id} ${failures}`;
 
-export function partsOf(ref: string): { readonly id: string; readonly failures: number } {
+export function parseReportRef(ref: string): { readonly id: string; readonly failures: number } {
   const [id = "", failures = "0"] = ref.split(" ");
   return { id, failures: Number(failures) };
 }
 
 /** Who speaks, and why. */
-export interface Speaker {
+export interface ReportSender {
   readonly cluster_id: string;
   /** With which the cluster speaks to the router. */
   readonly key: string;
@@ -51,12 +51,16 @@ export interface Speaker {
 }
 
 /** How a cluster speaks to the router: over HTTP, with its key. */
-export interface RouterLine {
-  ask(speaker: Speaker, ...call: Parameters<Ask>): ReturnType<Ask>;
+export interface RouterClient {
+  ask(speaker: ReportSender, ...call: Parameters<SendRouterRequest>): ReturnType<SendRouterRequest>;
 }
 
 /** One call to the router; resolves with the status of the answer, undefined when none came in time. */
-export type Ask = (method: "GET" | "POST" | "DELETE", path: string, body?: unknown) => Promise<number | undefined>;
+export type SendRouterRequest = (
+  method: "GET" | "POST" | "DELETE",
+  path: string,
+  body?: unknown,
+) => Promise<number | undefined>;
 
 interface LineOptions {
   readonly forwarder: Forwarder;
@@ -65,14 +69,14 @@ interface LineOptions {
   readonly routerUrl: Promise<string>;
 }
 
-export const routerLine = ({ forwarder, timeoutMs, routerUrl }: LineOptions): RouterLine => ({
+export const createRouterClient = ({ forwarder, timeoutMs, routerUrl }: LineOptions): RouterClient => ({
   async ask({ key, cause, signal }, method, target, content) {
     const origin = await routerUrl;
     if (signal.aborted) return undefined;
     const rawHeaders = ["content-type", "application/json", "x-cluster-key", key];
     const body = Buffer.from(content === undefined ? "" : JSON.stringify(content));
     const request = { method, target, rawHeaders, body, remoteAddress: "127.0.0.1", origin, cause };
-    const result = await ask({ forwarder, timeoutMs }, origin, request);
+    const result = await sendRequest({ forwarder, timeoutMs }, origin, request);
     return result.kind === "answered" ? result.status : undefined;
   },
 });

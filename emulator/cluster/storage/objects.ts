@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type SignedUrl, signUrl } from "../../../src/schemes/signed-url.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import type { ClusterWorld } from "../world.ts";
+import type { ClusterContext } from "../context.ts";
 
 /** A place in the signed storage: a workspace file, or a document made for download. */
 export const StoredObject = z.strictObject({
@@ -40,7 +40,7 @@ export const storageKeys = rows<z.infer<typeof StorageKey>>({
 /** DECISIONS.md, C5 */
 export const signedUrlSeconds = 15 * 60;
 
-type Signing = Pick<ClusterWorld, "cluster" | "clock" | "ids">;
+type Signing = Pick<ClusterContext, "cluster" | "clock" | "ids">;
 
 /**
  * A URL that is good for one method on one object, for 15 virtual minutes. A PUT is bound to the object's content
@@ -63,7 +63,7 @@ export async function signedObjectUrl(
 }
 
 async function signingKey(tx: Transaction, { cluster, ids }: Signing): Promise<Buffer> {
-  const known = await storageKeyOf(tx, cluster.id);
+  const known = await findStorageKey(tx, cluster.id);
   if (known) return known;
   const key = ids.bytes(32);
   tx.put(storageKeys, { cluster_id: cluster.id, key: key.toString("base64") });
@@ -71,7 +71,7 @@ async function signingKey(tx: Transaction, { cluster, ids }: Signing): Promise<B
 }
 
 /** The key that verifies a cluster's URLs; undefined before it has signed one. */
-export async function storageKeyOf(view: View, clusterId: string): Promise<Buffer | undefined> {
+export async function findStorageKey(view: View, clusterId: string): Promise<Buffer | undefined> {
   const row = await view.get(storageKeys, clusterId);
   return row && Buffer.from(row.key, "base64");
 }

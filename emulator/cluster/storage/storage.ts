@@ -1,22 +1,22 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { putObject } from "../../../src/api/storage/objects.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
-import { withoutTrailing } from "../../../src/base/trailing.ts";
+import { trimTrailing } from "../../../src/base/trailing.ts";
 import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
-import { attachmentHeader } from "../../http/answer.ts";
 import type { Call, Handlers } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
-import { BlobTooLarge } from "../../store/blobs.ts";
-import { StoreFailed, type View } from "../../store/port.ts";
+import { attachmentDisposition } from "../../http/response.ts";
+import { BlobTooLargeError } from "../../store/blobs.ts";
+import { StoreFailedError, type View } from "../../store/port.ts";
 import type { Workspace } from "../../world/workspaces.ts";
-import type { ClusterHandlers, ClusterWorld } from "../world.ts";
-import { type StoredObject, signedObjectUrl, storageKeyOf, storedObjects } from "./objects.ts";
-import { checkedUpload } from "./upload-checks.ts";
+import type { ClusterContext, ClusterHandlers } from "../context.ts";
+import { findStorageKey, type StoredObject, signedObjectUrl, storedObjects } from "./objects.ts";
+import { verifyUpload } from "./upload-checks.ts";
 
 /** Any page may upload and download by a signed URL: the URL itself is the credential. */
 const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
 
-export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterWorld, unknown> = {
+export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
   "storage.put": async ({ params, body }, world) => {
     refuseCredentials(world);
     const object = await requireSigned("PUT", params.object_key, world);
@@ -24,13 +24,13 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterWor
     // What says so at its beginning need not be taken first.
     if (Number(world.request.headers["content-length"]) > maxBytes) return refuseTooLarge(world, maxBytes);
     try {
-      const bytes = checkedUpload(world.request.headers, body, idsOf(world), world.fail);
+      const bytes = verifyUpload(world.request.headers, body, idsOf(world), world.fail);
       const blob = await world.blobs.put(bytes, maxBytes);
       await world.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
       return reply(200, undefined, { ...cors, etag: `"${blob.md5}"` });
     } catch (error) {
-      if (error instanceof BlobTooLarge) return refuseTooLarge(world, maxBytes);
-      if (error instanceof StoreFailed) return world.fail("storage-store-failed", idsOf(world));
+      if (error instanceof BlobTooLargeError) return refuseTooLarge(world, maxBytes);
+      if (error instanceof StoreFailedError) return world.fail("storage-store-failed", idsOf(world));
       throw error;
     }
   },
@@ -45,25 +45,25 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterWor
       ...cors,
       "content-type": object.content_type,
       "content-length": String(object.blob.size),
-      ...attachmentHeader(object.filename),
+      ...attachmentDisposition(object.filename),
       etag: `"${object.blob.md5}"`,
     });
   },
 };
 
 /** What the storage's refusals end with. */
-const idsOf = ({ ids, cluster }: Pick<ClusterWorld, "ids" | "cluster">) => ({
+const idsOf = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
   requestId: ids.pick("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16),
   hostId: cluster.id,
 });
 
 const refuseTooLarge = (
-  world: Pick<ClusterWorld, "ids" | "cluster"> & { readonly fail: Fail<"storage-too-large"> },
+  world: Pick<ClusterContext, "ids" | "cluster"> & { readonly fail: Fail<"storage-too-large"> },
   maxBytes: number,
 ): never => world.fail("storage-too-large", { maxBytes, ...idsOf(world) });
 
 type Refuse = Fail<"storage-expired" | "storage-signature-mismatch">;
-type StorageCall = ClusterWorld & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
+type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
 
 /** The object that a signed URL names. The virtual time at which the request came decides (DECISIONS.md, P24). */
 async function requireSigned(method: "GET" | "PUT", key: string, world: StorageCall): Promise<StoredObject> {
@@ -73,7 +73,7 @@ async function requireSigned(method: "GET" | "PUT", key: string, world: StorageC
   const nowMs = clock.now();
   const [object, signingKey] = await store.read(async (view) => [
     await view.get(storedObjects, key),
-    await storageKeyOf(view, cluster.id),
+    await findStorageKey(view, cluster.id),
   ]);
   if (!object || !signingKey) return fail("storage-signature-mismatch", idsOf(world));
 
@@ -97,7 +97,7 @@ async function requireSigned(method: "GET" | "PUT", key: string, world: StorageC
 
 /** A credential must never reach the storage (the specification, Authentication; DECISIONS.md, C5). */
 function refuseCredentials(
-  world: ClusterWorld & Pick<Call<"storage-credentials", unknown>, "request" | "fail" | "finding">,
+  world: ClusterContext & Pick<Call<"storage-credentials", unknown>, "request" | "fail" | "finding">,
 ): void {
   const sent = ["client-id", "client-secret"].filter((name) => world.request.headers[name] !== undefined);
   if (sent.length === 0) return;
@@ -120,7 +120,7 @@ const longest = 255;
  */
 export function cleanFilename(name: string, usual: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
-  const clean = endsOf(withoutTrailing(last, ". "))
+  const clean = endsOf(trimTrailing(last, ". "))
     .normalize("NFC")
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
     .replace(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u202a-\u202e\u2066-\u2069]/g, "_")
@@ -128,7 +128,7 @@ export function cleanFilename(name: string, usual: string | undefined): string {
     .replace(/\p{Surrogate}/gu, "_")
     .replace(/\s+/g, " ")
     .replace(/^[. ]+/, "");
-  const base = withoutTrailing(clean, ". ") || "file";
+  const base = trimTrailing(clean, ". ") || "file";
   const known = /\.[A-Za-z0-9]{1,10}$/.exec(base)?.[0];
   const extension = known ?? (usual ? `.${usual}` : "");
   const stem = known ? base.slice(0, -known.length) : base;

@@ -25,7 +25,7 @@ const isChecksum = (name: string): boolean => name.startsWith(prefix) && name !=
  * The bytes of an upload, decoded where the body is aws-chunked. Reading them fails at their end where their checksum is
  * not that of `Content-MD5`, `x-amz-checksum-…` or `x-amz-content-sha256` (DECISIONS.md, C5).
  */
-export function checkedUpload(
+export function verifyUpload(
   headers: Headers,
   body: AsyncIterable<Uint8Array>,
   ids: { readonly requestId: string; readonly hostId: string },

@@ -1,6 +1,6 @@
 import { isObject } from "../../../src/base/object.ts";
-import type { Finding } from "../../http/handler.ts";
-import { unknownField } from "../../http/validation/lax.ts";
+import type { ReportFinding } from "../../http/handler.ts";
+import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 import type { Question } from "../../world/workspaces.ts";
 
 /** What is wrong, by variable, in the words of shape C. */
@@ -10,7 +10,7 @@ export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
  * Checks answers to the attributes of a template or to the questions of an intake form (DECISIONS.md, F11).
  * Unknown keys are accepted; `partial` leaves out the question whether required ones are there. Undefined: all is well.
  */
-export function problemsOf(
+export function validateAnswers(
   questions: readonly Question[],
   answers: Readonly<Record<string, unknown>>,
   { partial = false } = {},
@@ -35,7 +35,7 @@ const maxFindings = 10;
 
 /** Notes the answers to what is no question: they are kept, and the real service may refuse them. */
 export function noteUnknownAnswers(
-  finding: Finding,
+  finding: ReportFinding,
   place: string,
   questions: readonly Question[],
   answers: Readonly<Record<string, unknown>>,
@@ -43,7 +43,7 @@ export function noteUnknownAnswers(
   const known = questions.map(({ variable }) => variable);
   const unknown = Object.keys(answers).filter((name) => !known.includes(name));
   for (const name of unknown.slice(0, maxFindings)) {
-    finding("unknown-field", unknownField(`${place}${name}`, name, known));
+    finding("unknown-field", formatUnknownField(`${place}${name}`, name, known));
   }
 }
 

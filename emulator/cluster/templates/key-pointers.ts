@@ -4,15 +4,15 @@ import type { setKeyPointers } from "../../../src/api/contracts/key-pointers.ts"
 import type { InputOf } from "../../../src/api/operation.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { type ContractType, contractTypes, Question } from "../../world/workspaces.ts";
+import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
 import { requireInScope } from "../contracts/access.ts";
-import { tellOfContract } from "../contracts/activities.ts";
+import { emitContractEvent } from "../contracts/activities.ts";
 import { performer } from "../contracts/records.ts";
 import { type Contract, requireContract } from "../contracts/rows.ts";
-import { noSuchRow } from "../workspace/users.ts";
-import type { ClusterHandlers, ClusterWorld, Member } from "../world.ts";
-import { problemsOf } from "./answers.ts";
+import { rowNotFoundMessage } from "../workspace/users.ts";
+import { validateAnswers } from "./answers.ts";
 
-import { attributeRecord } from "./templates.ts";
+import { toAttributeRecord } from "./templates.ts";
 
 const KeyPointer = z.strictObject({
   id: z.int(),
@@ -39,11 +39,11 @@ export const keyPointerHandlers = {
     store.read(async (view) => {
       const type = await view.get(contractTypes, query.contract_type_id);
       if (type?.workspace_id !== caller.workspace.id) {
-        return fail("invalid-fields", { contract_type_id: [noSuchRow(query.contract_type_id)] });
+        return fail("invalid-fields", { contract_type_id: [rowNotFoundMessage(query.contract_type_id)] });
       }
       return keyPointerSections(type).map(({ section, descriptors }) => ({
         id: section.id,
-        descriptors: descriptors.map(attributeRecord),
+        descriptors: descriptors.map(toAttributeRecord),
         section,
       }));
     }),
@@ -134,14 +134,14 @@ function matched(given: PointerInput, type: ContractType, known: readonly KeyPoi
   const value = given.value ?? null;
   if (key_pointer_id !== undefined) {
     const row = known.find(({ id }) => id === key_pointer_id);
-    if (!row) return { problem: { key_pointer_id: [noSuchRow(key_pointer_id)] } };
+    if (!row) return { problem: { key_pointer_id: [rowNotFoundMessage(key_pointer_id)] } };
     const problem = problemWith(row.field_name, value, type);
     return problem ? { problem: { value: problem } } : { target: row, value };
   }
   if (key_pointer_field_name === undefined) return { problem: { key_pointer_id: ["Field required"] } };
 
   const definition = keyPointerNamed(type, key_pointer_field_name);
-  if (!definition) return { problem: { key_pointer_field_name: [noSuchRow(key_pointer_field_name)] } };
+  if (!definition) return { problem: { key_pointer_field_name: [rowNotFoundMessage(key_pointer_field_name)] } };
   const problem = problemWith(key_pointer_field_name, value, type);
   if (problem) return { problem: { value: problem } };
   const { variable, display_label, type: data_type } = definition;
@@ -152,17 +152,19 @@ function matched(given: PointerInput, type: ContractType, known: readonly KeyPoi
 function problemWith(fieldName: string, value: unknown, type: ContractType): readonly string[] | undefined {
   const definition = keyPointerNamed(type, fieldName);
   if (!definition || value === null) return undefined;
-  return problemsOf([{ ...definition, required: false }], { [fieldName]: value })?.[fieldName];
+  return validateAnswers([{ ...definition, required: false }], { [fieldName]: value })?.[fieldName];
 }
 
 const tell = (
   tx: Transaction,
-  { clock, caller }: Pick<ClusterWorld, "clock"> & { readonly caller: Member },
+  { clock, caller }: Pick<ClusterContext, "clock"> & { readonly caller: AuthenticatedMember },
   activity: "CONTRACT_KEY_POINTER_CREATION" | "CONTRACT_KEY_POINTER_UPDATION",
   contract: Contract,
   { id, field_name, value }: KeyPointer,
 ): Promise<void> =>
-  tellOfContract(tx, { clock, by: performer(caller) }, activity, contract, { key_pointer: { id, field_name, value } });
+  emitContractEvent(tx, { clock, by: performer(caller) }, activity, contract, {
+    key_pointer: { id, field_name, value },
+  });
 
 /** The key pointers that every contract type has. Which ones the real service has is not public; these are ours. */
 const system: readonly Question[] = (

@@ -12,7 +12,7 @@ import {
   type Template,
   templates,
 } from "../../world/workspaces.ts";
-import type { ClusterHandlers, Member } from "../world.ts";
+import type { AuthenticatedMember, ClusterHandlers } from "../context.ts";
 
 export const templateHandlers = {
   "templates.list": ({ query }, { store, caller }) =>
@@ -35,13 +35,13 @@ export const templateHandlers = {
   "templates.metadata": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       const { attributes, counter_party_kind } = await requireTemplate(view, caller, params, fail);
-      return { attributes: attributes.map(attributeRecord), counter_party_kind };
+      return { attributes: attributes.map(toAttributeRecord), counter_party_kind };
     }),
 } satisfies ClusterHandlers;
 
 async function requireTemplate(
   view: View,
-  { workspace }: Member,
+  { workspace }: AuthenticatedMember,
   { template_id }: { readonly template_id: number },
   fail: Fail<"not-found">,
 ): Promise<Template> {
@@ -67,7 +67,7 @@ function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, inclu
 }
 
 /** A question as templates and intake forms show it: what it does not have is left out. */
-export const attributeRecord = (question: Question): z.input<typeof Attribute> => ({
+export const toAttributeRecord = (question: Question): z.input<typeof Attribute> => ({
   display_label: question.display_label,
   variable: question.variable,
   type: question.type,
@@ -102,13 +102,13 @@ export const contractTypeHandlers = {
   "contract-types.intake-form": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       const { intake_form } = await requireContractType(view, caller, params.contract_type_id, fail);
-      return intake_form.map(attributeRecord);
+      return intake_form.map(toAttributeRecord);
     }),
 } satisfies ClusterHandlers;
 
 async function requireContractType(
   view: View,
-  { workspace }: Member,
+  { workspace }: AuthenticatedMember,
   id: number,
   fail: Fail<"not-found">,
 ): Promise<ContractType> {

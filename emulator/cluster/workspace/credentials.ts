@@ -1,11 +1,11 @@
 import { type Fail, fail } from "../../../src/api/failures.ts";
-import type { Wall } from "../../../src/base/clock.ts";
-import { sameSecret } from "../../../src/base/hmac.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { constantTimeEqual } from "../../../src/base/hmac.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
-import type { ClusterWorld, Member } from "../world.ts";
+import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 
 type Headers = ReceivedRequest["headers"];
 
@@ -14,8 +14,8 @@ type Headers = ReceivedRequest["headers"];
  * authenticator belongs to one listener: it keeps the count of the rate limit.
  */
 export function apiKeyAuthenticator(
-  world: Pick<ClusterWorld, "store" | "settings" | "cluster" | "wall">,
-): (request: Pick<ReceivedRequest, "headers">) => Promise<Member> {
+  world: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
+): (request: Pick<ReceivedRequest, "headers">) => Promise<AuthenticatedMember> {
   const limit = rateLimit(world.settings.rateLimit, world.wall);
   return async ({ headers }) => {
     const member = await world.store.read((view) => memberOf(view, world.cluster.id, headers));
@@ -25,7 +25,7 @@ export function apiKeyAuthenticator(
   };
 }
 
-async function memberOf(view: View, clusterId: string, headers: Headers): Promise<Member> {
+async function memberOf(view: View, clusterId: string, headers: Headers): Promise<AuthenticatedMember> {
   const clientId = headers["client-id"];
   const secret = headers["client-secret"];
   // A bearer token alone is refused like no credentials at all.
@@ -35,7 +35,7 @@ async function memberOf(view: View, clusterId: string, headers: Headers): Promis
   // A key opens the cluster of its workspace alone.
   const workspace = found.find((row) => row.cluster_id === clusterId);
   // Compared even when there is nothing to compare with, so that the time does not tell which ids exist.
-  const matches = sameSecret(secret, workspace?.client_secret ?? "");
+  const matches = constantTimeEqual(secret, workspace?.client_secret ?? "");
   if (!workspace || !matches) return fail("wrong-credentials");
 
   const email = headers["user-email"];
@@ -55,7 +55,10 @@ async function actingUser(view: View, workspace: Workspace): Promise<User> {
 }
 
 /** Refuses a key from which Developer Settings was taken in the seed (DECISIONS.md, F3). */
-export function requireDeveloperSettings({ workspace }: Member, refuse: Fail<"developer-settings-required">): void {
+export function requireDeveloperSettings(
+  { workspace }: AuthenticatedMember,
+  refuse: Fail<"developer-settings-required">,
+): void {
   if (!workspace.permissions.includes("developer_settings")) refuse("developer-settings-required");
 }
 
@@ -65,7 +68,7 @@ const windowMs = 1_000;
  * Counts requests per workspace over the last second of wall time; `perSecond` 0 is no limit. Like the real
  * framework's throttle, a refused request does not count, and `retry-after` is when the oldest one leaves the window.
  */
-export function rateLimit(perSecond: number, wall: Wall): (workspaceId: number, fail: Fail<"throttled">) => void {
+export function rateLimit(perSecond: number, wall: WallClock): (workspaceId: number, fail: Fail<"throttled">) => void {
   if (perSecond <= 0) return () => {};
   const served = new Map<number, number[]>();
   return (workspaceId, fail) => {

@@ -1,12 +1,12 @@
 import type { Transaction } from "../../store/port.ts";
 import { entities, roles, type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
-import type { ClusterWorld } from "../world.ts";
+import type { ClusterContext } from "../context.ts";
 import { freeId } from "./free-id.ts";
 import { addStandardSet } from "./standard-set.ts";
 import { nextPersonId } from "./users.ts";
 
 /** Whose it is, and what for. */
-export interface Founding extends Pick<Workspace, "name" | "industry" | "use_case"> {
+export interface WorkspaceSpec extends Pick<Workspace, "name" | "industry" | "use_case"> {
   readonly owner: Pick<User, "name" | "email" | "designation">;
 }
 
@@ -16,8 +16,8 @@ export interface Founding extends Pick<Workspace, "name" | "industry" | "use_cas
  */
 export async function addWorkspace(
   tx: Transaction,
-  { cluster, ids, standardSet }: Pick<ClusterWorld, "cluster" | "ids" | "standardSet">,
-  { name, industry, use_case, owner }: Founding,
+  { cluster, ids, standardSet }: Pick<ClusterContext, "cluster" | "ids" | "standardSet">,
+  { name, industry, use_case, owner }: WorkspaceSpec,
 ): Promise<Workspace> {
   const set = standardSet();
   const id = await freeId(tx, workspaces, "workspace");

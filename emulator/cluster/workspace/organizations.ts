@@ -1,5 +1,5 @@
 import { type Entity, entities, type Workspace } from "../../world/workspaces.ts";
-import type { ClusterHandlers } from "../world.ts";
+import type { ClusterHandlers } from "../context.ts";
 
 export const organizationHandlers = {
   "organizations.entities": (_, { store, caller: { workspace } }) =>

@@ -1,16 +1,15 @@
 import * as z from "zod";
-import { sameSecret } from "../../../src/base/hmac.ts";
+import { constantTimeEqual } from "../../../src/base/hmac.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
-import { jsonObject } from "../../http/bodies/fields.ts";
+import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { rows, type Transaction } from "../../store/port.ts";
 import { NewWorkspace, type Workspace, workspaces } from "../../world/workspaces.ts";
-
-import { json } from "../answer.ts";
+import type { ClusterContext } from "../context.ts";
 import { invitations } from "../invitations/invitations.ts";
 import { inviteMember } from "../invitations/invite.ts";
-import type { ClusterWorld } from "../world.ts";
+import { createJsonResponse } from "../response.ts";
 import { addWorkspace } from "./new-workspace.ts";
 
 /** Which signup a workspace was made for, so that the same one asked for again is not made twice. */
@@ -24,12 +23,13 @@ export const trialWorkspaces = rows<{ readonly signup_token: string; readonly wo
 /** Creates the workspace of a completed signup, at the router's request (DECISIONS.md, R24). */
 export async function createTrialWorkspace(
   { headers, body }: ReceivedRequest,
-  world: ClusterWorld,
+  world: ClusterContext,
 ): Promise<Passthrough> {
   const { store, cluster } = world;
-  if (!sameSecret(headers["x-cluster-key"] ?? "", cluster.key)) return json(401, { detail: "Invalid cluster key" });
-  const request = NewWorkspace.safeParse(jsonObject(body));
-  if (!request.success) return json(400, { detail: "This is no request for a workspace" });
+  if (!constantTimeEqual(headers["x-cluster-key"] ?? "", cluster.key))
+    return createJsonResponse(401, { detail: "Invalid cluster key" });
+  const request = NewWorkspace.safeParse(parseJsonObject(body));
+  if (!request.success) return createJsonResponse(400, { detail: "This is no request for a workspace" });
   const created = await store.transaction("create a trial workspace", async (tx) => {
     const known = await tx.get(trialWorkspaces, request.data.signup_token);
     const workspace = known
@@ -46,10 +46,10 @@ export async function createTrialWorkspace(
       ],
     };
   });
-  return json(201, created);
+  return createJsonResponse(201, created);
 }
 
-async function addTrialWorkspace(tx: Transaction, world: ClusterWorld, request: NewWorkspace): Promise<Workspace> {
+async function addTrialWorkspace(tx: Transaction, world: ClusterContext, request: NewWorkspace): Promise<Workspace> {
   const { signup_token, first_name, last_name, job_title, company_name, industry, use_case } = request;
   const name = [first_name, last_name].filter(Boolean).join(" ");
   const owner = { name, email: request.email.trim(), designation: job_title };

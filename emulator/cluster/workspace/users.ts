@@ -3,8 +3,8 @@ import type { OrgUser } from "../../../src/api/contracts/shapes/people.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { roles, type User, users, type Workspace } from "../../world/workspaces.ts";
-import { pageOfList } from "../answer.ts";
-import type { ClusterHandlers } from "../world.ts";
+import type { ClusterHandlers } from "../context.ts";
+import { paginateList } from "../response.ts";
 
 import { freeId } from "./free-id.ts";
 
@@ -16,7 +16,7 @@ export const userHandlers = {
       const wanted = (await view.list(users, ofWorkspace)).filter(
         ({ email, name }) => contains(email, query.user_email) && contains(name, query.user_name),
       );
-      const page = pageOfList(wanted, query);
+      const page = paginateList(wanted, query);
       return { ...page, results: page.results.map((user) => userRecord(user, names)) };
     }),
 
@@ -43,7 +43,7 @@ const userRecord = (user: User, roleNames: ReadonlyMap<number, string>) => ({
 });
 
 /** A user as bodies name one. Rows only refer to users that exist, so a gap is a bug of ours. */
-export async function orgUser(view: View, id: number): Promise<z.infer<typeof OrgUser>> {
+export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof OrgUser>> {
   const user = await view.get(users, id);
   if (!user) throw new Error(`A row refers to user ${id}, who does not exist`);
   return { id: user.id, name: user.name, email: user.email, designation: user.designation };
@@ -56,7 +56,7 @@ export async function activeUser(view: View, workspace: Workspace, id: number): 
 }
 
 /** How the framework words a reference to a row that the workspace does not have (DECISIONS.md, C1). */
-export const noSuchRow = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
+export const rowNotFoundMessage = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
 
 /** Somebody who is no member of the workspace, but whom one of its contracts names. */
 const Outsider = z.strictObject({
@@ -79,19 +79,19 @@ const outsiderKey = (workspaceId: number, email: string): string => `${workspace
 export const nextPersonId = (tx: Transaction): Promise<number> => freeId(tx, users, "person");
 
 /** The member of a workspace with that address, active or not. */
-export async function memberNamed(view: View, workspaceId: number, email: string): Promise<User | undefined> {
+export async function findMemberByEmail(view: View, workspaceId: number, email: string): Promise<User | undefined> {
   const named = await view.list(users, { by: "email", equals: addressKey(email) });
   return named.find((user) => user.workspace_id === workspaceId);
 }
 
 /** The id of a person, member or outsider; undefined for one who was given none so far. */
 export async function personId(view: View, workspaceId: number, email: string): Promise<number | undefined> {
-  const member = await memberNamed(view, workspaceId, email);
+  const member = await findMemberByEmail(view, workspaceId, email);
   return member?.id ?? (await view.get(outsiders, outsiderKey(workspaceId, email)))?.id;
 }
 
 /** Gives those an id who are neither members nor have one. */
-export async function numberPeople(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
+export async function assignPersonIds(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
   for (const email of emails) {
     if ((await personId(tx, workspaceId, email)) !== undefined) continue;
     tx.put(outsiders, { id: await nextPersonId(tx), workspace_id: workspaceId, email: addressKey(email) });

@@ -1,16 +1,16 @@
 import type { createWebhook } from "../../../src/api/contracts/webhooks.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
 import { isHeaderName, isHeaderValue } from "../../../src/api/response-headers.ts";
-import { forbiddenUrl } from "../../http/outgoing/receivers.ts";
+import { findForbiddenUrlReason } from "../../http/outgoing/receiver-rules.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
-import { latestDeliveriesOf, resend } from "../../webhooks/log.ts";
+import { listLatestDeliveries, resend } from "../../webhooks/log.ts";
 import { type Subscription, subscriptions } from "../../webhooks/subscriptions.ts";
 import type { Settings } from "../../world/settings.ts";
+import type { ClusterHandlers } from "../context.ts";
 import { requireContractNumber } from "../contracts/rows.ts";
-import type { ClusterHandlers } from "../world.ts";
 import { requireDeveloperSettings } from "./credentials.ts";
-import { orgUser } from "./users.ts";
+import { toOrgUser } from "./users.ts";
 
 export const webhookHandlers = {
   "webhooks.create": async ({ body }, { store, clock, cluster, settings, caller, fail, finding }) => {
@@ -59,7 +59,7 @@ export const webhookHandlers = {
       for (const id of body.contract_ids) {
         await requireContractNumber(tx, caller, id, () => fail("nothing-to-re-trigger"));
       }
-      const latest = await latestDeliveriesOf(tx, caller.workspace.id, body.contract_ids);
+      const latest = await listLatestDeliveries(tx, caller.workspace.id, body.contract_ids);
       if (latest.length === 0) fail("nothing-to-re-trigger");
       for (const delivery of latest) resend(tx, delivery, clock.now());
       return { message: "Success" };
@@ -72,7 +72,7 @@ async function subscriptionRecord(view: View, row: Subscription): Promise<Result
     title: row.title,
     only_for_activities: row.only_for_activities,
     url: row.url,
-    created_by_user: await orgUser(view, row.created_by),
+    created_by_user: await toOrgUser(view, row.created_by),
     description: row.description,
     custom_headers: row.custom_headers,
     status: row.status,
@@ -86,7 +86,7 @@ function isReceiver(text: string, { webhookAllow, strict }: Settings): boolean {
   // A credential in the URL would be stored and logged with it.
   if (url.username || url.password) return false;
   if (url.protocol !== "http:") return url.protocol === "https:";
-  return !strict.has("receivers") && forbiddenUrl(text, { allow: webhookAllow, strict: false }) === undefined;
+  return !strict.has("receivers") && findForbiddenUrlReason(text, { allow: webhookAllow, strict: false }) === undefined;
 }
 
 /** Prefixes of infrastructure that a subscription may not imitate (DECISIONS.md, F20). */

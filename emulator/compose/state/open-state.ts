@@ -1,29 +1,34 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Wall } from "../../../src/base/clock.ts";
-import { regularly } from "../../../src/base/regularly.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { pollEvery } from "../../../src/base/poll-every.ts";
 import { releaseClaims } from "../../router/handlers.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import { collectBlobs } from "../../store/file/blob-collection.ts";
 import { openFileBlobs } from "../../store/file/file-blobs.ts";
 import { openFileSnapshotStore, snapshotFolder } from "../../store/file/file-snapshot-store.ts";
 import { explainUnusable, openFileStore } from "../../store/file/file-store.ts";
-import { readKeptState } from "../../store/file/kept-state.ts";
+import { readStoredState } from "../../store/file/stored-state.ts";
 import type { Moment } from "../../store/history.ts";
 import { memoryBlobs, memorySnapshotStore, openMemoryStore } from "../../store/memory/memory-store.ts";
-import { StateRefused, type Store } from "../../store/port.ts";
+import { StateFormatError, type Store } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
 import type { PostgresStoreOptions } from "../../store/postgres/open.ts";
 import type { SnapshotStore } from "../../store/snapshot-store.ts";
 import type { Head } from "../../travel/snapshots.ts";
 import { type ClusterRow, clusterRows } from "../../world/clusters.ts";
 import type { RenewableIds } from "../../world/renewable-ids.ts";
-import type { Origin } from "../origin.ts";
+import type { StateSource } from "../state-source.ts";
 import { collections } from "./collections.ts";
-import { blobsOfHistory, blobsOfSnapshots, historyTexts, namedBlobs } from "./named-blobs.ts";
+import {
+  readHistoryLines,
+  referencedBlobs,
+  referencedBlobsOfHistory,
+  referencedBlobsOfSnapshots,
+} from "./referenced-blobs.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
-export interface State {
+export interface OpenedState {
   readonly store: Store;
   readonly blobs: Blobs;
   readonly snapshotStore: SnapshotStore;
@@ -39,10 +44,10 @@ interface Opening {
   /** Undefined: in a database, or in memory. */
   readonly file: string | undefined;
   /** Where the state is in PostgreSQL, and who wants to lead there. */
-  readonly database?: InDatabase | undefined;
+  readonly database?: DatabaseOptions | undefined;
   readonly seed: Seed;
   readonly ids: RenewableIds;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly report: (line: string) => void;
   /** Whether this process still has the file for itself. */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
@@ -51,17 +56,17 @@ interface Opening {
   /** What is written down with each commit, for whoever goes back to it. */
   readonly moment: () => Moment;
   /** What it begins with in the place of the seed. */
-  readonly origin?: Origin | undefined;
+  readonly origin?: StateSource | undefined;
 }
 
 /** A database, and what this process has to do with those others that share it. */
-export type InDatabase = Pick<
+export type DatabaseOptions = Pick<
   PostgresStoreOptions,
   "url" | "schema" | "candidate" | "signal" | "seen" | "leaseMs" | "leads"
 >;
 
 /** Opens the state; a new one begins with the seed, or with a copy of another state. */
-export async function openState(opening: Opening): Promise<State> {
+export async function openState(opening: Opening): Promise<OpenedState> {
   const { origin } = opening;
   if (origin) return openCopy(origin, opening);
   const parts = await openParts(opening);
@@ -73,13 +78,14 @@ export async function openState(opening: Opening): Promise<State> {
 }
 
 /** Goes on with what is there, or begins with the seed. */
-async function begun(parts: Parts, { seed, ids, wall, report }: Opening): Promise<State> {
+async function begun(parts: Parts, { seed, ids, wall, report }: Opening): Promise<OpenedState> {
   const { store } = parts;
   const known = await clustersOf(store);
   if (known.length > 0) {
     await releaseClaims(store);
     ids.goTo(await ids.newSequence(store));
-    const named = async () => new Set([...(await namedBlobs(store)), ...(await blobsOfSnapshots(parts.snapshotStore))]);
+    const named = async () =>
+      new Set([...(await referencedBlobs(store)), ...(await referencedBlobsOfSnapshots(parts.snapshotStore))]);
     await collect(() => parts.collect?.(named, wall), report);
     return { ...parts, clusters: known, kept: undefined };
   }
@@ -88,17 +94,17 @@ async function begun(parts: Parts, { seed, ids, wall, report }: Opening): Promis
 }
 
 /** Opens a copy of another state, in memory or in a file that has none yet. Nothing is made where it cannot be read. */
-async function openCopy(origin: Origin, opening: Opening): Promise<State> {
+async function openCopy(origin: StateSource, opening: Opening): Promise<OpenedState> {
   const { file, ids, wall } = opening;
   const { store: copy, kept } = await origin.load(wall);
   const clusters = await clustersOf(copy);
   if (clusters.length === 0) {
     const message = "The state to begin with holds nothing of clusters, without which no listener could answer";
-    throw new StateRefused(`${message}. Nothing was changed.`, { repairable: false });
+    throw new StateFormatError(`${message}. Nothing was changed.`, { repairable: false });
   }
   await releaseClaims(copy);
   if (file && (await holdsState(file, wall))) {
-    throw new StateRefused(
+    throw new StateFormatError(
       `${file} holds a state already, in whose place nothing else is put. Nothing was changed. Start on another file, ` +
         "or go on with this one by leaving the option from out.",
       { repairable: false },
@@ -109,14 +115,14 @@ async function openCopy(origin: Origin, opening: Opening): Promise<State> {
   const { store, blobs } = parts;
   if (opening.database && (await clustersOf(store)).length > 0) {
     await store.close();
-    throw new StateRefused(
+    throw new StateFormatError(
       "The store holds a state already, in whose place nothing else is put. Nothing was changed. Name another one with " +
         "the option schema, or go on with this one by leaving the option from out.",
       { repairable: false },
     );
   }
   if (isKept) {
-    for (const hash of await namedBlobs(copy)) {
+    for (const hash of await referencedBlobs(copy)) {
       const bytes = await origin.uploads.open(hash);
       if (bytes) await blobs.put(bytes, Number.POSITIVE_INFINITY);
     }
@@ -127,18 +133,18 @@ async function openCopy(origin: Origin, opening: Opening): Promise<State> {
 }
 
 /** Whether a file is a state with something in it. Fails with StateRefused where it is damaged. */
-async function holdsState(file: string, wall: Wall): Promise<boolean> {
+async function holdsState(file: string, wall: WallClock): Promise<boolean> {
   if (!existsSync(file)) return false;
-  const { store } = await readKeptState({ path: file, collections, wall });
+  const { store } = await readStoredState({ path: file, collections, wall });
   return (await clustersOf(store)).length > 0;
 }
 
 /** 256 MiB. */
 export const defaultHistoryBytes = 268_435_456;
 
-interface Parts extends Pick<State, "store" | "blobs" | "snapshotStore" | "leadership"> {
+interface Parts extends Pick<OpenedState, "store" | "blobs" | "snapshotStore" | "leadership"> {
   /** Removes uploads that nothing has named for long. Resolves with how many; called before anything is served. */
-  readonly collect?: (named: () => Promise<ReadonlySet<string>>, wall: Wall) => Promise<number>;
+  readonly collect?: (named: () => Promise<ReadonlySet<string>>, wall: WallClock) => Promise<number>;
 }
 
 const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
@@ -154,7 +160,7 @@ async function openParts({ file, database, ...opening }: Opening): Promise<Parts
     // Its client is of use to nobody else.
     const { openPostgresStore } = await import("../../store/postgres/open.ts");
     const parts = await openPostgresStore({ ...opening, ...database, collections, historyBytes });
-    return { ...parts, collect: (named) => parts.blobs.collect(named, blobsOfHistory) };
+    return { ...parts, collect: (named) => parts.blobs.collect(named, referencedBlobsOfHistory) };
   }
   if (!file) return inMemory(openMemoryStore({ collections, wall: opening.wall }));
   const store = await openFileStore({ ...opening, path: file, collections, historyBytes }).catch((error) =>
@@ -166,7 +172,8 @@ async function openParts({ file, database, ...opening }: Opening): Promise<Parts
     blobs: await openUploads(folder, store),
     snapshotStore: await openFileSnapshotStore({ folder: snapshotFolder(file) }),
     async collect(now, wall) {
-      const named = async () => new Set([...(await now()), ...(await blobsOfHistory(historyTexts(file)))]);
+      const named = async () =>
+        new Set([...(await now()), ...(await referencedBlobsOfHistory(readHistoryLines(file)))]);
       return (await collectBlobs({ path: file, folder, wall, named })).length;
     },
   };
@@ -202,8 +209,8 @@ const everyMs = 2_000;
  * Looks now and then whether the files of the state are still there: who removes a folder does not think of the emulator that
  * keeps its state in it. Returns the function that ends it, after a last look.
  */
-export function watchFiles(store: Store, wall: Wall): () => Promise<void> {
+export function watchFiles(store: Store, wall: WallClock): () => Promise<void> {
   if (store.check === undefined) return async () => {};
   // What cannot be looked at may be there.
-  return regularly(wall, everyMs, () => store.check!().catch(() => {}));
+  return pollEvery(wall, everyMs, () => store.check!().catch(() => {}));
 }

@@ -1,14 +1,14 @@
-import { systemWall } from "../../../src/base/clock.ts";
-import { instanceAt } from "../../http/outgoing/instance-at.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
+import { probeInstanceId } from "../../http/outgoing/probe-instance.ts";
 import { explainUnusable } from "../../store/file/file-store.ts";
-import { realState } from "../../store/file/kept-state.ts";
 import { type Repair, repairFile } from "../../store/file/repair.ts";
-import { claimRunFile, runFilesOf } from "../../store/file/run-file.ts";
+import { claimRunFile, listRunFilePaths } from "../../store/file/run-file.ts";
+import { resolveStatePath } from "../../store/file/stored-state.ts";
 import { collections } from "./collections.ts";
 
 export type { Repair } from "../../store/file/repair.ts";
-export { StateInUse } from "../../store/file/run-file.ts";
-export { StateRefused, StateUnusable } from "../../store/port.ts";
+export { StateLockedError } from "../../store/file/run-file.ts";
+export { StateAccessError, StateFormatError } from "../../store/port.ts";
 
 /**
  * Repairs a damaged state while no emulator uses it: what stands before the damage is kept, damaged files are moved
@@ -17,13 +17,13 @@ export { StateRefused, StateUnusable } from "../../store/port.ts";
  */
 export async function repairState(path: string): Promise<Repair> {
   try {
-    const state = await realState(path);
-    const paths = await runFilesOf(state, undefined);
+    const state = await resolveStatePath(path);
+    const paths = await listRunFilePaths(state, undefined);
     const claim = await claimRunFile({
       paths,
       run: undefined,
-      wall: systemWall,
-      probe: (url) => instanceAt(url, systemWall),
+      wall: systemWallClock,
+      probe: (url) => probeInstanceId(url, systemWallClock),
     });
     try {
       return await repairFile({ path: state, collections });

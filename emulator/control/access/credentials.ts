@@ -1,12 +1,12 @@
 import { isAllowed } from "../../../src/api/control-roles.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { roleOf } from "../../../src/api/operation.ts";
-import { sameSecret } from "../../../src/base/hmac.ts";
+import { constantTimeEqual } from "../../../src/base/hmac.ts";
 import { bearerToken } from "../../../src/schemes/http-authorization.ts";
 import type { Authenticators } from "../../http/handler.ts";
-import { type ControlTokens, cookieNamed, localToken } from "../../world/control-tokens.ts";
+import { type ControlTokens, findCookie, localToken } from "../../world/control-tokens.ts";
 
-import { cookieOf, type Sessions } from "../console/sessions.ts";
+import { consoleCookieName, type Sessions } from "../console/sessions.ts";
 import type { Bearer } from "./bearer.ts";
 
 /** Who calls the control plane: whoever has a token of it, or a browser that was signed in with one. */
@@ -35,7 +35,7 @@ export const controlAuthenticators = (known: Known) =>
       const given = bearerToken(headers.authorization);
       if (given === undefined) return fail("no-control-token");
       const caller = (await callerOf(given, headers.cookie, known)) ?? fail("unknown-control-token");
-      line.named(caller.token.name);
+      line.setCaller(caller.token.name);
       const { name: token, role } = caller.token;
       const needs = roleOf(operation);
       if (needs !== undefined && !isAllowed(role, needs)) return fail("role-needed", { token, role, needs });
@@ -48,8 +48,8 @@ async function callerOf(
   cookies: string | undefined,
   { token, tokens, sessions }: Known,
 ): Promise<ControlCaller | undefined> {
-  if (sameSecret(given, token)) return { token: local, session: undefined };
-  const opener = sessions.openerOf(given, cookieNamed(cookieOf(given), cookies) ?? "");
+  if (constantTimeEqual(given, token)) return { token: local, session: undefined };
+  const opener = sessions.openerOf(given, findCookie(consoleCookieName(given), cookies) ?? "");
   if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: given } : undefined;
   const found = await tokens.use(given);
   if (found === undefined) return undefined;
@@ -75,7 +75,7 @@ export const controlTokenMask =
     return token.length < 16 ? shown : shown.replaceAll(token, mask);
   };
 /** Whether who was let in would be again. */
-export async function isStillIn(
+export async function isStillAuthenticated(
   { token, session }: ControlCaller,
   { tokens, sessions }: Pick<Known, "tokens" | "sessions">,
 ): Promise<boolean> {
@@ -84,4 +84,4 @@ export async function isStillIn(
 
 /** A session ends with the token that it was opened with, also when another got its name. */
 const isValid = async ({ name, hash }: Bearer, tokens: ControlTokens): Promise<boolean> =>
-  hash === undefined || tokens.isThere({ name, hash });
+  hash === undefined || tokens.exists({ name, hash });

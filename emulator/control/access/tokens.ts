@@ -3,7 +3,7 @@ import { isoMillis } from "../../../src/base/clock.ts";
 import { reply } from "../../http/reply.ts";
 import type { Store } from "../../store/port.ts";
 import { type Workspace, workspaces } from "../../world/workspaces.ts";
-import type { ControlHandlers, ControlWorld } from "../world.ts";
+import type { ControlContext, ControlHandlers } from "../context.ts";
 
 /** By its id, or by its name in letters of whatever case, which is unique. */
 async function workspaceNamed(store: Store, wanted: string, fail: Fail<"no-workspace-named">): Promise<Workspace> {
@@ -32,4 +32,4 @@ export const tokenHandlers = {
     if (!(await tokens.revoke(store, name))) fail("no-such-token", { name });
     return undefined;
   },
-} satisfies ControlHandlers<Pick<ControlWorld, "tokens" | "store" | "clock" | "wall" | "ids">>;
+} satisfies ControlHandlers<Pick<ControlContext, "tokens" | "store" | "clock" | "wall" | "ids">>;

@@ -1,9 +1,9 @@
 import { html } from "../../http/page.ts";
 import { reply } from "../../http/reply.ts";
-import type { ControlHandlers, ControlWorld } from "../world.ts";
+import type { ControlContext, ControlHandlers } from "../context.ts";
 import type { ConsoleBundle } from "./bundle.ts";
 
-import { codeLifeMs, cookieOf, sessionLifeMs } from "./sessions.ts";
+import { codeLifeMs, consoleCookieName, sessionLifeMs } from "./sessions.ts";
 
 /** Assets lie beside the page: it is found wherever a proxy puts the emulator. */
 const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
@@ -45,28 +45,28 @@ export const consoleHandlers = {
   },
 
   "sessions.code": (_, { request, sessions, caller }) => {
-    const code = sessions.newCode(caller.token);
+    const code = sessions.createCode(caller.token);
     const expires_in = codeLifeMs / 1_000;
     return reply(201, { code, url: `${request.origin}/_emulator/ui/#code=${code}`, expires_in });
   },
 
   "sessions.begin": ({ body: { code } }, { sessions, instance, request, fail }) => {
     const { token, key, role } = sessions.begin(code) ?? fail("session-code-refused");
-    const cookie = setCookie(request.origin, `${cookieOf(token)}=${key}; Max-Age=${sessionLifeMs / 1_000}`);
+    const cookie = setCookie(request.origin, `${consoleCookieName(token)}=${key}; Max-Age=${sessionLifeMs / 1_000}`);
     return reply(201, { token, role, instance_id: instance.id }, { "cache-control": "no-store", ...cookie });
   },
 
   "sessions.end": (_, { sessions, request, caller }) => {
     if (caller.session !== undefined) {
       sessions.end(caller.session);
-      return reply(204, undefined, setCookie(request.origin, `${cookieOf(caller.session)}=; Max-Age=0`));
+      return reply(204, undefined, setCookie(request.origin, `${consoleCookieName(caller.session)}=; Max-Age=0`));
     }
     if (caller.token.role === "admin") sessions.endAll();
     else sessions.endAllOf(caller.token);
     return reply(204, undefined);
   },
 } satisfies ControlHandlers<
-  Pick<ControlWorld, "readConsole" | "sessions" | "instance" | "store" | "clock" | "wall" | "ids">
+  Pick<ControlContext, "readConsole" | "sessions" | "instance" | "store" | "clock" | "wall" | "ids">
 >;
 
 /** Nothing but our own files, which can make no markup of texts; nobody may frame the page, and it sends no form. */

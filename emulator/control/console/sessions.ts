@@ -1,5 +1,5 @@
-import type { Wall } from "../../../src/base/clock.ts";
-import { hash, sameSecret } from "../../../src/base/hmac.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { constantTimeEqual, hash } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import type { Bearer } from "../access/bearer.ts";
 
@@ -31,7 +31,8 @@ export interface NewSession {
 }
 
 /** The cookie of a session: each has one of its own, for all ports of a machine share their cookies. */
-export const cookieOf = (token: string): string => `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
+export const consoleCookieName = (token: string): string =>
+  `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
 /**
  * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends. Secrets are
@@ -39,44 +40,44 @@ export const cookieOf = (token: string): string => `svc_console_${hash("sha256",
  */
 export class Sessions {
   readonly #ids: Pick<Ids, "token">;
-  readonly #wall: Wall;
+  readonly #wall: WallClock;
   /** Until when each may be exchanged, milliseconds of the monotonic clock, and whose it is; oldest first. */
   readonly #codes = new Map<string, { readonly until: number; readonly opener: Bearer }>();
   /** By the hash of the token; oldest first. */
   readonly #sessions = new Map<string, Session>();
   readonly #watchers = new Set<() => void>();
 
-  constructor(ids: Pick<Ids, "token">, wall: Wall) {
+  constructor(ids: Pick<Ids, "token">, wall: WallClock) {
     this.#ids = ids;
     this.#wall = wall;
   }
 
   /** A code that signs in once, as the owner of that token. */
-  newCode({ name, role, hash }: Bearer): string {
+  createCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
     this.#codes.set(nameOf(code), { until: this.#wall.monotonicNow() + codeLifeMs, opener: { name, role, hash } });
     dropOldest(this.#codes, hash, maxCodes);
-    this.#tell();
+    this.#notify();
     return code;
   }
 
   /** A new session; undefined where the code was used, is too old, or is none. */
   begin(code: string): NewSession | undefined {
     const found = this.#codes.get(nameOf(code));
-    if (this.#codes.delete(nameOf(code))) this.#tell();
+    if (this.#codes.delete(nameOf(code))) this.#notify();
     if (found === undefined || this.#wall.monotonicNow() >= found.until) return undefined;
     const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
     const until = this.#wall.monotonicNow() + sessionLifeMs;
     this.#sessions.set(nameOf(token), { key: nameOf(key), until, opener: found.opener });
     dropOldest(this.#sessions, found.opener.hash, maxSessions);
-    this.#tell();
+    this.#notify();
     return { token, key, role: found.opener.role };
   }
 
   /** The token that a session was opened with; undefined where there is no such session, or that is not its key. */
   openerOf(token: string, key: string): Bearer | undefined {
     const found = this.#open(token);
-    return found && sameSecret(nameOf(key), found.key) ? found.opener : undefined;
+    return found && constantTimeEqual(nameOf(key), found.key) ? found.opener : undefined;
   }
 
   /** Until when a session goes on, milliseconds of the monotonic clock; undefined where it does not. */
@@ -86,21 +87,21 @@ export class Sessions {
 
   end(token: string): void {
     this.#sessions.delete(nameOf(token));
-    this.#tell();
+    this.#notify();
   }
 
   /** Signs everybody out, and who is about to sign in. */
   endAll(): void {
     this.#sessions.clear();
     this.#codes.clear();
-    this.#tell();
+    this.#notify();
   }
 
   /** The same of those whom one token let in. */
   endAllOf({ hash }: Pick<Bearer, "hash">): void {
     for (const [name, { opener }] of this.#sessions) if (opener.hash === hash) this.#sessions.delete(name);
     for (const [name, { opener }] of this.#codes) if (opener.hash === hash) this.#codes.delete(name);
-    this.#tell();
+    this.#notify();
   }
 
   /** Calls when there are others. Returns the function that ends it. */
@@ -116,7 +117,7 @@ export class Sessions {
     return undefined;
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const changed of this.#watchers) changed();
   }
 }

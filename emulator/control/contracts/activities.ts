@@ -4,17 +4,17 @@ import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
 import { isoMillis } from "../../../src/base/clock.ts";
 import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
-import { dataPerPerson } from "../../cluster/contracts/lifecycle/email-events.ts";
+import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/email-events.ts";
 import { contractFacts } from "../../cluster/contracts/records.ts";
-import { type Contract, compositeId, contracts, ofWorkspace } from "../../cluster/contracts/rows.ts";
+import { type Contract, compositeId, contracts, workspaceSlice } from "../../cluster/contracts/rows.ts";
 import { emailEventData } from "../../cluster/emails/emails.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
-import { emit, eventBody, type Occurrence, SYSTEM } from "../../webhooks/emit.ts";
-import { amended, subscriptions } from "../../webhooks/subscriptions.ts";
+import { type DomainEvent, emit, eventBody, SYSTEM } from "../../webhooks/emit.ts";
+import { applyAmendments, subscriptions } from "../../webhooks/subscriptions.ts";
 import { type Template, templates, users, workspaces } from "../../world/workspaces.ts";
-import type { ControlHandlers } from "../world.ts";
-import { namedContract } from "./contracts.ts";
+import type { ControlHandlers } from "../context.ts";
+import { requireContractById } from "./contracts.ts";
 
 type Body = InputOf<typeof fireActivity>["body"];
 type Refusals = "no-such-contract" | "no-contract-yet" | "no-such-field" | "field-is-there";
@@ -30,7 +30,7 @@ export const activityHandlers = {
     const fired = await store.transaction("activities.fire", async (tx) => {
       const { occurrence, about } = await occurrenceOf(tx, body, clock.now(), fail);
       const entries = await emit(tx, clock, occurrence);
-      const outcomes = body.wait ? entries.map(({ id }) => runner.outcomeOf(id)) : [];
+      const outcomes = body.wait ? entries.map(({ id }) => runner.waitForOutcome(id)) : [];
       return { outcomes, answer: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
     });
     await Promise.all(fired.outcomes);
@@ -43,11 +43,11 @@ async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fai
   const activity = body.activity as Activity;
   const contract =
     (await contractOf(view, body.contract_id, fail)) ?? (await exampleContract(view, activity, at, fail));
-  const [usual = {}] = dataPerPerson(activity, contract, { invited: contract.signatories });
+  const [usual = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
     activity.includes("EMAIL") && recipient !== undefined ? emailEventData({ recipient, mode: "to" }, at) : {};
-  const occurrence: Occurrence = {
+  const occurrence: DomainEvent = {
     workspace_id: contract.workspace_id,
     activity,
     at,
@@ -55,7 +55,7 @@ async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fai
     contract: await contractFacts(view, contract),
     data: { ...usual, ...email, ...body.data },
     amend: (document) =>
-      amended(body.payload ?? document, body, {
+      applyAmendments(body.payload ?? document, body, {
         missing: (path, known) => fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
         present: (path) => fail("field-is-there", { path }),
       }),
@@ -68,13 +68,13 @@ async function contractOf(
   id: number | string | undefined,
   fail: Fail<"no-such-contract">,
 ): Promise<Contract | undefined> {
-  if (id !== undefined) return namedContract(view, String(id), fail);
+  if (id !== undefined) return requireContractById(view, String(id), fail);
   const [last] = await view.list(contracts, { reverse: true, limit: 1 });
   if (last?.deleted_at === null) return last;
   // The index of a workspace knows its newest contract, and leaves the deleted ones out.
   const own = await Promise.all(
     (await view.list(workspaces)).map((row) =>
-      view.list(contracts, { ...ofWorkspace(row.id), reverse: true, limit: 1 }),
+      view.list(contracts, { ...workspaceSlice(row.id), reverse: true, limit: 1 }),
     ),
   );
   const [newest] = own.flat().sort((a, b) => b.id - a.id);
@@ -132,7 +132,7 @@ const asksForNothing = ({ signature_capable, archived, attributes, creator_slot,
 /** So many of the newest are counted. */
 const counted = 10_000;
 
-export const happenedHandlers = {
+export const activityListHandlers = {
   "activities.list": (_, { store }) =>
     store.read(async (view) => {
       const groups = new Map<string, WebhookEvent[]>();

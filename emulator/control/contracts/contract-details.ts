@@ -2,11 +2,11 @@ import { isoMillis } from "../../../src/base/clock.ts";
 import { accessOf } from "../../cluster/contracts/access.ts";
 import { isOpen, replaceEntity } from "../../cluster/contracts/parties.ts";
 import { type Contract, compositeId, contracts, type Review } from "../../cluster/contracts/rows.ts";
-import { participantsOf } from "../../cluster/recipient-pages/turns.ts";
+import { listParticipants } from "../../cluster/recipient-pages/pending-actions.ts";
 import type { View } from "../../store/port.ts";
 import { entities, roles, users } from "../../world/workspaces.ts";
-import type { ControlHandlers } from "../world.ts";
-import { namedContract, personNamed } from "./contracts.ts";
+import type { ControlHandlers } from "../context.ts";
+import { requireContractById, resolvePerson } from "./contracts.ts";
 
 export const contractDetailHandlers = {
   "emulator-contracts.list": ({ query: { limit, offset } }, { store }) =>
@@ -24,10 +24,10 @@ export const contractDetailHandlers = {
 
   "emulator-contracts.show": ({ params }, { store, clusters, fail }) =>
     store.read(async (view) => {
-      const row = await namedContract(view, params.id, fail);
+      const row = await requireContractById(view, params.id, fail);
       const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
       const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
-      const people = await participantsOf(view, row);
+      const people = await listParticipants(view, row);
       return {
         ...recordOf(row),
         entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
@@ -46,13 +46,13 @@ export const contractDetailHandlers = {
 
   "emulator-contracts.entity": ({ params, body: { reference_id, email } }, { store, clock, fail }) =>
     store.transaction("emulator-contracts.entity", async (tx) => {
-      const row = await namedContract(tx, params.id, fail);
+      const row = await requireContractById(tx, params.id, fail);
       const own = await tx.list(entities, { by: "workspace", equals: row.workspace_id });
       const known = own.map((each) => each.reference_id).join(", ");
       const entity = own.find((each) => each.reference_id === reference_id);
       if (!entity) return fail("no-such-entity", { reference_id, known });
       if (!isOpen(row)) return fail("entity-fixed", { status: row.status });
-      const { userId: _, ...by } = await personNamed(tx, row, email);
+      const { userId: _, ...by } = await resolvePerson(tx, row, email);
       return recordOf(await replaceEntity(tx, { clock, by }, row, entity));
     }),
 } satisfies ControlHandlers;

@@ -3,20 +3,24 @@ import type { Fail, FailureCode } from "../../../src/api/failures.ts";
 import { approve } from "../../cluster/contracts/lifecycle/approvals.ts";
 import { decline, sign } from "../../cluster/contracts/lifecycle/signatures.ts";
 import {
-  type LifecycleWorld,
+  type LifecycleContext,
   type TransitionOptions,
   transition,
 } from "../../cluster/contracts/lifecycle/transition.ts";
 import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
-import { type Turn, turnsOf, turnsWith } from "../../cluster/recipient-pages/turns.ts";
-import { memberNamed } from "../../cluster/workspace/users.ts";
-import type { Call, World } from "../../http/handler.ts";
+import {
+  filterActionsFor,
+  listPendingActions,
+  type PendingAction,
+} from "../../cluster/recipient-pages/pending-actions.ts";
+import { findMemberByEmail } from "../../cluster/workspace/users.ts";
+import type { Call, HandlerContext } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
-import type { Person } from "../../webhooks/emit.ts";
+import type { Performer } from "../../webhooks/emit.ts";
 import { users } from "../../world/workspaces.ts";
-import type { ControlHandlers } from "../world.ts";
+import type { ControlHandlers } from "../context.ts";
 
-type ContractWorld = World & LifecycleWorld;
+type ContractWorld = HandlerContext & LifecycleContext;
 type ContractVerb = "sign" | "decline" | "complete-review" | "approve" | "void" | "hold" | "resume" | "delete";
 
 interface MoveInput {
@@ -63,7 +67,7 @@ function acted(
   act: (tx: Transaction, contract: Contract) => Promise<Contract>,
 ) {
   return store.transaction(`emulator-contracts.${verb}`, async (tx) => {
-    const after = await act(tx, await namedContract(tx, params.id, fail));
+    const after = await act(tx, await requireContractById(tx, params.id, fail));
     return {
       contract_id: after.id,
       composite_id: compositeId(after),
@@ -80,12 +84,12 @@ const moved = (
   move: (tx: Transaction, contract: Contract, options: TransitionOptions) => Promise<Contract>,
 ) =>
   acted(verb, input, call, async (tx, contract) => {
-    const { userId: _, ...by } = await personNamed(tx, contract, input.body.email);
+    const { userId: _, ...by } = await resolvePerson(tx, contract, input.body.email);
     return move(tx, contract, { by });
   });
 
 /** The contract of a number or of a composite id, whichever workspace it belongs to (DECISIONS.md, C12). */
-export async function namedContract(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
+export async function requireContractById(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
   const number = /^(?:[TH]-)?([1-9]\d*)$/.exec(id)?.[1];
   const row = number === undefined ? undefined : await view.get(contracts, Number(number));
   const named = row && (id === number || id === compositeId(row));
@@ -93,22 +97,22 @@ export async function namedContract(view: View, id: string, fail: Fail<"no-such-
 }
 
 /** The member of the contract's workspace with that address, or a person who has nothing but it. */
-export async function personNamed(
+export async function resolvePerson(
   view: View,
   contract: Contract,
   email: string | undefined,
-): Promise<Person & { readonly userId?: number }> {
+): Promise<Performer & { readonly userId?: number }> {
   if (email === undefined) {
     const owner = await view.get(users, contract.business_user_id);
     return owner ? { name: owner.name, email: owner.email } : { name: "" };
   }
-  const member = await memberNamed(view, contract.workspace_id, email);
+  const member = await findMemberByEmail(view, contract.workspace_id, email);
   return member ? { name: member.name, email: member.email, userId: member.id } : { name: email, email };
 }
 
 /** Who reviews or approves, and which approval it is. */
 interface PersonInTurn {
-  readonly by: Person;
+  readonly by: Performer;
   readonly approval?: number;
   /** The member that was named, though it is not their turn. */
   readonly approver?: number | undefined;
@@ -118,15 +122,15 @@ interface PersonInTurn {
 async function personInTurn(
   view: View,
   contract: Contract,
-  work: Turn["work"],
+  work: PendingAction["work"],
   email: string | undefined,
 ): Promise<PersonInTurn> {
-  const turns = await turnsOf(view, contract);
-  const turn = (email === undefined ? turns : turnsWith(turns, email)).find((each) => each.work === work);
+  const turns = await listPendingActions(view, contract);
+  const turn = (email === undefined ? turns : filterActionsFor(turns, email)).find((each) => each.work === work);
   if (turn) {
     const by = { name: turn.name, email: turn.email };
     return turn.work === "approve" ? { by, approval: turn.approval } : { by };
   }
-  const { userId: approver, ...by } = await personNamed(view, contract, email);
+  const { userId: approver, ...by } = await resolvePerson(view, contract, email);
   return { by, approver };
 }

@@ -1,15 +1,15 @@
 import type { Fail, FailureCode } from "../../../src/api/failures.ts";
-import { withTurnsToApprove } from "../../cluster/contracts/lifecycle/approvals.ts";
-import { type LifecycleWorld, transition } from "../../cluster/contracts/lifecycle/transition.ts";
+import { requestDueApprovals } from "../../cluster/contracts/lifecycle/approvals.ts";
+import { type LifecycleContext, transition } from "../../cluster/contracts/lifecycle/transition.ts";
 import { type Contract, compositeId } from "../../cluster/contracts/rows.ts";
-import { memberNamed } from "../../cluster/workspace/users.ts";
-import type { Call, World } from "../../http/handler.ts";
+import { findMemberByEmail } from "../../cluster/workspace/users.ts";
+import type { Call, HandlerContext } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type User, users } from "../../world/workspaces.ts";
-import type { ControlHandlers } from "../world.ts";
-import { namedContract, personNamed } from "./contracts.ts";
+import type { ControlHandlers } from "../context.ts";
+import { requireContractById, resolvePerson } from "./contracts.ts";
 
-type MoveWorld = World & LifecycleWorld;
+type MoveWorld = HandlerContext & LifecycleContext;
 
 /** What the API does with a key of the workspace, for whoever controls the emulator (DECISIONS.md, E7). */
 export const ownerMoveHandlers = {
@@ -63,7 +63,7 @@ export const ownerMoveHandlers = {
         created_at: call.clock.now(),
         actions: [],
       };
-      const patch = (row: Contract) => ({ ...row, approvals: withTurnsToApprove([...row.approvals, approval]) });
+      const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, approval]) });
       const by = await person(tx, contract, undefined);
       return transition(tx, call, contract, "request-approval", { by, patch }, call.fail);
     }),
@@ -79,7 +79,7 @@ function moved(
   move: (tx: Transaction, contract: Contract) => Promise<Contract>,
 ) {
   return store.transaction(`emulator-contracts.${verb}`, async (tx) => {
-    const after = await move(tx, await namedContract(tx, id, fail));
+    const after = await move(tx, await requireContractById(tx, id, fail));
     return {
       contract_id: after.id,
       composite_id: compositeId(after),
@@ -90,7 +90,7 @@ function moved(
 }
 
 async function person(view: View, contract: Contract, email: string | undefined) {
-  const { userId: _, ...by } = await personNamed(view, contract, email);
+  const { userId: _, ...by } = await resolvePerson(view, contract, email);
   return by;
 }
 
@@ -104,6 +104,6 @@ async function asked(
   const member =
     email === undefined
       ? await view.get(users, contract.business_user_id)
-      : await memberNamed(view, contract.workspace_id, email);
+      : await findMemberByEmail(view, contract.workspace_id, email);
   return member?.is_active ? member : fail("no-such-member", { email: email ?? "" });
 }

@@ -1,13 +1,15 @@
 import { isoMillis } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/next-turn.ts";
 import { EventFrames } from "../../http/reply.ts";
-import type { ControlWorld } from "../world.ts";
-import type { Followed } from "./followed.ts";
-import { inWords } from "./in-words.ts";
+import type { ControlContext } from "../context.ts";
+import { describeEvents } from "./describe-events.ts";
+import type { FollowableEvents } from "./followable-events.ts";
 
-import { listen, type News } from "./sources.ts";
+import { type ActivityItem, watchActivityItems } from "./sources.ts";
 
-type World = Parameters<typeof inWords>[0] & Parameters<typeof listen>[0] & Pick<ControlWorld, "wall">;
+type World = Parameters<typeof describeEvents>[0] &
+  Parameters<typeof watchActivityItems>[0] &
+  Pick<ControlContext, "wall">;
 
 /** Wall milliseconds. */
 const limits = {
@@ -27,11 +29,11 @@ const heartbeat = new EventFrames(":\n\n");
  * What goes on in one emulator, for all who follow it. Nothing is noted before the first one comes. An id is of one run
  * of the emulator: `5f3a9c1b-17` is its 17th event.
  */
-export class Feed implements Followed {
+export class Feed implements FollowableEvents {
   readonly #world: World;
   readonly #run: string;
   readonly #ring: EventRing;
-  #news: News[] = [];
+  #news: ActivityItem[] = [];
   #weight = 0;
   #isTelling = false;
   #unlisten: (() => void) | undefined;
@@ -89,7 +91,7 @@ export class Feed implements Followed {
   #enter(): void {
     this.#streams += 1;
     this.#leaving.abort();
-    this.#unlisten ??= listen(this.#world, (news) => this.#note(news));
+    this.#unlisten ??= watchActivityItems(this.#world, (news) => this.#enqueue(news));
   }
 
   #leave(): void {
@@ -110,15 +112,15 @@ export class Feed implements Followed {
     this.#ring.interrupt();
   }
 
-  #note(news: News): void {
+  #enqueue(news: ActivityItem): void {
     this.#weight += typeof news === "object" && "rows" in news ? news.rows.length : 1;
     // A batch that is too large is told to nobody, and holds nothing either.
     if (this.#weight <= limits.atOnce) this.#news.push(news);
     else this.#news = [];
-    if (!this.#isTelling) void this.#tell();
+    if (!this.#isTelling) void this.#publish();
   }
 
-  async #tell(): Promise<void> {
+  async #publish(): Promise<void> {
     this.#isTelling = true;
     while (this.#weight > 0 && this.#unlisten) {
       // What tells of it may be in the middle of it.
@@ -136,9 +138,9 @@ export class Feed implements Followed {
   }
 
   /** False where the store is closed, or its disk refuses: nobody is told what may be taken back. */
-  async #add(news: readonly News[]): Promise<boolean> {
+  async #add(news: readonly ActivityItem[]): Promise<boolean> {
     try {
-      const events = await inWords(this.#world, news);
+      const events = await describeEvents(this.#world, news);
       await this.#world.store.durable();
       for (const event of events) {
         this.#ring.add((number) => frame(`${this.#run}-${number}`, event));

@@ -6,12 +6,12 @@ import { deviceGrants } from "../../router/device/rows.ts";
 import type { RowChange } from "../../store/port.ts";
 import { attempts, deliveries } from "../../webhooks/deliveries.ts";
 import { emails } from "../../world/emails.ts";
-import { whileAllowed } from "../access/while-allowed.ts";
-import { isOwnRead } from "../requests.ts";
-import type { ControlHandlers, ControlWorld } from "../world.ts";
+import { streamWhileAllowed } from "../access/access-watch.ts";
+import type { ControlContext, ControlHandlers } from "../context.ts";
+import { isControlPlaneRead } from "../requests.ts";
 
 /** Something that went on, before it is put into words. The last three stand for what is there when they are. */
-export type News =
+export type ActivityItem =
   | { readonly request: LoggedRequest }
   | { readonly rows: readonly RowChange[]; readonly at: number }
   | "state"
@@ -23,19 +23,19 @@ export type News =
 const told = [deliveries, attempts, contracts, emails, deviceGrants];
 
 /** Tells what goes on from now on, each once it is durable. Returns the function that ends it. */
-export function listen(
+export function watchActivityItems(
   {
     store,
     clock,
     requestLog,
     faults,
     snapshots,
-  }: Pick<ControlWorld, "store" | "clock" | "requestLog" | "faults" | "snapshots">,
-  tell: (news: News) => void,
+  }: Pick<ControlContext, "store" | "clock" | "requestLog" | "faults" | "snapshots">,
+  tell: (news: ActivityItem) => void,
 ): () => void {
   const ends = [
     requestLog.watch((request) => {
-      if (!isOwnRead(request)) tell({ request });
+      if (!isControlPlaneRead(request)) tell({ request });
     }),
     store.watchRows(told, (rows) => tell(rows === undefined ? "state" : { rows, at: clock.now() })),
     store.watch(clockState, () => tell("clock")),
@@ -53,6 +53,6 @@ export const eventHandlers = {
   "events.watch": ({ query }, world) => {
     const { feed, request } = world;
     const after = request.headers["last-event-id"] || query.after;
-    return whileAllowed(world, (signal) => feed.follow(after, signal));
+    return streamWhileAllowed(world, (signal) => feed.follow(after, signal));
   },
 } satisfies ControlHandlers;

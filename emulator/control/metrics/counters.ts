@@ -1,5 +1,5 @@
 import type { LoggedRequest, RequestLog } from "../../http/request-log/request-log.ts";
-import type { DeliveryNews, ToldDelivery } from "../../webhooks/news.ts";
+import type { DeliveryNotifier, DeliveryUpdate } from "../../webhooks/delivery-notifier.ts";
 
 /** Upper bounds of what is told apart, in milliseconds. */
 export const durationBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000] as const;
@@ -24,9 +24,9 @@ export class Counters {
   /** By what became of them; retries to come are `retrying` each time. */
   readonly outcomes = new Map<string, number>();
 
-  constructor(requestLog: RequestLog, deliveries: DeliveryNews) {
+  constructor(requestLog: RequestLog, deliveries: DeliveryNotifier) {
     requestLog.watch((entry) => this.#count(entry));
-    deliveries.watch((told) => this.#tell(told));
+    deliveries.watch((told) => this.#countAttempt(told));
   }
 
   #count({ service, operation = "", status, durationMs }: LoggedRequest): void {
@@ -39,7 +39,7 @@ export class Counters {
     durations.sumMs += durationMs;
   }
 
-  #tell({ delivery, attempt }: ToldDelivery): void {
+  #countAttempt({ delivery, attempt }: DeliveryUpdate): void {
     if (attempt) {
       const { posted } = attempt;
       const result = "status" in posted ? statusClasses[classOf(posted.status)]! : "error";

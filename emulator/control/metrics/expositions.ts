@@ -27,11 +27,12 @@ export interface Histogram {
 }
 
 /** OpenMetrics 1.0.0. */
-export const openMetrics = (families: readonly Family[]): string =>
+export const formatOpenMetrics = (families: readonly Family[]): string =>
   `${families.flatMap(openMetricsLines).join("\n")}\n# EOF\n`;
 
 /** Prometheus' text format 0.0.4: it knows no units and no end, and a family by the very name of its samples. */
-export const plainText = (families: readonly Family[]): string => `${families.flatMap(plainLines).join("\n")}\n`;
+export const formatPrometheusText = (families: readonly Family[]): string =>
+  `${families.flatMap(plainLines).join("\n")}\n`;
 
 function openMetricsLines(family: Family): string[] {
   const { name, help, type, unit } = family;

@@ -4,22 +4,22 @@ import { expositionTypes } from "../../../src/api/emulator/lifecycle.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import { reply } from "../../http/reply.ts";
 import { deliveries } from "../../webhooks/deliveries.ts";
-import type { ControlHandlers, ControlWorld } from "../world.ts";
+import type { ControlContext, ControlHandlers } from "../context.ts";
 import { type Counters, durationBounds, statusClasses } from "./counters.ts";
-import { type Family, openMetrics, plainText, type Sample } from "./expositions.ts";
+import { type Family, formatOpenMetrics, formatPrometheusText, type Sample } from "./expositions.ts";
 
 export const metricsHandlers = {
   "emulator.metrics": async (_, world) => {
     const families = [...counted(world.counters), ...(await present(world)), ...standing(world), ...ofProcess()];
     const isOpen = takesOpenMetrics(world.request.headers.accept);
-    return reply(200, Buffer.from(isOpen ? openMetrics(families) : plainText(families)), {
+    return reply(200, Buffer.from(isOpen ? formatOpenMetrics(families) : formatPrometheusText(families)), {
       "content-type": isOpen ? expositionTypes.openMetrics : expositionTypes.plainText,
       vary: "accept",
     });
   },
-} satisfies ControlHandlers<Scraped & Pick<ControlWorld, "wall" | "ids">>;
+} satisfies ControlHandlers<Scraped & Pick<ControlContext, "wall" | "ids">>;
 
-type Scraped = Pick<ControlWorld, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
+type Scraped = Pick<ControlContext, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
 
 function counted({ requests, durations, attempts, outcomes }: Counters): Family[] {
   return [

@@ -21,7 +21,7 @@ import { subscriptions } from "../../webhooks/subscriptions.ts";
 import { controlTokens } from "../../world/control-tokens.ts";
 import { emails } from "../../world/emails.ts";
 import * as world from "../../world/workspaces.ts";
-import { routingOf } from "./workspace-routing.ts";
+import { readWorkspaceRouting } from "./workspace-routing.ts";
 
 /** What goes with a workspace: rows that name it, one of its contracts or one of its people. A test knows all fields. */
 export const rowsOfWorkspace = {
@@ -54,7 +54,7 @@ export const longRowsOfWorkspace = [deliveries, webhookEvents, schedule] as cons
 const atOnce = 2_000;
 
 /** How many of what went with it. */
-export interface Removed {
+export interface WorkspaceRemovalResult {
   readonly workspace: world.Workspace;
   readonly contracts: number;
   readonly webhooks: number;
@@ -70,7 +70,7 @@ export async function removeWorkspace(
   store: Store,
   id: number,
   check: (workspace: world.Workspace | undefined, isLast: boolean) => world.Workspace,
-): Promise<Removed> {
+): Promise<WorkspaceRemovalResult> {
   const removed = await store.transaction("emulator.remove-workspace", async (tx) => {
     const found = await tx.get(world.workspaces, id);
     const others = found && (await tx.count(world.workspaces, { by: "cluster", equals: found.cluster_id })) - 1;
@@ -101,7 +101,7 @@ async function drop(tx: Transaction, from: AnyRows, field: string, values: Reado
 /** Its routing data; what leads to another workspace, too, stays. */
 async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void> {
   const { cluster_id } = workspace;
-  const { signatories: hashes, ...routing } = await routingOf(tx, workspace);
+  const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);
   for (const [table, keys] of Object.entries(routing)) {
     tx.unmap(mappingTables[table as keyof typeof mappingTables], cluster_id, keys);
   }

@@ -1,27 +1,32 @@
 import { isoMillis } from "../../../src/base/clock.ts";
 import type { Collection, Rows, Store } from "../../store/port.ts";
-import { readRef } from "../../trace/ref.ts";
-import { BeyondHistory, NoHistory, NotBehind, type RewindTarget } from "../../travel/rewind.ts";
+import { parseTraceRef } from "../../trace/ref.ts";
+import {
+  HistoryUnavailableError,
+  RewindOutOfRangeError,
+  type RewindTarget,
+  RewindTargetInFutureError,
+} from "../../travel/rewind.ts";
+import { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../../travel/snapshot-errors.ts";
 import type { SnapshotInfo } from "../../travel/snapshots.ts";
-import { NoSuchSnapshot, SnapshotThere, UnusableSnapshot } from "../../travel/troubles.ts";
-import type { ControlHandlers } from "../world.ts";
+import type { ControlHandlers } from "../context.ts";
 
 export const snapshotHandlers = {
   "snapshots.save": async ({ params: { name }, query: { replace } }, { snapshots, fail }) => {
     try {
-      return snapshotRecord(await snapshots.save(name, { replace }));
+      return toSnapshotRecord(await snapshots.save(name, { replace }));
     } catch (error) {
-      if (error instanceof SnapshotThere) fail("snapshot-there", { name: error.taken });
+      if (error instanceof SnapshotExistsError) fail("snapshot-there", { name: error.taken });
       throw error;
     }
   },
 
-  "snapshots.list": async (_, { snapshots }) => (await snapshots.list()).map(snapshotRecord),
+  "snapshots.list": async (_, { snapshots }) => (await snapshots.list()).map(toSnapshotRecord),
 
   "snapshots.show": async ({ params: { name } }, { snapshots, fail }) => {
-    const { store, head, kept } = await snapshots.load(name).catch(refuse(fail));
+    const { store, head, kept } = await snapshots.load(name).catch(rejectSnapshotError(fail));
     return {
-      ...snapshotRecord(await snapshots.find(name)),
+      ...toSnapshotRecord(await snapshots.find(name)),
       written_by: String(head.written_by),
       ...(await sizesOf(store, snapshots.collections)),
       faults: kept.beside.faults.faults.length,
@@ -29,25 +34,25 @@ export const snapshotHandlers = {
   },
 
   "snapshots.diff": async ({ params: { name }, query: { to, most } }, { snapshots, fail }) => {
-    const { items, ...rest } = await snapshots.diff(name, to).catch(refuse(fail));
+    const { items, ...rest } = await snapshots.diff(name, to).catch(rejectSnapshotError(fail));
     return { ...rest, items: items.slice(0, most), total: items.length };
   },
 
   "snapshots.restore": async ({ params: { name } }, { snapshots, clock, fail }) => {
-    const { keptAs, dropped } = await snapshots.restore(name).catch(refuse(fail));
+    const { backupSnapshot, dropped } = await snapshots.restore(name).catch(rejectSnapshotError(fail));
     return {
       name,
       now: isoMillis(clock.now()),
-      kept_as: keptAs ?? null,
+      backup_snapshot: backupSnapshot ?? null,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };
   },
 
   "snapshots.rewind": async ({ body }, { snapshots, clock, fail }) => {
-    const { keptAs, undone, dropped } = await snapshots.rewind(targetIn(body)).catch((error) => {
-      if (error instanceof NoHistory) fail("no-history");
-      if (error instanceof NotBehind) fail("not-behind", { now: isoMillis(error.now) });
-      if (error instanceof BeyondHistory) {
+    const { backupSnapshot, undone, dropped } = await snapshots.rewind(targetIn(body)).catch((error) => {
+      if (error instanceof HistoryUnavailableError) fail("no-history");
+      if (error instanceof RewindTargetInFutureError) fail("not-behind", { now: isoMillis(error.now) });
+      if (error instanceof RewindOutOfRangeError) {
         const { steps, reach } = error;
         const at = reach.at === undefined ? undefined : isoMillis(reach.at);
         fail("beyond-history", { lacks: lackingOf(body, steps), reach: at, steps, isOfCause: isOfCause(body) });
@@ -56,14 +61,14 @@ export const snapshotHandlers = {
     });
     return {
       now: isoMillis(clock.now()),
-      kept_as: keptAs ?? null,
+      backup_snapshot: backupSnapshot ?? null,
       undone,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };
   },
 
   "snapshots.remove": async ({ params: { name } }, { snapshots, fail }) => {
-    await snapshots.remove(name).catch(refuse(fail));
+    await snapshots.remove(name).catch(rejectSnapshotError(fail));
     return undefined;
   },
 } satisfies ControlHandlers;
@@ -78,7 +83,7 @@ interface RewindRequest {
 function targetIn({ to, before, steps = 0 }: RewindRequest): RewindTarget {
   if (to !== undefined) return { to: Date.parse(to) };
   if (before === undefined) return { steps };
-  const ref = readRef(before);
+  const ref = parseTraceRef(before);
   return { before: ref?.by === "cause" ? ref.id : before };
 }
 
@@ -92,7 +97,7 @@ function lackingOf({ to, before, steps }: RewindRequest, counted: number | undef
 }
 
 /** False where it is asked to go back before something that nothing follows from. */
-const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || readRef(before)?.by === "cause";
+const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || parseTraceRef(before)?.by === "cause";
 
 interface Refusing {
   (code: "no-such-snapshot", data: { name: string; known: string }): never;
@@ -100,19 +105,19 @@ interface Refusing {
 }
 
 /** The declared words for a snapshot that is not there or cannot be used. */
-export const refuse =
+export const rejectSnapshotError =
   (fail: Refusing) =>
   (error: unknown): never => {
-    if (error instanceof NoSuchSnapshot) {
+    if (error instanceof SnapshotNotFoundError) {
       return fail("no-such-snapshot", { name: error.wanted, known: error.known.join(", ") || "none" });
     }
-    if (error instanceof UnusableSnapshot) {
+    if (error instanceof InvalidSnapshotError) {
       return fail("unusable-snapshot", { name: error.snapshot, reason: error.reason });
     }
     throw error;
   };
 
-export const snapshotRecord = ({ name, at, savedAt, bytes, file }: SnapshotInfo) => ({
+export const toSnapshotRecord = ({ name, at, savedAt, bytes, file }: SnapshotInfo) => ({
   name,
   at: at === undefined ? null : isoMillis(at),
   saved_at: savedAt ?? null,

@@ -1,12 +1,12 @@
 import { isoMillis } from "../../../src/base/clock.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { JsonPieces } from "../../http/reply.ts";
-import { format } from "../../store/file/document.ts";
-import { StateRefused } from "../../store/port.ts";
-import { takeOver } from "../../travel/take-over.ts";
+import { formatVersion } from "../../store/file/document.ts";
+import { StateFormatError } from "../../store/port.ts";
+import { replaceState } from "../../travel/replace-state.ts";
 import { appRows } from "../../world/apps.ts";
 import { clusterRows } from "../../world/clusters.ts";
-import type { ControlHandlers } from "../world.ts";
+import type { ControlHandlers } from "../context.ts";
 
 export const stateHandlers = {
   "state.export": (_, { store }) => new JsonPieces(store.export()),
@@ -17,18 +17,18 @@ export const stateHandlers = {
     if (there && there.join() !== here.join())
       fail("foreign-clusters", { here: here.join(", "), there: there.join(", ") });
     const lacking = alwaysThere.find((name) => rowsOf(body, name).length === 0);
-    if (Number(body.svc_state) <= format && lacking)
+    if (Number(body.svc_state) <= formatVersion && lacking)
       fail("invalid-state", { reason: `it holds nothing of ${lacking}` });
     const next = store.beside();
     try {
       await blobs.keepUnnamed();
       await next.replace(body);
     } catch (error) {
-      if (error instanceof StateRefused) fail("invalid-state", { reason: error.message });
+      if (error instanceof StateFormatError) fail("invalid-state", { reason: error.message });
       throw error;
     }
-    const { keptAs } = await snapshots.replace(next);
-    return { now: isoMillis(clock.now()), kept_as: keptAs ?? null };
+    const { backupSnapshot } = await snapshots.replace(next);
+    return { now: isoMillis(clock.now()), backup_snapshot: backupSnapshot ?? null };
   },
 
   "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
@@ -37,9 +37,9 @@ export const stateHandlers = {
     await next.transaction("state.reset", await instance.beginning());
     const restored = () => {
       faults.clear();
-      requestLog.goBackTo(0);
+      requestLog.rewindTo(0);
     };
-    await takeOver({ store, clusters, runner, tokens }, next, { restored, stood: { ids: ids.place() } }).catch(
+    await replaceState({ store, clusters, runner, tokens }, next, { restored, stood: { ids: ids.place() } }).catch(
       (cause) => {
         ids.goTo(drawn);
         throw cause;

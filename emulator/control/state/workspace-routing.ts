@@ -16,7 +16,7 @@ export type WorkspaceRouting = Readonly<Record<keyof typeof tables | "signatorie
  * What leads to a workspace and is mapped to its cluster: of its key, its people, whom it has invited, its apps and
  * devices, and who signs its contracts. What leads to another workspace of the cluster, too, is none of it.
  */
-export async function routingOf(view: View, workspace: Workspace): Promise<WorkspaceRouting> {
+export async function readWorkspaceRouting(view: View, workspace: Workspace): Promise<WorkspaceRouting> {
   const { id, cluster_id } = workspace;
   const invited = await view.list(invitations, { by: "workspace", equals: id });
   const tokensOf = (wanted: string) => invited.flatMap(({ kind, token }) => (kind === wanted ? token : []));

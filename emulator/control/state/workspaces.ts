@@ -5,9 +5,9 @@ import { reply } from "../../http/reply.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { View } from "../../store/port.ts";
 import { type Workspace, workflows, workspaces } from "../../world/workspaces.ts";
-import type { ControlHandlers } from "../world.ts";
+import type { ControlHandlers } from "../context.ts";
 import { removeWorkspace } from "./remove-workspace.ts";
-import { routingOf } from "./workspace-routing.ts";
+import { readWorkspaceRouting } from "./workspace-routing.ts";
 
 export const workspaceHandlers = {
   "emulator.workspaces": (_, { store }) =>
@@ -45,7 +45,12 @@ export const workspaceHandlers = {
     store.read(async (view) => {
       const id = params.workspace_id;
       const workspace = (await view.get(workspaces, id)) ?? fail("no-such-workspace", { id });
-      return { id, cluster_id: workspace.cluster_id, name: workspace.name, ...(await routingOf(view, workspace)) };
+      return {
+        id,
+        cluster_id: workspace.cluster_id,
+        name: workspace.name,
+        ...(await readWorkspaceRouting(view, workspace)),
+      };
     }),
 
   "emulator.remove-workspace": async ({ params }, { store, fail }) => {

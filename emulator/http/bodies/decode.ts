@@ -3,16 +3,16 @@ import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { StacklessError } from "../../../src/base/stackless-error.ts";
-import type { Finding } from "../handler.ts";
-import { type Fields, fieldsInOrder, lastValues, parseFields } from "./form.ts";
-import { type Decoded, type JsonPosition, parseJson, placeOf } from "./json.ts";
+import type { ReportFinding } from "../handler.ts";
+import { bodyLimits, exceedsFieldLimit } from "./body-limits.ts";
+import { type Fields, lastValues, parseFields, parseOrderedFields } from "./form.ts";
+import { type DecodedBody, type JsonPosition, locatePosition, parseJson } from "./json.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
-import { repeatedParameter } from "./repeated.ts";
-import { hasTooManyFields, heaviest } from "./weight.ts";
+import { findRepeatedField } from "./repeated-field.ts";
 
 /** Why a body could not be read, for the dialect to put into words. */
-export type Unreadable =
+export type DecodeProblem =
   | ({ readonly why: "json"; readonly message: string } & JsonPosition)
   | { readonly why: "encoding" }
   | { readonly why: "limit"; readonly message: string }
@@ -21,24 +21,28 @@ export type Unreadable =
   /** In the words of the service's framework. */
   | { readonly why: "multipart"; readonly message: string };
 
-export class UnreadableBody extends StacklessError {
-  override readonly name = "UnreadableBody";
-  readonly problem: Unreadable;
+export class UnreadableBodyError extends StacklessError {
+  override readonly name = "UnreadableBodyError";
+  readonly problem: DecodeProblem;
 
-  constructor(problem: Unreadable) {
+  constructor(problem: DecodeProblem) {
     super(`unreadable body: ${problem.why}`);
     this.problem = problem;
   }
 }
 
 /** Turns the bytes of a body into a value, or fails with UnreadableBody. */
-export type Decode = (body: Buffer, contentType: string | undefined, finding: Finding) => Decoded | Promise<Decoded>;
+export type DecodeBody = (
+  body: Buffer,
+  contentType: string | undefined,
+  finding: ReportFinding,
+) => DecodedBody | Promise<DecodedBody>;
 
-const nothing: Decoded = { value: undefined, source: () => null, length: 0 };
-const plain = (value: unknown, length: number): Decoded => ({ value, source: () => value, length });
+const nothing: DecodedBody = { value: undefined, source: () => null, length: 0 };
+const plain = (value: unknown, length: number): DecodedBody => ({ value, source: () => value, length });
 
 /** The last value of each name counts; all of them are quoted. */
-function form(fields: () => readonly (readonly [string, unknown])[], value: object, length: number): Decoded {
+function form(fields: () => readonly (readonly [string, unknown])[], value: object, length: number): DecodedBody {
   const source = () => {
     const all = new Map<string, unknown[]>();
     for (const [name, each] of fields()) all.set(name, [...(all.get(name) ?? []), each]);
@@ -52,7 +56,7 @@ export function decoderFor(
   body: RequestBody | undefined,
   dialect: Service["dialect"],
   strictBodies: boolean,
-): Decode | undefined {
+): DecodeBody | undefined {
   if (body === undefined || body.kind === "raw" || body.kind === "stream") return undefined;
   // Whoever may send longer documents than is usual may send heavier ones.
   const mayBeHeavy = body.kind === "json" && body.maxBytes !== undefined;
@@ -65,14 +69,14 @@ export function decoderFor(
     if (!isFormType(type)) return json(bytes, type, finding);
     if (!formIsStandard) finding("form-body", "the specification declares JSON alone");
     const sent = fieldsOf(bytes.toString("utf8"));
-    const name = repeatedParameter(sent);
-    if (name !== undefined) throw new UnreadableBody({ why: "repeated", name });
-    return form(() => fieldsInOrder(bytes.toString("utf8")), lastValues(sent), bytes.length);
+    const name = findRepeatedField(sent);
+    if (name !== undefined) throw new UnreadableBodyError({ why: "repeated", name });
+    return form(() => parseOrderedFields(bytes.toString("utf8")), lastValues(sent), bytes.length);
   };
 }
 
 /** FastAPI: what is not sent as JSON reaches validation as one string (DECISIONS.md, P13). */
-const jsonOrText: Decode = (bytes, type) => {
+const jsonOrText: DecodeBody = (bytes, type) => {
   if (bytes.length === 0) return nothing;
   if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);
   return plain(readText(bytes, decodeUtf8), bytes.length);
@@ -80,19 +84,19 @@ const jsonOrText: Decode = (bytes, type) => {
 
 /** Others refuse what is not sent as JSON. */
 const jsonOnly =
-  (mayBeHeavy: boolean): Decode =>
+  (mayBeHeavy: boolean): DecodeBody =>
   (bytes, type) => {
     if (bytes.length === 0) return nothing;
-    if (!isJsonType(type)) throw new UnreadableBody({ why: "media-type", type: type ?? "" });
+    if (!isJsonType(type)) throw new UnreadableBodyError({ why: "media-type", type: type ?? "" });
     return readJson(bytes, decodeUtf8, mayBeHeavy);
   };
 
 /** A form model sees an empty form where none was sent. */
-const formFields: Decode = (bytes, type) => {
+const formFields: DecodeBody = (bytes, type) => {
   if (isFormType(type)) {
     // Starlette reads letters that are not escaped byte by byte.
     const text = bytes.toString("latin1");
-    return form(() => fieldsInOrder(text), lastValues(fieldsOf(text)), bytes.length);
+    return form(() => parseOrderedFields(text), lastValues(fieldsOf(text)), bytes.length);
   }
   const parts = isMultipartType(type) ? partsOf(bytes, type ?? "") : [];
   return form(() => parts, lookupTable(Object.fromEntries(parts)), bytes.length);
@@ -102,14 +106,14 @@ function partsOf(bytes: Buffer, type: string) {
   try {
     return parseMultipart(bytes, type);
   } catch (error) {
-    if (error instanceof MultipartError) throw new UnreadableBody({ why: "multipart", message: error.message });
+    if (error instanceof MultipartError) throw new UnreadableBodyError({ why: "multipart", message: error.message });
     throw error;
   }
 }
 
 function fieldsOf(text: string): Fields {
-  if (hasTooManyFields(text)) {
-    throw new UnreadableBody({ why: "limit", message: `of more than ${heaviest.fields} fields` });
+  if (exceedsFieldLimit(text)) {
+    throw new UnreadableBodyError({ why: "limit", message: `of more than ${bodyLimits.fields} fields` });
   }
   return parseFields(text);
 }
@@ -118,20 +122,20 @@ function readText(bytes: Buffer, decode: (bytes: Buffer) => string): string {
   try {
     return decode(bytes);
   } catch (error) {
-    if (error instanceof EncodingError) throw new UnreadableBody({ why: "encoding" });
+    if (error instanceof EncodingError) throw new UnreadableBodyError({ why: "encoding" });
     throw error;
   }
 }
 
-function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, mayBeHeavy = false): Decoded {
+function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, mayBeHeavy = false): DecodedBody {
   const text = readText(bytes, decode);
   try {
     return parseJson(text, mayBeHeavy);
   } catch (error) {
     if (error instanceof JsonSyntaxError) {
-      throw new UnreadableBody({ why: "json", message: error.message, ...placeOf(text, error.at) });
+      throw new UnreadableBodyError({ why: "json", message: error.message, ...locatePosition(text, error.at) });
     }
-    if (error instanceof JsonLimitError) throw new UnreadableBody({ why: "limit", message: error.message });
+    if (error instanceof JsonLimitError) throw new UnreadableBodyError({ why: "limit", message: error.message });
     throw error;
   }
 }
@@ -236,10 +240,10 @@ export function isMultipartType(header: string | undefined): boolean {
 }
 
 /** More came than is read. */
-export class TooLong extends Error {}
+export class BodyTooLargeError extends Error {}
 
 /** Bytes that may come in pieces, in one; rejects with TooLong, and reads no further, once they are more than `maxBytes`. */
-export async function wholeBody(
+export async function concatBody(
   body: Uint8Array | AsyncIterable<Uint8Array>,
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<Buffer> {
@@ -248,7 +252,7 @@ export async function wholeBody(
   for await (const chunk of body instanceof Uint8Array ? [body] : body) {
     chunks.push(chunk);
     size += chunk.length;
-    if (size > maxBytes) throw new TooLong(`More than ${maxBytes} bytes`);
+    if (size > maxBytes) throw new BodyTooLargeError(`More than ${maxBytes} bytes`);
   }
   return Buffer.concat(chunks);
 }

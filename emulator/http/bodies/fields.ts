@@ -1,23 +1,23 @@
-import { isObject, parsedJson } from "../../../src/base/object.ts";
+import { isObject, tryParseJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
+import { exceededBodyLimit, exceedsFieldLimit } from "./body-limits.ts";
 import { isMultipartType } from "./decode.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
-import { hasTooManyFields, tooHeavy } from "./weight.ts";
 
 type Parsed = Pick<ReceivedRequest, "headers" | "body">;
 
 /** The body as a form, when its type says so and it is one that can be read. */
-export function formOf({ headers, body }: Parsed): URLSearchParams | undefined {
+export function parseForm({ headers, body }: Parsed): URLSearchParams | undefined {
   const type = headers["content-type"] ?? "";
   if (!/^\s*application\/x-www-form-urlencoded\b/i.test(type)) return undefined;
   const text = body.toString();
-  return hasTooManyFields(text) ? undefined : new URLSearchParams(text);
+  return exceedsFieldLimit(text) ? undefined : new URLSearchParams(text);
 }
 
 /** The text fields of a form of either type, the last of each name; none of a body that cannot be read as one. */
 export function formFields({ headers, body }: Parsed): Readonly<Record<string, string | undefined>> {
   const type = headers["content-type"] ?? "";
-  if (!isMultipartType(type)) return Object.fromEntries(formOf({ headers, body }) ?? []);
+  if (!isMultipartType(type)) return Object.fromEntries(parseForm({ headers, body }) ?? []);
   try {
     const parts = parseMultipart(body, type);
     return Object.fromEntries(parts.filter((part): part is [string, string] => typeof part[1] === "string"));
@@ -28,14 +28,16 @@ export function formFields({ headers, body }: Parsed): Readonly<Record<string, s
 }
 
 /** A JSON object, whatever the type of the body says; undefined when it is none, or too much to be read. */
-export function jsonObject(body: Buffer | string | null | undefined): Readonly<Record<string, unknown>> | undefined {
+export function parseJsonObject(
+  body: Buffer | string | null | undefined,
+): Readonly<Record<string, unknown>> | undefined {
   const text = String(body ?? "").replace(/^\uFEFF/, "");
-  const value = tooHeavy(text) === undefined ? parsedJson(text) : undefined;
+  const value = exceededBodyLimit(text) === undefined ? tryParseJson(text) : undefined;
   return isObject(value) ? value : undefined;
 }
 
 /** The text of a member, however deep; numbers count, since ids are often printed so. */
-export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
+export function stringAt(value: unknown, ...path: readonly string[]): string | undefined {
   let at = value;
   for (const name of path) {
     if (typeof at !== "object" || at === null) return undefined;

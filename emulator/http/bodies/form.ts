@@ -19,7 +19,7 @@ const keeping = {
 };
 
 /** The fields of a form one by one, in the order of the wire: of an object, names that look like numbers come first. */
-export const fieldsInOrder = (text: string): readonly (readonly [string, string])[] =>
+export const parseOrderedFields = (text: string): readonly (readonly [string, string])[] =>
   text.split("&").flatMap((field) => Object.entries(parseFields(field)) as [string, string][]);
 
 /** The last value of each name, as a form model sees it. A null prototype keeps `__proto__` an ordinary name. */

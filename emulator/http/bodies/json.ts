@@ -1,8 +1,8 @@
+import { exceededBodyLimit } from "./body-limits.ts";
 import { JsonLimitError, parsePlainJson, parsePythonJson } from "./python-json.ts";
-import { tooHeavy } from "./weight.ts";
 
 /** A decoded body: its value, and what of it an error message quotes. */
-export interface Decoded {
+export interface DecodedBody {
   readonly value: unknown;
   /** The document with its numbers as written; made only when something is to be quoted. */
   readonly source: () => unknown;
@@ -20,8 +20,8 @@ const longestAsWritten = 1_000_000;
  * because it is NaN) and at what may break one of Python's limits. Fails with JsonSyntaxError or JsonLimitError.
  * `mayBeHeavy`: from somebody who may send more than is usual.
  */
-export function parseJson(text: string, mayBeHeavy = false): Decoded {
-  const heavy = mayBeHeavy ? undefined : tooHeavy(text);
+export function parseJson(text: string, mayBeHeavy = false): DecodedBody {
+  const heavy = mayBeHeavy ? undefined : exceededBodyLimit(text);
   if (heavy !== undefined) throw new JsonLimitError(heavy);
   const value = parsed(text);
   const { length } = text;
@@ -98,7 +98,7 @@ export interface JsonPosition {
 }
 
 /** The place of an index in UTF-16 units. One pass and no copies, however long the document is. */
-export function placeOf(text: string, index: number): JsonPosition {
+export function locatePosition(text: string, index: number): JsonPosition {
   let at = 0;
   let line = 1;
   let lineStart = 0;

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { StacklessError } from "../../../src/base/stackless-error.ts";
-import { heaviest } from "./weight.ts";
+import { bodyLimits } from "./body-limits.ts";
 
 /** A part that names a file, as an error of pydantic quotes it, but for the inside of Starlette. */
 export interface FilePart {
@@ -40,8 +40,8 @@ export function parseMultipart(body: Buffer, contentType: string): readonly (rea
     const { name, filename } = head;
     const kind = filename === undefined ? "fields" : "files";
     counts[kind] += 1;
-    if (counts[kind] > heaviest.parts) {
-      throw new MultipartError(`Too many ${kind}. Maximum number of ${kind} is ${heaviest.parts}.`);
+    if (counts[kind] > bodyLimits.parts) {
+      throw new MultipartError(`Too many ${kind}. Maximum number of ${kind} is ${bodyLimits.parts}.`);
     }
     const end = endOfPart(body, head.end, `${crlf}--${boundary}`);
     const size = (end?.at ?? body.length) - head.end;

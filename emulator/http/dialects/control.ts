@@ -1,8 +1,8 @@
-import { failureAnswer, jsonAnswer } from "../answer.ts";
-import type { Unreadable } from "../bodies/decode.ts";
-import { bugWords, type Dialect, spelled } from "./dialect.ts";
-import type { Problem } from "./problem.ts";
+import type { DecodeProblem } from "../bodies/decode.ts";
+import { failureResponse, jsonResponse } from "../response.ts";
+import { type Dialect, formatBugMessage, formatOperation } from "./dialect.ts";
 import { pydanticErrors } from "./pydantic.ts";
+import type { ValidationProblem } from "./validation-problem.ts";
 
 const error = (code: string, message: string, hint?: string) => ({
   error: { code, message, ...(hint === undefined ? {} : { hint }) },
@@ -10,36 +10,37 @@ const error = (code: string, message: string, hint?: string) => ({
 
 /** The emulator's own control plane: problems in words. */
 export const control: Dialect = {
-  invalid: (problems) => failureAnswer("invalid-control-input", { problems: problems.flatMap(wordsOf) }),
-  unreadable: (problem) => failureAnswer("invalid-control-input", { problems: [unreadableWords(problem)] }),
-  tooLarge: () => jsonAnswer(413, error("body_too_large", "The body is larger than the emulator takes.")),
-  storeFailed: (refused) => failureAnswer("control-store-failed", { refused }),
+  invalid: (problems) => failureResponse("invalid-control-input", { problems: problems.flatMap(wordsOf) }),
+  unreadable: (problem) => failureResponse("invalid-control-input", { problems: [unreadableWords(problem)] }),
+  tooLarge: () => jsonResponse(413, error("body_too_large", "The body is larger than the emulator takes.")),
+  storeFailed: (refused) => failureResponse("control-store-failed", { refused }),
   notFound: (nearest) =>
-    jsonAnswer(
+    jsonResponse(
       404,
       error(
         "not_found",
         "The control plane has no such path.",
-        nearest && `Nearest: ${nearest.id} ${spelled(nearest)}`,
+        nearest && `Nearest: ${nearest.id} ${formatOperation(nearest)}`,
       ),
     ),
   methodNotAllowed: (method, allowed) =>
-    jsonAnswer(405, error("method_not_allowed", `${method} is not possible here.`, `Possible: ${allowed.join(", ")}`), [
-      "allow",
-      allowed.join(", "),
-    ]),
-  bug: (operation) => jsonAnswer(500, error("emulator_bug", bugWords(operation))),
+    jsonResponse(
+      405,
+      error("method_not_allowed", `${method} is not possible here.`, `Possible: ${allowed.join(", ")}`),
+      ["allow", allowed.join(", ")],
+    ),
+  bug: (operation) => jsonResponse(500, error("emulator_bug", formatBugMessage(operation))),
 };
 
 /** `by: Input should be a valid string`; `query limit: …` and `path id: …` say where else to look. */
-const wordsOf = (problem: Problem): string[] =>
+const wordsOf = (problem: ValidationProblem): string[] =>
   pydanticErrors(problem).map(({ path, msg }) => {
     const name = path.join(".");
     const field = problem.part === "body" ? name || "body" : `${problem.part} ${name}`;
     return `${field}: ${msg}`;
   });
 
-function unreadableWords(problem: Unreadable): string {
+function unreadableWords(problem: DecodeProblem): string {
   switch (problem.why) {
     case "json":
       return `body: not JSON, ${problem.message} at character ${problem.at}`;

@@ -1,13 +1,13 @@
 import type { ValidationItem } from "../../../src/api/router/failures/index.ts";
-import { failureAnswer, jsonAnswer } from "../answer.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
-import { bugWords, type Dialect } from "./dialect.ts";
-import type { Problem } from "./problem.ts";
+import { failureResponse, jsonResponse } from "../response.ts";
+import { type Dialect, formatBugMessage } from "./dialect.ts";
 import { pydanticErrors } from "./pydantic.ts";
+import type { ValidationProblem } from "./validation-problem.ts";
 
 /** FastAPI ≥ 0.132 with pydantic 2 (DECISIONS.md, R1, P12). */
 export const fastapi: Dialect = {
-  invalid: (problems) => failureAnswer("validation", problems.flatMap(itemsOf)),
+  invalid: (problems) => failureResponse("validation", problems.flatMap(itemsOf)),
 
   unreadable: (problem) => {
     if (problem.why === "json") {
@@ -18,25 +18,25 @@ export const fastapi: Dialect = {
         input: {},
         ctx: { error: problem.message },
       };
-      return failureAnswer("validation", [item]);
+      return failureResponse("validation", [item]);
     }
-    if (problem.why === "multipart") return jsonAnswer(400, { detail: problem.message });
+    if (problem.why === "multipart") return jsonResponse(400, { detail: problem.message });
     if (problem.why === "repeated") {
-      return failureAnswer("invalid-request", { reason: `${problem.name} is given more than once` });
+      return failureResponse("invalid-request", { reason: `${problem.name} is given more than once` });
     }
-    return failureAnswer("unparsable-body", undefined);
+    return failureResponse("unparsable-body", undefined);
   },
 
-  tooLarge: () => failureAnswer("body-too-large", undefined),
-  storeFailed: () => failureAnswer("store-failed", undefined),
-  notFound: () => jsonAnswer(404, { detail: "Not Found" }),
+  tooLarge: () => failureResponse("body-too-large", undefined),
+  storeFailed: () => failureResponse("store-failed", undefined),
+  notFound: () => jsonResponse(404, { detail: "Not Found" }),
   methodNotAllowed: (_, allowed) =>
-    jsonAnswer(405, { detail: "Method Not Allowed" }, ["allow", [...allowed].sort().join(", ")]),
-  bug: (operation) => jsonAnswer(500, { detail: bugWords(operation) }),
+    jsonResponse(405, { detail: "Method Not Allowed" }, ["allow", [...allowed].sort().join(", ")]),
+  bug: (operation) => jsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
 /** Keys in the order of the wire; `input` is always there, `null` where nothing was sent. */
-const itemsOf = (problem: Problem): ValidationItem[] =>
+const itemsOf = (problem: ValidationProblem): ValidationItem[] =>
   pydanticErrors(problem).map(({ type, path, msg, input, ctx }) => ({
     type,
     loc: [problem.part, ...path],

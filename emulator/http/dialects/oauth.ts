@@ -1,7 +1,7 @@
-import { failureAnswer } from "../answer.ts";
+import { failureResponse } from "../response.ts";
 import type { Dialect } from "./dialect.ts";
 import { fastapi } from "./fastapi.ts";
-import type { Problem } from "./problem.ts";
+import type { ValidationProblem } from "./validation-problem.ts";
 
 /**
  * The routing service, where the specification declares no schema for a request that OAuth does: what cannot be read is
@@ -13,10 +13,10 @@ export const oauth: Dialect = {
   unreadable: (problem) => (problem.why === "repeated" ? fastapi.unreadable(problem) : invalidRequest(noParameters)),
 };
 
-const invalidRequest = (reason: string) => failureAnswer("invalid-request", { reason });
+const invalidRequest = (reason: string) => failureResponse("invalid-request", { reason });
 
 const noParameters = "The body is neither a form nor a JSON object";
 
 /** All parameters are texts. */
-const wrongIn = ({ issue: { path } }: Problem): string =>
+const wrongIn = ({ issue: { path } }: ValidationProblem): string =>
   path.length === 0 ? noParameters : `${path.map(String).join(".")} is not a text`;

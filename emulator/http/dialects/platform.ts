@@ -1,34 +1,34 @@
 import type { Operation } from "../../../src/api/operation.ts";
-import { type Answer, failureAnswer, jsonAnswer } from "../answer.ts";
-import type { Unreadable } from "../bodies/decode.ts";
-import { bugWords, type Dialect } from "./dialect.ts";
-import { type Problem, valueAt } from "./problem.ts";
+import type { DecodeProblem } from "../bodies/decode.ts";
+import { failureResponse, type HttpResponse, jsonResponse } from "../response.ts";
+import { type Dialect, formatBugMessage } from "./dialect.ts";
 import { pydanticErrors } from "./pydantic.ts";
+import { type ValidationProblem, valueAt } from "./validation-problem.ts";
 
 /** The contract API: shapes A and C (DECISIONS.md, F4, C1). */
 export const platform: Dialect = {
   invalid: (problems, operation) =>
     isUnknownPath(problems, operation)
-      ? failureAnswer("not-found", undefined)
-      : failureAnswer("invalid-fields", fieldsOf(problems)),
+      ? failureResponse("not-found", undefined)
+      : failureResponse("invalid-fields", fieldsOf(problems)),
 
   unreadable: (problem) =>
     problem.why === "media-type"
-      ? failureAnswer("unsupported-media-type", { type: problem.type })
-      : failureAnswer("json-parse-error", { reason: reasonOf(problem) }),
+      ? failureResponse("unsupported-media-type", { type: problem.type })
+      : failureResponse("json-parse-error", { reason: reasonOf(problem) }),
 
-  tooLarge: () => failureAnswer("contracts-body-too-large", undefined),
-  storeFailed: () => failureAnswer("contracts-store-failed", undefined),
-  notFound: () => failureAnswer("not-found", undefined),
-  methodNotAllowed: (method, allowed): Answer => {
-    const answer = failureAnswer("method-not-allowed", { method });
+  tooLarge: () => failureResponse("contracts-body-too-large", undefined),
+  storeFailed: () => failureResponse("contracts-store-failed", undefined),
+  notFound: () => failureResponse("not-found", undefined),
+  methodNotAllowed: (method, allowed): HttpResponse => {
+    const answer = failureResponse("method-not-allowed", { method });
     return { ...answer, headers: [...answer.headers, "allow", allowed.join(", ")] };
   },
-  bug: (operation) => jsonAnswer(500, { detail: bugWords(operation) }),
+  bug: (operation) => jsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
 /** An id that cannot be one is an unknown id. */
-const isUnknownPath = (problems: readonly Problem[], { failures }: Operation): boolean =>
+const isUnknownPath = (problems: readonly ValidationProblem[], { failures }: Operation): boolean =>
   problems.some(({ part }) => part === "path") && failures.includes("not-found");
 
 interface Fields {
@@ -36,7 +36,7 @@ interface Fields {
 }
 
 /** `{"assignees": {"0": {"entity_id": ["Field required"]}}}`: lists of rows are keyed by index. */
-function fieldsOf(problems: readonly Problem[]): Fields {
+function fieldsOf(problems: readonly ValidationProblem[]): Fields {
   const fields: Fields = Object.create(null);
   for (const problem of problems) {
     for (const { path, msg, type, input } of pydanticErrors(problem)) {
@@ -74,7 +74,7 @@ function add(fields: Fields, path: readonly string[], message: string): void {
 }
 
 /** What Python's ValueError says: `Expecting value: line 1 column 6 (char 5)`. */
-function reasonOf(problem: Unreadable): string {
+function reasonOf(problem: DecodeProblem): string {
   if (problem.why === "json") {
     const { message, line, column, at } = problem;
     return `${message}: line ${line} column ${column} (char ${at})`;

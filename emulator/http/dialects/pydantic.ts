@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import { SourceNumber } from "../bodies/python-json.ts";
 import { definitionOf, kindOf, schemaAt } from "../validation/schema.ts";
-import { mostProblems } from "../validation/validate.ts";
-import { type Issue, type Problem, valueAt } from "./problem.ts";
+import { maxProblems } from "../validation/validate.ts";
+import { type Issue, type ValidationProblem, valueAt } from "./validation-problem.ts";
 
 /** What pydantic 2 would say of one problem (DECISIONS.md, P13). By hand: zod checks, and nothing else words it so. */
 export interface PydanticError {
@@ -15,10 +15,10 @@ export interface PydanticError {
 }
 
 /** The errors of one problem: a zod issue may name several keys, or several branches of a union. */
-export function pydanticErrors({ part, issue, schema, sent }: Problem): readonly PydanticError[] {
+export function pydanticErrors({ part, issue, schema, sent }: ValidationProblem): readonly PydanticError[] {
   const path = issue.path as (string | number)[];
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.slice(0, mostProblems).map((key) => ({
+    return issue.keys.slice(0, maxProblems).map((key) => ({
       type: "extra_forbidden",
       path: [...path, key],
       msg: "Extra inputs are not permitted",

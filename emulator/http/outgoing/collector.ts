@@ -1,17 +1,17 @@
 import { Agent, buildConnector } from "undici";
-import type { Wall } from "../../../src/base/clock.ts";
-import { skippingContinue } from "../../../src/base/odd-answers.ts";
-import { late, within } from "../../../src/base/within.ts";
-import { type Ended, PostExchange } from "./post-exchange.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
+import { timedOut, withTimeout } from "../../../src/base/with-timeout.ts";
+import { PostExchange, type PostOutcome } from "./post-exchange.ts";
 
 /** What came of an export: an answer of any status, or in a word why there was none. */
-export type Exported = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
+export type ExportResult = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
 
 /** Where somebody collects what an emulator tells of itself. */
 export interface Collector {
   readonly origin: string;
   /** Sends one document of JSON. Never rejects. */
-  post(body: string): Promise<Exported>;
+  post(body: string): Promise<ExportResult>;
   /** Ends its connection; what is under way has no answer. */
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ interface CollectorOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** For the whole answer, wall time. */
   readonly timeoutMs: number;
-  readonly wall: Wall;
+  readonly wall: WallClock;
 }
 
 /** One connection, opened with the first POST. */
@@ -32,20 +32,20 @@ export function createCollector({ url, headers, timeoutMs, wall }: CollectorOpti
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: skippingContinue(buildConnector({ timeout: timeoutMs })),
+    connect: createContinueSkippingConnector(buildConnector({ timeout: timeoutMs })),
   });
   return {
     origin,
     async post(body) {
       let exchange: PostExchange | undefined;
-      const sent = new Promise<Ended>((resolve) => {
+      const sent = new Promise<PostOutcome>((resolve) => {
         exchange = new PostExchange(resolve);
         const all = { ...headers, "content-type": "application/json" };
         agent.dispatch({ origin, path: `${pathname}${search}`, method: "POST", headers: all, body }, exchange);
       });
-      const ended = await within(wall, timeoutMs, sent);
-      if (ended === late) {
-        exchange?.breakOff(new Error("nobody waits for it"));
+      const ended = await withTimeout(wall, timeoutMs, sent);
+      if (ended === timedOut) {
+        exchange?.abort(new Error("nobody waits for it"));
         return { reason: "no answer in time" };
       }
       return "status" in ended ? ended : { reason: reasonOf(ended.cause) };

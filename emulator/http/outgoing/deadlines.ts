@@ -1,6 +1,6 @@
-import type { Wall } from "../../../src/base/clock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
 
-import { late } from "../../../src/base/within.ts";
+import { timedOut } from "../../../src/base/with-timeout.ts";
 
 /** Somebody who waits, between those who came before and after. */
 class Waiter<Waiting> {
@@ -36,7 +36,7 @@ class Waiter<Waiting> {
  * outgrows goes on pointing at the next, and all that ever stood in one is taken along into the old generation.
  */
 export class Deadlines<Waiting> {
-  readonly #wall: Wall;
+  readonly #wall: WallClock;
   readonly #afterMs: number;
   readonly #late: (waiting: Waiting) => void;
   /** In the order in which they were set, which is the order in which they come. */
@@ -45,7 +45,7 @@ export class Deadlines<Waiting> {
   #sleeping = false;
 
   /** `late` is told of each that did not leave in time. */
-  constructor(wall: Wall, afterMs: number, late: (waiting: Waiting) => void) {
+  constructor(wall: WallClock, afterMs: number, late: (waiting: Waiting) => void) {
     this.#wall = wall;
     this.#afterMs = afterMs;
     this.#late = late;
@@ -89,19 +89,19 @@ export class Deadlines<Waiting> {
 }
 
 /** Waits for others, each time for so much wall time at most; with one pending sleep for all who wait equally long. */
-export class Patience {
-  readonly #wall: Wall;
+export class TimeoutPool {
+  readonly #wall: WallClock;
   /** By how long: settings say it, so there are few. */
   readonly #deadlines = new Map<number, Deadlines<() => void>>();
 
-  constructor(wall: Wall) {
+  constructor(wall: WallClock) {
     this.#wall = wall;
   }
 
   /** What `work` gives, or `late` when that takes longer than `ms`. The work itself goes on. */
-  within<T>(ms: number, work: Promise<T>): Promise<T | typeof late> {
+  withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
-      const leave = this.#deadlinesOf(ms).enter(() => resolve(late));
+      const leave = this.#deadlinesOf(ms).enter(() => resolve(timedOut));
       const settle =
         <Outcome>(pass: (outcome: Outcome) => void) =>
         (outcome: Outcome) => {

@@ -1,9 +1,9 @@
 import type { Dispatcher } from "undici";
-import { hasNoBody } from "../../../src/base/odd-answers.ts";
+import { hasNoBody } from "../../../src/base/response-quirks.ts";
 import { Passthrough } from "../reply.ts";
 
 /** What came of sending one request to one server: the head of an answer, or what kept it from one. */
-export type Forwarded = { readonly answer: Passthrough } | { readonly cause: unknown };
+export type ForwardOutcome = { readonly answer: Passthrough } | { readonly cause: unknown };
 
 const noBytes = Buffer.alloc(0);
 
@@ -16,7 +16,7 @@ const waitingBytes = 65_536;
  */
 export class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;
-  readonly #tell: (forwarded: Forwarded) => void;
+  readonly #tell: (forwarded: ForwardOutcome) => void;
   readonly #chunks: Buffer[] = [];
   #waiting = 0;
   #hasHead = false;
@@ -27,13 +27,13 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
   #wake = () => {};
 
   /** `tell` is called once. */
-  constructor(method: string, tell: (forwarded: Forwarded) => void) {
+  constructor(method: string, tell: (forwarded: ForwardOutcome) => void) {
     this.#method = method;
     this.#tell = tell;
   }
 
   /** Ends it at once, wherever it is, with that cause; does nothing once it has ended. */
-  breakOff(cause: Error): void {
+  abort(cause: Error): void {
     if (this.#end) return;
     this.onError(cause);
     this.#abort?.(cause);
@@ -87,7 +87,7 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
   #pieces(): AsyncIterable<Uint8Array> {
     const pieces = this.#read();
     const stop = async () => {
-      this.breakOff(new Error("nobody reads the answer"));
+      this.abort(new Error("nobody reads the answer"));
       return { done: true, value: undefined } as const;
     };
     return { [Symbol.asyncIterator]: () => ({ next: () => pieces.next(), return: stop }) };

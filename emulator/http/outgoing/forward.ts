@@ -1,19 +1,19 @@
 import { Agent, buildConnector, errors } from "undici";
-import type { Wall } from "../../../src/base/clock.ts";
-import { skippingContinue } from "../../../src/base/odd-answers.ts";
-import type { late } from "../../../src/base/within.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
+import type { timedOut } from "../../../src/base/with-timeout.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { ReceivedRequest } from "../handler.ts";
-import { hopByHop, isOfEmulator, namedBy, withoutNames } from "../hop-by-hop.ts";
+import { hopByHop, isEmulatorHeader, parseConnectionHeader, removeHeaders } from "../hop-by-hop.ts";
 import type { Passthrough } from "../reply.ts";
 import { originForm } from "../routing/path.ts";
-import { Patience } from "./deadlines.ts";
+import { type CausePropagator, toLinkHeader } from "./cause-propagator.ts";
+import { TimeoutPool } from "./deadlines.ts";
 import { ForwardExchange } from "./forward-exchange.ts";
-import { linkOf, type RequestLinks } from "./links.ts";
 import { maxHeadBytes } from "./post-exchange.ts";
 
 /** What of a received request is sent on. */
-export type Forwardable = Pick<
+export type ForwardableRequest = Pick<
   ReceivedRequest,
   "method" | "target" | "rawHeaders" | "body" | "remoteAddress" | "origin"
 > & {
@@ -22,14 +22,14 @@ export type Forwardable = Pick<
 };
 
 /** What came of sending one request to one server. `reason` is a code such as ECONNREFUSED. */
-export type Sent =
+export type ForwardResult =
   | { readonly kind: "answered"; readonly answer: Passthrough }
   | { readonly kind: "unreachable"; readonly reason: string };
 
 /** A request on its way. */
-export interface Sending {
+export interface PendingForward {
   /** The head of the answer; its body is streamed. Never rejects. */
-  readonly sent: Promise<Sent>;
+  readonly sent: Promise<ForwardResult>;
   /** Nobody waits for the answer any more. */
   breakOff(): void;
 }
@@ -40,9 +40,9 @@ export interface Forwarder {
    * Sends method, target, headers and body unchanged (hop-by-hop headers aside; `via` and `x-forwarded-*` added).
    * Redirects are not followed.
    */
-  send(url: string, request: Forwardable): Sending;
+  send(url: string, request: ForwardableRequest): PendingForward;
   /** What of that gives `work`, or `late` when that takes longer than `ms` of wall time. The work itself goes on. */
-  within<T>(ms: number, work: Promise<T>): Promise<T | typeof late>;
+  within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut>;
   /** Whether this forwarder sent the request itself: somewhere a URL points back at the sender. */
   isOwn(request: Pick<ReceivedRequest, "headers">): boolean;
   /** Ends all connections, those in use too. */
@@ -62,11 +62,11 @@ const notSent = new Set([
 ]);
 
 interface ForwarderOptions {
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** The pseudonym in `via` by which the forwarder knows its own requests again. */
   readonly mark: string;
   /** Undefined: nobody who receives them is to know what led to them. */
-  readonly links?: RequestLinks;
+  readonly links?: CausePropagator;
 }
 
 export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwarder {
@@ -74,19 +74,19 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
     connections: 256,
     pipelining: 1,
     maxHeaderSize: maxHeadBytes,
-    connect: skippingContinue(buildConnector({ timeout: 10_000 })),
+    connect: createContinueSkippingConnector(buildConnector({ timeout: 10_000 })),
   });
-  const patience = new Patience(wall);
+  const patience = new TimeoutPool(wall);
   return {
     send(url, request) {
       const base = new URL(url);
       const path = `${base.pathname.replace(/\/$/, "")}${originForm(request.target) ?? "/"}`;
       const headers = headersToSend(request, mark);
-      const link = request.cause && links?.offer(base.origin, request.cause);
-      if (link !== undefined) headers.push(...linkOf(link));
+      const link = request.cause && links?.createLink(base.origin, request.cause);
+      if (link !== undefined) headers.push(...toLinkHeader(link));
       const body = request.body.length > 0 ? request.body : null;
-      let resolve = (_: Sent) => {};
-      const sent = new Promise<Sent>((settle) => {
+      let resolve = (_: ForwardResult) => {};
+      const sent = new Promise<ForwardResult>((settle) => {
         resolve = settle;
       });
       const exchange = new ForwardExchange(request.method, (forwarded) => {
@@ -95,9 +95,9 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
         else resolve({ kind: "unreachable", reason: reasonOf(forwarded.cause) });
       });
       agent.dispatch({ origin: base.origin, path, method: request.method as "GET", headers, body }, exchange);
-      return { sent, breakOff: () => exchange.breakOff(nobodyWaits) };
+      return { sent, breakOff: () => exchange.abort(nobodyWaits) };
     },
-    within: (ms, work) => patience.within(ms, work),
+    within: (ms, work) => patience.withTimeout(ms, work),
     isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === mark) ?? false,
     close() {
       patience.stop();
@@ -107,7 +107,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
 }
 
 /** In one pass: this is done for each forwarded request. */
-function headersToSend({ rawHeaders, remoteAddress, origin }: Forwardable, mark: string): string[] {
+function headersToSend({ rawHeaders, remoteAddress, origin }: ForwardableRequest, mark: string): string[] {
   let sent: string[] = [];
   let via = "";
   let forwardedFor = "";
@@ -124,10 +124,10 @@ function headersToSend({ rawHeaders, remoteAddress, origin }: Forwardable, mark:
     else if (name === "x-forwarded-proto") protocol ||= value;
     else if (name === "host") host ||= value;
     else if (name === "connection") connection += `${value},`;
-    else if (!notSent.has(name) && !isOfEmulator(name)) sent.push(rawHeaders[i]!, value);
+    else if (!notSent.has(name) && !isEmulatorHeader(name)) sent.push(rawHeaders[i]!, value);
   }
-  const ofConnection = namedBy(connection);
-  if (ofConnection.length > 0) sent = withoutNames(sent, ofConnection);
+  const ofConnection = parseConnectionHeader(connection);
+  if (ofConnection.length > 0) sent = removeHeaders(sent, ofConnection);
   sent.push("via", `${via}1.1 ${mark}`, "x-forwarded-for", `${forwardedFor}${remoteAddress}`);
   // A proxy in front of us knows better which host and scheme the caller spoke to.
   sent.push("x-forwarded-host", forwardedHost || host || origin.slice(origin.indexOf("//") + 2));
@@ -136,15 +136,26 @@ function headersToSend({ rawHeaders, remoteAddress, origin }: Forwardable, mark:
 }
 
 /** The same request without some of its headers. */
-export function withoutHeaders(request: Forwardable, names: readonly string[]): Forwardable {
-  return { ...partsOf(request), rawHeaders: withoutNames(request.rawHeaders, names) };
+export function withoutHeaders(request: ForwardableRequest, names: readonly string[]): ForwardableRequest {
+  return { ...partsOf(request), rawHeaders: removeHeaders(request.rawHeaders, names) };
 }
 
 /** The same request to another path. */
-export const withTarget = (request: Forwardable, target: string): Forwardable => ({ ...partsOf(request), target });
+export const withTarget = (request: ForwardableRequest, target: string): ForwardableRequest => ({
+  ...partsOf(request),
+  target,
+});
 
 /** A received request has getters, which spreading skips. */
-function partsOf({ method, target, rawHeaders, body, remoteAddress, origin, cause }: Forwardable): Forwardable {
+function partsOf({
+  method,
+  target,
+  rawHeaders,
+  body,
+  remoteAddress,
+  origin,
+  cause,
+}: ForwardableRequest): ForwardableRequest {
   return { method, target, rawHeaders, body, remoteAddress, origin, cause };
 }
 

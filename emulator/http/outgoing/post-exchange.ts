@@ -1,14 +1,14 @@
 import type { Dispatcher } from "undici";
-import { hasNoBody } from "../../../src/base/odd-answers.ts";
+import { hasNoBody } from "../../../src/base/response-quirks.ts";
 
 /** So much of an answer's body is read and kept (DECISIONS.md, P21). */
-export const keptBytes = 65_536;
+export const maxResponseBodyBytes = 65_536;
 
 /** The head of an answer may have so much: four times what Node takes, since others are not so strict. */
 export const maxHeadBytes = 65_536;
 
 /** How a POST ended: with an answer of any status, or with what kept it from one. */
-export type Ended = { readonly status: number; readonly body: Buffer } | { readonly cause: unknown };
+export type PostOutcome = { readonly status: number; readonly body: Buffer } | { readonly cause: unknown };
 
 /**
  * One POST on its way, told by undici as it goes. It asks for no stream, which would cost more than all the rest, and
@@ -16,7 +16,7 @@ export type Ended = { readonly status: number; readonly body: Buffer } | { reado
  * parse the header of every answer, which nobody here reads. undici 8, which has them alone, needs Node 22.
  */
 export class PostExchange implements Dispatcher.DispatchHandler {
-  readonly #tell: (ended: Ended) => void;
+  readonly #tell: (ended: PostOutcome) => void;
   #abort: ((cause: Error) => void) | undefined;
   #status = 0;
   readonly #chunks: Buffer[] = [];
@@ -24,12 +24,12 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   #ended = false;
 
   /** `tell` is called once. */
-  constructor(tell: (ended: Ended) => void) {
+  constructor(tell: (ended: PostOutcome) => void) {
     this.#tell = tell;
   }
 
   /** Ends it at once, wherever it is, with that cause; does nothing once it has ended. */
-  breakOff(cause: Error): void {
+  abort(cause: Error): void {
     this.#end({ cause });
     this.#abort?.(cause);
   }
@@ -44,15 +44,15 @@ export class PostExchange implements Dispatcher.DispatchHandler {
     // An informational answer comes before the one that counts, which overwrites it.
     this.#status = status;
     // What a receiver sends beside a 204 is no part of it: undici takes a length or bytes for a broken answer.
-    if (hasNoBody(status)) this.#answered();
+    if (hasNoBody(status)) this.#endWithResponse();
     return true;
   }
 
   onData(chunk: Buffer): boolean {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
-    if (this.#size >= keptBytes) {
-      this.#answered();
+    if (this.#size >= maxResponseBodyBytes) {
+      this.#endWithResponse();
       // Ends the connection: a receiver cannot make us read for ever.
       this.#abort?.(new Error("enough was read"));
     }
@@ -60,20 +60,20 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
-    this.#answered();
+    this.#endWithResponse();
   }
 
   onError(cause: Error): void {
     this.#end({ cause });
   }
 
-  #answered(): void {
+  #endWithResponse(): void {
     const [first] = this.#chunks;
     const body = first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
-    this.#end({ status: this.#status, body: body.subarray(0, keptBytes) });
+    this.#end({ status: this.#status, body: body.subarray(0, maxResponseBodyBytes) });
   }
 
-  #end(ended: Ended): void {
+  #end(ended: PostOutcome): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#tell(ended);

@@ -1,6 +1,6 @@
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { decoded, isSecretName, redactText, redactUrl, secretPlaces } from "../../../src/api/secrets.ts";
+import { decodeUrlText, isSecretName, redactText, redactUrl, secretPlaces } from "../../../src/api/secrets.ts";
 
 /** Headers that are shown; of all others only the name, for they may hold credentials or signatures. */
 const shown: ReadonlySet<string> = new Set([
@@ -52,7 +52,7 @@ const mask = "[redacted]";
  * query the values of parameters that the operation declares are left, of an unknown path what is no secret by its
  * looks, and nothing that looks like a token or key of the emulator. `operation`: its id; undefined: none is declared.
  */
-export function shownTarget(target: string, operation: string | undefined): string {
+export function redactTarget(target: string, operation: string | undefined): string {
   const declared = declaredOf(operation);
   // Credentials, and places behind which a secret stands.
   const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/s.exec(redactUrl(target)) ?? [];
@@ -60,7 +60,7 @@ export function shownTarget(target: string, operation: string | undefined): stri
 }
 
 /** The address of a receiver: parameters by their names alone, and no token of its path. */
-export function shownReceiver(url: string): string {
+export function redactReceiverUrl(url: string): string {
   const [, origin = "", path = "", query = ""] =
     /^(\w+:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/s.exec(redactUrl(url, { mask, allParameters: true })) ?? [];
   return origin + inPath(path, (segment) => !looksIssued(segment, false)) + query;
@@ -101,7 +101,7 @@ function inPath(path: string, isShown: (segment: string, before: string) => bool
     .split(/(\/|%(?:25)*2f)/i)
     .map((part, i) => {
       if (i % 2 === 1 || part === "" || part === mask) return part;
-      const segment = decoded(part);
+      const segment = decodeUrlText(part);
       const shown = isShown(segment, before) ? part : mask;
       before = segment.toLowerCase();
       return shown;
@@ -116,12 +116,12 @@ function shownQuery(query: string, declared: Declared | undefined): string {
       if (i % 2 === 1 || pair === "") return pair;
       const [written = "", value] = pair.split(/=(.*)/s);
       // `[$in]`: an operator behind a declared name (contract-list.ts).
-      const name = decoded(written).replace(/\[\$\w{1,5}\]$/, "");
+      const name = decodeUrlText(written).replace(/\[\$\w{1,5}\]$/, "");
       if (!declared?.query.has(name)) {
         const shownName = isPlain(name) ? written : mask;
         return value ? `${shownName}=${mask}` : pair.replace(written, () => shownName);
       }
-      return value && value !== mask && looksIssued(decoded(value), name.includes("hash"))
+      return value && value !== mask && looksIssued(decodeUrlText(value), name.includes("hash"))
         ? `${written}=${mask}`
         : pair;
     })
@@ -146,7 +146,7 @@ const plain =
   /^(?:[a-z]{1,20}(?:[._-][a-z]{1,20}){0,3}|[A-Z][a-z]{1,19}|v\d{1,3}(?:\.\d{1,3})?|\d{1,9}|[A-Z]-\d{1,9})$/;
 
 /** A text without what looks like a token or key of the emulator. */
-export const withoutIssued = (text: string): string =>
+export const redactTokens = (text: string): string =>
   text.replace(/[\w-]{16,}/g, (run) => (looksIssued(run, false) ? mask : run));
 
 /** A word, a number or an id, as paths have them. */

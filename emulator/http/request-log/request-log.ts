@@ -1,4 +1,4 @@
-import { Kept, type KeptAmount, textBytes, textsBytes } from "../kept.ts";
+import { type BufferUsage, ByteBoundedLog, estimateStringBytes, estimateStringsBytes } from "../byte-bounded-log.ts";
 
 /** A note that something was accepted which the real service may refuse. */
 export interface Finding {
@@ -40,7 +40,7 @@ const entryBytes = 250;
 
 /** Requests received, in memory, in the order in which they were answered, the oldest dropped first. One log serves all listeners of an emulator. */
 export class RequestLog {
-  readonly #kept: Kept<LoggedRequest>;
+  readonly #kept: ByteBoundedLog<LoggedRequest>;
   readonly #watchers = new Set<(entry: LoggedRequest, bytes: number) => void>();
   #lastId = 0;
   #lastHeaders: readonly string[] = [];
@@ -48,7 +48,7 @@ export class RequestLog {
   #headersBytes = 0;
 
   constructor(maxBytes = 4 * 1024 * 1024) {
-    this.#kept = new Kept(maxBytes);
+    this.#kept = new ByteBoundedLog(maxBytes);
   }
 
   /** The number of a request that has just come; its entry is added when it has been answered. */
@@ -58,7 +58,7 @@ export class RequestLog {
   }
 
   /** Goes on after a number that a request had before, and that something kept still names. */
-  goOnAfter(number: number): void {
+  resumeAfter(number: number): void {
     this.#lastId = Math.max(this.#lastId, number);
   }
 
@@ -68,7 +68,7 @@ export class RequestLog {
   }
 
   /** Numbers go on after this one: they are of the state, and it begins again, or goes back. */
-  goBackTo(number: number): void {
+  rewindTo(number: number): void {
     for (const entry of this.#kept.list()) if (entry.id > number) entry.left = true;
     this.#lastId = number;
   }
@@ -77,21 +77,21 @@ export class RequestLog {
   add(entry: LoggedRequest): void {
     // It came before the numbers went back.
     if (entry.id > this.#lastId) entry.left = true;
-    const bytes = entryBytes + textBytes(entry.target) + findingsBytes(entry.findings) + this.#headersBytes;
+    const bytes = entryBytes + estimateStringBytes(entry.target) + findingsBytes(entry.findings) + this.#headersBytes;
     this.#kept.add(entry, bytes);
     this.#headersBytes = 0;
     for (const tell of this.#watchers) tell(entry, bytes);
   }
 
   /** Clients repeat their headers: one list for all such requests spares most of the memory. */
-  shared(rawHeaders: readonly string[]): readonly string[] {
+  internHeaders(rawHeaders: readonly string[]): readonly string[] {
     if (sameTexts(rawHeaders, this.#lastHeaders)) return this.#lastHeaders;
     this.#lastHeaders = rawHeaders;
-    this.#headersBytes = textsBytes(rawHeaders);
+    this.#headersBytes = estimateStringsBytes(rawHeaders);
     return rawHeaders;
   }
 
-  get amount(): KeptAmount {
+  get amount(): BufferUsage {
     return this.#kept.amount;
   }
 
@@ -113,7 +113,7 @@ export class RequestLog {
 
 function findingsBytes(findings: readonly Finding[]): number {
   let sum = 0;
-  for (const { code, detail = "" } of findings) sum += 64 + textBytes(code) + textBytes(detail);
+  for (const { code, detail = "" } of findings) sum += 64 + estimateStringBytes(code) + estimateStringBytes(detail);
   return sum;
 }
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Service } from "../../../src/api/services.ts";
-import type { Bound } from "../bind.ts";
-import type { Target } from "./path.ts";
+import type { BoundOperation } from "../bind.ts";
+import type { RequestTarget } from "./path.ts";
 import { type FoundRoute, type Routes, routesOf } from "./routes.ts";
 
 /** The operation that takes a request, with the values of its parameters. */
 export interface Match extends Pick<FoundRoute, "params"> {
-  readonly bound: Bound;
+  readonly bound: BoundOperation;
   /** The path as the service spells it, where another was asked for (DECISIONS.md, C3). */
   readonly documented?: string;
 }
@@ -14,9 +14,9 @@ export interface Match extends Pick<FoundRoute, "params"> {
 /** The operations that a request may mean: those of the control plane, or those of a listener's services. */
 export class OperationTable {
   /** In the order of declaration. */
-  readonly all: readonly Bound[];
+  readonly all: readonly BoundOperation[];
   readonly #routes: Routes;
-  readonly #catchAll: Bound | undefined;
+  readonly #catchAll: BoundOperation | undefined;
   /** The methods that it takes. */
   readonly #caught: ReadonlySet<string>;
   readonly #lenientSlashes: boolean;
@@ -27,7 +27,7 @@ export class OperationTable {
    * where it is told no method. The services do not (DECISIONS.md, P16).
    */
   constructor(
-    all: readonly Bound[],
+    all: readonly BoundOperation[],
     { lenientSlashes, isControl = false }: { readonly lenientSlashes: boolean; readonly isControl?: boolean },
   ) {
     this.all = all;
@@ -39,7 +39,7 @@ export class OperationTable {
   }
 
   /** Undefined: the path is wrong, or the method, or a parameter is empty. */
-  match({ method = "", headers }: IncomingMessage, { isPath, path }: Target): Match | undefined {
+  match({ method = "", headers }: IncomingMessage, { isPath, path }: RequestTarget): Match | undefined {
     if (this.#isControl && method === "HEAD") return this.#head(path);
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);
     const found = this.#routes.find(method, path);
@@ -51,7 +51,7 @@ export class OperationTable {
   }
 
   /** Every operation of a path, whatever its method. */
-  at(path: string): readonly Bound[] {
+  at(path: string): readonly BoundOperation[] {
     return this.#routes.allAt(path).map((at) => this.all[at]!);
   }
 
@@ -97,12 +97,13 @@ export class OperationTable {
 }
 
 /** Whether balancers and monitors ask for it. */
-export const isProbe = ({ operation: { id } }: Bound): boolean => id === "emulator.ready" || id === "emulator.live";
+export const isProbe = ({ operation: { id } }: BoundOperation): boolean =>
+  id === "emulator.ready" || id === "emulator.live";
 
-const isStream = ({ operation }: Bound): boolean =>
+const isStream = ({ operation }: BoundOperation): boolean =>
   Object.values(operation.responses).some(({ kind }) => kind === "events");
 
 /** Each once, in the order of declaration. */
-export const methodsOf = (...bounds: readonly Bound[]): readonly string[] => [
+export const methodsOf = (...bounds: readonly BoundOperation[]): readonly string[] => [
   ...new Set(bounds.flatMap(({ operation }) => [operation.method].flat())),
 ];

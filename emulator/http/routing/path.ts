@@ -1,4 +1,4 @@
-import { decoded } from "../../../src/api/secrets.ts";
+import { decodeUrlText } from "../../../src/api/secrets.ts";
 
 const escapedOrForeign = /[%\x80-\xff]/;
 const authority = /^https?:\/\/[^/?#]*/i;
@@ -25,7 +25,7 @@ const dotSegment = /^(?:\.|%2e)$/i;
 const dotDotSegment = /^(?:\.|%2e){2}$/i;
 
 /** A target as clients send it, who remove dot segments before they do (RFC 3986, 5.2.4; escaped dots, too: WHATWG URL). */
-export function withoutDotSegments(target: string): string {
+export function removeDotSegments(target: string): string {
   if (!mayHaveDots.test(target)) return target;
   const [, before = "", path = "", query = ""] = /^(https?:\/\/[^/?#]*)?([^?]*)(.*)$/is.exec(target) ?? [];
   if (path[0] !== "/") return target;
@@ -53,7 +53,7 @@ export function isControlPath(path: string): boolean {
   if (path.startsWith("/_emulator/")) return true;
   if (!mayBeControl.test(path)) return false;
   const segments: string[] = [];
-  for (const segment of decoded(path).toLowerCase().split(/[/\\]/)) {
+  for (const segment of decodeUrlText(path).toLowerCase().split(/[/\\]/)) {
     const name = segment.replace(/;.*/s, "").replace(/[^\x21-\x7e]/g, "");
     if (name === "..") segments.pop();
     else if (name !== "" && name !== ".") segments.push(name);
@@ -62,7 +62,7 @@ export function isControlPath(path: string): boolean {
 }
 
 /** A target, taken apart. */
-export interface Target {
+export interface RequestTarget {
   /** Whether it names a path at all; `*` does not. */
   readonly isPath: boolean;
   /** Decoded, which is what routes are matched with. */
@@ -75,7 +75,7 @@ export interface Target {
  * The routing service matches the decoded path, so `%2F` is a slash, an invalid escape stays literal and bad UTF-8 is
  * U+FFFD (DECISIONS.md, P14). This is the one place that decodes it.
  */
-export function targetOf(target: string): Target {
+export function parseRequestTarget(target: string): RequestTarget {
   const origin = originForm(target);
   const local = origin ?? target;
   const query = local.indexOf("?");

@@ -1,4 +1,4 @@
-import { Kept } from "../kept.ts";
+import { ByteBoundedLog } from "../byte-bounded-log.ts";
 import { EventFrames } from "../reply.ts";
 
 /** Stands in a stream of events for so many that its reader was too slow to be told: it looks again for itself. */
@@ -57,7 +57,7 @@ const backlogBytes = 2 ** 20;
 
 /** What happened while a reader was busy, where nothing else keeps it: the oldest is dropped first. */
 export class Backlog<Item> {
-  #kept = new Kept<Item>(backlogBytes);
+  #kept = new ByteBoundedLog<Item>(backlogBytes);
 
   add(item: Item, bytes: number): void {
     this.#kept.add(item, bytes);

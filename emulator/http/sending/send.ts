@@ -1,15 +1,15 @@
 import type { ServerResponse } from "node:http";
-import type { Answer } from "../answer.ts";
-import type { Departures } from "./departure.ts";
+import type { HttpResponse } from "../response.ts";
+import type { ResponseWriter } from "./response-writer.ts";
 
 /** What a stranger uploaded or sent must never be taken for a page of the emulator. */
-export const noSniffing = ["x-content-type-options", "nosniff"] as const;
+export const noSniffHeader = ["x-content-type-options", "nosniff"] as const;
 
 /**
  * For what a browser could take for a page although it is none of ours: it is shown in an origin of its own, without
  * scripts, so that nothing that a fault scripts or somebody uploads acts as whoever is signed in (DECISIONS.md, E13).
  */
-export const sandboxed = ["content-security-policy", "sandbox"] as const;
+export const sandboxHeader = ["content-security-policy", "sandbox"] as const;
 
 /** Types that can hold scripts. */
 const isMarkup = (type: string): boolean => /html|xml|svg/i.test(type);
@@ -34,16 +34,16 @@ const noBytes = Buffer.alloc(0);
  */
 export function send(
   response: ServerResponse,
-  { status, headers, body, isForeign }: Answer,
+  { status, headers, body, isForeign }: HttpResponse,
   time: string,
   truncated: boolean,
-  departures: Departures,
+  departures: ResponseWriter,
 ): Promise<void> | undefined {
   if (response.destroyed) return abandon(body);
   if (departures.isLast) response.shouldKeepAlive = false;
   const head = [...headers, "x-svc-time", time];
-  if (!isForeign && !has(headers, noSniffing[0])) head.push(...noSniffing);
-  if (!isForeign && isForeignPage(headers)) head.push(...sandboxed);
+  if (!isForeign && !has(headers, noSniffHeader[0])) head.push(...noSniffHeader);
+  if (!isForeign && isForeignPage(headers)) head.push(...sandboxHeader);
   if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
     response.writeHead(status, head);
     return pump(response, body, truncated, departures);
@@ -55,7 +55,7 @@ export function send(
   response.writeHead(status, head);
   if (truncated) {
     cutOff(response, body);
-    departures.watch(response);
+    departures.watchUnread(response);
   } else departures.end(response, isBare ? undefined : body);
   return undefined;
 }
@@ -77,7 +77,7 @@ async function pump(
   response: ServerResponse,
   body: AsyncIterable<Uint8Array>,
   truncated: boolean,
-  departures: Departures,
+  departures: ResponseWriter,
 ): Promise<void> {
   // Whoever waits for a listener of events learns at once that it is connected. Not by flushHeaders, which writes
   // the head as UTF-8: another server's header bytes must stay as they are.
@@ -86,17 +86,17 @@ async function pump(
     for await (const chunk of body) {
       if (truncated) return cutOff(response, chunk);
       if (response.destroyed) return;
-      if (!response.write(chunk)) await departures.drained(response);
+      if (!response.write(chunk)) await departures.waitForDrain(response);
     }
     response.end();
-    departures.watch(response);
+    departures.watchUnread(response);
   } catch {
     response.destroy();
   }
 }
 
 /** Lets the source of a streamed body know that nobody wants it. */
-async function abandon(body: Answer["body"]): Promise<void> {
+async function abandon(body: HttpResponse["body"]): Promise<void> {
   if (body === undefined || typeof body === "string" || body instanceof Uint8Array) return;
   await body[Symbol.asyncIterator]().return?.();
 }

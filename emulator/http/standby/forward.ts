@@ -1,12 +1,18 @@
 import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, request as requestTo, type ServerResponse } from "node:http";
-import type { Wall } from "../../../src/base/clock.ts";
-import type { Arrivals } from "../arrival.ts";
-import { hasBody } from "../collect.ts";
-import { endToEnd } from "../hop-by-hop.ts";
-import type { Told } from "../proxies.ts";
-import type { Departures } from "../sending/departure.ts";
-import { forwardedHeader, forwardedValue, notLeadingHeader, refuseNotLeading, refuseUncertain } from "./not-leading.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { keepEndToEndHeaders } from "../hop-by-hop.ts";
+import { hasBody } from "../read-body.ts";
+import type { RequestBodyReader } from "../request-body-reader.ts";
+import type { ResponseWriter } from "../sending/response-writer.ts";
+import type { ForwardedInfo } from "../trusted-proxies.ts";
+import {
+  formatForwardedHeader,
+  forwardedHeader,
+  notLeadingHeader,
+  respondNotLeading,
+  respondOutcomeUnknown,
+} from "./forwarded-request.ts";
 
 /*
  * A standby forwards everything to the leader: byte for byte, bodies and responses as they come. In a moment without a
@@ -32,13 +38,13 @@ export interface LeaderListener {
 }
 
 interface Options {
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** `router`, or the id of the cluster whose listener it is. */
   readonly name: string;
-  readonly arrivals: Arrivals;
-  readonly departures: Departures;
+  readonly arrivals: RequestBodyReader;
+  readonly departures: ResponseWriter;
   /** What a trusted proxy said of the request. */
-  readonly told: Told | undefined;
+  readonly told: ForwardedInfo | undefined;
   /** The leader's listener of that name; undefined: nobody leads now. */
   readonly leader: () => LeaderListener | undefined;
 }
@@ -63,11 +69,11 @@ export async function forwardToLeader(
     const target = leader();
     const outcome = target === undefined ? "again" : await attempt(target, request, response, body, options);
     if (outcome === "done") return;
-    if (outcome === "uncertain") return refuseUncertain(request, response, name);
+    if (outcome === "uncertain") return respondOutcomeUnknown(request, response, name);
     if ((target !== undefined && !body.isWhole) || wall.monotonicNow() > until) break;
     await wall.sleep(lookMs);
   }
-  refuseNotLeading(request, response, name);
+  respondNotLeading(request, response, name);
 }
 
 /** A body whose start is kept, so that it can be sent again; the rest is read once, as it comes. */
@@ -121,7 +127,7 @@ function attempt(
   const { hostname, port } = new URL(url);
   const isHarmless = from.method === "GET" || from.method === "HEAD" || from.method === "OPTIONS";
   const framing = (["transfer-encoding", "content-length"] as const).find((name) => from.headers[name] !== undefined);
-  const forwarded = forwardedValue({ key, told, remoteAddress: from.socket.remoteAddress ?? "" });
+  const forwarded = formatForwardedHeader({ key, told, remoteAddress: from.socket.remoteAddress ?? "" });
   return new Promise((resolve) => {
     const sent = requestTo({
       agent,
@@ -130,7 +136,7 @@ function attempt(
       method: from.method,
       path: from.url,
       headers: [
-        ...endToEnd(from.rawHeaders, isNotForwarded),
+        ...keepEndToEndHeaders(from.rawHeaders, isNotForwarded),
         ...(framing ? [framing, framing === "content-length" ? from.headers[framing]! : "chunked"] : []),
         ...[forwardedHeader, forwarded],
       ],
@@ -180,7 +186,7 @@ function pass(response: IncomingMessage, to: ServerResponse): void {
 }
 
 /** Once all of it is there: until then it may be asked for again. */
-function passWhole(response: IncomingMessage, to: ServerResponse, departures: Departures): void {
+function passWhole(response: IncomingMessage, to: ServerResponse, departures: ResponseWriter): void {
   const pieces: Buffer[] = [];
   response.on("data", (piece: Buffer) => pieces.push(piece));
   response.once("end", () => {
@@ -192,7 +198,7 @@ function passWhole(response: IncomingMessage, to: ServerResponse, departures: De
 
 function writeHead(response: IncomingMessage, to: ServerResponse): void {
   const length = response.headers["content-length"];
-  const headers = endToEnd(response.rawHeaders, isNotForwarded);
+  const headers = keepEndToEndHeaders(response.rawHeaders, isNotForwarded);
   if (length !== undefined) headers.push("content-length", length);
   to.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
 }

@@ -46,7 +46,7 @@ export function kindOf(schema: z.ZodType | undefined): string {
 }
 
 /** Whether every field is a required string that anything will do for: then there is nothing to parse. */
-export const takesAnyStrings = (schema: z.ZodObject): boolean =>
+export const acceptsAnyStrings = (schema: z.ZodObject): boolean =>
   Object.values(schema.shape).every((field) => {
     const { type, checks, check } = definitionOf(field as z.ZodType);
     return type === "string" && !checks?.length && !check;

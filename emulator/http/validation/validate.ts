@@ -4,11 +4,11 @@ import type { Service } from "../../../src/api/services.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { type Fields, lastOf, parseFields } from "../bodies/form.ts";
 
-import type { Decoded } from "../bodies/json.ts";
-import { type Issue, type Part, type Problem, valueAt } from "../dialects/problem.ts";
+import type { DecodedBody } from "../bodies/json.ts";
+import { type Issue, type RequestPart, type ValidationProblem, valueAt } from "../dialects/validation-problem.ts";
 
-import { type Read, readLaxly, reads } from "./lax.ts";
-import { definitionOf, kindOf, schemaAt, takesAnyStrings, unwrap } from "./schema.ts";
+import { type CoerceString, coerceLax, stringCoercers } from "./lax-coercion.ts";
+import { acceptsAnyStrings, definitionOf, kindOf, schemaAt, unwrap } from "./schema.ts";
 
 /** What a handler is given, before its type is known. */
 export interface Input {
@@ -24,22 +24,22 @@ export interface RequestParts {
   /** Without the question mark. */
   readonly search: string;
   readonly headers: Fields;
-  readonly decoded: Decoded | undefined;
+  readonly decoded: DecodedBody | undefined;
 }
 
 /** Checks every part of a request and puts the values into `input`; the answer lists what is wrong, in wire order. */
-export type Validate = (sent: RequestParts, input: Input) => readonly Problem[];
+export type ValidateRequest = (sent: RequestParts, input: Input) => readonly ValidationProblem[];
 
-type Check = (sent: RequestParts, input: Input, problems: Problem[]) => void;
+type Check = (sent: RequestParts, input: Input, problems: ValidationProblem[]) => void;
 
-const none: readonly Problem[] = [];
+const none: readonly ValidationProblem[] = [];
 
 /** Whether a request of it could be wrong. */
-export const takesAnything = ({ request: { params, query, headers, body } }: Operation): boolean =>
+export const acceptsAnything = ({ request: { params, query, headers, body } }: Operation): boolean =>
   params !== undefined || query !== undefined || headers !== undefined || (body !== undefined && "schema" in body);
 
 /** For an operation that takes anything. */
-export function validatorFor({ request, service }: Operation): Validate {
+export function validatorFor({ request, service }: Operation): ValidateRequest {
   const checks: Check[] = [];
   if (request.params) checks.push(paramsCheck(request.params));
   if (request.query) checks.push(fieldsCheck("query", request.query, ({ search }) => parseFields(search)));
@@ -47,14 +47,14 @@ export function validatorFor({ request, service }: Operation): Validate {
   const { body } = request;
   if (body && "schema" in body) checks.push(bodyCheck(body.schema, service));
   return (sent, input) => {
-    const problems: Problem[] = [];
+    const problems: ValidationProblem[] = [];
     for (const check of checks) check(sent, input, problems);
     return problems.length === 0 ? none : problems;
   };
 }
 
 function paramsCheck(schema: z.ZodObject): Check {
-  if (!takesAnyStrings(schema)) return fieldsCheck("path", schema, ({ params }) => params);
+  if (!acceptsAnyStrings(schema)) return fieldsCheck("path", schema, ({ params }) => params);
   return ({ params }, input) => {
     input.params = params;
   };
@@ -62,8 +62,12 @@ function paramsCheck(schema: z.ZodObject): Check {
 
 const partOfInput = { path: "params", query: "query", header: "headers" } as const;
 
-function fieldsCheck(part: Exclude<Part, "body">, schema: z.ZodObject, pick: (sent: RequestParts) => Fields): Check {
-  const read = edgeOf(schema);
+function fieldsCheck(
+  part: Exclude<RequestPart, "body">,
+  schema: z.ZodObject,
+  pick: (sent: RequestParts) => Fields,
+): Check {
+  const read = stringCoercerFor(schema);
   const names = Object.keys(schema.shape);
   const target = partOfInput[part];
   return (sent, input, problems) => {
@@ -106,12 +110,12 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
     }
     const isLong = decoded !== undefined && decoded.length > shortDocument;
     // Made by the first that needs it: most operations never see a long document.
-    if (isLong) forLong ??= bounded(schema);
+    if (isLong) forLong ??= limitProblems(schema);
     const fitting = isLong ? forLong! : schema;
     let checked = value;
     let parsed = fitting.safeParse(checked, { reportInput: true });
     for (let times = isLong ? laxReadings : 1; isLax && !parsed.success && times > 0; times -= 1) {
-      const lax = readLaxly(schema, checked, parsed.error.issues);
+      const lax = coerceLax(schema, checked, parsed.error.issues);
       if (lax === undefined) break;
       checked = lax;
       parsed = fitting.safeParse(checked, { reportInput: true });
@@ -146,15 +150,15 @@ function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
   }
 }
 
-const asIs: Read = (text) => text;
+const asIs: CoerceString = (text) => text;
 
 /** Turns the strings of a path, a query or the headers into what the schema speaks of. */
-function edgeOf(schema: z.ZodObject): (fields: Fields) => Record<string, unknown> {
+function stringCoercerFor(schema: z.ZodObject): (fields: Fields) => Record<string, unknown> {
   const fields = Object.entries(schema.shape).map(([name, field]) => {
     const inner = unwrap(field as z.ZodType);
     const { type, element } = definitionOf(inner);
     const list = type === "array";
-    return { name, list, read: reads[kindOf(list ? element : inner)] ?? asIs };
+    return { name, list, read: stringCoercers[kindOf(list ? element : inner)] ?? asIs };
   });
   return (given) => {
     const out: Record<string, unknown> = Object.create(null);
@@ -196,22 +200,22 @@ const isDictionary = (schema: z.ZodType, path: readonly PropertyKey[]): boolean 
 };
 
 /** So many problems of one list are looked for; a real service tells them all (DECISIONS.md, E11). */
-export const mostProblems = 1_000;
+export const maxProblems = 1_000;
 
 /**
  * The same schema, which looks for no more problems in a list once it has found so many: of a list of millions of wrong
  * values, the problems alone are more than the memory holds. It refuses and accepts the same values.
  */
-export function bounded(schema: z.ZodType): z.ZodType {
+export function limitProblems(schema: z.ZodType): z.ZodType {
   const { type, shape, element, valueType, innerType, options } = definitionOf(schema);
   if (type === "object" && shape) {
-    const fields = Object.entries(shape).map(([name, field]) => [name, bounded(field)]);
+    const fields = Object.entries(shape).map(([name, field]) => [name, limitProblems(field)]);
     return changed(schema, { shape: Object.fromEntries(fields) });
   }
-  if (type === "array" && element) return counting(schema, "element", bounded(element));
-  if (type === "record" && valueType) return counting(schema, "valueType", bounded(valueType));
-  if (type === "union" && options) return changed(schema, { options: options.map(bounded) });
-  return innerType ? changed(schema, { innerType: bounded(innerType) }) : schema;
+  if (type === "array" && element) return counting(schema, "element", limitProblems(element));
+  if (type === "record" && valueType) return counting(schema, "valueType", limitProblems(valueType));
+  if (type === "union" && options) return changed(schema, { options: options.map(limitProblems) });
+  return innerType ? changed(schema, { innerType: limitProblems(innerType) }) : schema;
 }
 
 const changed = (schema: z.ZodType, parts: object): z.ZodType =>
@@ -223,7 +227,7 @@ function counting(schema: z.ZodType, part: "element" | "valueType", item: z.ZodT
   const counted = item.clone();
   const runItem = counted._zod.run;
   counted._zod.run = (payload, context) => {
-    if (found >= mostProblems) return payload;
+    if (found >= maxProblems) return payload;
     const came = runItem(payload, context);
     if ("issues" in came) found += came.issues.length;
     return came;

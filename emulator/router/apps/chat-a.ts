@@ -1,14 +1,14 @@
 import { verifyChatA } from "../../../src/schemes/chat-a.ts";
-import { wholeBody } from "../../http/bodies/decode.ts";
-import { formOf, jsonObject, textAt } from "../../http/bodies/fields.ts";
+import { concatBody } from "../../http/bodies/decode.ts";
+import { parseForm, parseJsonObject, stringAt } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
-import { appsOf } from "../../world/apps.ts";
+import { readApps } from "../../world/apps.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import { forwardTo, forwardToAll, ownAnswer } from "../proxied/forward.ts";
-import { ownersOf } from "../resolve/resolve.ts";
-import type { ForwardCall, RouterCall, RouterHandlers, RouterWorld } from "../world.ts";
-import { freshBy } from "./mailer.ts";
+import type { ForwardCall, RouterCall, RouterContext, RouterHandlers } from "../context.ts";
+import { createRouterResponse, forwardTo, forwardToAll } from "../proxied/forward.ts";
+import { findOwners } from "../resolve/resolve.ts";
+import { verifyFresh } from "./mailer.ts";
 
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 
@@ -23,23 +23,23 @@ interface Message {
 }
 
 function messageOf(request: Pick<ReceivedRequest, "headers" | "body">): Message {
-  const form = formOf(request);
+  const form = parseForm(request);
   if (form) {
-    const payload = jsonObject(form.get("payload"));
+    const payload = parseJsonObject(form.get("payload"));
     // An installation for a whole enterprise may have no team.
     const teams = [
-      textAt(payload, "team", "id"),
-      textAt(payload, "chat_a_team_id"),
+      stringAt(payload, "team", "id"),
+      stringAt(payload, "chat_a_team_id"),
       form.get("chat_a_team_id") || undefined,
-      textAt(payload, "enterprise", "id"),
+      stringAt(payload, "enterprise", "id"),
     ];
     return { teams, isSslCheck: form.get("ssl_check") === "1" };
   }
-  const event = jsonObject(request.body);
-  const isChallenge = textAt(event, "type") === "url_verification";
+  const event = parseJsonObject(request.body);
+  const isChallenge = stringAt(event, "type") === "url_verification";
   return {
-    teams: [textAt(event, "team_id"), textAt(event, "chat_a_team_id")],
-    ...(isChallenge && { challenge: textAt(event, "challenge") ?? "" }),
+    teams: [stringAt(event, "team_id"), stringAt(event, "chat_a_team_id")],
+    ...(isChallenge && { challenge: stringAt(event, "challenge") ?? "" }),
   };
 }
 
@@ -56,10 +56,10 @@ function signatureOf(headers: ReceivedRequest["headers"]) {
 }
 
 async function verify(call: ChatACall): Promise<void> {
-  const { signing_secret: signingSecret } = (await call.store.read(appsOf)).chat_a;
+  const { signing_secret: signingSecret } = (await call.store.read(readApps)).chat_a;
   if (signingSecret === null) return call.finding("signature-unchecked", "the seed has no signing secret of chat_a");
   const signed = { signingSecret, body: call.request.body, ...signatureOf(call.request.headers) };
-  const verdict = freshBy(call, (nowMs) => verifyChatA({ ...signed, nowMs }));
+  const verdict = verifyFresh(call, (nowMs) => verifyChatA({ ...signed, nowMs }));
   if (verdict.ok) return;
   call.finding("chat-a-signature-refused", verdict.reason);
   call.fail("bad-chat-a-signature");
@@ -71,9 +71,9 @@ async function receive(call: ChatACall, candidates: () => readonly Cluster[]): P
   if (!isSslCheck) await verify(call);
   const others = candidates();
   if (isSslCheck) return new Passthrough(200, [], Buffer.alloc(0));
-  if (challenge !== undefined) return ownAnswer({ challenge });
+  if (challenge !== undefined) return createRouterResponse({ challenge });
 
-  const owners = await ownersOf(
+  const owners = await findOwners(
     call,
     teams.flatMap((key) => (key === undefined ? [] : [{ table: "chat_a_teams" as const, key }])),
   );
@@ -88,15 +88,15 @@ async function receive(call: ChatACall, candidates: () => readonly Cluster[]): P
 async function withObject(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
   const answer = await answering;
   if (answer.status < 200 || answer.status > 299) return answer;
-  const body = await wholeBody(answer.body).catch(() => call.fail("no-cluster-reachable"));
-  if (body.length === 0) return ownAnswer({});
+  const body = await concatBody(answer.body).catch(() => call.fail("no-cluster-reachable"));
+  if (body.length === 0) return createRouterResponse({});
   // Its length is counted when it is sent.
   const headers = answer.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== "content-length");
   return new Passthrough(answer.status, headers, body);
 }
 
 const everywhere =
-  ({ clusters }: RouterWorld) =>
+  ({ clusters }: RouterContext) =>
   () =>
     clusters;
 

@@ -1,17 +1,17 @@
 import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
-import { fails, holds, type Verdict } from "../../../src/schemes/verdict.ts";
-import { jsonObject, textAt } from "../../http/bodies/fields.ts";
-import { type Apps, appsOf } from "../../world/apps.ts";
+import { createInvalidVerdict, type Verdict, validVerdict } from "../../../src/schemes/verdict.ts";
+import { parseJsonObject, stringAt } from "../../http/bodies/fields.ts";
+import { type Apps, readApps } from "../../world/apps.ts";
 import { type IssuerKey, publicChatBKeys } from "../../world/chat-b-issuer.ts";
+import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import type { Identifier } from "../resolve/identifiers.ts";
-import { ownersOf } from "../resolve/resolve.ts";
-import type { RouterHandler, RouterHandlers, RouterWorld } from "../world.ts";
+import { findOwners } from "../resolve/resolve.ts";
 
 /** The token is checked before anything of the body is believed (DECISIONS.md, R22). */
 const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
-  const { chat_b: app } = await call.store.read(appsOf);
-  const activity = jsonObject(call.request.body);
+  const { chat_b: app } = await call.store.read(readApps);
+  const activity = parseJsonObject(call.request.body);
   const verdict = await verifyChatBToken({
     authorization: call.request.headers.authorization,
     activity,
@@ -24,13 +24,13 @@ const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
     return call.fail("bad-chat-b-token");
   }
   if (!activity) return call.fail("not-an-activity");
-  const [owner] = await ownersOf(call, tenantsOf(activity));
+  const [owner] = await findOwners(call, tenantsOf(activity));
   return owner ? forwardToOne(call, owner) : call.fail("no-chat-b-mapping");
 };
 
 /** A key of the issuer that the seed names, or of the emulator's own. */
 async function publishedKey(
-  { store, issuerKeys }: Pick<RouterWorld, "store" | "issuerKeys">,
+  { store, issuerKeys }: Pick<RouterContext, "store" | "issuerKeys">,
   metadataUrl: string | null,
   kid: string,
 ): Promise<IssuerKey | undefined> {
@@ -40,7 +40,7 @@ async function publishedKey(
 
 /** Where an activity names its tenant, in the order that decides. */
 function tenantsOf(activity: Readonly<Record<string, unknown>>): Identifier[] {
-  const named = [textAt(activity, "channelData", "tenant", "id"), textAt(activity, "conversation", "tenantId")];
+  const named = [stringAt(activity, "channelData", "tenant", "id"), stringAt(activity, "conversation", "tenantId")];
   return named.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
 }
 
@@ -78,29 +78,29 @@ interface TokenCheck {
 async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
   // The scheme is compared as the vendor's own library does: `bearer` is refused.
   const [, token] = /^Bearer (\S+)$/.exec(check.authorization ?? "") ?? [];
-  if (token === undefined) return fails("no bearer token");
+  if (token === undefined) return createInvalidVerdict("no bearer token");
   const signed = await signedBy(token, check);
   if (!signed.ok) return signed;
   const { key, claims } = signed;
   const { activity } = check;
 
   const endorsements = Array.isArray(key.endorsements) ? key.endorsements : [];
-  if (activity && endorsements.length > 0 && !endorsements.includes(textAt(activity, "channelId"))) {
-    return fails("the key is not endorsed for the activity's channelId");
+  if (activity && endorsements.length > 0 && !endorsements.includes(stringAt(activity, "channelId"))) {
+    return createInvalidVerdict("the key is not endorsed for the activity's channelId");
   }
   if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== check.app.issuer) return ofEmulator(claims, check);
-  if (claims.iss !== check.app.issuer) return fails("another issuer");
-  if (![claims.aud].flat().includes(check.app.app_id)) return fails("for another app");
-  const serviceUrl = textAt(activity, "serviceUrl");
+  if (claims.iss !== check.app.issuer) return createInvalidVerdict("another issuer");
+  if (![claims.aud].flat().includes(check.app.app_id)) return createInvalidVerdict("for another app");
+  const serviceUrl = stringAt(activity, "serviceUrl");
   return serviceUrl === undefined || claims.serviceurl === serviceUrl
-    ? holds
-    : fails("serviceurl is not the activity's serviceUrl");
+    ? validVerdict
+    : createInvalidVerdict("serviceurl is not the activity's serviceUrl");
 }
 
 /** Tokens of the desktop emulator name the app that asked, by their version, and no serviceurl. */
 function ofEmulator(claims: JWTPayload, { app }: TokenCheck): Verdict<string> {
   const asking = claims.ver === "2.0" ? claims.azp : claims.appid;
-  return asking === app.app_id ? holds : fails("for another app");
+  return asking === app.app_id ? validVerdict : createInvalidVerdict("for another app");
 }
 
 async function signedBy(
@@ -123,6 +123,6 @@ async function signedBy(
     );
     return { ok: true, key: key!, claims };
   } catch (error) {
-    return fails(error instanceof errors.JOSEError ? error.message : "the published key is not usable");
+    return createInvalidVerdict(error instanceof errors.JOSEError ? error.message : "the published key is not usable");
   }
 }

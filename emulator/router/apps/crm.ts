@@ -1,21 +1,21 @@
 import { verifyCrmA } from "../../../src/schemes/crm-a.ts";
 import { openCrmB } from "../../../src/schemes/crm-b.ts";
-import { queryOf, textAt } from "../../http/bodies/fields.ts";
+import { queryOf, stringAt } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { originForm } from "../../http/routing/path.ts";
-import { appsOf, frontEndOf } from "../../world/apps.ts";
+import { readApps, resolveFrontEnd } from "../../world/apps.ts";
 import type { Cluster } from "../../world/clusters.ts";
+import type { CallToOne, RouterCall, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { identifiersOf } from "../resolve/identifiers.ts";
-import { ownersOf } from "../resolve/resolve.ts";
-import type { CallToOne, RouterCall, RouterHandlers } from "../world.ts";
-import { freshBy } from "./mailer.ts";
+import { findOwners } from "../resolve/resolve.ts";
+import { verifyFresh } from "./mailer.ts";
 
 type SignedCall = CallToOne & RouterCall<"bad-crm-a-signature">;
 
 /** Checks the signature over the full public URL (DECISIONS.md, R29). */
 async function verify(call: SignedCall): Promise<void> {
-  const { crm_a } = await call.store.read(appsOf);
+  const { crm_a } = await call.store.read(readApps);
   const { headers, method, target, body } = call.request;
   const signed = {
     clientSecret: crm_a.client_secret,
@@ -26,7 +26,7 @@ async function verify(call: SignedCall): Promise<void> {
     timestamp: headers["x-crm-a-signature-timestamp"] || undefined,
     signature: headers["x-crm-a-signature"],
   };
-  const verdict = freshBy(call, (nowMs) => verifyCrmA({ ...signed, nowMs }));
+  const verdict = verifyFresh(call, (nowMs) => verifyCrmA({ ...signed, nowMs }));
   if (!verdict.ok) {
     call.finding("crm-a-signature-refused", verdict.reason);
     call.fail("bad-crm-a-signature");
@@ -64,15 +64,15 @@ type CanvasCall = CallToOne & RouterCall<"index-url-not-allowed">;
 
 /** The page loads its front end from there; the router never fetches it (DECISIONS.md, R28). */
 async function requireAllowed(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
-  const { crm_b } = await call.store.read(appsOf);
-  if (frontEndOf(crm_b, wanted) === "refused") call.fail("index-url-not-allowed");
+  const { crm_b } = await call.store.read(readApps);
+  if (resolveFrontEnd(crm_b, wanted) === "refused") call.fail("index-url-not-allowed");
 }
 
 /** A query with whom the context of a signed request names: identifiers decide as in any request (DECISIONS.md, R14). */
 function targetOf(context: unknown): string {
   const named = new URLSearchParams();
-  const email = textAt(context, "user", "email");
-  const organization = textAt(context, "organization", "organizationId");
+  const email = stringAt(context, "user", "email");
+  const organization = stringAt(context, "organization", "organizationId");
   if (email !== undefined) named.set("email", email);
   if (organization !== undefined) named.set("external_id", organization);
   return `/?${named}`;
@@ -80,7 +80,7 @@ function targetOf(context: unknown): string {
 
 export const crmBHandlers = {
   "crm-b.open": async ({ body, query }, call) => {
-    const { crm_b } = await call.store.read(appsOf);
+    const { crm_b } = await call.store.read(readApps);
     const verdict = openCrmB(crm_b.consumer_secret, body.signed_request);
     if (!verdict.ok) {
       call.finding("signed-request-refused", verdict.reason);
@@ -98,6 +98,6 @@ export const crmBHandlers = {
 
 /** The owner of what a CRM names in a target's query; what names no owner belongs to the first (DECISIONS.md, R28, R29). */
 async function crmOwner(call: Pick<RouterCall, "store" | "clusters">, target: string): Promise<Cluster> {
-  const [owner] = await ownersOf(call, identifiersOf({ target, headers: {}, body: Buffer.alloc(0) }));
+  const [owner] = await findOwners(call, identifiersOf({ target, headers: {}, body: Buffer.alloc(0) }));
   return owner ?? call.clusters[0]!;
 }

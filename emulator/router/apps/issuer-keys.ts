@@ -1,5 +1,5 @@
 import type { IssuerKey } from "../../world/chat-b-issuer.ts";
-import { type AskContext, askCluster } from "../proxied/ask-cluster.ts";
+import { type ClusterRequestContext, requestCluster } from "../proxied/request-cluster.ts";
 
 interface KeySet {
   /** Wall time at which it was asked for. */
@@ -15,10 +15,10 @@ const pauseMs = 10_000;
 
 /** The published keys of issuers that are not ours, by the URL of their metadata. */
 export class IssuerKeys {
-  readonly #asking: AskContext;
+  readonly #asking: ClusterRequestContext;
   readonly #sets = new Map<string, KeySet>();
 
-  constructor(asking: AskContext) {
+  constructor(asking: ClusterRequestContext) {
     this.#asking = asking;
   }
 
@@ -49,7 +49,7 @@ export class IssuerKeys {
   async #document(text: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     if (!URL.canParse(text) || !/^https?:/i.test(text)) return undefined;
     const url = new URL(text);
-    const reply = await askCluster(
+    const reply = await requestCluster(
       this.#asking,
       { url: url.origin },
       {

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { rows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import { customerIdsIn } from "../../world/provider.ts";
+import { findCustomerIds } from "../../world/provider.ts";
+import type { RouterCall, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
-import { clusterOfPrefix } from "../resolve/named-cluster.ts";
-import type { RouterCall, RouterHandlers } from "../world.ts";
+import { findClusterByPrefix } from "../resolve/find-cluster.ts";
 
 export const mailerHandlers = {
   "mailer.blackhole": async ({ body }, { store, clock, request }) => {
@@ -62,10 +62,10 @@ const customerId = /^.+_.+$/s;
 
 export const billingHandlers = {
   "billing.event": ({ body }, call) => {
-    const customers = [...customerIdsIn(body)].filter((id) => customerId.test(id));
+    const customers = [...findCustomerIds(body)].filter((id) => customerId.test(id));
     const [first] = customers;
     if (first === undefined) return call.fail("no-customer-id");
-    const [owner] = customers.flatMap((id) => clusterOfPrefix(call.clusters, id) ?? []);
+    const [owner] = customers.flatMap((id) => findClusterByPrefix(call.clusters, id) ?? []);
     return owner
       ? forwardToOne(call, owner)
       : call.fail("unknown-cluster", { cluster: first.slice(0, first.lastIndexOf("_")) });
@@ -76,7 +76,7 @@ export const billingHandlers = {
  * Verifies a signature that must be fresh by the virtual clock. Real senders sign with wall time, so one that only the
  * wall clock finds fresh holds too, with a finding, unless `--strict=signatures` (DECISIONS.md, P24).
  */
-export function freshBy<V extends { readonly ok: true } | { readonly ok: false; readonly reason: string }>(
+export function verifyFresh<V extends { readonly ok: true } | { readonly ok: false; readonly reason: string }>(
   { clock, wall, settings, finding }: Pick<RouterCall, "clock" | "wall" | "settings" | "finding">,
   verify: (nowMs: number) => V,
 ): V {

@@ -1,12 +1,12 @@
-import { reply, uncached } from "../../http/reply.ts";
-import { mostOfStrangers } from "../../store/newest.ts";
+import { noStoreHeaders, reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
+import { maxUnauthenticatedRows } from "../../store/retention.ts";
 import { oauthClients } from "../../world/client-credentials.ts";
-import { requireCluster } from "../resolve/named-cluster.ts";
-import type { RouterHandler, RouterHandlers, RouterWorld } from "../world.ts";
-import { decideGrant, deviceGrants, grantOfUserCode, purgeGrants } from "./rows.ts";
+import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
+import { requireCluster } from "../resolve/find-cluster.ts";
+import { decideGrant, deviceGrants, findGrantByUserCode, purgeGrants } from "./rows.ts";
 import { redeemDeviceCode } from "./token.ts";
-import { spelledUserCode } from "./user-codes.ts";
+import { formatUserCode } from "./user-codes.ts";
 
 const lifetimeSeconds = 900;
 const intervalSeconds = 5;
@@ -34,7 +34,7 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     tx.put(deviceGrants, row);
     return row;
   });
-  const shown = spelledUserCode(grant.user_code);
+  const shown = formatUserCode(grant.user_code);
   const verification = `${settings.publicUrl}/_emulator/device`;
   const codes = {
     device_code: grant.device_code,
@@ -45,13 +45,13 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     interval: intervalSeconds,
   };
   // RFC 8628, 3.2: who has the device code gets the tokens.
-  return reply(200, codes, uncached);
+  return reply(200, codes, noStoreHeaders);
 };
 
-async function freeUserCode(tx: Transaction, ids: RouterWorld["ids"]): Promise<string> {
+async function freeUserCode(tx: Transaction, ids: RouterContext["ids"]): Promise<string> {
   for (;;) {
     const code = ids.pick(userCodeAlphabet, 8);
-    if (!(await grantOfUserCode(tx, code))) return code;
+    if (!(await findGrantByUserCode(tx, code))) return code;
   }
 }
 
@@ -64,7 +64,7 @@ const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ 
   const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
   await store.transaction("device-grant.create-client", async (tx) => {
     // The oldest may be in use: none is dropped.
-    if ((await tx.count(oauthClients)) >= mostOfStrangers) return fail("too-many-clients");
+    if ((await tx.count(oauthClients)) >= maxUnauthenticatedRows) return fail("too-many-clients");
     return tx.put(oauthClients, { ...client, client_secret: null, redirect_uris: [] });
   });
   return client;

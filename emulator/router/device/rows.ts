@@ -38,7 +38,7 @@ export const deviceGrants = rows<DeviceGrant, "user_code" | "expires_at" | "clai
 });
 
 /** The grant of a user code, however a person typed it. */
-export async function grantOfUserCode(view: View, userCode: string): Promise<DeviceGrant | undefined> {
+export async function findGrantByUserCode(view: View, userCode: string): Promise<DeviceGrant | undefined> {
   const [found] = await view.list(deviceGrants, { by: "user_code", equals: userCodeKey(userCode), limit: 1 });
   return found;
 }
@@ -50,7 +50,7 @@ export interface Decision {
 }
 
 /** Why a user code cannot be decided on: `bound`: only another cluster may. */
-export type Undecidable = "unknown" | "expired" | "decided" | "bound";
+export type UndecidableReason = "unknown" | "expired" | "decided" | "bound";
 
 /**
  * Decides about a user code, and maps it to the cluster that does. PENDING binds a pending grant to a cluster, which
@@ -61,8 +61,8 @@ export async function decideGrant(
   now: number,
   userCode: string,
   { status, cluster_id }: Decision,
-): Promise<DeviceGrant | Undecidable> {
-  const grant = await grantOfUserCode(tx, userCode);
+): Promise<DeviceGrant | UndecidableReason> {
+  const grant = await findGrantByUserCode(tx, userCode);
   if (!grant) return "unknown";
   if (grant.expires_at <= now) return "expired";
   if (grant.status !== "PENDING") {
@@ -78,7 +78,7 @@ export async function decideGrant(
 /** Removes the grants of user codes, of those that are bound to the cluster (DECISIONS.md, R10). */
 export async function removeGrants(tx: Transaction, cluster: string, userCodes: readonly string[]): Promise<void> {
   for (const code of userCodes) {
-    const grant = await grantOfUserCode(tx, code);
+    const grant = await findGrantByUserCode(tx, code);
     if (grant?.cluster_id === cluster) tx.delete(deviceGrants, grant.device_code);
   }
 }
@@ -87,12 +87,12 @@ export async function removeGrants(tx: Transaction, cluster: string, userCodes: 
 const keptMs = 24 * 60 * 60 * 1_000;
 
 /** Virtual time may stand still, and nothing expires: so many grants are kept at most. */
-export const mostGrants = 100_000;
+export const maxGrants = 100_000;
 
 /** Drops what expired long ago, and the oldest of more than anybody needs. */
 export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
   const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - keptMs });
-  const excess = (await tx.count(deviceGrants)) - expired.length - mostGrants;
+  const excess = (await tx.count(deviceGrants)) - expired.length - maxGrants;
   const oldest = excess > 0 ? await tx.list(deviceGrants, { limit: excess }) : [];
   for (const old of [...expired, ...oldest.filter(({ claimed }) => !claimed)]) {
     tx.delete(deviceGrants, old.device_code);

@@ -2,13 +2,13 @@ import type * as z from "zod";
 import type { FailureCode } from "../../../src/api/failures.ts";
 import { TokenResponse } from "../../../src/api/router/device-grant.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { formOf, jsonObject } from "../../http/bodies/fields.ts";
-import { type Forwardable, withTarget } from "../../http/outgoing/forward.ts";
-import { reply, uncached } from "../../http/reply.ts";
-import { clientOf, oauthClients } from "../../world/client-credentials.ts";
-import { askCluster, type ClusterReply } from "../proxied/ask-cluster.ts";
+import { parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
+import { type ForwardableRequest, withTarget } from "../../http/outgoing/forward.ts";
+import { noStoreHeaders, reply } from "../../http/reply.ts";
+import { authenticateClient, oauthClients } from "../../world/client-credentials.ts";
+import type { RouterCall, RouterHandler } from "../context.ts";
 import { withOwnCredentials } from "../proxied/credentials.ts";
-import type { RouterCall, RouterHandler } from "../world.ts";
+import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 import { type DeviceGrant, deviceGrants } from "./rows.ts";
 
 type Tokens = z.infer<typeof TokenResponse>;
@@ -19,16 +19,16 @@ export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ bod
   const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
   if (!client) return call.fail("invalid-client");
   if (client.client_secret !== null) await noteUnproven(call, client.client_id);
-  const tokens = await tokensOfDevice(call, body.device_code, client.client_id, call.request);
-  return reply(200, tokens, uncached);
+  const tokens = await issueDeviceTokens(call, body.device_code, client.client_id, call.request);
+  return reply(200, tokens, noStoreHeaders);
 };
 
 /** A token endpoint of OAuth wants the secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
 async function noteUnproven({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
-  const sent = formOf(request) ?? new Map(Object.entries(jsonObject(request.body) ?? {}));
+  const sent = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
   const client_secret = sent.get("client_secret") ?? undefined;
   const parameters = { client_id, client_secret: client_secret === undefined ? undefined : String(client_secret) };
-  const proven = await store.read((view) => clientOf(view, request, parameters));
+  const proven = await store.read((view) => authenticateClient(view, request, parameters));
   if (typeof proven === "string") finding("client-unproven", `${client_id} has a secret, which it did not prove`);
 }
 
@@ -37,11 +37,11 @@ async function noteUnproven({ request, store, finding }: RouterCall, client_id: 
  * cluster, outside any transaction; meanwhile the grant is claimed. A cluster that is down leaves the code as good as
  * it was (DECISIONS.md, R30).
  */
-export async function tokensOfDevice(
+export async function issueDeviceTokens(
   call: RouterCall<Refused | "token-cluster-down">,
   deviceCode: string,
   clientId: string,
-  request: Forwardable,
+  request: ForwardableRequest,
 ): Promise<Tokens> {
   const polled = await poll(call, deviceCode, clientId);
   if (polled.kind === "refused") return call.fail(polled.code);
@@ -67,11 +67,11 @@ function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<P
   });
 }
 
-async function tokensFor(call: RouterCall, grant: DeviceGrant, request: Forwardable): Promise<Answer> {
+async function tokensFor(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<Answer> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
   const own = withTarget(await withOwnCredentials(call, cluster), request.target);
-  return answerFrom(call, cluster.id, await askCluster(call, cluster, own));
+  return answerFrom(call, cluster.id, await requestCluster(call, cluster, own));
 }
 
 /** What the cluster itself may refuse with; its other words for "no" all mean that the code is of no use. */
@@ -82,7 +82,7 @@ const refusals = lookupTable<Refused>({
   expired_token: "expired-token",
 });
 
-function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterReply): Answer {
+function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResponse): Answer {
   if (reply.kind === "answered" && reply.status === 200) {
     const { tokens, dropped } = tokensIn(reply.body ?? {});
     const names = dropped.join(", ");

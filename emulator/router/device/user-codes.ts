@@ -5,7 +5,7 @@
 export const userCodeKey = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
 
 /** A user code as a device shows it: `WDJB-MJHT`. */
-export function spelledUserCode(code: string): string {
+export function formatUserCode(code: string): string {
   const key = userCodeKey(code);
   return `${key.slice(0, 4)}-${key.slice(4)}`;
 }

@@ -1,8 +1,8 @@
 import type { Cluster } from "../../world/clusters.ts";
+import type { RouterHandler, RouterHandlers } from "../context.ts";
 import { removeGrants } from "../device/rows.ts";
 import { userCodeKey } from "../device/user-codes.ts";
-import { requireCluster } from "../resolve/named-cluster.ts";
-import type { RouterHandler, RouterHandlers } from "../world.ts";
+import { requireCluster } from "../resolve/find-cluster.ts";
 import { integrationKeys } from "./mapping-tables.ts";
 import { mappingTables as tables } from "./tables.ts";
 

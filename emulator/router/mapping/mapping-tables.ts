@@ -1,7 +1,7 @@
 import { reply } from "../../http/reply.ts";
 import type { Mapping } from "../../store/port.ts";
-import { requireCluster } from "../resolve/named-cluster.ts";
-import type { RouterCall, RouterHandlers } from "../world.ts";
+import type { RouterCall, RouterHandlers } from "../context.ts";
+import { requireCluster } from "../resolve/find-cluster.ts";
 import { mappingTables as tables } from "./tables.ts";
 
 interface Bulk<Body> {

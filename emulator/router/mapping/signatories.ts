@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { rows, type Transaction } from "../../store/port.ts";
-import type { RouterHandlers } from "../world.ts";
+import type { RouterHandlers } from "../context.ts";
 
 type New = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & { readonly uuid?: string | null | undefined };
 

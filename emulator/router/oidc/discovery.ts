@@ -1,8 +1,8 @@
 import { exchangeToken, showDiscovery, showJwks, showUserinfo } from "../../../src/api/router/oidc.ts";
-import { withoutTrailing } from "../../../src/base/trailing.ts";
-import type { AllowsOrigin } from "../../http/sending/cors.ts";
+import { trimTrailing } from "../../../src/base/trailing.ts";
+import type { IsOriginAllowed } from "../../http/sending/cors.ts";
 import { oauthClients } from "../../world/client-credentials.ts";
-import type { RouterWorld } from "../world.ts";
+import type { RouterContext } from "../context.ts";
 
 /** Endpoints that the routing service itself has (the specification, OpenID Connect; DECISIONS.md, R35 and P4). */
 const own = {
@@ -15,7 +15,7 @@ const own = {
 };
 
 /** RFC 8628, 3.4. The router redeems device codes itself, whatever grants the cluster knows. */
-export const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** What a configuration means that names no grants (RFC 8414, 2). */
 const usualGrants = ["authorization_code", "implicit"];
@@ -24,7 +24,7 @@ const usualGrants = ["authorization_code", "implicit"];
  * A cluster's OpenID configuration with the router's URLs: its issuer, its own endpoints, and every other endpoint of
  * the cluster, which the catch-all reaches. Scopes, response types and algorithms stay the cluster's.
  */
-export function discoveryOf(
+export function createDiscoveryDocument(
   configuration: Readonly<Record<string, unknown>>,
   clusterUrl: string,
   publicUrl: string,
@@ -33,7 +33,7 @@ export function discoveryOf(
   const bases = [clusterUrl, ...(typeof theirs === "string" ? [theirs.replace(/\/$/, "")] : [])];
   const moved = Object.entries(rest).map(([name, value]) => [name, movedTo(publicUrl, name, value, bases)]);
   const ours = Object.entries(own).map(([name, path]) => [name, `${publicUrl}${path}`]);
-  const allGrants = [...new Set([...(Array.isArray(grants) ? grants : usualGrants), deviceGrant])];
+  const allGrants = [...new Set([...(Array.isArray(grants) ? grants : usualGrants), deviceGrantType])];
   return { issuer: publicUrl, ...Object.fromEntries([...moved, ...ours]), grant_types_supported: allGrants };
 }
 
@@ -53,11 +53,11 @@ const ofOAuth: ReadonlySet<string> = new Set([
 /** Whether the metadata of an OAuth server stands there: the path of the issuer is appended (RFC 8414, 3.1). */
 export function isServerMetadata(path: string, issuer: string): boolean {
   const wellKnown = "/.well-known/oauth-authorization-server";
-  return path === wellKnown || path === wellKnown + withoutTrailing(new URL(issuer).pathname, "/");
+  return path === wellKnown || path === wellKnown + trimTrailing(new URL(issuer).pathname, "/");
 }
 
 /** The metadata of an OAuth server in an OpenID configuration. */
-export const authorizationServerOf = (configuration: Readonly<Record<string, unknown>>) =>
+export const createAuthorizationServerMetadata = (configuration: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(configuration).filter(([name]) => ofOAuth.has(name)));
 
 function movedTo(publicUrl: string, name: string, value: unknown, bases: readonly string[]): unknown {
@@ -72,7 +72,7 @@ const paths: ReadonlySet<string> = new Set(
 
 /** An OAuth client that runs in a browser lives at the origin of a redirect URI that it registered (DECISIONS.md, R35). */
 export const allowsBrowserApp =
-  ({ store, settings }: Pick<RouterWorld, "store" | "settings">): AllowsOrigin =>
+  ({ store, settings }: Pick<RouterContext, "store" | "settings">): IsOriginAllowed =>
   (path, origin) =>
     paths.has(path) || isServerMetadata(path, settings.publicUrl)
       ? store.read(async (view) => (await view.count(oauthClients, { by: "origin", equals: origin })) > 0)

@@ -2,16 +2,16 @@ import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
 import { showDiscovery } from "../../../src/api/router/oidc.ts";
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import { withTarget } from "../../http/outgoing/forward.ts";
-import { type Passthrough, reply, uncached } from "../../http/reply.ts";
-import { basicChallenge, clientOf, provenTwice } from "../../world/client-credentials.ts";
+import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
+import { authenticateClient, basicChallenge, duplicateClientAuthMessage } from "../../world/client-credentials.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import { tokensOfDevice } from "../device/token.ts";
-import { askCluster } from "../proxied/ask-cluster.ts";
+import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
+import { issueDeviceTokens } from "../device/token.ts";
 import { withOwnCredentials } from "../proxied/credentials.ts";
-import { forwardToOne, ownAnswer } from "../proxied/forward.ts";
-import { clusterOfPrefix } from "../resolve/named-cluster.ts";
-import type { RouterCall, RouterHandler, RouterHandlers } from "../world.ts";
-import { authorizationServerOf, deviceGrant, discoveryOf } from "./discovery.ts";
+import { createRouterResponse, forwardToOne } from "../proxied/forward.ts";
+import { requestCluster } from "../proxied/request-cluster.ts";
+import { findClusterByPrefix } from "../resolve/find-cluster.ts";
+import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrantType } from "./discovery.ts";
 
 const deviceTokenPath = redeemDeviceCode.path;
 
@@ -31,7 +31,7 @@ const identityTimeoutOf = ({ settings }: AskingCall, { external }: Cluster): num
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   refuseLoop(call);
   const request = await withOwnCredentials(call, "several");
-  const ask = (cluster: Cluster) => askCluster(call, cluster, request, identityTimeoutOf(call, cluster));
+  const ask = (cluster: Cluster) => requestCluster(call, cluster, request, identityTimeoutOf(call, cluster));
   const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await ask(cluster) })));
   const answered = answers.flatMap(({ cluster, reply }) => {
     const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
@@ -46,16 +46,16 @@ const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, 
 
 /** What an OAuth client that knows nothing of OpenID asks for (RFC 8414; DECISIONS.md, R35). */
 export const authorizationServer = async (call: AskingCall): Promise<Passthrough> =>
-  ownAnswer(authorizationServerOf(await configurationOf(call)), fresh);
+  createRouterResponse(createAuthorizationServerMetadata(await configurationOf(call)), fresh);
 
 /** The configuration of the first cluster, in the order of the seed, that gives one (DECISIONS.md, R35). */
 async function configurationOf(call: AskingCall) {
   refuseLoop(call);
   const request = withTarget(await withOwnCredentials(call, "several"), showDiscovery.path);
   for (const cluster of call.clusters) {
-    const found = await askCluster(call, cluster, request, identityTimeoutOf(call, cluster));
+    const found = await requestCluster(call, cluster, request, identityTimeoutOf(call, cluster));
     if (found.kind === "answered" && found.status === 200 && found.body) {
-      return discoveryOf(found.body, cluster.url, call.settings.publicUrl);
+      return createDiscoveryDocument(found.body, cluster.url, call.settings.publicUrl);
     }
     call.finding("configuration-missing", `${cluster.id} gave no OpenID configuration`);
   }
@@ -72,12 +72,12 @@ const prefixed = { authorization_code: "code", refresh_token: "refresh_token" } 
 const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
   const { grant_type } = body;
   if (grant_type === undefined) return call.fail("invalid-request", { reason: "grant_type is missing" });
-  if (grant_type === deviceGrant) return redeemDeviceCodeHere(body, call);
+  if (grant_type === deviceGrantType) return redeemDeviceCodeHere(body, call);
   if (!Object.hasOwn(prefixed, grant_type)) return call.fail("unsupported-grant-type");
   const name = prefixed[grant_type as keyof typeof prefixed];
   const value = body[name];
   if (value === undefined) return call.fail("invalid-request", { reason: `${name} is missing` });
-  return forwardToOne(call, clusterOfPrefix(call.clusters, value) ?? call.fail("invalid-grant"));
+  return forwardToOne(call, findClusterByPrefix(call.clusters, value) ?? call.fail("invalid-grant"));
 };
 
 type TokenCall = Parameters<RouterHandler<"oidc.token">>;
@@ -88,22 +88,22 @@ type TokenCall = Parameters<RouterHandler<"oidc.token">>;
  */
 async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[1]): Promise<Passthrough> {
   const { request, store } = call;
-  const client = await store.read((view) => clientOf(view, request, body));
+  const client = await store.read((view) => authenticateClient(view, request, body));
   if (client === "unnamed") return call.fail("invalid-request", { reason: "client_id is missing" });
-  if (client === "twice") return call.fail("invalid-request", { reason: provenTwice });
+  if (client === "twice") return call.fail("invalid-request", { reason: duplicateClientAuthMessage });
   if (client === "unproven") return call.fail("unproven-client", basicChallenge(request));
   const { device_code } = body;
   if (device_code === undefined) return call.fail("invalid-request", { reason: "device_code is missing" });
   call.finding("device-code-elsewhere", `the specification redeems device codes at ${deviceTokenPath}`);
-  const tokens = await tokensOfDevice(call, device_code, client.client_id, withTarget(request, deviceTokenPath));
-  return ownAnswer(tokens, uncached);
+  const tokens = await issueDeviceTokens(call, device_code, client.client_id, withTarget(request, deviceTokenPath));
+  return createRouterResponse(tokens, noStoreHeaders);
 }
 
 /** The token is decoded, not verified: that is the cluster's business (DECISIONS.md, R36). */
 const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const [, token = call.fail("no-access-token")] =
     /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
-  const prefix = clusterOfPrefix(call.clusters, token)?.id;
+  const prefix = findClusterByPrefix(call.clusters, token)?.id;
   const claim = clusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
   const owner = call.clusters.find(({ id }) => id === claim) ?? call.fail("invalid-token");
   return forwardToOne(call, owner);

@@ -1,15 +1,15 @@
-import { late } from "../../../src/base/within.ts";
-import type { Sent } from "../../http/outgoing/forward.ts";
+import { timedOut } from "../../../src/base/with-timeout.ts";
+import type { ForwardResult } from "../../http/outgoing/forward.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { CallToAll } from "../world.ts";
-import { handedOn } from "./apart.ts";
+import type { CallToAll } from "../context.ts";
 import { withOwnCredentials } from "./credentials.ts";
+import { sandboxExternalPage } from "./sandbox-external-page.ts";
 
 /** What came of asking one cluster. */
 interface ClusterResult {
   readonly cluster: Cluster;
-  readonly sent: Sent | typeof late;
+  readonly sent: ForwardResult | typeof timedOut;
 }
 
 /**
@@ -26,9 +26,9 @@ export async function broadcast(
   const request = await withOwnCredentials(call, "several");
   const results = clusters.map(async (cluster): Promise<ClusterResult> => {
     const sending = call.forwarder.send(cluster.reachedAt, request);
-    call.request.whenGone(() => sending.breakOff());
+    call.request.onDisconnect(() => sending.breakOff());
     const sent = await call.forwarder.within(timeoutMs, sending.sent);
-    if (sent === late) void sending.sent.then((after) => drop(call, { cluster, sent: after }, "late"));
+    if (sent === timedOut) void sending.sent.then((after) => drop(call, { cluster, sent: after }, "late"));
     return { cluster, sent };
   });
 
@@ -37,12 +37,12 @@ export async function broadcast(
   for (const other of results) {
     void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
   }
-  if (chosen && isAnswered(chosen)) return handedOn(chosen.cluster, chosen.sent.answer);
+  if (chosen && isAnswered(chosen)) return sandboxExternalPage(chosen.cluster, chosen.sent.answer);
   return chosen ? call.fail("cluster-timeout", { cluster: chosen.cluster.id }) : call.fail("no-cluster-reachable");
 }
 
-type Answered = ClusterResult & { readonly sent: Extract<Sent, { kind: "answered" }> };
-const isAnswered = (one: ClusterResult): one is Answered => one.sent !== late && one.sent.kind === "answered";
+type Answered = ClusterResult & { readonly sent: Extract<ForwardResult, { kind: "answered" }> };
+const isAnswered = (one: ClusterResult): one is Answered => one.sent !== timedOut && one.sent.kind === "answered";
 const isSuccess = (one: ClusterResult): one is Answered => isAnswered(one) && one.sent.answer.status < 400;
 
 /** Whichever success comes first; undefined when none comes. */
@@ -58,13 +58,13 @@ function best(all: readonly ClusterResult[]): ClusterResult | undefined {
     answered.find(isSuccess) ??
     // toSorted is stable, so ties stay in seed order.
     answered.toSorted((a, b) => a.sent.answer.status - b.sent.answer.status).at(0) ??
-    all.find(({ sent }) => sent === late)
+    all.find(({ sent }) => sent === timedOut)
   );
 }
 
 /** Lets an answer that nobody gets run out, and notes it. */
 function drop({ finding }: CallToAll, { cluster, sent }: ClusterResult, why: string): void {
-  if (sent === late) return;
+  if (sent === timedOut) return;
   if (sent.kind === "unreachable") {
     finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);
     return;

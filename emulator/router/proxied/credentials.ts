@@ -1,9 +1,9 @@
-import { sameSecret } from "../../../src/base/hmac.ts";
+import { constantTimeEqual } from "../../../src/base/hmac.ts";
 import { bearerToken } from "../../../src/schemes/http-authorization.ts";
-import { type Forwardable, withoutHeaders } from "../../http/outgoing/forward.ts";
+import { type ForwardableRequest, withoutHeaders } from "../../http/outgoing/forward.ts";
 import type { Cluster } from "../../world/clusters.ts";
+import type { RouterCall } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
-import type { RouterCall } from "../world.ts";
 
 type Sender = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTokens" | "finding">;
 
@@ -12,7 +12,7 @@ type Sender = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTo
  * workspace of another cluster, and without tokens of the control plane. Of several none is known to own a credential
  * (DECISIONS.md, R14).
  */
-export async function withOwnCredentials(call: Sender, to: Cluster | "several"): Promise<Forwardable> {
+export async function withOwnCredentials(call: Sender, to: Cluster | "several"): Promise<ForwardableRequest> {
   const { request } = call;
   const { authorization, "client-id": clientId, "client-secret": clientSecret } = request.headers;
   const key = request.headers["x-cluster-key"];
@@ -27,7 +27,7 @@ export async function withOwnCredentials(call: Sender, to: Cluster | "several"):
   return withoutHeaders(request, omitted);
 }
 
-const isKeyOf = (key: string, to: Cluster | "several"): boolean => to !== "several" && sameSecret(key, to.key);
+const isKeyOf = (key: string, to: Cluster | "several"): boolean => to !== "several" && constantTimeEqual(key, to.key);
 
 /** A client that is mapped to no cluster may be of the one that the request names otherwise. */
 async function mayHaveClient({ store }: Sender, clientId = "", to: Cluster | "several"): Promise<boolean> {
@@ -44,5 +44,5 @@ function mayHaveAuthorization(
 ): boolean {
   if (hideControlTokens(authorization) !== authorization) return false;
   const token = bearerToken(authorization) ?? "";
-  return isKeyOf(token, to) || !clusters.some(({ key }) => sameSecret(token, key));
+  return isKeyOf(token, to) || !clusters.some(({ key }) => constantTimeEqual(token, key));
 }

@@ -1,10 +1,10 @@
-import { late } from "../../../src/base/within.ts";
+import { timedOut } from "../../../src/base/with-timeout.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { CallToAll, CallToOne, ForwardCall } from "../world.ts";
-import { handedOn } from "./apart.ts";
+import type { CallToAll, CallToOne, ForwardCall } from "../context.ts";
 import { broadcast } from "./broadcast.ts";
 import { withOwnCredentials } from "./credentials.ts";
+import { sandboxExternalPage } from "./sandbox-external-page.ts";
 
 /** Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on. */
 export function forwardTo(
@@ -36,18 +36,18 @@ export async function forwardToOne(
   if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
   const request = await withOwnCredentials(call, cluster);
   const sending = call.forwarder.send(cluster.reachedAt, request);
-  call.request.whenGone(() => sending.breakOff());
+  call.request.onDisconnect(() => sending.breakOff());
   const sent = await call.forwarder.within(timeoutMs, sending.sent);
-  if (sent === late) {
+  if (sent === timedOut) {
     sending.breakOff();
     return call.fail("cluster-timeout", { cluster: cluster.id });
   }
   if (sent.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });
-  return handedOn(cluster, sent.answer);
+  return sandboxExternalPage(cluster, sent.answer);
 }
 
 /** An answer of the router itself, where a cluster's is declared. */
-export const ownAnswer = (body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
+export const createRouterResponse = (body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
   new Passthrough(
     200,
     Object.entries({ "content-type": "application/json", ...headers }).flat(),

@@ -1,9 +1,9 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { bearerToken } from "../../../src/schemes/http-authorization.ts";
 import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
-import { formOf, jsonObject, queryOf, textAt } from "../../http/bodies/fields.ts";
+import { parseForm, parseJsonObject, queryOf, stringAt } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { sessionIn } from "../../world/control-tokens.ts";
+import { findSession } from "../../world/control-tokens.ts";
 import { userCodeKey } from "../device/user-codes.ts";
 import type { MappingTable } from "../mapping/tables.ts";
 
@@ -23,7 +23,7 @@ const defaultIntegration = "CHAT_B";
  */
 export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Generator<Identifier> {
   const { headers } = request;
-  const values = fieldsOf(request);
+  const values = readRequestFields(request);
   const named = function* (table: Identifier["table"], ...names: readonly string[]) {
     for (const name of names) for (const key of values(name)) yield { table, key };
   };
@@ -51,7 +51,7 @@ export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "header
   yield* named("counterparty_tokens", "counterparty_token", "cp_token");
   yield* listed("counterparty_tokens", "cp_tokens");
   for (const token of [...values("invite_token"), ...values("token"), ...values.list("tokens")])
-    yield* inviteToken(token);
+    yield* listInviteTokenIdentifiers(token);
   yield* named("chat_a_teams", "chat_a_team_id", "team_id");
   yield* listed("chat_a_teams", "chat_a_team_id_list");
   const [integration = defaultIntegration] = values("integration_type");
@@ -60,7 +60,7 @@ export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "header
   }
   yield* named("signatories", "signatory_hash");
   // Last: a session says where a person signed in before, which need not be where this request belongs.
-  const session = sessionIn(headers);
+  const session = findSession(headers);
   if (session !== undefined) yield { table: "prefix", key: session };
 }
 
@@ -72,7 +72,7 @@ function* ownersOfToken(token: string): Generator<Identifier> {
 }
 
 /** An invite token of which nobody says whether it is a creator's or a counterparty's. */
-export function* inviteToken(token: string): Generator<Identifier> {
+export function* listInviteTokenIdentifiers(token: string): Generator<Identifier> {
   yield { table: "creator_tokens", key: token };
   yield { table: "counterparty_tokens", key: token };
 }
@@ -86,22 +86,22 @@ interface Fields {
   list(name: string): readonly string[];
 }
 
-export function fieldsOf(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Fields {
+export function readRequestFields(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Fields {
   const search = queryOf(request.target);
   const query = search === "" ? undefined : new URLSearchParams(search);
-  const form = formOf(request);
-  const object = form || request.body.length === 0 ? undefined : jsonObject(request.body);
+  const form = parseForm(request);
+  const object = form || request.body.length === 0 ? undefined : parseJsonObject(request.body);
   const given = (values: readonly (string | undefined)[]) =>
     values.filter((value): value is string => value !== undefined && value !== "");
   const one = (name: string) =>
     given([
       query?.getAll(name).at(-1),
-      form?.getAll(name).at(-1) ?? textAt(object, name),
+      form?.getAll(name).at(-1) ?? stringAt(object, name),
       request.headers[name] ?? request.headers[name.replaceAll("_", "-")],
     ]);
   const list = (name: string) => {
     const member = object?.[name];
-    const members = Array.isArray(member) ? member.map((_, at) => textAt(member, String(at))) : [];
+    const members = Array.isArray(member) ? member.map((_, at) => stringAt(member, String(at))) : [];
     return given([...(query?.getAll(name) ?? []), ...(form?.getAll(name) ?? []), ...members]);
   };
   return Object.assign(one, { list });

@@ -1,17 +1,17 @@
 import type { View } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
+import type { RouterContext } from "../context.ts";
 import { signatories } from "../mapping/signatories.ts";
 import { mappingTables } from "../mapping/tables.ts";
-import type { RouterWorld } from "../world.ts";
+import { findClusterByPrefix } from "./find-cluster.ts";
 import type { Identifier } from "./identifiers.ts";
-import { clusterOfPrefix } from "./named-cluster.ts";
 
 /**
  * The clusters that own the first identifier which any known cluster owns; none, when no identifier is mapped. Only a
  * signatory can be known to several (DECISIONS.md, R14).
  */
-export function ownersOf(
-  { store, clusters }: Pick<RouterWorld, "store" | "clusters">,
+export function findOwners(
+  { store, clusters }: Pick<RouterContext, "store" | "clusters">,
   identifiers: Iterable<Identifier>,
 ): Promise<readonly Cluster[]> {
   return store.read(async (view) => {
@@ -24,8 +24,8 @@ export function ownersOf(
 }
 
 /** Every cluster that owns any of the identifiers, with the identifier by which it does. */
-export function ownersByTable<Known extends Identifier>(
-  { store, clusters }: Pick<RouterWorld, "store" | "clusters">,
+export function findOwnersByTable<Known extends Identifier>(
+  { store, clusters }: Pick<RouterContext, "store" | "clusters">,
   identifiers: readonly Known[],
 ): Promise<readonly (Known & { readonly cluster: Cluster })[]> {
   return store.read(async (view) => {
@@ -38,7 +38,7 @@ export function ownersByTable<Known extends Identifier>(
 }
 
 async function lookup(view: View, clusters: readonly Cluster[], { table, key }: Identifier): Promise<Cluster[]> {
-  if (table === "prefix") return [clusterOfPrefix(clusters, key)].filter((found) => found !== undefined);
+  if (table === "prefix") return [findClusterByPrefix(clusters, key)].filter((found) => found !== undefined);
   const ids = await idsOf(view, table, key);
   return clusters.filter(({ id }) => ids.includes(id));
 }

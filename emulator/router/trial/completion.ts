@@ -1,16 +1,16 @@
 import type { InputOf } from "../../../src/api/operation.ts";
 import type * as declared from "../../../src/api/router/trial.ts";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
-import type { Forwardable } from "../../http/outgoing/forward.ts";
+import type { ForwardableRequest } from "../../http/outgoing/forward.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../world/workspaces.ts";
+import type { RouterCall, RouterHandler } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
-import { handedOn } from "../proxied/apart.ts";
-import { askCluster, type ClusterReply } from "../proxied/ask-cluster.ts";
-import { ownAnswer } from "../proxied/forward.ts";
-import type { RouterCall, RouterHandler } from "../world.ts";
-import { isTaken, signupOfToken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
+import { createRouterResponse } from "../proxied/forward.ts";
+import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
+import { sandboxExternalPage } from "../proxied/sandbox-external-page.ts";
+import { findSignupByToken, isEmailTaken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
 
 type Form = InputOf<typeof declared.completeTrialSignup>["body"];
 type Refusals =
@@ -35,7 +35,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
   });
   if (answer.status >= 300) {
     await endClaim(store, signup, async () => null);
-    return handedOn(cluster, answer.whole);
+    return sandboxExternalPage(cluster, answer.whole);
   }
   const { workspace_id, client_id, creator_tokens } = CreatedWorkspace.parse(answer.body ?? {});
   const isMapped = await endClaim(
@@ -43,7 +43,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
     signup,
     async (tx) => {
       // Somebody may have mapped the address while the cluster was asked.
-      if (await isTaken(tx, call, signup)) return null;
+      if (await isEmailTaken(tx, call, signup)) return null;
       if (client_id !== null) tx.map(mappingTables.cluster_clients, cluster.id, [client_id]);
       tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(signup.email)]);
       tx.map(mappingTables.creator_tokens, cluster.id, creator_tokens);
@@ -55,7 +55,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
     call.finding("workspace-not-mapped", `${cluster.id} made workspace ${workspace_id} for nobody`);
     call.fail("account-exists");
   }
-  return ownAnswer({ cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href });
+  return createRouterResponse({ cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href });
 };
 
 /**
@@ -82,12 +82,12 @@ const claim = (
 ): Promise<{ readonly signup: TrialSignup; readonly cluster: Cluster }> =>
   call.store.transaction("trial.complete", async (tx) => {
     const { clusters, fail } = call;
-    const signup = await signupOfToken(tx, token);
+    const signup = await findSignupByToken(tx, token);
     // One that another caller is completing will be used in a moment.
     if (!signup || signup.workspace || signup.claimed) return fail("unknown-signup-token");
     const cluster =
       clusterAt(clusters, cluster_location) ?? fail("unknown-cluster-location", { location: cluster_location ?? "" });
-    if (await isTaken(tx, call, signup)) fail("account-exists");
+    if (await isEmailTaken(tx, call, signup)) fail("account-exists");
     tx.put(trialSignups, { ...signup, claimed: true });
     return { signup, cluster };
   });
@@ -106,7 +106,12 @@ const answersIn = ({ token: _, ...body }: Form): TrialAnswers => ({
 });
 
 /** What an emulated cluster is asked with; one that we do not run gets the request as it came. */
-function requestOf({ request }: RouterCall, cluster: Cluster, { token, email }: TrialSignup, body: Form): Forwardable {
+function requestOf(
+  { request }: RouterCall,
+  cluster: Cluster,
+  { token, email }: TrialSignup,
+  body: Form,
+): ForwardableRequest {
   const { remoteAddress, origin, headers } = request;
   const caller = headers["x-forwarded-for"];
   const workspace: NewWorkspace = {
@@ -136,9 +141,9 @@ function requestOf({ request }: RouterCall, cluster: Cluster, { token, email }: 
 async function answerOf(
   call: RouterCall<Refusals>,
   cluster: Cluster,
-  request: Forwardable,
-): Promise<Extract<ClusterReply, { kind: "answered" }>> {
-  const reply = await askCluster(call, cluster, request);
+  request: ForwardableRequest,
+): Promise<Extract<ClusterResponse, { kind: "answered" }>> {
+  const reply = await requestCluster(call, cluster, request);
   if (reply.kind === "answered") return reply;
   if (reply.kind === "late") return call.fail("cluster-timeout", { cluster: cluster.id });
   call.finding("cluster-unreachable", `${cluster.id}: ${reply.reason}`);

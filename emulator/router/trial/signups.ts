@@ -2,8 +2,8 @@ import * as z from "zod";
 import { dictionary } from "../../../src/api/dictionary.ts";
 import { addressKey, emailHash } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
+import type { RouterContext } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
-import type { RouterWorld } from "../world.ts";
 
 /** What was said when a signup was completed. */
 const TrialAnswers = z.strictObject({
@@ -58,7 +58,7 @@ export const trialStates = rows<{ readonly state: string; readonly provider: "Pr
   },
 );
 
-export async function signupOfEmail(view: View, email: string): Promise<TrialSignup | undefined> {
+export async function findSignupByEmail(view: View, email: string): Promise<TrialSignup | undefined> {
   const [found] = await view.list(trialSignups, { by: "email", equals: addressKey(email), limit: 1 });
   return found;
 }
@@ -67,15 +67,15 @@ export async function signupOfEmail(view: View, email: string): Promise<TrialSig
  * Whether an address has its place already: completing its signup would move a person to another cluster
  * (DECISIONS.md, R23).
  */
-export const isTaken = async (
+export const isEmailTaken = async (
   view: View,
-  { hasAccount }: Pick<RouterWorld, "hasAccount">,
+  { hasAccount }: Pick<RouterContext, "hasAccount">,
   signup: { readonly email: string; readonly token?: string | undefined },
 ): Promise<boolean> =>
   (await view.lookup(mappingTables.cluster_emails, emailHash(signup.email))) !== undefined ||
   (await hasAccount(view, signup));
 
-export async function signupOfToken(view: View, token: string): Promise<TrialSignup | undefined> {
+export async function findSignupByToken(view: View, token: string): Promise<TrialSignup | undefined> {
   const [found] = await view.list(trialSignups, { by: "token", equals: token, limit: 1 });
   return found;
 }

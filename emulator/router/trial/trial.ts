@@ -1,13 +1,13 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { sameSecret } from "../../../src/base/hmac.ts";
-import { keepNewest } from "../../store/newest.ts";
+import { constantTimeEqual } from "../../../src/base/hmac.ts";
 import type { Transaction } from "../../store/port.ts";
-import { appsOf } from "../../world/apps.ts";
-import { keepNewestTrials, sendEmail } from "../../world/emails.ts";
+import { evictOldest } from "../../store/retention.ts";
+import { readApps } from "../../world/apps.ts";
+import { evictOldestTrials, sendEmail } from "../../world/emails.ts";
 import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
-import type { RouterCall, RouterHandler, RouterHandlers } from "../world.ts";
+import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { completeTrialSignup } from "./completion.ts";
-import { isTaken, signupOfEmail, type TrialSignup, trialSignups, trialStates } from "./signups.ts";
+import { findSignupByEmail, isEmailTaken, type TrialSignup, trialSignups, trialStates } from "./signups.ts";
 
 const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => {
   await checkCaptcha(call, body.captcha);
@@ -18,12 +18,12 @@ const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => 
 
 /** Callers on the test list pass with anything but `fail`; all others need the seed's word (DECISIONS.md, R23). */
 async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): Promise<void> {
-  const { captcha } = await call.store.read(appsOf);
+  const { captcha } = await call.store.read(readApps);
   const { headers, remoteAddress } = call.request;
   const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
   const passes = captcha.test_addresses.includes(caller)
     ? given !== "" && given !== "fail"
-    : sameSecret(given, captcha.captcha_token);
+    : constantTimeEqual(given, captcha.captcha_token);
   if (!passes) call.fail("captcha-failed");
 }
 
@@ -35,8 +35,8 @@ async function pending(
   world: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
   signup: NewSignup,
 ): Promise<TrialSignup> {
-  const known = await signupOfEmail(tx, signup.email);
-  if (known?.workspace || (await isTaken(tx, world, known ?? signup))) world.fail("account-exists");
+  const known = await findSignupByEmail(tx, signup.email);
+  if (known?.workspace || (await isEmailTaken(tx, world, known ?? signup))) world.fail("account-exists");
   const made = known
     ? // Whoever comes back by way of a provider is known better than before.
       { ...known, ...(signup.oauth_provider && signup), email: known.email }
@@ -50,14 +50,14 @@ async function pending(
       };
   tx.put(trialSignups, made);
   if (!known && !signup.oauth_provider) await sendTrialEmail(tx, world.clock.now(), made);
-  await keepNewest(tx, trialSignups, { stays: ({ claimed }) => claimed });
+  await evictOldest(tx, trialSignups, { stays: ({ claimed }) => claimed });
   return made;
 }
 
 /** Whoever signs up by e-mail goes on with the token in it; no page of the emulator asks for it. */
 async function sendTrialEmail(tx: Transaction, at: number, { email, token }: TrialSignup): Promise<void> {
   sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: at });
-  await keepNewestTrials(tx);
+  await evictOldestTrials(tx);
 }
 
 /** TrialSignupDomainModel */
@@ -74,7 +74,7 @@ const startTrialOAuth: RouterHandler<"trial.oauth"> = async ({ query }, { store,
   const state = `trial_${ids.token(24)}`;
   await store.transaction("trial.oauth", (tx) => {
     tx.put(trialStates, { state, provider });
-    return keepNewest(tx, trialStates);
+    return evictOldest(tx, trialStates);
   });
   return { authorization_url: authorizationUrl(settings.publicUrl, { flow: "trial", provider, state }), state };
 };

@@ -1,11 +1,11 @@
 import { lstat, readdir, readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Wall } from "../../../src/base/clock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { writeFileAtomic } from "../../../src/files/atomic-write.ts";
 import { isMissing } from "../../../src/files/disk.ts";
-import { isLeftOfLock } from "../../../src/files/lock.ts";
-import { writeWhole } from "../../../src/files/whole-file.ts";
-import { isUnfinished } from "./base/base-file.ts";
-import { isBlobName, unnamedNote } from "./file-blobs.ts";
+import { isLockRemnant } from "../../../src/files/lock.ts";
+import { isUnfinishedCheckpoint } from "./base/checkpoint-file.ts";
+import { isBlobName, unreferencedNote } from "./file-blobs.ts";
 import { snapshotFolder } from "./file-snapshot-store.ts";
 import { historyFolder } from "./history/history-files.ts";
 
@@ -39,7 +39,7 @@ interface Collecting {
   readonly path: string;
   /** Where its uploads are. */
   readonly folder: string;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** The hashes that are named. Asked only where there is something to collect. */
   readonly named: () => Promise<ReadonlySet<string>>;
 }
@@ -48,7 +48,7 @@ interface Collecting {
 export async function collectBlobs({ path, folder, wall, named }: Collecting): Promise<readonly string[]> {
   const kept = (await readdir(folder)).filter(isBlobName);
   if (kept.length === 0) return [];
-  const note = await readNote(join(folder, unnamedNote));
+  const note = await readNote(join(folder, unreferencedNote));
   const now = wall.now();
   const age = (time: string | number) => now - (typeof time === "number" ? time : Date.parse(time));
   if (note && age(note.looked_at) >= 0 && age(note.looked_at) < betweenLooksMs) return [];
@@ -67,7 +67,7 @@ export async function collectBlobs({ path, folder, wall, named }: Collecting): P
     } else unnamed_since[hash] = since;
   }
   const noted: Note = { looked_at: new Date(now).toISOString(), unnamed_since };
-  await writeWhole(join(folder, unnamedNote), `${JSON.stringify(noted, undefined, 2)}\n`);
+  await writeFileAtomic(join(folder, unreferencedNote), `${JSON.stringify(noted, undefined, 2)}\n`);
   return removed;
 }
 
@@ -99,8 +99,8 @@ function isOfState(name: string, path: string, folder: string): boolean {
       ".gitignore",
       ".DS_Store",
     ].includes(name) ||
-    isLeftOfLock(name, `${base}.run`) ||
-    isUnfinished(name, base) ||
+    isLockRemnant(name, `${base}.run`) ||
+    isUnfinishedCheckpoint(name, base) ||
     (name.startsWith(journal) && /^\d+$/.test(name.slice(journal.length)))
   );
 }

@@ -1,10 +1,10 @@
 import { svcVersion } from "../../../src/base/version.ts";
 import type { MappingTable } from "../live/mapping-table.ts";
 import { State } from "../live/state.ts";
-import { SchemaMismatch, Upgrade } from "../live/versions.ts";
+import { SchemaMismatchError, Upgrade } from "../live/versions.ts";
 
-import { type Collection, StateRefused } from "../port.ts";
-import { addOwnRow, addRow, addSequence, membersOf, requireFormat, versionsIn } from "./document.ts";
+import { type Collection, StateFormatError } from "../port.ts";
+import { addOwnRow, addRow, addSequence, parseVersions, requireFormat, requireObject } from "./document.ts";
 
 type Section =
   | "start"
@@ -92,7 +92,7 @@ export class DocumentReader {
     // the lines become one flat list of strings, which the engine parses several times faster than an object.
     const pairs = this.#parse(body, (lines) => `[${lines.replaceAll('":"', '","')}]`);
     if (pairs.length % 2 === 1 || !pairs.every((part) => typeof part === "string")) {
-      throw new StateRefused("an identifier is not mapped to a cluster");
+      throw new StateFormatError("an identifier is not mapped to a cluster");
     }
     table.load(pairs);
     this.line += pairs.length / 2;
@@ -109,7 +109,7 @@ export class DocumentReader {
         // The recursion ends at single lines; one of them throws.
         if (typeof this.#section === "object") this.#table(`${line}\n`, 0, this.#section);
       }
-      throw new StateRefused("these lines do not belong together", { cause });
+      throw new StateFormatError("these lines do not belong together", { cause });
     }
   }
 
@@ -141,7 +141,7 @@ export class DocumentReader {
       this.#section = "head";
     } else if (section === "head" && name === "sequences") {
       this.#endHead();
-      for (const [sequence, last] of Object.entries(membersOf(parsed(value), "What stands there"))) {
+      for (const [sequence, last] of Object.entries(requireObject(parsed(value), "What stands there"))) {
         addSequence(this.state, sequence, last);
       }
       this.#section = "sections";
@@ -162,15 +162,15 @@ export class DocumentReader {
   }
 
   #endHead(): void {
-    const versions = this.head.svc_state === 1 ? undefined : versionsIn(this.head.collections);
+    const versions = this.head.svc_state === 1 ? undefined : parseVersions(this.head.collections);
     this.#upgrade = new Upgrade({ by: this.#writer, versions }, this.state.collections);
   }
 }
 
-const damaged = (cause?: unknown): StateRefused => new StateRefused("the line is damaged", { cause });
+const damaged = (cause?: unknown): StateFormatError => new StateFormatError("the line is damaged", { cause });
 
-const unknown = (what: string, name: string): SchemaMismatch =>
-  new SchemaMismatch(`this version of svc has no ${what} ${name}`);
+const unknown = (what: string, name: string): SchemaMismatchError =>
+  new SchemaMismatchError(`this version of svc has no ${what} ${name}`);
 
 function lineEnd(text: string, at: number): number {
   const newline = text.indexOf("\n", at);

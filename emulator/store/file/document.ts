@@ -1,10 +1,10 @@
 import { svcVersion } from "../../../src/base/version.ts";
 import type { Disk } from "../../../src/files/disk.ts";
-import { type Contents, sliceRows } from "../live/contents.ts";
+import { type Contents, sliceRows } from "../live/consistent-snapshot.ts";
 import type { RowTable } from "../live/row-table.ts";
 import { State } from "../live/state.ts";
-import { SchemaMismatch, Upgrade, type Versions, versionsOf } from "../live/versions.ts";
-import { type Collection, StateRefused } from "../port.ts";
+import { SchemaMismatchError, Upgrade, type Versions, versionsOf } from "../live/versions.ts";
+import { type Collection, StateFormatError } from "../port.ts";
 
 type Head = Readonly<Record<string, unknown>>;
 
@@ -13,7 +13,12 @@ type Head = Readonly<Record<string, unknown>>;
  * after the first.
  */
 export function* documentSlices(contents: Contents, head: Head = {}): Generator<string, void> {
-  const all = { svc_state: format, ...head, written_by: svcVersion, collections: versionsOf(contents.collections) };
+  const all = {
+    svc_state: formatVersion,
+    ...head,
+    written_by: svcVersion,
+    collections: versionsOf(contents.collections),
+  };
   const members = Object.entries(all).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)},\n`);
   yield `{\n${members.join("")}`;
   yield `"sequences": ${JSON.stringify(Object.fromEntries(contents.sequences))},\n"rows": {`;
@@ -60,21 +65,22 @@ function* mappingSlices(owners: Iterable<readonly [identifier: string, cluster: 
 }
 
 /** A state from a parsed document. Fails with StateRefused. */
-export function stateFrom(document: unknown, collections: readonly Collection[]): State {
+export function parseState(document: unknown, collections: readonly Collection[]): State {
   const state = new State(collections);
-  const members = membersOf(document, "The document");
+  const members = requireObject(document, "The document");
   const { svc_state: found, written_by, collections: versions, sequences, rows, mappings } = members;
   if (found === undefined) refuse('The document has no "svc_state", so it is not an exported state');
   const by = typeof written_by === "string" ? written_by : undefined;
   requireFormat(found, by);
-  const upgrade = new Upgrade({ by, versions: found === 1 ? undefined : versionsIn(versions) }, collections);
-  for (const [name, last] of Object.entries(membersOf(sequences ?? {}, '"sequences"'))) addSequence(state, name, last);
-  for (const [name, list] of Object.entries(membersOf(rows ?? {}, '"rows"'))) {
+  const upgrade = new Upgrade({ by, versions: found === 1 ? undefined : parseVersions(versions) }, collections);
+  for (const [name, last] of Object.entries(requireObject(sequences ?? {}, '"sequences"')))
+    addSequence(state, name, last);
+  for (const [name, list] of Object.entries(requireObject(rows ?? {}, '"rows"'))) {
     if (!Array.isArray(list)) refuse(`"rows"."${name}" is not a list`);
     for (const [i, row] of list.entries()) addRow(state, upgrade, name, row, `${name}[${i}]`);
   }
-  for (const [name, owners] of Object.entries(membersOf(mappings ?? {}, '"mappings"'))) {
-    for (const [key, cluster] of Object.entries(membersOf(owners, `"mappings"."${name}"`))) {
+  for (const [name, owners] of Object.entries(requireObject(mappings ?? {}, '"mappings"'))) {
+    for (const [key, cluster] of Object.entries(requireObject(owners, `"mappings"."${name}"`))) {
       addMapping(state, name, key, cluster);
     }
   }
@@ -110,8 +116,8 @@ function checkReferences(state: State, table: RowTable): void {
 const maxNumber = 2 ** 52;
 
 /** The member "collections" of a head. Fails with StateRefused. */
-export function versionsIn(value: unknown): Versions {
-  const versions = membersOf(value, '"collections"');
+export function parseVersions(value: unknown): Versions {
+  const versions = requireObject(value, '"collections"');
   for (const [name, version] of Object.entries(versions)) {
     if (!Number.isSafeInteger(version) || (version as number) < 1) refuse(`"collections"."${name}" is not a version`);
   }
@@ -124,7 +130,7 @@ export function addOwnRow(state: State, collection: string, row: unknown, where:
   try {
     if (table.put(row as object).before === undefined) return;
   } catch (cause) {
-    throw new SchemaMismatch(`${where} is not a row of ${collection}`, cause);
+    throw new SchemaMismatchError(`${where} is not a row of ${collection}`, cause);
   }
   mismatch(`${where} has the key of another row of ${collection}`);
 }
@@ -136,7 +142,7 @@ export function addSequence(state: State, name: string, last: unknown): void {
 }
 
 export function addRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): void {
-  const valid = validRow(state, upgrade, collection, row, where);
+  const valid = validateRow(state, upgrade, collection, row, where);
   const { before, key } = state.rows.get(collection)!.put(valid);
   if (before !== undefined) mismatch(`${where} has the key of another row of ${collection}, ${key}`);
 }
@@ -144,7 +150,7 @@ export function addRow(state: State, upgrade: Upgrade, collection: string, row: 
 /**
  * A row that comes from outside, of today's version and validated. `where` names it in the message. Fails with SchemaMismatch.
  */
-export function validRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): object {
+export function validateRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): object {
   const table = tableOf(state, collection, where);
   const parsed = table.declaration.schema.safeParse(upgrade.row(collection, row));
   if (parsed.success) return parsed.data;
@@ -163,17 +169,17 @@ function addMapping(state: State, collection: string, identifier: string, cluste
 }
 
 /** The members of an object. Fails with StateRefused, which calls it `where`. */
-export function membersOf(value: unknown, where: string): Readonly<Record<string, unknown>> {
+export function requireObject(value: unknown, where: string): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) refuse(`${where} is not an object`);
   return value as Readonly<Record<string, unknown>>;
 }
 
 function refuse(message: string): never {
-  throw new StateRefused(message);
+  throw new StateFormatError(message);
 }
 
 function mismatch(message: string): never {
-  throw new SchemaMismatch(message);
+  throw new SchemaMismatchError(message);
 }
 
 /**
@@ -182,15 +188,15 @@ function mismatch(message: string): never {
  * line says when it was written and why, and a base is the state of one moment, which says after which line it comes. All
  * are read, 3 is written.
  */
-export const format = 3;
-const readable: readonly unknown[] = [1, 2, format];
+export const formatVersion = 3;
+const readable: readonly unknown[] = [1, 2, formatVersion];
 
 /** Fails with StateRefused for a format that this svc does not know. `by` is the svc that wrote it, where it says so. */
 export function requireFormat(found: unknown, by?: string): void {
   if (readable.includes(found)) return;
   const writer = by === undefined ? "another version of svc" : `svc ${by}`;
-  const message = `${writer} wrote it (format ${JSON.stringify(found)}; this one reads those up to ${format})`;
-  throw new StateRefused(message, { repairable: false });
+  const message = `${writer} wrote it (format ${JSON.stringify(found)}; this one reads those up to ${formatVersion})`;
+  throw new StateFormatError(message, { repairable: false });
 }
 
 /** How every state begins, in whatever form it is kept. */

@@ -1,19 +1,19 @@
 import { createReadStream, existsSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
+import { commitTempFile, isTemporaryName, writeTempFile } from "../../../src/files/atomic-write.ts";
 import { type Disk, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
-import { whyRefused } from "../../../src/files/refusals.ts";
-import { isTemporaryName, placeWhole, writeAside } from "../../../src/files/whole-file.ts";
-import { type Blobs, measuring } from "../blobs.ts";
+import { describeFsError } from "../../../src/files/fs-errors.ts";
+import { type Blobs, measureBlob } from "../blobs.ts";
 
-import { FileRefused } from "../port.ts";
+import { FileWriteError } from "../port.ts";
 
 /** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
 export const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
 /** Beside the uploads: since when which of them are named by nothing (blob-collection.ts). */
-export const unnamedNote = "svc-unnamed.json";
+export const unreferencedNote = "svc-unnamed.json";
 
 /** What an upload is called, with an end of its own, until its hash is known. */
 const unfinished = "upload";
@@ -37,15 +37,15 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
       await makeFolderDurably(disk, folder).catch((cause) => {
         throw failure(cause);
       });
-      const { pieces, measured } = measuring(bytes, maxBytes);
-      const aside = await writeAside(join(folder, unfinished), pieces, { disk, failure });
+      const { pieces, measured } = measureBlob(bytes, maxBytes);
+      const aside = await writeTempFile(join(folder, unfinished), pieces, { disk, failure });
       const blob = measured();
       // The same content again replaces itself.
-      await placeWhole(aside, join(folder, blob.sha256), { disk, failure });
+      await commitTempFile(aside, join(folder, blob.sha256), { disk, failure });
       return blob;
     },
     ...readBlobs(folder),
-    keepUnnamed: () => disk.remove(join(folder, unnamedNote)),
+    keepUnnamed: () => disk.remove(join(folder, unreferencedNote)),
   };
 }
 
@@ -58,5 +58,5 @@ export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
 });
 
 /** What the disk refuses has a declared answer; what is wrong with the bytes that come in is the caller's. */
-const failure = (cause: unknown): FileRefused =>
-  new FileRefused(`The upload cannot be written: ${whyRefused(cause) ?? (cause as Error).message}`, { cause });
+const failure = (cause: unknown): FileWriteError =>
+  new FileWriteError(`The upload cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, { cause });

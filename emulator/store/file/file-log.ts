@@ -1,33 +1,33 @@
 import { dirname } from "node:path";
 import { Low } from "lowdb";
-import type { Wall } from "../../../src/base/clock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import type { Disk, DiskFile } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
-import type { Position } from "../../../src/files/log-line.ts";
-import { whyRefused } from "../../../src/files/refusals.ts";
+import { describeFsError } from "../../../src/files/fs-errors.ts";
+import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
-import { Turns } from "../live/gate.ts";
+import { Mutex } from "../live/read-write-lock.ts";
 import type { Change, State } from "../live/state.ts";
-import { type Collection, FileRefused, type History, StoreChangedError, StoreFailed } from "../port.ts";
-import { type Base, BaseFile } from "./base/base-file.ts";
+import { type Collection, FileWriteError, type History, StoreChangedError, StoreFailedError } from "../port.ts";
+import { type Checkpoint, CheckpointFile } from "./base/checkpoint-file.ts";
 import { markClosed } from "./base/document-checksum.ts";
 import { commitLine } from "./history/commit-line.ts";
 import { fileSegments } from "./history/file-segments.ts";
 import type { HistoryFiles } from "./history/history-files.ts";
-import { KeptHistory } from "./history/kept-history.ts";
+import { StoredHistory } from "./history/stored-history.ts";
 import { createJournal, journalPath } from "./journal/journal-file.ts";
-import { OwnFiles } from "./kept-state.ts";
-import { tryWriting } from "./trial-write.ts";
+import { probeWritable } from "./probe-writable.ts";
+import { FileIdentityWatch } from "./stored-state.ts";
 
 interface Options {
   readonly disk: Disk;
   readonly path: string;
   readonly collections: readonly Collection[];
   /** The journal that is written to: where its good lines end, and what they end with. */
-  readonly journal: { readonly file: DiskFile; readonly length: number; readonly position: Position };
+  readonly journal: { readonly file: DiskFile; readonly length: number; readonly position: LogPosition };
   readonly generation: number;
   /** The last generation that a file was ever made for. */
   readonly newest: number;
@@ -41,7 +41,7 @@ interface Options {
   readonly files: HistoryFiles;
   /** What each line says beside its changes. */
   readonly moment: () => Moment;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** Whether this process still has the state for itself. */
   readonly isHeld: () => Promise<boolean>;
   /** The journal is compacted when it is longer than this and than the base. */
@@ -67,7 +67,7 @@ const maxBytesAtClose = 16 * 2 ** 20;
 /** Base and journals on disk: appends, compacts by generations, replaces the whole. */
 export class FileLog implements CommitLog {
   readonly #options: Options;
-  readonly #journal: AppendLog<StoreFailed>;
+  readonly #journal: AppendLog<StoreFailedError>;
   #inspect: Inspect = () => Promise.reject(new Error("not attached"));
   #generation: number;
   /** The last generation that a file was made for. */
@@ -80,9 +80,9 @@ export class FileLog implements CommitLog {
   #emptyLength = 0;
   readonly #compaction: Compaction;
   /** Whoever changes which base counts: one at a time. */
-  readonly #renaming = new Turns();
+  readonly #renaming = new Mutex();
   #failed: () => void = () => {};
-  readonly #own = new OwnFiles();
+  readonly #own = new FileIdentityWatch();
   /** Set while its files are gone, or others have their names. */
   #isDisturbed = false;
   /** Set while the journal is not as long as what was written. */
@@ -93,7 +93,8 @@ export class FileLog implements CommitLog {
     this.#journal = new AppendLog({
       ...options.journal,
       path: options.path,
-      failure: (reason, cause) => (cause instanceof StoreChangedError ? cause : new StoreFailed(reason, { cause })),
+      failure: (reason, cause) =>
+        cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause }),
       verify: (file, length) => this.#verify(file, length),
       onFailure: (failure) => {
         const next = failure instanceof StoreChangedError ? "" : ". Writing resumes when the disk accepts data again";
@@ -115,12 +116,12 @@ export class FileLog implements CommitLog {
     this.#baseBytes = options.baseBytes;
     this.#baseGeneration = options.baseGeneration;
     if (options.files.limit > 0) {
-      this.history = new KeptHistory({
+      this.history = new StoredHistory({
         ...options,
         place: () => this.#journal.position,
-        flushed: () => this.#journal.flushed(),
+        flushed: () => this.#journal.waitUntilDurable(),
         segments: () => fileSegments(options),
-        undisturbed: (work) => this.#renaming.run(work),
+        undisturbed: (work) => this.#renaming.runExclusive(work),
       });
     }
     this.#emptyLength = options.emptyLength;
@@ -131,7 +132,7 @@ export class FileLog implements CommitLog {
     this.#inspect = inspect;
   }
 
-  get failure(): StoreFailed | undefined {
+  get failure(): StoreFailedError | undefined {
     return this.#journal.failure;
   }
 
@@ -140,7 +141,7 @@ export class FileLog implements CommitLog {
   }
 
   flushed(): Promise<void> {
-    return this.#journal.flushed();
+    return this.#journal.waitUntilDurable();
   }
 
   append(changes: readonly Change[], cause: string | undefined): Promise<void> {
@@ -149,21 +150,21 @@ export class FileLog implements CommitLog {
     return durable;
   }
 
-  async replace(state: State, past: Position | undefined, moment = this.#options.moment()): Promise<void> {
-    const leave = await this.#renaming.enter();
-    const adapter = this.#baseFile({ past: () => past, moment: () => moment });
+  async replace(state: State, past: LogPosition | undefined, moment = this.#options.moment()): Promise<void> {
+    const leave = await this.#renaming.acquire();
+    const adapter = this.#createCheckpointFile({ past: () => past, moment: () => moment });
     try {
       this.#compaction.overtake();
-      await this.#journal.flushed();
+      await this.#journal.waitUntilDurable();
       const generation = await this.#nextGeneration();
       this.#rotate(generation);
-      await new Low<Base>(adapter, { generation: generation.number, state }).write();
-      await this.#leaveBehind(generation.number, adapter.size);
+      await new Low<Checkpoint>(adapter, { generation: generation.number, state }).write();
+      await this.#archivePrevious(generation.number, adapter.size);
     } catch (cause) {
       if (this.failure) throw this.failure;
-      const reason = `${this.#options.path} cannot be replaced: ${whyRefused(cause) ?? messageOf(cause)}`;
+      const reason = `${this.#options.path} cannot be replaced: ${describeFsError(cause) ?? messageOf(cause)}`;
       // With the new file in place, but perhaps not durably, no later line would fit both pictures.
-      throw adapter.renamed ? this.#journal.fail(reason, cause) : new FileRefused(reason, { cause });
+      throw adapter.renamed ? this.#journal.fail(reason, cause) : new FileWriteError(reason, { cause });
     } finally {
       leave();
     }
@@ -172,9 +173,9 @@ export class FileLog implements CommitLog {
   /** Fails where somebody has removed or replaced a file of the state: what is written there would be in none, or in theirs. */
   async check(): Promise<void> {
     if (this.failure) return;
-    const leave = await this.#renaming.enter();
+    const leave = await this.#renaming.acquire();
     try {
-      const disturbance = await this.#disturbance();
+      const disturbance = await this.#checkTampering();
       if (disturbance === undefined) return;
       this.#isDisturbed = true;
       const { reason, isGone } = disturbance;
@@ -189,19 +190,19 @@ export class FileLog implements CommitLog {
    * Where only a write failed, the journal goes on behind its last durable line. Else a new base takes the place of
    * everything: what a file holds after a failed fdatasync is not certain, what the memory holds is.
    */
-  async mend(state: State): Promise<boolean> {
+  async retryWrite(state: State): Promise<boolean> {
     await this.#compaction.ended();
     const isAnew = this.#isDisturbed;
     try {
       if (isAnew) {
-        if ((await this.#disturbance())?.isGone === false) return false;
+        if ((await this.#checkTampering())?.isGone === false) return false;
         await makeFolderDurably(this.#options.disk, dirname(this.#options.path));
         await this.#options.files.clear();
-        await this.#writeAnew(state);
+        await this.#rewriteAll(state);
         this.#isDisturbed = false;
         this.#isCut = false;
       } else if (this.#journal.intact) {
-        await tryWriting(this.#options.disk, this.#options.path);
+        await probeWritable(this.#options.disk, this.#options.path);
         // What is cut back must not grow by that.
         if ((await this.#journalSize()) < this.#journal.length) {
           this.#isDisturbed = true;
@@ -210,7 +211,7 @@ export class FileLog implements CommitLog {
         }
         await this.#journal.resume();
       } else {
-        await this.#writeAnew(state);
+        await this.#rewriteAll(state);
       }
     } catch {
       return false;
@@ -223,11 +224,11 @@ export class FileLog implements CommitLog {
   async close(): Promise<void> {
     this.#compaction.overtake();
     await this.#compaction.ended();
-    await this.#journal.flushed().catch(() => {});
+    await this.#journal.waitUntilDurable().catch(() => {});
     const bytes = this.#baseBytes + this.#behindBytes + this.#journal.length;
     if (!this.failure && !this.#clean && bytes <= maxBytesAtClose) await this.#compaction.run();
     await this.#journal.close();
-    if (this.#isDisturbed) throw new StoreFailed(`${this.failure?.message}. What it did not hold is kept nowhere`);
+    if (this.#isDisturbed) throw new StoreFailedError(`${this.failure?.message}. What it did not hold is kept nowhere`);
     if (this.failure || !this.#clean) return;
     const { disk, path } = this.#options;
     try {
@@ -243,12 +244,12 @@ export class FileLog implements CommitLog {
     return this.#behind.length === 0 && this.#journal.length <= this.#emptyLength;
   }
 
-  async #disturbance(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
+  async #checkTampering(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
     const { path, isHeld } = this.#options;
     if (!(await isHeld())) return { reason: `Another emulator has taken the state ${path}`, isGone: false };
     const journals = [...this.#behind, this.#generation].map((one) => [`journal.${one}`, journalPath(path, one)]);
     const base = `base.${this.#baseGeneration}`;
-    const found = await this.#own.look({ [base]: path, ...Object.fromEntries(journals) }, base);
+    const found = await this.#own.check({ [base]: path, ...Object.fromEntries(journals) }, base);
     if (!found && this.#isCut && (await this.#journalSize()) !== this.#journal.length)
       return { reason: this.#cutReason, isGone: false };
     if (!found) return undefined;
@@ -289,7 +290,7 @@ export class FileLog implements CommitLog {
     const next = await this.#nextGeneration();
     let begun = false;
     let leave = () => {};
-    const adapter = this.#baseFile({
+    const adapter = this.#createCheckpointFile({
       step: (work) => this.#inspect(work),
       mayGoOn,
       begin: () => {
@@ -299,16 +300,16 @@ export class FileLog implements CommitLog {
         this.#rotate(next);
       },
       durable: async () => {
-        leave = await this.#renaming.enter();
+        leave = await this.#renaming.acquire();
         mayGoOn();
-        await this.#journal.flushed();
-        await this.#options.files.keepBase(this.#baseGeneration);
+        await this.#journal.waitUntilDurable();
+        await this.#options.files.retainCheckpoint(this.#baseGeneration);
       },
     });
     try {
       const state = await this.#inspect((current) => current);
-      await new Low<Base>(adapter, { generation: next.number, state }).write();
-      await this.#leaveBehind(next.number, adapter.size);
+      await new Low<Checkpoint>(adapter, { generation: next.number, state }).write();
+      await this.#archivePrevious(next.number, adapter.size);
     } catch (cause) {
       if (!begun) await this.#discard(next);
       throw cause;
@@ -318,14 +319,14 @@ export class FileLog implements CommitLog {
   }
 
   /** A whole new base, and a journal that follows it. */
-  async #writeAnew(state: State): Promise<void> {
-    const leave = await this.#renaming.enter();
+  async #rewriteAll(state: State): Promise<void> {
+    const leave = await this.#renaming.acquire();
     // What a name leads to that nobody of us has written is not kept.
-    const adapter = this.#baseFile(this.#isDisturbed ? { durable: async () => {} } : {});
+    const adapter = this.#createCheckpointFile(this.#isDisturbed ? { durable: async () => {} } : {});
     try {
       const next = await this.#nextGeneration();
       try {
-        await new Low<Base>(adapter, { generation: next.number, state }).write();
+        await new Low<Checkpoint>(adapter, { generation: next.number, state }).write();
       } catch (cause) {
         // Once it is in place it goes on in that journal, even if it is not certain to stay there.
         if (adapter.renamed) this.#behind.push(next.number);
@@ -335,17 +336,17 @@ export class FileLog implements CommitLog {
       this.#behind.push(this.#generation);
       this.#generation = next.number;
       this.#emptyLength = next.length;
-      await this.#journal.goOnIn(next.file, next.length);
-      await this.#leaveBehind(next.number, adapter.size);
+      await this.#journal.continueIn(next.file, next.length);
+      await this.#archivePrevious(next.number, adapter.size);
     } finally {
       leave();
     }
   }
 
-  #baseFile(more: Partial<ConstructorParameters<typeof BaseFile>[0]> = {}): BaseFile {
+  #createCheckpointFile(more: Partial<ConstructorParameters<typeof CheckpointFile>[0]> = {}): CheckpointFile {
     const position = () => this.#journal.position;
-    const durable = () => this.#options.files.keepBase(this.#baseGeneration);
-    return new BaseFile({ ...this.#options, position, past: position, durable, ...more });
+    const durable = () => this.#options.files.retainCheckpoint(this.#baseGeneration);
+    return new CheckpointFile({ ...this.#options, position, past: position, durable, ...more });
   }
 
   async #nextGeneration(): Promise<NextJournal> {
@@ -371,13 +372,13 @@ export class FileLog implements CommitLog {
   }
 
   /** The journals that the new base holds go to what was left before, or away. */
-  async #leaveBehind(baseGeneration: number, baseBytes: number): Promise<void> {
+  async #archivePrevious(baseGeneration: number, baseBytes: number): Promise<void> {
     const { files } = this.#options;
     this.#baseGeneration = baseGeneration;
     this.#baseBytes = baseBytes;
     this.#behindBytes = 0;
     // Those that come back after a crash go at the next start.
-    for (const generation of this.#behind.splice(0)) await files.keepJournal(generation);
+    for (const generation of this.#behind.splice(0)) await files.retainJournal(generation);
     await files.trim();
   }
 }

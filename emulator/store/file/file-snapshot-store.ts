@@ -1,12 +1,12 @@
 import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { parseTemporaryName, writeFileAtomic } from "../../../src/files/atomic-write.ts";
 import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
+import { describeFsError } from "../../../src/files/fs-errors.ts";
 import { readLines } from "../../../src/files/read-lines.ts";
-import { whyRefused } from "../../../src/files/refusals.ts";
-import { nameBehind, writeWhole } from "../../../src/files/whole-file.ts";
-import { FileRefused } from "../port.ts";
-import { byName, isSnapshotName, type SnapshotStore, sameName } from "../snapshot-store.ts";
+import { FileWriteError } from "../port.ts";
+import { byName, isSameName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 
 /** The folder beside a state in which its named documents lie: its own, for several states may share a folder. */
 export const snapshotFolder = (statePath: string): string => `${statePath}${folderSuffix}`;
@@ -38,15 +38,15 @@ export async function openFileSnapshotStore(options: {
     }
   };
   for (const name of await listed(disk, folder)) {
-    if (nameIn(nameBehind(name) ?? "") !== undefined) await disk.remove(join(folder, name));
+    if (nameIn(parseTemporaryName(name) ?? "") !== undefined) await disk.remove(join(folder, name));
   }
   return {
     async put(name, document) {
       await makeFolderDurably(disk, folder).catch((cause) => {
         throw failure(cause);
       });
-      const earlier = (await names()).find((other) => sameName(name, other));
-      await writeWhole(pathOf(name), document, { disk, failure });
+      const earlier = (await names()).find((other) => isSameName(name, other));
+      await writeFileAtomic(pathOf(name), document, { disk, failure });
       if (earlier !== undefined && earlier !== name) await remove(earlier);
     },
     async open(name) {
@@ -83,5 +83,7 @@ const listed = (disk: Disk, folder: string): Promise<string[]> =>
     throw error;
   });
 
-const failure = (cause: unknown): FileRefused =>
-  new FileRefused(`The snapshot cannot be written: ${whyRefused(cause) ?? (cause as Error).message}`, { cause });
+const failure = (cause: unknown): FileWriteError =>
+  new FileWriteError(`The snapshot cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, {
+    cause,
+  });

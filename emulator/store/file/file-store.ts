@@ -1,29 +1,29 @@
 import { dirname } from "node:path";
 import { Low } from "lowdb";
-import type { Wall } from "../../../src/base/clock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folder.ts";
-import { beginning, type Position } from "../../../src/files/log-line.ts";
-import { isRefusal, openFilesRemedies, reasonOf } from "../../../src/files/refusals.ts";
-import { keepTornTail } from "../../../src/files/torn-tail.ts";
+import { fsErrorReason, isFsError, openFilesRemedies } from "../../../src/files/fs-errors.ts";
+import { type LogPosition, startPosition } from "../../../src/files/log-line.ts";
+import { saveTornTail } from "../../../src/files/torn-tail.ts";
 import type { Moment } from "../history.ts";
 import { LiveStore } from "../live/live-store.ts";
-import { type Collection, StateRefused, StateUnusable, type Store, StoreFailed } from "../port.ts";
-import { type Base, BaseFile } from "./base/base-file.ts";
+import { type Collection, StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
+import { type Checkpoint, CheckpointFile } from "./base/checkpoint-file.ts";
 import { markClosed } from "./base/document-checksum.ts";
-import { format, isExported, isSnapshot } from "./document.ts";
+import { formatVersion, isExported, isSnapshot } from "./document.ts";
 import { FileLog } from "./file-log.ts";
 import { HistoryFiles } from "./history/history-files.ts";
 import { createJournal } from "./journal/journal-file.ts";
 import type { JournalContent } from "./journal/journal-reader.ts";
-import { ForeignFile, type Recovered, recover } from "./recovery.ts";
+import { NotAStateFileError, type RecoveredState, recover } from "./recovery.ts";
 
 export interface FileStoreOptions {
   /** The state file, such as `.svc/emulator.json`; its folder is made when missing. */
   readonly path: string;
   readonly collections: readonly Collection[];
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly disk?: Disk;
   /** The journal is compacted when it is longer than this and than the base. */
   readonly compactAfterBytes?: number;
@@ -50,7 +50,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   await makeFolderDurably(disk, dirname(path));
   const recovered = await recover(disk, path, collections).catch((cause) => refuse(disk, path, cause));
   const torn = recovered.journals.at(-1);
-  if (torn?.torn) report(await keepTornTail(disk, torn.path, torn.length));
+  if (torn?.torn) report(await saveTornTail(disk, torn.path, torn.length));
   const files = await HistoryFiles.open({ disk, path, limit: options.historyBytes ?? 0, report });
   const base = await baseToFollow(disk, options, recovered, files);
   // The newest first, each for good: a journal that comes back after a crash would miss the one before it.
@@ -59,7 +59,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
     await disk.syncFolder(dirname(path));
   }
   const behind = [...recovered.behind, ...base.behind];
-  for (const generation of behind) await files.keepJournal(generation);
+  for (const generation of behind) await files.retainJournal(generation);
   if (behind.length > 0) await files.trim();
   const current = await openJournal(disk, path, base, recovered);
   // From here on a journal follows it, and is missed when it is gone.
@@ -87,7 +87,7 @@ interface Followed {
   readonly generation: number;
   readonly closed: boolean | undefined;
   readonly size: number;
-  readonly position: Position;
+  readonly position: LogPosition;
   /** Journals that the journal to come goes on from. */
   readonly journals: readonly JournalContent[];
   /** Those that are now in the base: generations that lead back to the one before it, and files of an earlier format. */
@@ -103,17 +103,17 @@ interface Followed {
 async function baseToFollow(
   disk: Disk,
   { path, collections }: FileStoreOptions,
-  found: Recovered,
+  found: RecoveredState,
   files: HistoryFiles,
 ): Promise<Followed> {
   const { state, base, journals, outdated, newest } = found;
-  const position = found.position ?? beginning;
+  const position = found.position ?? startPosition;
   if (base && !outdated) return { ...base, position, journals, behind: [], replaced: [] };
   const generation = newest + 1;
-  const isHistory = base?.format === format;
-  const leadsBack = isHistory ? { past: () => position, durable: () => files.keepBase(base.generation) } : {};
-  const adapter = new BaseFile({ disk, path, collections, position: () => position, closed: true, ...leadsBack });
-  await new Low<Base>(adapter, { generation, state }).write();
+  const isHistory = base?.format === formatVersion;
+  const leadsBack = isHistory ? { past: () => position, durable: () => files.retainCheckpoint(base.generation) } : {};
+  const adapter = new CheckpointFile({ disk, path, collections, position: () => position, closed: true, ...leadsBack });
+  await new Low<Checkpoint>(adapter, { generation, state }).write();
   const written = { generation, closed: true, size: adapter.size, position, journals: [] };
   return isHistory
     ? { ...written, behind: journals.map(({ header }) => header?.generation ?? 0), replaced: [] }
@@ -125,7 +125,7 @@ async function openJournal(
   disk: Disk,
   path: string,
   { generation, journals, position }: Followed,
-  { newest }: Recovered,
+  { newest }: RecoveredState,
 ) {
   const last = journals.at(-1);
   if (last?.header === undefined) {
@@ -162,23 +162,23 @@ async function cutBack(file: DiskFile, length: number): Promise<void> {
 }
 
 async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> {
-  if (!(cause instanceof StateRefused)) throw cause;
+  if (!(cause instanceof StateFormatError)) throw cause;
   if (await isExported(disk, path)) {
-    throw new StateRefused(
+    throw new StateFormatError(
       `${path} is an exported state, not one that an emulator works on. Nothing was changed. Start an emulator on ` +
         `another file, and let it take this in: "svc emulator state import --data ${path}".`,
       { cause, repairable: false },
     );
   }
   if (await isSnapshot(disk, path)) {
-    throw new StateRefused(
+    throw new StateFormatError(
       `${path} is a snapshot, not a state that an emulator works on. Nothing was changed. Begin with a copy of it: ` +
         `"svc emulator start --from ${path}".`,
       { cause, repairable: false },
     );
   }
-  if (cause instanceof ForeignFile) {
-    throw new StateRefused(
+  if (cause instanceof NotAStateFileError) {
+    throw new StateFormatError(
       `${cause.message}. Nothing was changed. Name another file with the option file; one to begin with is named with the option seed.`,
       { cause, repairable: false },
     );
@@ -187,7 +187,7 @@ async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> 
     ? `"svc emulator repair ${path}" keeps what is good and moves the damaged file aside.`
     : "Open it with that version, put back what is missing, or name another file with the option file.";
   const { message, repairable } = cause;
-  throw new StateRefused(`${message}. Nothing was changed. ${next}`, { cause, repairable });
+  throw new StateFormatError(`${message}. Nothing was changed. ${next}`, { cause, repairable });
 }
 
 const room = "Make room, or name a file on another disk with the option file.";
@@ -210,12 +210,12 @@ const remedies = lookupTable<string>({
 
 /** Throws an error of the file system at a start, or what the store made of one, as StateUnusable; any other as it is. */
 export function explainUnusable(path: string, error: unknown): never {
-  const cause = error instanceof StoreFailed ? (error.cause ?? error) : error;
+  const cause = error instanceof StoreFailedError ? (error.cause ?? error) : error;
   const { code = "", path: at } = cause as NodeJS.ErrnoException;
   const remedy = remedies[code];
   if (remedy === undefined) throw error;
   // Its folder cannot be made, for something of that name is there.
-  const why = isRefusal(cause) ? reasonOf(cause) : "what should be its folder is a file";
+  const why = isFsError(cause) ? fsErrorReason(cause) : "what should be its folder is a file";
   const where = at === undefined || at === path ? "" : ` (${code} at ${at})`;
-  throw new StateUnusable(`The state ${path} cannot be opened: ${why}${where}. ${remedy}`, { cause });
+  throw new StateAccessError(`The state ${path} cannot be opened: ${why}${where}. ${remedy}`, { cause });
 }

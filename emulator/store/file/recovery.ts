@@ -1,24 +1,24 @@
 import { basename, dirname, join } from "node:path";
 import type { Disk } from "../../../src/files/disk.ts";
-import type { Position } from "../../../src/files/log-line.ts";
+import type { LogPosition } from "../../../src/files/log-line.ts";
 import { State } from "../live/state.ts";
 import { Upgrade } from "../live/versions.ts";
-import { type Collection, StateRefused } from "../port.ts";
-import { BaseFile, isUnfinished, type ReadBase } from "./base/base-file.ts";
-import { format, isState } from "./document.ts";
+import { type Collection, StateFormatError } from "../port.ts";
+import { CheckpointFile, isUnfinishedCheckpoint, type LoadedCheckpoint } from "./base/checkpoint-file.ts";
+import { formatVersion, isState } from "./document.ts";
 
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 import { type JournalContent, Replay } from "./journal/journal-reader.ts";
 
 /** What the files of a state hold, and what to do before it may be written to. */
-export interface Recovered {
+export interface RecoveredState {
   readonly state: State;
   /** Undefined when there is no base yet. */
-  readonly base: (Pick<ReadBase, "generation" | "closed" | "format"> & { readonly size: number }) | undefined;
+  readonly base: (Pick<LoadedCheckpoint, "generation" | "closed" | "format"> & { readonly size: number }) | undefined;
   /** Whether the files are of an earlier format, or rows in them of an earlier version. */
   readonly outdated: boolean;
   /** Where the chain of the journals ends; undefined in format 1. */
-  readonly position: Position | undefined;
+  readonly position: LogPosition | undefined;
   /** Journals that the base does not hold, in the order of their replay; what is written next follows the last. */
   readonly journals: readonly JournalContent[];
   /** Files that hold nothing any more: unfinished bases, empty journals. */
@@ -30,13 +30,15 @@ export interface Recovered {
 }
 
 /** Reads base and journals, and changes nothing. Fails with StateRefused on damage, and with ForeignFile. */
-export async function recover(disk: Disk, path: string, collections: readonly Collection[]): Promise<Recovered> {
+export async function recover(disk: Disk, path: string, collections: readonly Collection[]): Promise<RecoveredState> {
   const generations = await journalGenerations(disk, path);
   // With a journal beside it, it is ours, whatever became of its first line. Without, nothing of it could be kept.
-  if (generations.length === 0 && !(await isState(disk, path))) throw new ForeignFile(path);
+  if (generations.length === 0 && !(await isState(disk, path))) throw new NotAStateFileError(path);
   const names = await disk.list(dirname(path));
-  const leftovers = names.filter((name) => isUnfinished(name, basename(path))).map((name) => join(dirname(path), name));
-  const file = new BaseFile({ disk, path, collections });
+  const leftovers = names
+    .filter((name) => isUnfinishedCheckpoint(name, basename(path)))
+    .map((name) => join(dirname(path), name));
+  const file = new CheckpointFile({ disk, path, collections });
   const base = (await file.read()) ?? undefined;
   const state = base?.state ?? new State(collections);
   const upgrade = base?.upgrade ?? new Upgrade({ by: undefined, versions: undefined }, collections);
@@ -47,7 +49,7 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
     if (base && generation < base.generation) behind.push(generation);
     else await replay.add(journal);
   }
-  const due = base && requireFollowers(path, base, replay.journals);
+  const due = base && requireSuccessorJournals(path, base, replay.journals);
   const journals = replay.journals.filter(
     ({ header, transactions }) => transactions > 0 || due?.has(header?.generation),
   );
@@ -55,7 +57,7 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   return {
     state,
     base: base && { generation: base.generation, closed: base.closed, format: base.format, size: file.size },
-    outdated: base !== undefined && (base.format !== format || upgrade.needed),
+    outdated: base !== undefined && (base.format !== formatVersion || upgrade.needed),
     position: replay.position,
     journals,
     leftovers,
@@ -65,7 +67,7 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
 }
 
 /** A file that is no state of an emulator, but somebody's: nothing of it is touched. */
-export class ForeignFile extends StateRefused {
+export class NotAStateFileError extends StateFormatError {
   constructor(path: string) {
     super(`${path} is not the state of an emulator: it does not begin as one`, { repairable: false });
   }
@@ -75,9 +77,9 @@ export class ForeignFile extends StateRefused {
  * The generations that must be there, since they were made durable before anything named them: the base's own unless
  * it was closed, and those in which another one goes on. Fails with StateRefused when one is not there, or empty.
  */
-export function requireFollowers(
+export function requireSuccessorJournals(
   path: string,
-  base: Pick<ReadBase, "generation" | "closed">,
+  base: Pick<LoadedCheckpoint, "generation" | "closed">,
   journals: readonly JournalContent[],
 ): Set<number | undefined> {
   const begun = new Set(journals.map(({ header }) => header?.generation));
@@ -85,7 +87,7 @@ export function requireFollowers(
   const due = [...(base.closed === false ? [[base.generation, path] as const] : []), ...named];
   for (const [generation, by] of due) {
     if (begun.has(generation)) continue;
-    throw new StateRefused(`${journalPath(path, generation)} is missing or empty, and ${by} goes on in it`);
+    throw new StateFormatError(`${journalPath(path, generation)} is missing or empty, and ${by} goes on in it`);
   }
   return new Set(due.map(([generation]) => generation));
 }

@@ -1,15 +1,15 @@
 import { dirname } from "node:path";
 import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { freeName } from "../../../src/files/free-name.ts";
-import { beginning } from "../../../src/files/log-line.ts";
+import { startPosition } from "../../../src/files/log-line.ts";
 import type { State } from "../live/state.ts";
-import { type Collection, StateRefused } from "../port.ts";
-import { BaseFile, type BaseHead, headOf } from "./base/base-file.ts";
+import { type Collection, StateFormatError } from "../port.ts";
+import { CheckpointFile, type CheckpointHead, parseCheckpointHead } from "./base/checkpoint-file.ts";
 
 import { DocumentReader } from "./document-reader.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 import { Replay } from "./journal/journal-reader.ts";
-import { recover, requireFollowers } from "./recovery.ts";
+import { recover, requireSuccessorJournals } from "./recovery.ts";
 
 /** What a repair did. */
 export interface Repair {
@@ -37,11 +37,11 @@ export async function repairFile(options: {
 }): Promise<Repair> {
   const { path, collections, disk = systemDisk } = options;
   const unharmed = await recover(disk, path, collections).catch((cause) => {
-    if (cause instanceof StateRefused && cause.repairable) return undefined;
+    if (cause instanceof StateFormatError && cause.repairable) return undefined;
     throw cause;
   });
   if (unharmed) {
-    if (!unharmed.base) throw new StateRefused(`${path}: there is no such file`, { repairable: false });
+    if (!unharmed.base) throw new StateFormatError(`${path}: there is no such file`, { repairable: false });
     const transactions = unharmed.journals.reduce((sum, journal) => sum + journal.transactions, 0);
     const kept = { ...sizeOf(unharmed.state), transactions };
     return { repaired: false, damage: [], kept, dropped: [], aside: [] };
@@ -55,8 +55,11 @@ export async function repairFile(options: {
   // A crash may keep a later rename and forget an earlier name of the same folder.
   await disk.syncFolder(dirname(path));
   const generation = Math.max(found.generation, ...generations) + 1;
-  const position = () => found.position ?? beginning;
-  await new BaseFile({ disk, path, collections, position, closed: true }).write({ generation, state: found.state });
+  const position = () => found.position ?? startPosition;
+  await new CheckpointFile({ disk, path, collections, position, closed: true }).write({
+    generation,
+    state: found.state,
+  });
   for (const old of generations) await disk.remove(journalPath(path, old));
   await disk.syncFolder(dirname(path));
   const kept = { ...sizeOf(found.state), transactions: found.transactions };
@@ -69,10 +72,10 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
   const dropped: string[] = [];
   const reader = new DocumentReader(collections);
   try {
-    await new BaseFile({ disk, path, collections }).readInto(reader);
+    await new CheckpointFile({ disk, path, collections }).readInto(reader);
   } catch (cause) {
-    if (isMissing(cause)) throw new StateRefused(`${path}: there is no such file`, { cause, repairable: false });
-    if (!(cause instanceof StateRefused) || !cause.repairable) throw cause;
+    if (isMissing(cause)) throw new StateFormatError(`${path}: there is no such file`, { cause, repairable: false });
+    if (!(cause instanceof StateFormatError) || !cause.repairable) throw cause;
     damage.push(`${path}, line ${reader.line}: ${cause.message}`);
     setAside.push(path);
   }
@@ -86,7 +89,7 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
     try {
       await replay.add(journal);
     } catch (cause) {
-      if (!(cause instanceof StateRefused) || !cause.repairable) throw cause;
+      if (!(cause instanceof StateFormatError) || !cause.repairable) throw cause;
       damage.push(cause.message);
       // What comes after the damage may build on what is lost.
       dropped.push(...journals.splice(0));
@@ -95,9 +98,9 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
   }
   if (damage.length === 0) {
     try {
-      requireFollowers(path, head, replay.journals);
+      requireSuccessorJournals(path, head, replay.journals);
     } catch (cause) {
-      damage.push((cause as StateRefused).message);
+      damage.push((cause as StateFormatError).message);
       setAside.push(...replay.journals.filter(({ header }) => header === undefined).map((journal) => journal.path));
     }
   }
@@ -106,9 +109,9 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
 }
 
 /** Of a base that may be damaged there: then its journals are taken from the oldest on, wherever they begin. */
-function headAsFarAsKnown(reader: DocumentReader, oldest: number): Omit<BaseHead, "format"> {
+function headAsFarAsKnown(reader: DocumentReader, oldest: number): Omit<CheckpointHead, "format"> {
   try {
-    return headOf(reader.head);
+    return parseCheckpointHead(reader.head);
   } catch {
     return { generation: oldest, closed: undefined, position: undefined, past: undefined, moment: {} };
   }

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Wall } from "../../../src/base/clock.ts";
-import { type Held, isHeld, type Lock, takeLock } from "../../../src/files/lock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { acquireLock, isLockConflict, type Lock, type LockConflict } from "../../../src/files/lock.ts";
 import { isOnThisMachine } from "../../../src/files/machine.ts";
 import { makeFolder } from "../../../src/files/make-folder.ts";
-import { realTarget } from "../../../src/files/real-path.ts";
+import { resolveRealPath } from "../../../src/files/real-path.ts";
 
 /** What a running emulator tells about itself beside its state. It holds the control token: mode 0600. */
 export interface RunFile {
@@ -18,17 +18,17 @@ export interface RunFile {
 }
 
 /** The state, or the run file that was asked for, is in use by somebody who lives or may live. */
-export class StateInUse extends Error {
-  override readonly name = "StateInUse";
+export class StateLockedError extends Error {
+  override readonly name = "StateLockedError";
   readonly pid: number;
 
-  constructor(path: string, held: Held) {
+  constructor(path: string, held: LockConflict) {
     super(wordsFor(path, held));
     this.pid = held.holder.pid;
   }
 }
 
-function wordsFor(path: string, { holder: { pid, machine, since }, content, life, silent }: Held): string {
+function wordsFor(path: string, { holder: { pid, machine, since }, content, life, silent }: LockConflict): string {
   const url = typeof content.router_url === "string" ? content.router_url : undefined;
   if (life === "elsewhere") {
     const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
@@ -67,7 +67,7 @@ interface Claim {
   readonly paths: readonly string[];
   /** What to tell; undefined for a repair, at which nobody can be asked. */
   readonly run: RunFile | undefined;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /**
    * Asks `GET <router_url>/_emulator/ready` for the instance id. Undefined when the connection is refused or when
    * something else answers; rejects when nothing answers in time.
@@ -79,10 +79,10 @@ interface Claim {
  * The run files to hold: that of the state, by its real path, for there is one writer whatever name it calls the state
  * by; and a further one where it is wanted.
  */
-export async function runFilesOf(realState: string | undefined, further: string | undefined): Promise<string[]> {
+export async function listRunFilePaths(realState: string | undefined, further: string | undefined): Promise<string[]> {
   const paths = realState === undefined ? [] : [`${realState}.run`];
   // Its last part is not followed: a link is refused, and not replaced.
-  if (further !== undefined) paths.push(join(await realTarget(dirname(further)), basename(further)));
+  if (further !== undefined) paths.push(join(await resolveRealPath(dirname(further)), basename(further)));
   return paths;
 }
 
@@ -109,8 +109,8 @@ export async function claimRunFile({ paths, run, wall, probe }: Claim): Promise<
   try {
     for (const path of new Set(paths)) {
       await makeFolder(dirname(path));
-      const taken = await takeLock(path, { wall, content: run ?? {}, ask });
-      if (isHeld(taken)) throw new StateInUse(path, taken);
+      const taken = await acquireLock(path, { wall, content: run ?? {}, ask });
+      if (isLockConflict(taken)) throw new StateLockedError(path, taken);
       locks.push(taken);
     }
   } catch (error) {

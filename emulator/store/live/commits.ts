@@ -1,7 +1,7 @@
-import type { Wall } from "../../../src/base/clock.ts";
-import type { Position } from "../../../src/files/log-line.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { Moment } from "../history.ts";
-import { type History, StoreChangedError, StoreFailed } from "../port.ts";
+import { type History, StoreChangedError, StoreFailedError } from "../port.ts";
 import type { LiveTransaction } from "./live-transaction.ts";
 import type { Change, State } from "./state.ts";
 
@@ -18,26 +18,26 @@ export interface CommitLog {
    * Makes a whole new state durable, in the place of the old one. Called while nothing else is going on. `past`: after
    * which of its lines the new state was; `moment`: when, where that is not now.
    */
-  replace(state: State, past: Position | undefined, moment?: Moment): Promise<void>;
+  replace(state: State, past: LogPosition | undefined, moment?: Moment): Promise<void>;
   /** What led to the present state; undefined where nothing of it is kept. */
   readonly history?: History | undefined;
   /** Why nothing can be written; undefined while all is well. */
-  readonly failure: StoreFailed | undefined;
+  readonly failure: StoreFailedError | undefined;
   /** Names who is told of a failure at once, before anybody whose changes are lost by it. */
   onFailure(failed: () => void): void;
   /** Tries to write again after a failure. `state` is without what was lost, and nothing changes it meanwhile. */
-  mend(state: State): Promise<boolean>;
+  retryWrite(state: State): Promise<boolean>;
   /** Looks whether its files are still there, and fails where they are not; undefined where it has none. */
   readonly check?: () => Promise<void>;
   close(): Promise<void>;
 }
 
 /** How long a store that cannot write waits before it tries again, wall time: twice as long each time, up to the last. */
-export const mendingDelaysMs = { first: 500, last: 8_000 } as const;
+export const writeRetryBackoffMs = { first: 500, last: 8_000 } as const;
 
 interface Options {
   readonly log: CommitLog;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** The state as it is then. */
   readonly state: () => State;
   /** Runs work while no transaction and no read is open. */
@@ -49,7 +49,7 @@ interface Options {
 /** Transactions on their way to the disk. When it fails, those are taken back, and it is tried until it writes again. */
 export class Commits {
   readonly #log: CommitLog;
-  readonly #wall: Wall;
+  readonly #wall: WallClock;
   /** Committed in memory, not yet durable, oldest first. */
   readonly #unsure: LiveTransaction[] = [];
   #takenBack: Promise<void> | undefined;
@@ -60,16 +60,16 @@ export class Commits {
     this.#log = log;
     this.#wall = wall;
     log.onFailure(() => {
-      this.#takenBack = alone(() => this.#takeBack());
-      this.#mending = this.#mend(this.#takenBack, state, mended);
+      this.#takenBack = alone(() => this.#rollBackAll());
+      this.#mending = this.#retryUntilWritable(this.#takenBack, state, mended);
     });
   }
 
-  /** @throws {StoreFailed} while nothing can be written. */
-  refuseWhenFailed(): void {
+  /** @throws {StoreFailedError} while nothing can be written. */
+  requireWritable(): void {
     const { failure } = this.#log;
     if (failure instanceof StoreChangedError) throw failure;
-    if (failure) throw new StoreFailed(failure.message, { cause: failure.cause });
+    if (failure) throw new StoreFailedError(failure.message, { cause: failure.cause });
   }
 
   get writable(): boolean {
@@ -96,7 +96,7 @@ export class Commits {
   }
 
   /** Makes a whole new state durable. Called while no transaction is open. */
-  replace(state: State, past: Position | undefined, moment?: Moment): Promise<void> {
+  replace(state: State, past: LogPosition | undefined, moment?: Moment): Promise<void> {
     return this.#log.replace(state, past, moment);
   }
 
@@ -127,16 +127,16 @@ export class Commits {
     this.#unsure.splice(0, this.#unsure.indexOf(tx) + 1);
   }
 
-  #takeBack(): void {
+  #rollBackAll(): void {
     for (const tx of this.#unsure.splice(0).reverse()) tx.rollBack();
   }
 
-  async #mend(takenBack: Promise<void>, state: () => State, mended: () => void): Promise<void> {
+  async #retryUntilWritable(takenBack: Promise<void>, state: () => State, mended: () => void): Promise<void> {
     await takenBack;
-    const { first, last } = mendingDelaysMs;
+    const { first, last } = writeRetryBackoffMs;
     for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
       // Also where it has begun to close meanwhile: what it holds may be nowhere else.
-      if (await this.#log.mend(state())) return mended();
+      if (await this.#log.retryWrite(state())) return mended();
       if (this.#closing.signal.aborted) return;
       await this.#wall.sleep(delay, this.#closing.signal);
       if (this.#closing.signal.aborted) return;

@@ -1,4 +1,4 @@
-import type { StoreFailed } from "../port.ts";
+import type { StoreFailedError } from "../port.ts";
 
 /** A compaction is no longer wanted. */
 class Overtaken extends Error {}
@@ -11,7 +11,7 @@ interface Options {
   /** Writes a base while transactions go on. `mayGoOn` throws once that is no longer wanted. */
   readonly write: (mayGoOn: () => void) => Promise<void>;
   /** Why nothing can be written. */
-  readonly failure: () => StoreFailed | undefined;
+  readonly failure: () => StoreFailedError | undefined;
   readonly report: (message: string) => void;
 }
 

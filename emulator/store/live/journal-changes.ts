@@ -4,7 +4,7 @@ import type { Change } from "./state.ts";
  * Changes as a line of the journal holds them. Rows of one collection that follow each other are written as the first
  * of them and columns: for each field in which any row differs from the first, the values of all the others.
  */
-export type WrittenChange =
+export type JournalChange =
   | readonly ["put", collection: string, first: Row, others?: Columns]
   | readonly ["delete", collection: string, ...keys: string[]]
   | Exclude<Change, Put | Delete>;
@@ -15,8 +15,8 @@ type Row = Readonly<Record<string, unknown>>;
 type Columns = Readonly<Record<string, readonly unknown[]>>;
 
 /** What concerns one collection keeps its order; that of the collections is free, for they know nothing of each other. */
-export function written(changes: readonly Change[]): WrittenChange[] {
-  const parts: (Run | WrittenChange)[] = [];
+export function toJournalChanges(changes: readonly Change[]): JournalChange[] {
+  const parts: (Run | JournalChange)[] = [];
   const newest = new Map<string, Run>();
   for (const change of changes) {
     if (change[0] !== "put" && change[0] !== "delete") {
@@ -34,7 +34,7 @@ export function written(changes: readonly Change[]): WrittenChange[] {
  * What a line holds, one by one, in an order in which it may be done again. Undefined when it holds something else than
  * changes; whether their rows fit is not looked at.
  */
-export function changesOf(line: unknown): Change[] | undefined {
+export function parseJournalChanges(line: unknown): Change[] | undefined {
   return Array.isArray(line) && line.every(isWritten) ? line.flatMap(apart) : undefined;
 }
 
@@ -42,7 +42,7 @@ export function changesOf(line: unknown): Change[] | undefined {
 interface Run {
   /** False: it belongs to another run. */
   take(change: Put | Delete): boolean;
-  readonly written: WrittenChange;
+  readonly written: JournalChange;
 }
 
 class Deletes implements Run {
@@ -59,7 +59,7 @@ class Deletes implements Run {
     return kind === "delete";
   }
 
-  get written(): WrittenChange {
+  get written(): JournalChange {
     return ["delete", this.#collection, ...this.#keys];
   }
 }
@@ -92,8 +92,8 @@ class Puts implements Run {
     return true;
   }
 
-  get written(): WrittenChange {
-    if (this.#others.length === 0) return this.#first as WrittenChange;
+  get written(): JournalChange {
+    if (this.#others.length === 0) return this.#first as JournalChange;
     const columns: Record<string, readonly unknown[]> = Object.create(null);
     for (const [i, [field, first]] of Object.entries(this.#first[2]).entries()) {
       if (this.#others.some((values) => values[i] !== first)) columns[field] = this.#others.map((values) => values[i]);
@@ -102,7 +102,7 @@ class Puts implements Run {
   }
 }
 
-function isWritten(part: unknown): part is WrittenChange {
+function isWritten(part: unknown): part is JournalChange {
   if (!Array.isArray(part) || typeof part[1] !== "string") return false;
   const [kind, , third, fourth, ...rest] = part;
   switch (kind) {
@@ -130,7 +130,7 @@ function areColumns(value: unknown): value is Columns {
   return columns.every((column) => Array.isArray(column) && column.length === (first as unknown[]).length);
 }
 
-function apart(part: WrittenChange): Change[] {
+function apart(part: JournalChange): Change[] {
   if (part[0] === "delete") return part.slice(2).map((key) => ["delete", part[1], key as string]);
   if (part[0] !== "put") return [part];
   const [, collection, first, columns = {}] = part;

@@ -1,29 +1,29 @@
-import { EmulatorBug } from "../../../src/base/bug.ts";
-import type { Wall } from "../../../src/base/clock.ts";
+import { EmulatorBugError } from "../../../src/base/bug.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/next-turn.ts";
 import type { Cause } from "../cause.ts";
-import { documentEnd, documentSlices, stateFrom } from "../file/document.ts";
-import { readSealed } from "../file/sealed.ts";
+import { readChecksummed } from "../file/checksummed-document.ts";
+import { documentEnd, documentSlices, parseState } from "../file/document.ts";
 import {
   type AnyRows,
   type Collection,
+  type ConsistentContents,
   type DocumentHead,
   type History,
   type LoadedState,
-  type PassingContents,
   type RowChange,
-  StateReplaced,
+  StateReplacedError,
   type Store,
-  StoreFailed,
-  type TakingOver,
+  StoreFailedError,
+  type TakeoverHooks,
   type Transaction,
   type View,
 } from "../port.ts";
 import { type CommitLog, Commits } from "./commits.ts";
-import { contentsNow } from "./contents.ts";
-import { Gate } from "./gate.ts";
+import { consistentSnapshot } from "./consistent-snapshot.ts";
 import { LiveTransaction } from "./live-transaction.ts";
 import { LiveView } from "./live-view.ts";
+import { ReadWriteLock } from "./read-write-lock.ts";
 import { State } from "./state.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -44,8 +44,8 @@ export class LiveStore implements Store {
   #state: State;
   /** Undefined where nothing is to survive. */
   readonly #commits: Commits | undefined;
-  readonly #gate = new Gate();
-  readonly #wall: Wall;
+  readonly #gate = new ReadWriteLock();
+  readonly #wall: WallClock;
   readonly #watchdog: Watchdog;
   /** Raised whenever another state takes the place of this one. */
   #epoch = 0;
@@ -55,12 +55,12 @@ export class LiveStore implements Store {
   readonly #rowWatchers = new Set<RowWatcher>();
   #closed: Promise<void> | undefined;
 
-  constructor({ state, wall, log }: { readonly state: State; readonly wall: Wall; readonly log?: CommitLog }) {
+  constructor({ state, wall, log }: { readonly state: State; readonly wall: WallClock; readonly log?: CommitLog }) {
     this.#state = state;
     this.#wall = wall;
     const alone = (work: () => void) => this.alone(work);
     // Whoever was refused, or waits for a change, looks again.
-    const mended = () => this.#tell();
+    const mended = () => this.#notifyWatchers();
     this.#commits = log && new Commits({ log, wall, state: () => this.#state, alone, mended });
     this.#watchdog = new Watchdog(wall, transactionLimitMs);
   }
@@ -80,23 +80,25 @@ export class LiveStore implements Store {
   async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
     // Inside a transaction its own picture is the only one there is: waiting for the gate would be for ever.
     if (this.#calling instanceof LiveTransaction) return work(this.#calling);
-    if (!this.#gate.tryEnterShared()) await this.#gate.enterShared();
+    if (!this.#gate.tryAcquireShared()) await this.#gate.acquireShared();
     const view = new LiveView(this.#state);
     try {
       return await this.#call(view, work);
     } finally {
       view.end();
-      this.#gate.leaveShared();
+      this.#gate.releaseShared();
     }
   }
 
   async transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T> {
     const epoch = this.#epoch;
-    const entering = this.#enterAlone(name);
+    const entering = this.#acquireExclusive(name);
     if (entering) await entering;
     if (epoch !== this.#epoch || cause?.isLeft?.()) {
-      this.#gate.leaveAlone();
-      throw new StateReplaced(`${name} waited while another state took the place of the one that it was to change`);
+      this.#gate.releaseExclusive();
+      throw new StateReplacedError(
+        `${name} waited while another state took the place of the one that it was to change`,
+      );
     }
     const tx = new LiveTransaction(name, this.#state, cause ?? undefined);
     let durable: Promise<void> | undefined;
@@ -112,10 +114,10 @@ export class LiveStore implements Store {
       tx.rollBack();
       throw cause;
     } finally {
-      this.#gate.leaveAlone();
+      this.#gate.releaseExclusive();
     }
     if (durable) await durable;
-    this.#tell(tx);
+    this.#notifyWatchers(tx);
     for (const { collections, changed } of this.#rowWatchers) {
       const changes = tx.rowsIn(collections);
       if (changes.length > 0) changed(changes);
@@ -124,7 +126,7 @@ export class LiveStore implements Store {
   }
 
   async durable(): Promise<void> {
-    if (this.#closed) throw new StoreFailed("The store is closed");
+    if (this.#closed) throw new StoreFailedError("The store is closed");
     await this.#commits?.flushed();
   }
 
@@ -147,12 +149,12 @@ export class LiveStore implements Store {
   }
 
   async *export(head?: () => DocumentHead): AsyncGenerator<string, void> {
-    const [contents, members] = await this.read(() => [contentsNow(this.#state), head?.()] as const);
+    const [contents, members] = await this.read(() => [consistentSnapshot(this.#state), head?.()] as const);
     yield* documentOf(contents, members);
   }
 
-  contents(): Promise<PassingContents> {
-    return this.read(() => contentsNow(this.#state));
+  contents(): Promise<ConsistentContents> {
+    return this.read(() => consistentSnapshot(this.#state));
   }
 
   beside(): LiveStore {
@@ -160,20 +162,21 @@ export class LiveStore implements Store {
   }
 
   async load(document: AsyncIterable<Uint8Array>): Promise<LoadedState> {
-    const { head, state } = await readSealed(document, this.#state.collections);
+    const { head, state } = await readChecksummed(document, this.#state.collections);
     return { head, store: new LiveStore({ state, wall: this.#wall }) };
   }
 
   replace(document: unknown): Promise<void> {
-    return this.#swap("state.replace", () => stateFrom(document, this.#state.collections));
+    return this.#swap("state.replace", () => parseState(document, this.#state.collections));
   }
 
-  takeOver(next: Store, { keep, head, tookOver, ...of }: TakingOver = {}): Promise<void> {
+  takeOver(next: Store, { keep, head, tookOver, ...of }: TakeoverHooks = {}): Promise<void> {
     return this.#swap(
       "state.take-over",
       async () => {
-        if (!(next instanceof LiveStore)) throw new EmulatorBug("A store can take over from one of its own kind alone");
-        await keep?.(documentOf(contentsNow(this.#state), head?.()));
+        if (!(next instanceof LiveStore))
+          throw new EmulatorBugError("A store can take over from one of its own kind alone");
+        await keep?.(documentOf(consistentSnapshot(this.#state), head?.()));
         return next.#state;
       },
       { swapped: tookOver, ...of },
@@ -195,21 +198,21 @@ export class LiveStore implements Store {
 
   /** Runs work on the state itself while no transaction is open; for the log's own upkeep. */
   async inspect<T>(work: (state: State) => T): Promise<T> {
-    if (!this.#gate.tryEnterShared()) await this.#gate.enterShared();
+    if (!this.#gate.tryAcquireShared()) await this.#gate.acquireShared();
     try {
       return work(this.#state);
     } finally {
-      this.#gate.leaveShared();
+      this.#gate.releaseShared();
     }
   }
 
   /** Runs work on the state while nobody reads or writes it; for who keeps a copy up. */
   async alone(work: () => void): Promise<void> {
-    await this.#gate.enterAlone();
+    await this.#gate.acquireExclusive();
     try {
       work();
     } finally {
-      this.#gate.leaveAlone();
+      this.#gate.releaseExclusive();
     }
   }
 
@@ -220,38 +223,38 @@ export class LiveStore implements Store {
 
   async #close(): Promise<void> {
     // Whoever came before is let through; whoever comes from now on is refused by #enterAlone.
-    await this.#gate.enterAlone();
-    this.#gate.leaveAlone();
+    await this.#gate.acquireExclusive();
+    this.#gate.releaseExclusive();
     this.#watchdog.stop();
     await this.#commits?.close();
   }
 
   /** Undefined: it is inside already. A promise for nothing would be felt on every write, here as in #runLimited. */
-  #enterAlone(name: string): Promise<void> | undefined {
+  #acquireExclusive(name: string): Promise<void> | undefined {
     if (this.#calling) {
       const within = this.#calling instanceof LiveTransaction ? `transaction ${this.#calling.operation}` : "a read";
-      throw new EmulatorBug(`Transaction ${name} was started inside ${within}, which it would wait for`, {
+      throw new EmulatorBugError(`Transaction ${name} was started inside ${within}, which it would wait for`, {
         operation: name,
       });
     }
-    if (this.#closed) throw new StoreFailed(`The store is closed; ${name} changed nothing`);
-    this.#commits?.refuseWhenFailed();
-    return this.#gate.tryEnterAlone() ? undefined : this.#waitToEnter(name);
+    if (this.#closed) throw new StoreFailedError(`The store is closed; ${name} changed nothing`);
+    this.#commits?.requireWritable();
+    return this.#gate.tryAcquireExclusive() ? undefined : this.#waitForLock(name);
   }
 
-  async #waitToEnter(name: string): Promise<void> {
+  async #waitForLock(name: string): Promise<void> {
     // Readers leave at once, unless one waits for this very transaction.
-    if (this.#gate.isShared) this.#watchdog.guardUnlessGuarded(() => this.#gate.sendAway());
-    if (!(await this.#gate.enterAlone(false))) {
-      throw new EmulatorBug(`Transaction ${name} waited ${limit} for a read to end: was it started inside it?`, {
+    if (this.#gate.isShared) this.#watchdog.guardUnlessGuarded(() => this.#gate.cancelWaiting());
+    if (!(await this.#gate.acquireExclusive(false))) {
+      throw new EmulatorBugError(`Transaction ${name} waited ${limit} for a read to end: was it started inside it?`, {
         operation: name,
       });
     }
     this.#watchdog.release();
     try {
-      this.#commits?.refuseWhenFailed();
+      this.#commits?.requireWritable();
     } catch (refused) {
-      this.#gate.leaveAlone();
+      this.#gate.releaseExclusive();
       throw refused;
     }
   }
@@ -265,7 +268,7 @@ export class LiveStore implements Store {
       this.#watchdog.guard(() => {
         isLate = true;
         const message = `Transaction ${tx.operation} was open for more than ${limit} and was rolled back`;
-        reject(new EmulatorBug(message, { operation: tx.operation }));
+        reject(new EmulatorBugError(message, { operation: tx.operation }));
       });
       const end = (settle: () => void) => {
         // What is watched by now is another one.
@@ -293,9 +296,9 @@ export class LiveStore implements Store {
   async #swap(
     name: string,
     build: () => Promise<State> | State,
-    { swapped, past, moment }: { swapped?: (() => void) | undefined } & Pick<TakingOver, "past" | "moment"> = {},
+    { swapped, past, moment }: { swapped?: (() => void) | undefined } & Pick<TakeoverHooks, "past" | "moment"> = {},
   ): Promise<void> {
-    await this.#enterAlone(name);
+    await this.#acquireExclusive(name);
     try {
       const state = await build();
       await this.#commits?.replace(state, past, moment);
@@ -303,14 +306,14 @@ export class LiveStore implements Store {
       this.#epoch += 1;
       swapped?.();
     } finally {
-      this.#gate.leaveAlone();
+      this.#gate.releaseExclusive();
     }
-    this.#tell();
+    this.#notifyWatchers();
     for (const { changed } of this.#rowWatchers) changed(undefined);
   }
 
   /** Without a transaction everything may have changed. */
-  #tell(tx?: LiveTransaction): void {
+  #notifyWatchers(tx?: LiveTransaction): void {
     for (const [collection, watchers] of this.#watchers) {
       if (tx && !tx.touches(collection)) continue;
       const onlyDeleted = tx?.onlyDeletesFrom(collection) ?? false;
@@ -321,7 +324,7 @@ export class LiveStore implements Store {
 
 /** The document of contents, which are ended with it. */
 async function* documentOf(
-  contents: ReturnType<typeof contentsNow>,
+  contents: ReturnType<typeof consistentSnapshot>,
   head: DocumentHead | undefined,
 ): AsyncGenerator<string, void> {
   try {

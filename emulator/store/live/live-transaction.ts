@@ -1,5 +1,5 @@
 import type { Cause, CauseRow } from "../cause.ts";
-import { causes, droppedCauses, mostCauses } from "../causes.ts";
+import { causes, causesEvictedAtOnce, maxCauses } from "../causes.ts";
 import type { AnyRows, Collection, Mapping, RowChange, RowKey, Rows, Transaction } from "../port.ts";
 import { LiveView } from "./live-view.ts";
 import type { Owners } from "./mapping-table.ts";
@@ -124,7 +124,7 @@ export class LiveTransaction extends LiveView implements Transaction {
 
   /** Takes everything back, newest first. */
   rollBack(): void {
-    for (let last = this.#changes.pop(); last; last = this.#changes.pop()) this.#takeBack(last, this.#found.pop());
+    for (let last = this.#changes.pop(); last; last = this.#changes.pop()) this.#undo(last, this.#found.pop());
     const { sequences } = this.#within;
     for (const [sequence, before] of this.#sequencesBefore) {
       if (before === undefined) sequences.delete(sequence);
@@ -140,8 +140,8 @@ export class LiveTransaction extends LiveView implements Transaction {
     if (known || !cause.row) return known;
     const row = cause.row(cause.before && this.#record(cause.before));
     this.put(causes, row);
-    if (table.size > mostCauses) {
-      for (const { id } of table.list({ limit: droppedCauses }) as CauseRow[]) this.delete(causes, id);
+    if (table.size > maxCauses) {
+      for (const { id } of table.list({ limit: causesEvictedAtOnce }) as CauseRow[]) this.delete(causes, id);
     }
     return row;
   }
@@ -151,7 +151,7 @@ export class LiveTransaction extends LiveView implements Transaction {
     this.#found.push(found);
   }
 
-  #takeBack([kind, collection, done, identifiers]: Change, found: Found): void {
+  #undo([kind, collection, done, identifiers]: Change, found: Found): void {
     const { rows, mappings } = this.#within;
     if (kind === "put") {
       if (found === undefined) rows.get(collection)!.remove(done);

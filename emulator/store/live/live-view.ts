@@ -1,4 +1,4 @@
-import { EmulatorBug } from "../../../src/base/bug.ts";
+import { EmulatorBugError } from "../../../src/base/bug.ts";
 import type { AnyRows, Mapping, RowKey, Rows, Slice, View } from "../port.ts";
 import type { State } from "./state.ts";
 
@@ -55,7 +55,7 @@ export class LiveView implements View {
   }
 
   protected get state(): State {
-    if (!this.#open) throw new EmulatorBug("A view of the store was used after its read or transaction had ended");
+    if (!this.#open) throw new EmulatorBugError("A view of the store was used after its read or transaction had ended");
     return this.#state;
   }
 }

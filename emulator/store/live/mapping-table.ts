@@ -87,7 +87,7 @@ export class MappingTable {
   }
 
   /** The entries as they are now, whatever is written to the table until `end`. */
-  picture(): { readonly entries: Generator<[identifier: string, cluster: string], void>; end(): void } {
+  takeSnapshot(): { readonly entries: Generator<[identifier: string, cluster: string], void>; end(): void } {
     const layers = [...this.#layers];
     this.#layers.push(new Map());
     this.#openSnapshots += 1;

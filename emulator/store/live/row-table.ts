@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { EmulatorBug } from "../../../src/base/bug.ts";
-import { madeOnce } from "../../../src/base/made-once.ts";
+import { EmulatorBugError } from "../../../src/base/bug.ts";
+import { memoize } from "../../../src/base/memoize.ts";
 import type { AnyRows, IndexValue, RowKey, Slice } from "../port.ts";
 import { SortedList } from "./sorted-list.ts";
 
@@ -81,7 +81,7 @@ export class RowTable {
   }
 
   /** The same by the text of a key, as a journal writes it. */
-  deleteNamed(text: string): void {
+  deleteByKeyString(text: string): void {
     const [any] = this.#entries.keys();
     this.delete(typeof any === "number" ? Number(text) : text);
   }
@@ -117,7 +117,7 @@ export class RowTable {
   #bounds(slice: Slice<string>): [list: SortedList<StoredRow>, low: number, high: number] {
     if (slice.by === undefined) return [this.#insertion, 0, this.#insertion.length];
     const list = this.#indexes.find(({ name }) => name === slice.by)?.list;
-    if (list === undefined) throw new EmulatorBug(`Collection ${this.declaration.name} has no index ${slice.by}`);
+    if (list === undefined) throw new EmulatorBugError(`Collection ${this.declaration.name} has no index ${slice.by}`);
     const from = slice.equals ?? slice.from;
     const to = slice.equals ?? slice.to;
     return [list, from === undefined ? 0 : list.rank(from), to === undefined ? list.length : list.rank(to, true)];
@@ -145,7 +145,7 @@ const unchangeable: ReadonlySet<string> = new Set(["string", "number", "boolean"
  * Freezes the rows of a schema, which are handed out by reference: nothing in them may change. Only into fields that may
  * hold lists and objects it looks: to ask every field of every row is felt, and most rows have no such field.
  */
-export const freezerOf = madeOnce(freezerFor);
+export const freezerOf = memoize(freezerFor);
 
 function freezerFor(schema: z.ZodType): (row: object) => void {
   const nested = nestedFields(schema);

@@ -1,7 +1,7 @@
 import type { IndexValue } from "../port.ts";
 
 /** What a sorted list orders: by its value, then by `ordinal`, which no two items of a list share. */
-export interface Ordered {
+export interface OrderedItem {
   readonly ordinal: number;
 }
 
@@ -12,7 +12,7 @@ const nearFront = 64;
 const emptyMax = 64;
 
 /** A few hundred items of a sorted list, and the values by which they are ordered. Never empty. */
-export class SortedBlock<Item extends Ordered> {
+export class SortedBlock<Item extends OrderedItem> {
   readonly #values: IndexValue[];
   readonly #items: Item[];
   /** Places at the front that are empty: the first to come are the first to leave a queue, and nothing has to move. */
@@ -42,7 +42,7 @@ export class SortedBlock<Item extends Ordered> {
   }
 
   /** The first position that is not before (value, ordinal). */
-  placeOf(value: IndexValue, ordinal: number): number {
+  findPosition(value: IndexValue, ordinal: number): number {
     let low = this.#empty;
     let high = this.#items.length;
     while (low < high) {

@@ -1,12 +1,12 @@
 import type { IndexValue } from "../port.ts";
-import { type Ordered, SortedBlock } from "./sorted-block.ts";
+import { type OrderedItem, SortedBlock } from "./sorted-block.ts";
 
 /**
  * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over
  * the blocks and one inside a block; positions of blocks are counted anew only behind a change. By hand: pages need
  * positions, and no operation may touch every item.
  */
-export class SortedList<Item extends Ordered> {
+export class SortedList<Item extends OrderedItem> {
   readonly #blocks: SortedBlock<Item>[] = [];
   #length = 0;
   /** The position of each block's first item, for as many blocks as nothing has changed before them. */
@@ -28,7 +28,7 @@ export class SortedList<Item extends Ordered> {
     const at = this.#blockOf(value, ordinal);
     const block = this.#blocks[at];
     if (block === undefined) return;
-    const place = block.placeOf(value, ordinal);
+    const place = block.findPosition(value, ordinal);
     if (!block.holds(place, value, ordinal)) return;
     this.#length -= 1;
     this.#changed(at);
@@ -42,7 +42,7 @@ export class SortedList<Item extends Ordered> {
     const at = this.#blockOf(value, ordinal);
     const block = this.#blocks[at];
     if (block === undefined) return 0;
-    return this.#startOf(at) + block.placeOf(value, ordinal);
+    return this.#startOf(at) + block.findPosition(value, ordinal);
   }
 
   /** The items at positions `start` (inclusive) to `end` (exclusive), in order. */
@@ -106,7 +106,7 @@ export class SortedList<Item extends Ordered> {
 
   #insertAt(at: number, value: IndexValue, item: Item): void {
     const block = this.#blocks[at]!;
-    const place = block.placeOf(value, item.ordinal);
+    const place = block.findPosition(value, item.ordinal);
     this.#changed(at);
     if (place === block.length) {
       this.#append(at, value, item);

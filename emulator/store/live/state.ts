@@ -1,4 +1,4 @@
-import { EmulatorBug } from "../../../src/base/bug.ts";
+import { EmulatorBugError } from "../../../src/base/bug.ts";
 import type { AnyRows, Collection, Mapping, RowKey } from "../port.ts";
 import { MappingTable } from "./mapping-table.ts";
 import { RowTable } from "./row-table.ts";
@@ -28,7 +28,8 @@ export class State {
     for (const collection of collections) {
       const { name } = collection;
       checkMigrations(collection);
-      if (this.rows.has(name) || this.mappings.has(name)) throw new EmulatorBug(`Two collections are called ${name}`);
+      if (this.rows.has(name) || this.mappings.has(name))
+        throw new EmulatorBugError(`Two collections are called ${name}`);
       if (collection.kind === "rows") this.rows.set(name, new RowTable(collection));
       else this.mappings.set(name, new MappingTable(collection));
     }
@@ -48,7 +49,7 @@ export class State {
         (this.rows.get(change[1]) ?? undeclared(change[1])).put(change[2]);
         return;
       case "delete":
-        (this.rows.get(change[1]) ?? undeclared(change[1])).deleteNamed(String(change[2]));
+        (this.rows.get(change[1]) ?? undeclared(change[1])).deleteByKeyString(String(change[2]));
         return;
       case "map":
         (this.mappings.get(change[1]) ?? undeclared(change[1])).map(change[2], change[3]);
@@ -63,7 +64,7 @@ export class State {
 }
 
 function undeclared(name: string): never {
-  throw new EmulatorBug(
+  throw new EmulatorBugError(
     `Collection ${name} is not in the list the store was opened with (emulator/compose/state/collections.ts)`,
   );
 }

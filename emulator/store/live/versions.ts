@@ -1,5 +1,5 @@
-import { EmulatorBug } from "../../../src/base/bug.ts";
-import { type Collection, type Migration, StateRefused } from "../port.ts";
+import { EmulatorBugError } from "../../../src/base/bug.ts";
+import { type Collection, type Migration, StateFormatError } from "../port.ts";
 
 /** The version of each collection, by name. */
 export type Versions = Readonly<Record<string, number>>;
@@ -23,7 +23,9 @@ export function checkMigrations(collection: Collection): void {
   const { migrate = [] } = collection.kind === "rows" ? collection : {};
   const version = versionOf(collection);
   if (migrate.length === version - 1) return;
-  throw new EmulatorBug(`Collection ${collection.name} is of version ${version} and has ${migrate.length} migrations`);
+  throw new EmulatorBugError(
+    `Collection ${collection.name} is of version ${version} and has ${migrate.length} migrations`,
+  );
 }
 
 /** Makes rows that were written under earlier versions rows of today. */
@@ -36,7 +38,7 @@ export class Upgrade {
   constructor({ by, versions = {} }: StateOrigin, collections: readonly Collection[]) {
     const writer = by === undefined ? "another version of svc" : `svc ${by}`;
     const refuse = (what: string): never => {
-      throw new StateRefused(`${writer} wrote it, with ${what}`, { repairable: false });
+      throw new StateFormatError(`${writer} wrote it, with ${what}`, { repairable: false });
     };
     const known = new Map(collections.map((collection) => [collection.name, collection]));
     for (const [name, version] of Object.entries(versions)) {
@@ -59,13 +61,13 @@ export class Upgrade {
     try {
       return steps.reduce((before, step) => step(before as Readonly<Record<string, unknown>>), row);
     } catch (cause) {
-      throw new SchemaMismatch(`a row of ${collection} cannot be brought to this version`, cause);
+      throw new SchemaMismatchError(`a row of ${collection} cannot be brought to this version`, cause);
     }
   }
 }
 
 /** A row that does not fit its collection. No damage where a checksum fits: then it is a bug, or a file that is not ours. */
-export class SchemaMismatch extends StateRefused {
+export class SchemaMismatchError extends StateFormatError {
   constructor(message: string, cause?: unknown) {
     super(message, { cause, repairable: false });
   }

@@ -1,4 +1,4 @@
-import type { Wall } from "../../../src/base/clock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
 
 /**
  * Ends what stays open too long, with one pending sleep at a time instead of a timer per transaction, which would be
@@ -6,13 +6,13 @@ import type { Wall } from "../../../src/base/clock.ts";
  * process is to wait for that.
  */
 export class Watchdog {
-  readonly #wall: Wall;
+  readonly #wall: WallClock;
   readonly #limitMs: number;
   readonly #stop = new AbortController();
   #current: { readonly since: number; readonly expire: () => void } | undefined;
   #sleeping = false;
 
-  constructor(wall: Wall, limitMs: number) {
+  constructor(wall: WallClock, limitMs: number) {
     this.#wall = wall;
     this.#limitMs = limitMs;
   }

@@ -1,15 +1,17 @@
 import { createHash } from "node:crypto";
-import type { Wall } from "../../../src/base/clock.ts";
-import { wholeLines } from "../../../src/files/whole-lines.ts";
-import { type Blobs, BlobTooLarge } from "../blobs.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { splitAtLineEnds } from "../../../src/files/line-blocks.ts";
+import { type Blobs, BlobTooLargeError } from "../blobs.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { State } from "../live/state.ts";
 import type { Collection, Store } from "../port.ts";
-import { byName, type SnapshotStore, sameName } from "../snapshot-store.ts";
+import { byName, isSameName, type SnapshotStore } from "../snapshot-store.ts";
 
 /** A store that forgets everything when it is closed (`--ephemeral`, tests). */
-export const openMemoryStore = (options: { readonly collections: readonly Collection[]; readonly wall: Wall }): Store =>
-  new LiveStore({ state: new State(options.collections), wall: options.wall });
+export const openMemoryStore = (options: {
+  readonly collections: readonly Collection[];
+  readonly wall: WallClock;
+}): Store => new LiveStore({ state: new State(options.collections), wall: options.wall });
 
 /** Uploaded bytes that are gone with the process. What was uploaded elsewhere before is read there. */
 export function memoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
@@ -22,7 +24,7 @@ export function memoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
       let size = 0;
       for await (const piece of bytes) {
         size += piece.byteLength;
-        if (size > maxBytes) throw new BlobTooLarge(`More than ${maxBytes} bytes`);
+        if (size > maxBytes) throw new BlobTooLargeError(`More than ${maxBytes} bytes`);
         sha256.update(piece);
         md5.update(piece);
         // A copy: a stream may fill the same buffer again.
@@ -48,7 +50,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
 /** Named documents that are gone with the process. */
 export function memorySnapshotStore(): SnapshotStore {
   const kept = new Map<string, readonly Uint8Array[]>();
-  const called = (name: string) => [...kept.keys()].find((other) => sameName(name, other));
+  const called = (name: string) => [...kept.keys()].find((other) => isSameName(name, other));
   return {
     async put(name, document) {
       const pieces: Uint8Array[] = [];
@@ -58,7 +60,7 @@ export function memorySnapshotStore(): SnapshotStore {
     },
     async open(name) {
       const pieces = kept.get(name);
-      return pieces && wholeLines(each(pieces));
+      return pieces && splitAtLineEnds(each(pieces));
     },
     async list() {
       const sizeOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { parsePostgresUrl, shownPostgresUrl } from "../../../src/base/postgres-url.ts";
+import { formatPostgresUrl, parsePostgresUrl } from "../../../src/base/postgres-url.ts";
 
 /** Statements of one connection, or of several. */
 export type Sql = postgres.Sql;
@@ -36,7 +36,7 @@ export class Database {
   constructor(url: string, schema: string) {
     this.#url = url;
     this.schema = schema;
-    this.shown = `${shownPostgresUrl(parsePostgresUrl(url))} (schema ${schema})`;
+    this.shown = `${formatPostgresUrl(parsePostgresUrl(url))} (schema ${schema})`;
     this.#session = this.#connect(1);
     this.#pool = this.#connect(poolSize);
   }

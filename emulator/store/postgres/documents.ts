@@ -1,4 +1,4 @@
-import { StateRefused, type StoreFailed } from "../port.ts";
+import { StateFormatError, type StoreFailedError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
@@ -87,7 +87,7 @@ export class Documents {
   async writeGiven(
     pieces: AsyncIterable<Uint8Array>,
     writing: Writing,
-    failure: (cause: unknown) => StoreFailed,
+    failure: (cause: unknown) => StoreFailedError,
   ): Promise<void> {
     let broken: { readonly cause: unknown } | undefined;
     async function* noting(): AsyncGenerator<Uint8Array, void> {
@@ -155,7 +155,7 @@ export async function* documentBytes(sql: Sql | Tx, id: string): AsyncGenerator<
     coming.catch(() => {});
     yield bytes;
   }
-  if (left !== 0) throw new StateRefused("a document was removed while it was read, or is damaged");
+  if (left !== 0) throw new StateFormatError("a document was removed while it was read, or is damaged");
 }
 
 const newline = 0x0a;

@@ -1,12 +1,12 @@
 import type postgres from "postgres";
 import { svcVersion } from "../../../src/base/version.ts";
 import type { DiskFile } from "../../../src/files/disk.ts";
-import { beginning, type Line, type Position, parseLine } from "../../../src/files/log-line.ts";
+import { type LogPosition, type ParsedLine, parseLine, startPosition } from "../../../src/files/log-line.ts";
 import { applyChecked } from "../file/journal/journal-reader.ts";
-import { changesOf } from "../live/journal-changes.ts";
+import { parseJournalChanges } from "../live/journal-changes.ts";
 import type { State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";
-import { StateRefused, StoreChangedError } from "../port.ts";
+import { StateFormatError, StoreChangedError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
@@ -46,11 +46,11 @@ export class JournalTable implements DiskFile {
         written as (
           insert into journal (last, first, lines, written_by)
           select ${last}::bigint, ${first}::bigint, ${lines}::text, ${svcVersion} from mine
-          where ${isThere(session, first - 1)} returning last
+          where ${lineExists(session, first - 1)} returning last
         )
         select (select count(*)::int from mine) as mine, (select count(*)::int from written) as written`;
       if (done!.mine === 0) throw this.#leadership.fencedOff();
-      if (done!.written === 0) throw linesMissing(shown);
+      if (done!.written === 0) throw createLinesMissingError(shown);
       this.durable = last;
     } finally {
       this.waitingSince = undefined;
@@ -73,11 +73,11 @@ export class JournalTable implements DiskFile {
 }
 
 /** Whether a line is the last one of a group, or of a base. */
-export const isThere = (sql: Sql, line: number): postgres.Fragment => sql`${line}::bigint = coalesce(
+export const lineExists = (sql: Sql, line: number): postgres.Fragment => sql`${line}::bigint = coalesce(
   (select last from journal where last = ${line}),
   (select max(last_line) from documents where kind = 'base' and whole))`;
 
-export const linesMissing = (shown: string): StoreChangedError =>
+export const createLinesMissingError = (shown: string): StoreChangedError =>
   new StoreChangedError(
     `The store ${shown} lacks lines that were acknowledged: it lost them, or was restored from an older dump. Nothing is ` +
       "written to it. Restart every process to continue with what it contains. Before that, save what this process has in " +
@@ -107,8 +107,11 @@ async function* groupsBehind(sql: Sql | Tx, line: number): AsyncGenerator<Group,
 }
 
 /** The lines of a group that are behind a place, as far as each follows the one before. */
-function linesOf(group: string, after: Position): { readonly lines: readonly Line[]; readonly isDamaged: boolean } {
-  const lines: Line[] = [];
+function linesOf(
+  group: string,
+  after: LogPosition,
+): { readonly lines: readonly ParsedLine[]; readonly isDamaged: boolean } {
+  const lines: ParsedLine[] = [];
   let { number, checksum } = after;
   const bytes = Buffer.from(group);
   for (let at = 0; at < bytes.byteLength; ) {
@@ -125,7 +128,7 @@ function linesOf(group: string, after: Position): { readonly lines: readonly Lin
 }
 
 /** The lines behind a place, group by group, as far as each follows the one before. */
-export async function* journalLines(sql: Sql | Tx, after: Position): AsyncGenerator<readonly Line[], void> {
+export async function* journalLines(sql: Sql | Tx, after: LogPosition): AsyncGenerator<readonly ParsedLine[], void> {
   let position = after;
   for await (const group of groupsBehind(sql, after.number)) {
     const { lines, isDamaged } = linesOf(group.lines, position);
@@ -138,7 +141,7 @@ export async function* journalLines(sql: Sql | Tx, after: Position): AsyncGenera
 interface Replay {
   readonly state: State;
   readonly upgrade: Upgrade;
-  readonly after: Position | undefined;
+  readonly after: LogPosition | undefined;
   /** The number of the last line that is wanted. */
   readonly last?: number;
   /** Rows of this very version are not looked at again. */
@@ -152,25 +155,25 @@ export class JournalLines {
   readonly #replay: Replay;
   readonly last: number;
   /** Of the last line that was applied. */
-  position: Position;
+  position: LogPosition;
   /** Of the lines that were taken. */
   bytes = 0;
 
   constructor(replay: Replay) {
     this.#replay = replay;
     this.last = replay.last ?? Number.POSITIVE_INFINITY;
-    this.position = replay.after ?? beginning;
+    this.position = replay.after ?? startPosition;
   }
 
   /** Those of one group. Fails with StateRefused where one is missing or damaged. */
-  take(group: string, writtenBy: string | null = null): void {
+  apply(group: string, writtenBy: string | null = null): void {
     const { state, upgrade, isOwn = false } = this.#replay;
     this.bytes += Buffer.byteLength(group);
     const isTrusted = isOwn && !upgrade.needed && writtenBy === svcVersion;
     const { lines, isDamaged } = linesOf(group, this.position);
     for (const { number, checksum, json } of lines) {
       if (number > this.last) return;
-      const changes = changesOf((JSON.parse(json) as { readonly changes?: unknown }).changes);
+      const changes = parseJournalChanges((JSON.parse(json) as { readonly changes?: unknown }).changes);
       if (!changes) this.#refuse();
       applyChecked(state, changes, upgrade, isTrusted);
       this.position = { number, checksum };
@@ -180,14 +183,16 @@ export class JournalLines {
 
   #refuse(): never {
     const which = `line ${this.position.number + 1} of the journal of the store ${this.#replay.shown}`;
-    throw new StateRefused(`${which} is missing or damaged; restore a backup of the database`, { repairable: false });
+    throw new StateFormatError(`${which} is missing or damaged; restore a backup of the database`, {
+      repairable: false,
+    });
   }
 }
 
 /** Applies what stands behind a position. */
 export async function replayJournal(sql: Sql | Tx, lines: JournalLines): Promise<void> {
   for await (const group of groupsBehind(sql, lines.position.number)) {
-    lines.take(group.lines, group.written_by);
+    lines.apply(group.lines, group.written_by);
     if (lines.position.number >= lines.last) return;
   }
 }

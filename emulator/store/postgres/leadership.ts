@@ -1,7 +1,7 @@
 import type postgres from "postgres";
-import { steadyTimeOfDay, type Wall } from "../../../src/base/clock.ts";
-import { within } from "../../../src/base/within.ts";
-import { StoreFailed } from "../port.ts";
+import { createSteadyClock, type WallClock } from "../../../src/base/clock.ts";
+import { withTimeout } from "../../../src/base/with-timeout.ts";
+import { StoreFailedError } from "../port.ts";
 import type { Database, Sql } from "./database.ts";
 
 /*
@@ -24,7 +24,7 @@ import type { Database, Sql } from "./database.ts";
  * How long a leader may take itself for one after it was last told so; what came to it in between is not stale. It asks
  * this many times within.
  */
-export const usualLeaseMs = 3_000;
+export const defaultLeaseMs = 3_000;
 const beatsPerLease = 6;
 
 /** How long the beat stands still where the lock is free, until somebody else begins: a leader alive beats before. */
@@ -62,17 +62,17 @@ interface Row {
 
 interface Options {
   readonly database: Database;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly candidate: Candidate;
   readonly leaseMs: number;
 }
 
 /** Where the leader is, null: nobody leads, as far as is known; and the token that all processes have. */
-export type Seen = (leader: unknown, token: string | null) => void;
+export type LeaderChangeHandler = (leader: unknown, token: string | null) => void;
 
 /** Ends the waiting for leadership. */
-export class NoLongerWanted extends Error {
-  override readonly name = "NoLongerWanted";
+export class CandidacyAbortedError extends Error {
+  override readonly name = "CandidacyAbortedError";
 }
 
 export class Leadership {
@@ -118,7 +118,7 @@ export class Leadership {
    * Resolves once this process leads; `seen` is called, again and again, while another one does, or nobody yet. Fails with
    * NoLongerWanted when the signal is aborted, and as PostgreSQL fails where it was never reached.
    */
-  static async take(options: Options, signal: AbortSignal, tell: Seen): Promise<Leadership> {
+  static async acquire(options: Options, signal: AbortSignal, tell: LeaderChangeHandler): Promise<Leadership> {
     const { database, wall, leaseMs } = options;
     let seen: (Pick<Row, "epoch" | "beat" | "leader"> & { readonly since: number }) | undefined;
     /** The leader whose beat was seen to move. */
@@ -128,7 +128,7 @@ export class Leadership {
       isLocked = false;
     });
     for (let wasReached = false; ; await wall.sleep(lookMs, signal)) {
-      if (signal.aborted) throw new NoLongerWanted();
+      if (signal.aborted) throw new CandidacyAbortedError();
       try {
         isLocked ||= await tryLock(database);
         const row = await rowIn(database);
@@ -179,7 +179,7 @@ export class Leadership {
   }
 
   /** Resolves once the one that led before cannot take itself for the leader any more. */
-  async whenAlone(): Promise<void> {
+  async whenPreviousLeaseExpired(): Promise<void> {
     await this.#options.wall.sleep(this.#aloneAt - this.#now(), this.#ended.signal);
   }
 
@@ -187,12 +187,12 @@ export class Leadership {
    * A statement that asks for our epoch found another one. That may be a new one of our own, whose answer is still on its
    * way: only who is asked for by name can tell that another process leads.
    */
-  fencedOff(): StoreFailed {
+  fencedOff(): StoreFailedError {
     void this.#ask(this.#now()).catch(() => {});
     return anotherLeads();
   }
 
-  #deposed(): StoreFailed {
+  #markLost(): StoreFailedError {
     this.#isLost = true;
     this.#ended.abort();
     this.#lose();
@@ -213,7 +213,7 @@ export class Leadership {
    * never will be there. Fails with StoreFailed when another process leads.
    */
   async renew(lastLine: number): Promise<void> {
-    if (this.#isLost) throw this.#deposed();
+    if (this.#isLost) throw this.#markLost();
     const sentAt = this.#now();
     // By name, not by epoch: when the answer to this very statement is lost, the next attempt finds what it did.
     const [row] = await this.#options.database.pool`
@@ -222,13 +222,13 @@ export class Leadership {
         where leader = ${this.#options.candidate.instance} returning epoch
       ), cut as (delete from journal using led where last > ${lastLine} returning last)
       select epoch, (select count(*) from cut) from led`;
-    if (!row) throw this.#deposed();
+    if (!row) throw this.#markLost();
     this.#epoch = row.epoch as string;
     this.#assuredUntil = sentAt + this.#options.leaseMs;
   }
 
   /** Tells others where the listeners are. */
-  async tell(address: unknown): Promise<void> {
+  async publishAddress(address: unknown): Promise<void> {
     const { pool } = this.#options.database;
     await pool`update leadership set address = ${pool.json(address as never)} where epoch = ${this.#epoch}`;
   }
@@ -244,7 +244,7 @@ export class Leadership {
       await database.session`select pg_advisory_unlock_all()`;
     };
     // Where that cannot be, it ends with our connections, and the lease runs out.
-    await within(wall, releaseMs, released()).catch(() => {});
+    await withTimeout(wall, releaseMs, released()).catch(() => {});
   }
 
   async #beat(): Promise<void> {
@@ -278,15 +278,15 @@ export class Leadership {
     const { count } = await database.pool`
       update leadership set beat = beat + 1, renewed = clock_timestamp() where leader = ${candidate.instance}`;
     if (count === 0) {
-      this.#deposed();
+      this.#markLost();
       return;
     }
     this.#assuredUntil = Math.max(this.#assuredUntil, sentAt + this.#options.leaseMs);
-    if (!this.#isLocked) await this.#lockAgain();
+    if (!this.#isLocked) await this.#reacquireLock();
   }
 
   /** The connection that held the lock has ended; whoever held it before us, is ended. */
-  async #lockAgain(): Promise<void> {
+  async #reacquireLock(): Promise<void> {
     const { database } = this.#options;
     this.#isLocked = await tryLock(database);
     if (this.#isLocked) {
@@ -297,7 +297,7 @@ export class Leadership {
   }
 }
 
-const anotherLeads = (): StoreFailed => new StoreFailed("Another process leads this store now");
+const anotherLeads = (): StoreFailedError => new StoreFailedError("Another process leads this store now");
 
 async function tryLock({ session, schema }: Database): Promise<boolean> {
   const [row] =
@@ -327,7 +327,7 @@ async function rowIn({ session }: Database): Promise<Row> {
 async function begin({ database, wall, candidate, leaseMs }: Options, row: Row, isLocked: boolean) {
   const { instance, address, newToken } = candidate;
   const token = candidate.token ?? row.token ?? newToken();
-  const now = steadyTimeOfDay(wall);
+  const now = createSteadyClock(wall);
   const sentAt = now();
   const [begun] = await database.session`
     update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp(), leader = ${instance},

@@ -1,16 +1,16 @@
-import type { Wall } from "../../../src/base/clock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { baseDocument } from "../file/base/base-file.ts";
+import { formatCheckpoint } from "../file/base/checkpoint-file.ts";
 import type { Moment } from "../history.ts";
 import { LiveStore } from "../live/live-store.ts";
-import { type Collection, StateRefused, StateUnusable, type Store, StoreFailed } from "../port.ts";
+import { type Collection, StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
 import { byName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 import { Database } from "./database.ts";
 import { Documents } from "./documents.ts";
-import { type Candidate, Leadership, type Seen, usualLeaseMs } from "./leadership.ts";
+import { type Candidate, defaultLeaseMs, type LeaderChangeHandler, Leadership } from "./leadership.ts";
 import { type PostgresBlobs, postgresBlobs } from "./postgres-blobs.ts";
 import { PostgresLog } from "./postgres-log.ts";
-import { baseOf, recover } from "./recovery.ts";
+import { parseCheckpointDocument, recover } from "./recovery.ts";
 import { prepareSchema } from "./schema.ts";
 
 export interface PostgresStoreOptions {
@@ -18,16 +18,16 @@ export interface PostgresStoreOptions {
   readonly url: string;
   readonly schema: string;
   readonly collections: readonly Collection[];
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** By which leases run, where that is another one. */
-  readonly leaseWall?: Wall;
+  readonly leaseWall?: WallClock;
   readonly candidate: Candidate;
   /** Ends the waiting for leadership. */
   readonly signal?: AbortSignal;
   /** Told as soon as this process leads, before it has read the state. */
   readonly leads?: (leadership: Leadership) => void;
   /** Told again and again who leads, as long as this process waits. */
-  readonly seen?: Seen;
+  readonly seen?: LeaderChangeHandler;
   /** How long a leader may take itself for one unasked; all processes have the same. */
   readonly leaseMs?: number;
   /** A base is written when the lines behind the last one are more than this and than that one. */
@@ -55,20 +55,20 @@ const compactAfterBytes = 16 * 1024 * 1024;
  * where that cannot be; nothing is changed then.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, schema, wall, leaseWall = wall, candidate, leaseMs = usualLeaseMs } = options;
+  const { url, schema, wall, leaseWall = wall, candidate, leaseMs = defaultLeaseMs } = options;
   const database = new Database(url, schema);
   let leadership: Leadership | undefined;
   try {
     await prepareSchema(database);
     const wanted = options.signal ?? new AbortController().signal;
-    leadership = await Leadership.take(
+    leadership = await Leadership.acquire(
       { database, wall: leaseWall, candidate, leaseMs },
       wanted,
       options.seen ?? (() => {}),
     );
     options.leads?.(leadership);
     const opened = await openAs(database, leadership, options);
-    await leadership.whenAlone();
+    await leadership.whenPreviousLeaseExpired();
     return opened;
   } catch (error) {
     await leadership?.release();
@@ -96,7 +96,9 @@ async function openAs(
     const at = { position: () => position, past: () => position, moment };
     const before = base && { id: base.id, followedBy: bytes };
     const place = () => ({ lastLine: position.number, before });
-    base = baseOf(await documents.write(baseDocument(state, 0, at), { kind: "base", base: place }));
+    base = parseCheckpointDocument(
+      await documents.write(formatCheckpoint(state, 0, at), { kind: "base", base: place }),
+    );
     bytes = 0;
   }
   await documents.trim(base.id, historyBytes);
@@ -161,11 +163,11 @@ function postgresSnapshotStore(
   };
 }
 
-const failure = (cause: unknown): StoreFailed =>
-  new StoreFailed(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });
+const failure = (cause: unknown): StoreFailedError =>
+  new StoreFailedError(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });
 
 /** What errors of PostgreSQL, and of the way there, mean for a person at a start, and what to do. */
-const meanings = lookupTable<readonly [why: string, next: string, trouble?: StateUnusable["trouble"]]>({
+const meanings = lookupTable<readonly [why: string, next: string, trouble?: StateAccessError["trouble"]]>({
   "28P01": [
     "the password is missing or wrong",
     "Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
@@ -205,14 +207,14 @@ const meanings = lookupTable<readonly [why: string, next: string, trouble?: Stat
 
 /** Throws the trouble of a start as StateUnusable, in one sentence and what to do; what is refused, as it is. */
 function explainDatabase(shown: string, cause: unknown): never {
-  if (cause instanceof StateRefused || cause instanceof StateUnusable) throw cause;
+  if (cause instanceof StateFormatError || cause instanceof StateAccessError) throw cause;
   const { message, name, code: given = "" } = cause as NodeJS.ErrnoException;
   // Node's own words for it, of a server that answers the wish for TLS with a no and then ends.
   const code = message.includes("before secure TLS connection was established") ? "NO_TLS" : given;
   const [why, next, trouble] = meanings[code] ?? [];
   if (why === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;
   const told = name === "PostgresError" ? ` (${message})` : "";
-  throw new StateUnusable(
+  throw new StateAccessError(
     `The store ${shown} cannot be used: ${why === undefined ? message : `${why}${told}`}. Nothing was written. ${next ?? "The server's log says more."}`,
     { cause, ...(trouble !== undefined && { trouble }) },
   );

@@ -1,10 +1,10 @@
-import { type Blobs, measuring } from "../blobs.ts";
+import { type Blobs, measureBlob } from "../blobs.ts";
 
-import { StoreFailed } from "../port.ts";
+import { StoreFailedError } from "../port.ts";
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
 import type { Leadership } from "./leadership.ts";
-import { historyTexts } from "./postgres-log.ts";
+import { readHistoryStrings } from "./postgres-log.ts";
 
 /** How long bytes are kept that nothing names (the reasons stand in `file/blob-collection.ts`), by the server's clock. */
 const patience = "30 days";
@@ -24,12 +24,12 @@ export function postgresBlobs(database: Database, leadership: Leadership, docume
   const { pool } = database;
   return {
     async put(bytes, maxBytes) {
-      const { pieces, measured } = measuring(bytes, maxBytes);
+      const { pieces, measured } = measureBlob(bytes, maxBytes);
       // The same content again replaces itself.
       await documents.writeGiven(
         pieces,
         { kind: "blob", name: () => measured().sha256 },
-        (cause) => new StoreFailed(`The upload cannot be written: ${(cause as Error).message}`, { cause }),
+        (cause) => new StoreFailedError(`The upload cannot be written: ${(cause as Error).message}`, { cause }),
       );
       return measured();
     },
@@ -53,7 +53,7 @@ export function postgresBlobs(database: Database, leadership: Leadership, docume
         select id, name from documents where kind = 'blob' and whole
           and greatest(unnamed_since, made) < now() - ${patience}::interval and unnamed_since is not null`;
       if (over.length === 0) return 0;
-      const isPast = await past(historyTexts(database));
+      const isPast = await past(readHistoryStrings(database));
       const gone = over.flatMap(({ id, name }) => (isPast.has(name) ? [] : [id as string]));
       const { count } = await pool`
         with ${leadership.mine} delete from documents using mine where id in ${pool(["0", ...gone])}`;

@@ -1,35 +1,42 @@
-import type { Wall } from "../../../src/base/clock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
-import type { Position } from "../../../src/files/log-line.ts";
-import { type BaseOptions, baseDocument, headLength } from "../file/base/base-file.ts";
+import type { LogPosition } from "../../../src/files/log-line.ts";
+import { type CheckpointOptions, formatCheckpoint, maxHeadLength } from "../file/base/checkpoint-file.ts";
 import { commitLine } from "../file/history/commit-line.ts";
-import { KeptHistory, type Segment, segmentHead } from "../file/history/kept-history.ts";
+import { type Segment, StoredHistory, segmentHead } from "../file/history/stored-history.ts";
 import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
-import { Turns } from "../live/gate.ts";
+import { Mutex } from "../live/read-write-lock.ts";
 import type { Change, State } from "../live/state.ts";
-import { type Collection, type History, StoreChangedError, StoreFailed } from "../port.ts";
+import { type Collection, type History, StoreChangedError, StoreFailedError } from "../port.ts";
 import type { Database } from "./database.ts";
 import { type Documents, documentBytes } from "./documents.ts";
-import { isThere, JournalLines, JournalTable, journalLines, linesMissing, replayJournal } from "./journal-table.ts";
+import {
+  createLinesMissingError,
+  JournalLines,
+  JournalTable,
+  journalLines,
+  lineExists,
+  replayJournal,
+} from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 
-import { type Base, baseName, baseOf } from "./recovery.ts";
+import { type CheckpointDocument, checkpointName, parseCheckpointDocument } from "./recovery.ts";
 
 interface Options {
   readonly database: Database;
   readonly leadership: Leadership;
   readonly documents: Documents;
   /** Where the lines in the database end. */
-  readonly position: Position;
+  readonly position: LogPosition;
   /** Bytes of the lines behind the base. */
   readonly journalBytes: number;
   readonly collections: readonly Collection[];
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** How many bytes are kept at most of what led to the present state. */
   readonly historyBytes: number;
-  readonly base: Base;
+  readonly base: CheckpointDocument;
   /** What each line says beside its changes. */
   readonly moment: () => Moment;
   readonly now: () => number;
@@ -45,15 +52,15 @@ export class PostgresLog implements CommitLog {
   readonly history: History | undefined;
   readonly #options: Options;
   readonly #table: JournalTable;
-  readonly #journal: AppendLog<StoreFailed>;
+  readonly #journal: AppendLog<StoreFailedError>;
   #inspect: Inspect = () => Promise.reject(new Error("not attached"));
   #failed: () => void = () => {};
-  #base: Base;
+  #base: CheckpointDocument;
   /** How many bytes had been written when the base was: those of before are negative. */
   #baseAt: number;
   readonly #compaction: Compaction;
   /** Whoever changes which bases there are, or reads them: one at a time. */
-  readonly #placing = new Turns();
+  readonly #placing = new Mutex();
   /** Whether an answer is missing to a statement that put another state in the place of this one. */
   #isUncertain = false;
   /** Found when it was to be written again. */
@@ -78,7 +85,8 @@ export class PostgresLog implements CommitLog {
       file: this.#table,
       length: 0,
       position,
-      failure: (reason, cause) => (cause instanceof StoreChangedError ? cause : new StoreFailed(reason, { cause })),
+      failure: (reason, cause) =>
+        cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause }),
       onFailure: (failure) => {
         const isLasting = leadership.isLost || failure instanceof StoreChangedError;
         const next = isLasting ? "" : ". Pending changes fail. Writing resumes when the database accepts data again";
@@ -87,12 +95,12 @@ export class PostgresLog implements CommitLog {
       },
     });
     if (options.historyBytes > 0) {
-      this.history = new KeptHistory({
+      this.history = new StoredHistory({
         ...options,
         place: () => this.#journal.position,
-        flushed: () => this.#journal.flushed(),
+        flushed: () => this.#journal.waitUntilDurable(),
         segments: () => postgresSegments(database),
-        undisturbed: (work) => this.#placing.run(work),
+        undisturbed: (work) => this.#placing.runExclusive(work),
       });
     }
     void leadership.lost.then(() =>
@@ -105,7 +113,7 @@ export class PostgresLog implements CommitLog {
     this.#inspect = inspect;
   }
 
-  get failure(): StoreFailed | undefined {
+  get failure(): StoreFailedError | undefined {
     return this.#journal.failure && (this.#changed ?? this.#journal.failure);
   }
 
@@ -114,7 +122,7 @@ export class PostgresLog implements CommitLog {
   }
 
   flushed(): Promise<void> {
-    return this.#journal.flushed();
+    return this.#journal.waitUntilDurable();
   }
 
   append(changes: readonly Change[], cause: string | undefined): Promise<void> {
@@ -123,19 +131,19 @@ export class PostgresLog implements CommitLog {
     return durable;
   }
 
-  async replace(state: State, past: Position | undefined, moment = this.#options.moment()): Promise<void> {
+  async replace(state: State, past: LogPosition | undefined, moment = this.#options.moment()): Promise<void> {
     this.#compaction.overtake();
     // Of no change: so that no line stands for two states, the one that is left and the one that is put in.
     await this.#journal.append(commitLine([], undefined, this.#options.moment()));
     let isPlacing = false;
     try {
-      await this.#writeBase(state, { past: () => past, moment: () => moment, isOther: true }, async () => {
+      await this.#writeCheckpoint(state, { past: () => past, moment: () => moment, isOther: true }, async () => {
         isPlacing = true;
       });
     } catch (cause) {
       if (this.failure) throw this.failure;
       const reason = `The store ${this.#options.database.shown} cannot be replaced: ${(cause as Error).message}`;
-      if (!isPlacing) throw new StoreFailed(reason, { cause });
+      if (!isPlacing) throw new StoreFailedError(reason, { cause });
       // Nobody knows which of the two states is there: the one that goes on is written anew before anything follows it.
       this.#isUncertain = true;
       throw this.#journal.fail(reason, cause, true);
@@ -143,16 +151,16 @@ export class PostgresLog implements CommitLog {
   }
 
   /** What no answer came of is cut off, in a new epoch, in which nothing of the one before can arrive any more. */
-  async mend(state: State): Promise<boolean> {
+  async retryWrite(state: State): Promise<boolean> {
     const { leadership, database, report } = this.#options;
     if (leadership.isLost) return false;
     await this.#compaction.ended();
     try {
       const { durable } = this.#table;
       await leadership.renew(durable);
-      const [found] = await database.pool`select ${isThere(database.pool, durable)} as is_there`;
+      const [found] = await database.pool`select ${lineExists(database.pool, durable)} as is_there`;
       if (found!.is_there !== true) return this.#isChanged();
-      if (this.#isUncertain) await this.#writeBase(state, { isOther: true });
+      if (this.#isUncertain) await this.#writeCheckpoint(state, { isOther: true });
       this.#isUncertain = false;
       this.#changed = undefined;
       await this.#journal.resume();
@@ -166,14 +174,14 @@ export class PostgresLog implements CommitLog {
   #isChanged(): false {
     const { database, report } = this.#options;
     const isKnown = this.failure instanceof StoreChangedError;
-    this.#changed ??= linesMissing(database.shown);
+    this.#changed ??= createLinesMissingError(database.shown);
     if (!isKnown) report(this.#changed.message);
     return false;
   }
 
   async close(): Promise<void> {
     await this.#compaction.ended();
-    await this.#journal.flushed().catch(() => {});
+    await this.#journal.waitUntilDurable().catch(() => {});
     await this.#journal.close();
     await this.#options.leadership.release();
     await this.#options.database.close();
@@ -182,17 +190,17 @@ export class PostgresLog implements CommitLog {
   /** Writes a base while transactions go on. */
   async #compact(mayGoOn: () => void): Promise<void> {
     const state = await this.#inspect((current) => current);
-    await this.#writeBase(state, { step: (work) => this.#inspect(work) }, async () => {
+    await this.#writeCheckpoint(state, { step: (work) => this.#inspect(work) }, async () => {
       mayGoOn();
       // The picture shows lines that may still be on their way.
-      await this.#journal.flushed();
+      await this.#journal.waitUntilDurable();
     });
   }
 
   /** `isOther`: it is not what the base and the lines of before tell. */
-  async #writeBase(
+  async #writeCheckpoint(
     state: State,
-    { isOther = false, ...options }: BaseOptions & { readonly isOther?: boolean } = {},
+    { isOther = false, ...options }: CheckpointOptions & { readonly isOther?: boolean } = {},
     placing = async () => {},
   ): Promise<void> {
     let at = this.#journal.position;
@@ -205,18 +213,18 @@ export class PostgresLog implements CommitLog {
     const { moment, documents, historyBytes, report, database } = this.#options;
     let leave = () => {};
     const atEnd = async () => {
-      leave = await this.#placing.enter();
+      leave = await this.#placing.acquire();
       await placing();
     };
     try {
-      const document = baseDocument(state, 0, { past: () => at, moment, ...options, position });
+      const document = formatCheckpoint(state, 0, { past: () => at, moment, ...options, position });
       const { id, lineage } = this.#base;
       const written = await documents.write(withEnd(document, atEnd), {
         kind: "base",
-        name: (own) => (isOther ? own : baseName(lineage, own)),
+        name: (own) => (isOther ? own : checkpointName(lineage, own)),
         base: () => ({ lastLine: at.number, before: { id, followedBy: writtenThen - this.#baseAt } }),
       });
-      this.#base = baseOf(written);
+      this.#base = parseCheckpointDocument(written);
       this.#baseAt = writtenThen;
       await documents.trim(this.#base.id, historyBytes).catch((cause) => {
         report(`what is kept of the past of the store ${database.shown} is not trimmed: ${(cause as Error).message}`);
@@ -238,7 +246,7 @@ async function* withEnd(
 /** What the history of a state is made of in its tables, oldest first; the last one is that of the present base. */
 async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown">): Promise<Segment[]> {
   const bases = await pool`
-    select id, left(lines, ${headLength}) as beginning from documents join pieces on document = id and piece = 0
+    select id, left(lines, ${maxHeadLength}) as beginning from documents join pieces on document = id and piece = 0
     where kind = 'base' and whole order by id`;
   return bases.flatMap(({ id, beginning }): Segment[] => {
     const head = segmentHead(beginning);
@@ -263,7 +271,7 @@ async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown"
 }
 
 /** All texts of the history, and of the present state: what they name may be gone back to. */
-export async function* historyTexts({ pool }: Pick<Database, "pool">): AsyncGenerator<string, void> {
+export async function* readHistoryStrings({ pool }: Pick<Database, "pool">): AsyncGenerator<string, void> {
   const bases = await pool`select id from documents where kind = 'base' and whole order by id`;
   for (const { id } of bases) for await (const bytes of documentBytes(pool, id)) yield bytes.toString("utf8");
   for (let read: string | undefined = "-1"; read !== undefined; ) {

@@ -1,5 +1,5 @@
 import { svcVersion } from "../../../src/base/version.ts";
-import { StateRefused, StateUnusable } from "../port.ts";
+import { StateAccessError, StateFormatError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import { migrations } from "./migrations.ts";
 
@@ -26,7 +26,7 @@ async function requireServer({ pool, shown }: Database): Promise<void> {
       current_setting('server_version') as called`;
   const problem = serverProblem(server);
   if (problem !== undefined)
-    throw new StateUnusable(`The store ${shown} cannot be used: ${problem}. Nothing was written.`);
+    throw new StateAccessError(`The store ${shown} cannot be used: ${problem}. Nothing was written.`);
 }
 
 interface Server {
@@ -57,7 +57,7 @@ async function versionIn(sql: Sql | Tx, schema: string): Promise<number | undefi
 async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
   const version = await versionIn(tx, schema);
   const refuse = (why: string): never => {
-    throw new StateRefused(`${why}. Nothing was changed.`, { repairable: false });
+    throw new StateFormatError(`${why}. Nothing was changed.`, { repairable: false });
   };
   if (version === undefined) {
     return refuse(

@@ -1,35 +1,35 @@
 import { isDeepStrictEqual } from "node:util";
 import { nextTurn } from "../../../src/base/next-turn.ts";
-import type { AnyRows, Collection, Mapping, PassingContents, Store } from "../../store/port.ts";
+import type { AnyRows, Collection, ConsistentContents, Mapping, Store } from "../../store/port.ts";
 
 /** A row that is there in one state alone, or is another in the other. */
-export interface RowChange {
+export interface RowDifference {
   readonly collection: AnyRows;
   readonly key: string;
-  readonly before: Row | undefined;
-  readonly after: Row | undefined;
+  readonly before: DiffRow | undefined;
+  readonly after: DiffRow | undefined;
 }
 
-export type Row = Readonly<Record<string, unknown>>;
+export type DiffRow = Readonly<Record<string, unknown>>;
 
 /** How many identifiers of a table are there in one state alone, or belong to another cluster. */
-export interface MappingChange {
+export interface MappingDifference {
   readonly table: string;
   readonly added: number;
   readonly removed: number;
   readonly moved: number;
 }
 
-export interface SequenceChange {
+export interface SequenceDifference {
   readonly name: string;
   readonly from: number;
   readonly to: number;
 }
 
-export interface Changes {
-  readonly rows: readonly RowChange[];
-  readonly mappings: readonly MappingChange[];
-  readonly sequences: readonly SequenceChange[];
+export interface StateDifferences {
+  readonly rows: readonly RowDifference[];
+  readonly mappings: readonly MappingDifference[];
+  readonly sequences: readonly SequenceDifference[];
 }
 
 /** After so many identifiers others have their turn. */
@@ -39,11 +39,15 @@ const atATime = 10_000;
  * What is different in `after`, which others may write to meanwhile: it is looked at as it is when this begins. `before`
  * stands still. Collections in the order in which they are given, rows in that of their insertion, those that are gone last.
  */
-export async function compare(before: Store, after: Store, collections: readonly Collection[]): Promise<Changes> {
+export async function compare(
+  before: Store,
+  after: Store,
+  collections: readonly Collection[],
+): Promise<StateDifferences> {
   const [there, here] = [await before.contents(), await after.contents()];
   try {
-    const rows: RowChange[] = [];
-    const mappings: MappingChange[] = [];
+    const rows: RowDifference[] = [];
+    const mappings: MappingDifference[] = [];
     for (const one of collections) {
       if (one.kind === "rows") rows.push(...rowChanges(one, there, here));
       else mappings.push(await mappingChange(one, before, here));
@@ -65,10 +69,10 @@ export async function compare(before: Store, after: Store, collections: readonly
   }
 }
 
-function rowChanges(collection: AnyRows, there: PassingContents, here: PassingContents): RowChange[] {
-  const keyOf = (row: Row) => String(collection.key(row as never));
+function rowChanges(collection: AnyRows, there: ConsistentContents, here: ConsistentContents): RowDifference[] {
+  const keyOf = (row: DiffRow) => String(collection.key(row as never));
   const left = new Map([...rowsOf(there, collection)].map((row) => [keyOf(row), row]));
-  const changes: RowChange[] = [];
+  const changes: RowDifference[] = [];
   for (const after of rowsOf(here, collection)) {
     const key = keyOf(after);
     const before = left.get(key);
@@ -79,15 +83,15 @@ function rowChanges(collection: AnyRows, there: PassingContents, here: PassingCo
   return changes;
 }
 
-function* rowsOf({ rows }: PassingContents, { name }: AnyRows): Generator<Row, void> {
-  for (const slice of rows.get(name) ?? []) yield* slice as readonly Row[];
+function* rowsOf({ rows }: ConsistentContents, { name }: AnyRows): Generator<DiffRow, void> {
+  for (const slice of rows.get(name) ?? []) yield* slice as readonly DiffRow[];
 }
 
 /** As documents show them: a member that is undefined is none. */
-const isSame = (a: Row, b: Row): boolean =>
+const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
-async function mappingChange(table: Mapping, before: Store, here: PassingContents): Promise<MappingChange> {
+async function mappingChange(table: Mapping, before: Store, here: ConsistentContents): Promise<MappingDifference> {
   let [added, moved, common] = [0, 0, 0];
   const entries = here.mappings.get(table.name) ?? [];
   let some: (readonly [string, string])[] = [];

@@ -1,7 +1,7 @@
 import { isSecretName, redactText } from "../../../src/api/secrets.ts";
 import { isoMillis } from "../../../src/base/clock.ts";
-import { shownReceiver, withoutIssued } from "../../http/request-log/redact.ts";
-import type { RowChange } from "./compare.ts";
+import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
+import type { RowDifference } from "./compare.ts";
 
 /** A field, by its path (`signatories[0].action`), and what stands there before and after. */
 export interface FieldChange {
@@ -23,7 +23,7 @@ const harmless: ReadonlySet<string> = new Set([
 ]);
 
 /** The fields in which two rows differ, without secrets; of a row that is new or gone, all that are plain values. */
-export function fieldChanges({ collection, before, after }: Pick<RowChange, "before" | "after" | "collection">) {
+export function fieldChanges({ collection, before, after }: Pick<RowDifference, "before" | "after" | "collection">) {
   const shown = (field: string, value: unknown) => shownIn(collection.name, field, value);
   if (before && after) return [...differences(before, after, "", shown)];
   const row = after ?? before ?? {};
@@ -63,11 +63,11 @@ const times = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
 
 /** What may be shown of a value: a secret is told by its name, by the names around it, or by its looks. */
 function shownIn(collection: string, path: string, value: unknown): unknown {
-  if (isInner(value)) return cut(withoutIssued(redactText(JSON.stringify(value))));
+  if (isInner(value)) return cut(redactTokens(redactText(JSON.stringify(value))));
   if (typeof value === "number") return times.test(path) && value > 1e11 ? isoMillis(value) : value;
   if (typeof value !== "string") return value;
   if (isSecretName(path) && !harmless.has(`${collection} ${path.replace(/\[\d+\]/g, "")}`)) return "[redacted]";
-  return cut(/^https?:/.test(value) ? shownReceiver(value) : withoutIssued(redactText(value)));
+  return cut(/^https?:/.test(value) ? redactReceiverUrl(value) : redactTokens(redactText(value)));
 }
 
 const cut = (text: string): string => (text.length <= longest ? text : `${text.slice(0, longest)}…`);

@@ -3,7 +3,7 @@ import { oneOf } from "../choices.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { toldBy } from "./lifecycle.ts";
+import { activitiesCausedBy } from "./lifecycle.ts";
 
 const params = z.object({ composite_id: z.string().describe("Composite id of the contract, such as T-12") });
 const Person = z.strictObject({ id: z.int(), name: z.string(), email: z.string() });
@@ -53,7 +53,7 @@ export const requestApprovals = operation({
     ),
   },
   failures: ["not-found", "forbidden-move", "approvals-in-progress"],
-  emits: toldBy("request-approval"),
+  emits: activitiesCausedBy("request-approval"),
   cli: { command: "contracts approvals create", columns: ["id", "name", "is_sent", "order"] },
   basis: "public",
   examples: [

@@ -6,6 +6,7 @@ import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
+import { noEffectNote } from "./shapes/no-effect-note.ts";
 import {
   ContractStatus,
   compositeIdParam,
@@ -13,7 +14,6 @@ import {
   contractPermissions,
   userScoping,
 } from "./shapes/records.ts";
-import { withoutEffect } from "./shapes/without-effect.ts";
 
 const composite = z.object({ composite_id: compositeIdParam });
 const numbered = z.object({ contract_id: contractIdParam });
@@ -90,7 +90,7 @@ export const setBusinessUser = operation({
     body: json(
       z.object({
         user_id: z.int().describe("Id of the user"),
-        update_user_task_on_bu_update: z.boolean().default(true).describe(`Reassign their tasks; ${withoutEffect}`),
+        update_user_task_on_bu_update: z.boolean().default(true).describe(`Reassign their tasks; ${noEffectNote}`),
       }),
     ),
   },

@@ -5,11 +5,11 @@ import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { toldBy } from "./lifecycle.ts";
+import { activitiesCausedBy } from "./lifecycle.ts";
 import { checkedBase64 } from "./shapes/base64.ts";
-import { CounterPartyDetails, ExternalMetadataIn, namingCounterparties, SignatoryDetails } from "./shapes/parties.ts";
+import { noEffectNote } from "./shapes/no-effect-note.ts";
+import { CounterPartyDetails, counterpartyActivities, ExternalMetadataIn, SignatoryDetails } from "./shapes/parties.ts";
 import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
-import { withoutEffect } from "./shapes/without-effect.ts";
 
 /** An empty object is all that the specification asks for; keys that are there are checked (DECISIONS.md, F12). */
 export const SendRequest = z.object({
@@ -49,22 +49,19 @@ export const CreateContractRequest = z.object({
   workflow_config: z
     .object({
       auto_send_to_counterparty: z.boolean().default(false).describe("Send it at once"),
-      api_only_contract_edits: z
-        .boolean()
-        .default(false)
-        .describe(`Disable edits in the application; ${withoutEffect}`),
+      api_only_contract_edits: z.boolean().default(false).describe(`Disable edits in the application; ${noEffectNote}`),
       skip_cp_info_collection: z
         .boolean()
         .default(false)
-        .describe(`Skip the questions to the counterparty; ${withoutEffect}`),
+        .describe(`Skip the questions to the counterparty; ${noEffectNote}`),
       skip_creator_info_collection: z
         .boolean()
         .default(false)
-        .describe(`Skip the questions to the creator; ${withoutEffect}`),
+        .describe(`Skip the questions to the creator; ${noEffectNote}`),
     })
     .nullish(),
   send_to_counterparty_config: SendRequest.nullish().describe("How auto_send_to_counterparty sends"),
-  is_embedded_contract: z.boolean().default(false).describe(`Embed the contract in another page; ${withoutEffect}`),
+  is_embedded_contract: z.boolean().default(false).describe(`Embed the contract in another page; ${noEffectNote}`),
 });
 
 const params = z.object({ composite_id: compositeIdParam });
@@ -81,7 +78,12 @@ export const createContract = operation({
   request: { body: json(CreateContractRequest) },
   responses: { 201: json(CreatedContract) },
   failures: ["no-creator-slot", "creator-slot-empty", "unknown-object-configuration", "no-signatories"],
-  emits: [...namingCounterparties, "CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED", ...toldBy("send")],
+  emits: [
+    ...counterpartyActivities,
+    "CONTRACT_CREATED",
+    "CONTRACT_EXTERNAL_METADATA_CREATED",
+    ...activitiesCausedBy("send"),
+  ],
   cli: { by: "contracts create" },
   basis: "specified",
   examples: [
@@ -116,7 +118,7 @@ export const sendContract = operation({
   request: { params, body: json(SendRequest.default({})) },
   responses: { 200: json(z.strictObject({})) },
   failures: ["not-found", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
-  emits: toldBy("send"),
+  emits: activitiesCausedBy("send"),
   cli: { by: "contracts send" },
   basis: "specified",
   examples: [{ title: "Ask for signatures", params: { composite_id: "T-1" }, body: {} }],

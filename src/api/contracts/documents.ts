@@ -4,11 +4,11 @@ import { dictionary } from "../dictionary.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
-import { toldBy } from "./lifecycle.ts";
+import { activitiesCausedBy } from "./lifecycle.ts";
 import { base64 } from "./shapes/base64.ts";
 import { examplePdf } from "./shapes/example-pdf.ts";
+import { noEffectNote } from "./shapes/no-effect-note.ts";
 import { compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
-import { withoutEffect } from "./shapes/without-effect.ts";
 
 const params = z.object({ composite_id: compositeIdParam });
 
@@ -158,14 +158,14 @@ export const uploadVersion = operation({
       z.object({
         document_name: z.string().min(1).describe("Name of the document, ending in .pdf or .docx"),
         document_base_64: base64(z.string().min(1), "Document in base64"),
-        collect_approvals: z.boolean().default(true).describe(`Request the approvals again; ${withoutEffect}`),
+        collect_approvals: z.boolean().default(true).describe(`Request the approvals again; ${noEffectNote}`),
         is_executed_version: z.boolean().default(false).describe("The version is signed by all parties"),
       }),
     ),
   },
   responses: { 201: empty() },
   failures: ["not-found", "forbidden-move", "pdfs-busy"],
-  emits: toldBy("upload-version", "upload-executed-version", "executed-outside"),
+  emits: activitiesCausedBy("upload-version", "upload-executed-version", "executed-outside"),
   cli: { command: "contracts upload-version" },
   basis: "public",
   examples: [

@@ -3,10 +3,10 @@ import { isObject } from "../../base/object.ts";
 import { anyOf } from "../choices.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { toldBy } from "./lifecycle.ts";
+import { activitiesCausedBy } from "./lifecycle.ts";
 import { base64 } from "./shapes/base64.ts";
 import { examplePdf } from "./shapes/example-pdf.ts";
-import { CounterPartyDetails, ExternalMetadataIn, namingCounterparties, PocDetails } from "./shapes/parties.ts";
+import { CounterPartyDetails, counterpartyActivities, ExternalMetadataIn, PocDetails } from "./shapes/parties.ts";
 import { ListedContract } from "./shapes/records.ts";
 
 /** A number, or its digits as text: systems that keep ids as text send them so. */
@@ -60,7 +60,7 @@ export const importExecuted = operation({
   request: { body: json(ImportExecutedRequest) },
   responses: { 201: json(ListedContract) },
   failures: ["unknown-object-configuration", "pdfs-busy"],
-  emits: [...namingCounterparties, ...toldBy("import-executed"), "CONTRACT_EXTERNAL_METADATA_CREATED"],
+  emits: [...counterpartyActivities, ...activitiesCausedBy("import-executed"), "CONTRACT_EXTERNAL_METADATA_CREATED"],
   cli: { command: "contracts import-executed" },
   basis: "specified",
   examples: [

@@ -3,9 +3,9 @@ import { oneOf } from "../choices.ts";
 import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { deliveredLater, toldBy } from "./lifecycle.ts";
+import { activitiesCausedBy, emailDeliveryActivities } from "./lifecycle.ts";
+import { noEffectNote } from "./shapes/no-effect-note.ts";
 import { compositeIdParam, contractIdParam } from "./shapes/records.ts";
-import { withoutEffect } from "./shapes/without-effect.ts";
 
 const params = z.object({ composite_id: compositeIdParam });
 
@@ -20,14 +20,12 @@ export const markForExecution = operation({
   request: {
     params,
     body: json(
-      z
-        .object({ affix_stamp_documents: z.boolean().optional().describe(`Affix stamps; ${withoutEffect}`) })
-        .default({}),
+      z.object({ affix_stamp_documents: z.boolean().optional().describe(`Affix stamps; ${noEffectNote}`) }).default({}),
     ),
   },
   responses: { 200: empty() },
   failures: ["not-found", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
-  emits: toldBy("mark-for-execution"),
+  emits: activitiesCausedBy("mark-for-execution"),
   cli: { command: "contracts mark" },
   basis: "public",
   examples: [{ title: "The review is done", params: { composite_id: "T-1" }, body: {} }],
@@ -44,7 +42,7 @@ export const unmarkForExecution = operation({
   request: { params, body: json(z.object({ note: z.string().optional().describe("Reason") }).default({})) },
   responses: { 200: empty() },
   failures: ["not-found", "cannot-unmark"],
-  emits: toldBy("unmark-for-execution"),
+  emits: activitiesCausedBy("unmark-for-execution"),
   cli: { command: "contracts unmark" },
   basis: "public",
   examples: [{ title: "Something is to be changed", params: { composite_id: "T-1" }, body: { note: "New price" } }],
@@ -60,7 +58,7 @@ export const voidContract = operation({
   request: { params, body: json(z.object({ note: z.string().min(1).describe("Reason") })) },
   responses: { 204: empty() },
   failures: ["not-found", "forbidden-move", "cannot-void-executed"],
-  emits: toldBy("void"),
+  emits: activitiesCausedBy("void"),
   cli: { command: "contracts void", confirm: "name" },
   basis: "public",
   examples: [{ title: "The deal is off", params: { composite_id: "T-1" }, body: { note: "Deal lost" } }],
@@ -87,7 +85,7 @@ export const requestReview = operation({
   },
   responses: { 200: empty() },
   failures: ["not-found", "forbidden-move"],
-  emits: toldBy("request-review"),
+  emits: activitiesCausedBy("request-review"),
   cli: { command: "contracts request-review" },
   basis: "public",
   examples: [{ title: "Legal looks at it", params: { contract_id: 1 }, body: { assignee_role_id: 1 } }],
@@ -103,7 +101,7 @@ export const resendEmail = operation({
   request: { params, body: json(z.object({ email_id: email.describe("Address of the signatory") })) },
   responses: { 200: empty() },
   failures: ["not-found", "forbidden-move", "not-a-signatory", "already-signed"],
-  emits: ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", ...deliveredLater.signing],
+  emits: ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", ...emailDeliveryActivities.signing],
   cli: { command: "contracts resend-email" },
   basis: "public",
   examples: [{ title: "Remind a signatory", params: { composite_id: "T-1" }, body: { email_id: "jo@acme.example" } }],

@@ -29,7 +29,7 @@ export const triggers = {
 export type Trigger = keyof typeof triggers;
 
 /** What is told one virtual minute after e-mails of a kind went out, for each of them (DECISIONS.md, C11, R27). */
-export const deliveredLater = {
+export const emailDeliveryActivities = {
   signing: ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"],
   redlining: ["MAILER_EMAIL_EVENT", "REDLINING_EMAIL_DELIVERED"],
 } as const satisfies Record<string, readonly Activity[]>;
@@ -223,7 +223,7 @@ const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
  * All that pulling these triggers can cause, in the order in which it is told: at once, and what is told of the e-mails.
  * Metrics change wherever the status does, and with each signature (DECISIONS.md, C23).
  */
-export function toldBy(...triggers: readonly Trigger[]): readonly Activity[] {
+export function activitiesCausedBy(...triggers: readonly Trigger[]): readonly Activity[] {
   const moves = triggers.flatMap((trigger) =>
     rows.flatMap((row) => (row.trigger === trigger && "emits" in row ? [row] : [])),
   );
@@ -232,7 +232,7 @@ export function toldBy(...triggers: readonly Trigger[]): readonly Activity[] {
     return [
       ...emits,
       ...(changes ? ["CONTRACT_PROCESS_METRIC_UPDATED" as const] : []),
-      ...(sends ? deliveredLater[sends] : []),
+      ...(sends ? emailDeliveryActivities[sends] : []),
     ];
   });
   return [...new Set(told)];

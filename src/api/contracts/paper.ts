@@ -3,7 +3,7 @@ import { dictionary } from "../dictionary.ts";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { toldBy } from "./lifecycle.ts";
+import { activitiesCausedBy } from "./lifecycle.ts";
 import { base64 } from "./shapes/base64.ts";
 import { examplePdf } from "./shapes/example-pdf.ts";
 import { ExternalMetadataIn, PocDetails } from "./shapes/parties.ts";
@@ -74,7 +74,7 @@ export const uploadForReview = operation({
   emits: [
     "COUNTER_PARTY_CREATED",
     "COUNTER_PARTY_CONTACT_CREATED",
-    ...toldBy("upload-for-review"),
+    ...activitiesCausedBy("upload-for-review"),
     "CONTRACT_EXTERNAL_METADATA_CREATED",
   ],
   cli: { command: "contracts upload-review" },
@@ -104,7 +104,7 @@ export const uploadForSignature = operation({
   emits: [
     "COUNTER_PARTY_CREATED",
     "COUNTER_PARTY_CONTACT_CREATED",
-    ...toldBy("upload-for-signature"),
+    ...activitiesCausedBy("upload-for-signature"),
     "CONTRACT_EXTERNAL_METADATA_CREATED",
   ],
   cli: { command: "contracts upload-sign" },

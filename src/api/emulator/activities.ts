@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
-import { notTogether } from "../choices.ts";
+import { mutuallyExclusive } from "../choices.ts";
 import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
@@ -19,7 +19,7 @@ export const fireActivity = operation({
   auth: "control-token",
   request: {
     body: json(
-      notTogether(
+      mutuallyExclusive(
         z.object({
           activity: z.enum(activities as [string, ...string[]]).describe(`One of the ${activities.length} activities`),
           contract_id: z

@@ -85,14 +85,14 @@ const filters = {
 };
 
 /** A delivery as streams tell it. */
-export const toldDelivery = {
+export const deliveryEventFields = {
   ...delivery,
   attempt: z.strictObject(attempt).nullable().describe("Null: none was made now, see outcome"),
 };
 
 /** What one attempt, or the end of a delivery without one, brought. */
 const DeliveryEvent = z.strictObject({
-  ...toldDelivery,
+  ...deliveryEventFields,
   at: timestamp.describe("Virtual time of the attempt, or at which it was passed over"),
 });
 

@@ -47,7 +47,7 @@ const Liveness = Readiness.extend({
 
 export type Liveness = z.infer<typeof Liveness>;
 
-export const ready = operation({
+export const checkReadiness = operation({
   id: "emulator.ready",
   service: emulator,
   summary: "Check whether the emulator can serve requests",
@@ -62,7 +62,7 @@ export const ready = operation({
   examples: [{ title: "Is it up?" }],
 });
 
-export const live = operation({
+export const checkLiveness = operation({
   id: "emulator.live",
   service: emulator,
   summary: "Check whether the process responds, ready or not",
@@ -92,7 +92,7 @@ const Spans = z.strictObject({
   trouble: z.string().nullable().describe("Why the last export failed; null: it did not"),
 });
 
-export const kept = operation({
+export const showBufferUsage = operation({
   id: "emulator.kept",
   service: emulator,
   summary: "Show the size of the in-memory buffers",

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { toldBy } from "../contracts/lifecycle.ts";
+import { activitiesCausedBy } from "../contracts/lifecycle.ts";
 import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
@@ -28,7 +28,7 @@ export const sendByControl = operation({
   request: { params, body: json(Act) },
   responses,
   failures: ["no-such-contract", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
-  emits: toldBy("send"),
+  emits: activitiesCausedBy("send"),
   cli: { command: "emulator send" },
   examples: [{ title: "Ask for signatures", params: { id: "T-1" }, body: {} }],
 });
@@ -42,7 +42,7 @@ export const markByControl = operation({
   request: { params, body: json(Act) },
   responses,
   failures: ["no-such-contract", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
-  emits: toldBy("mark-for-execution"),
+  emits: activitiesCausedBy("mark-for-execution"),
   cli: { command: "emulator mark" },
   examples: [{ title: "The review is done", params: { id: "T-1" }, body: {} }],
 });
@@ -56,7 +56,7 @@ export const unmarkByControl = operation({
   request: { params, body: json(Act) },
   responses,
   failures: ["no-such-contract", "cannot-unmark"],
-  emits: toldBy("unmark-for-execution"),
+  emits: activitiesCausedBy("unmark-for-execution"),
   cli: { command: "emulator unmark" },
   examples: [{ title: "Something is to be changed", params: { id: "T-1" }, body: {} }],
 });
@@ -69,7 +69,7 @@ export const requestReviewByControl = operation({
   request: { params, body: json(Request) },
   responses,
   failures: ["no-such-contract", "no-such-member", "forbidden-move"],
-  emits: toldBy("request-review"),
+  emits: activitiesCausedBy("request-review"),
   cli: { command: "emulator request-review" },
   examples: [{ title: "Ben looks at it", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
@@ -83,7 +83,7 @@ export const requestApprovalByControl = operation({
   request: { params, body: json(Request) },
   responses,
   failures: ["no-such-contract", "no-such-member", "forbidden-move", "approvals-in-progress"],
-  emits: toldBy("request-approval"),
+  emits: activitiesCausedBy("request-approval"),
   cli: { command: "emulator request-approval" },
   examples: [{ title: "Ben approves it", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });

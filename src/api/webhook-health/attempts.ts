@@ -1,32 +1,32 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import type { listDeliveries } from "../emulator/deliveries.ts";
 import type { ResultOf } from "../operation.ts";
-import { mostAttempts } from "../webhook-retries.ts";
+import { maxAttempts } from "../webhook-retries.ts";
 
 export type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 export type Attempt = Delivery["attempts"][number];
 
 /** 2xx alone is success (DECISIONS.md, C18). */
-export const succeeded = ({ status }: { readonly status: number | null }): boolean =>
+export const hasSucceeded = ({ status }: { readonly status: number | null }): boolean =>
   status !== null && status >= 200 && status < 300;
 
 /** Of the schedule, without those that a person asked for. */
-export const scheduledOf = <One extends { readonly resend: boolean }>(attempts: readonly One[]): readonly One[] =>
+export const filterScheduled = <One extends { readonly resend: boolean }>(attempts: readonly One[]): readonly One[] =>
   attempts.filter(({ resend }) => !resend);
 
 /** `attempt 3 of 7`: the seventh failure ends a delivery, unless its webhook was disabled before (DECISIONS.md, C19). */
-export const turnOf = (number: number): string => `attempt ${number} of ${mostAttempts}`;
+export const formatAttemptNumber = (number: number): string => `attempt ${number} of ${maxAttempts}`;
 
 type Numbered = Pick<Attempt, "number" | "resend">;
 
 /** `attempt 3 of 7`, or `resend 1` of one that a person asked for: each is counted by itself. */
-export function turnName(attempt: Numbered, all: readonly Numbered[]): string {
+export function formatAttemptLabel(attempt: Numbered, all: readonly Numbered[]): string {
   const place = all.filter(({ resend, number }) => resend === attempt.resend && number <= attempt.number).length;
-  return attempt.resend ? `resend ${place}` : turnOf(place);
+  return attempt.resend ? `resend ${place}` : formatAttemptNumber(place);
 }
 
 /** What led to an attempt that failed, where scripted trouble did: the receiver got what nobody meant to send it, or nothing. */
-export const blamedFault = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
+export const causingFaultOf = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
   fault !== null && fault.effect in blamed ? fault.effect : undefined;
 
 /** What each does that may make an attempt fail; those that only come later do not. */
@@ -38,9 +38,9 @@ const blamed = lookupTable({
 });
 
 /** What an attempt brought, in a sentence. */
-export function troubleOf(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
+export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
-  const effect = blamedFault(attempt);
+  const effect = causingFaultOf(attempt);
   if (effect === "drop") return `A scripted fault ${blamed.drop} (drop).`;
   const brought =
     status !== null ? `The receiver answered ${status}` : withoutPeriod(error?.message ?? "There was no answer");
@@ -48,18 +48,22 @@ export function troubleOf(attempt: Pick<Attempt, "status" | "error" | "fault">):
 }
 
 /** The same in a few words: `answered 401 (fault: tamper)`, `connection refused`. */
-export function shortTroubleOf(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
+export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
-  const effect = blamedFault(attempt);
+  const effect = causingFaultOf(attempt);
   const brought = status === null ? (error?.code ?? "no answer").replaceAll("_", " ") : `answered ${status}`;
   return effect === undefined ? brought : `${brought} (fault: ${effect})`;
 }
 
 /** What was not sent as it should have been, in a sentence for each effect: `Attempt 1 of 7 was signed with another key`. */
-export function sentOtherwise(attempts: readonly Pick<Attempt, "number" | "resend" | "fault">[]): readonly string[] {
+export function describeAlteredAttempts(
+  attempts: readonly Pick<Attempt, "number" | "resend" | "fault">[],
+): readonly string[] {
   return Object.entries(otherwise).flatMap(([effect, what]) => {
-    const hit = attempts.filter(({ fault }) => fault?.effect === effect).map((one) => turnName(one, attempts));
-    return hit.length === 0 ? [] : [`${capital(hit.join("; "))}: a scripted fault ${what}`];
+    const hit = attempts
+      .filter(({ fault }) => fault?.effect === effect)
+      .map((one) => formatAttemptLabel(one, attempts));
+    return hit.length === 0 ? [] : [`${capitalize(hit.join("; "))}: a scripted fault ${what}`];
   });
 }
 
@@ -72,8 +76,8 @@ const otherwise = lookupTable({
 });
 
 /** Whether its bytes, or its signature, were those that are shown. */
-export const wasSentSo = ({ fault }: Pick<Attempt, "fault">): boolean =>
+export const wasSentUnaltered = ({ fault }: Pick<Attempt, "fault">): boolean =>
   fault === null || !["drop", "tamper", "wrong_key"].includes(fault.effect);
 
-export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const withoutPeriod = (text: string): string => text.replace(/\.$/, "");

@@ -1,8 +1,8 @@
 import { retryDelaysMs } from "../webhook-retries.ts";
-import { type Attempt, blamedFault, troubleOf } from "./attempts.ts";
+import { type Attempt, causingFaultOf, describeAttemptOutcome } from "./attempts.ts";
 
 /** Something that a user may do, with the command that does it, where one does. */
-export interface Step {
+export interface RemedyStep {
   readonly kind: "fault" | "allow" | "fix" | "enable" | "resend";
   readonly words: string;
   readonly command?: string;
@@ -12,20 +12,20 @@ export interface Step {
 export interface Cause {
   /** A sentence; it speaks of that attempt alone, since the receiver may have been fixed by now. */
   readonly means: string;
-  readonly steps: readonly Step[];
+  readonly steps: readonly RemedyStep[];
 }
 
-const fix = (words: string, command?: string): Step => ({
+const fix = (words: string, command?: string): RemedyStep => ({
   kind: "fix",
   words,
   ...(command !== undefined && { command }),
 });
 
 /** Of an attempt that failed. After a scripted fault the receiver needs no fix. */
-export function causeOf(attempt: Pick<Attempt, "status" | "error" | "fault">): Cause {
-  const trouble = troubleOf(attempt);
+export function diagnoseFailedAttempt(attempt: Pick<Attempt, "status" | "error" | "fault">): Cause {
+  const trouble = describeAttemptOutcome(attempt);
   const usual = `Last attempt: ${trouble.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
-  if (blamedFault(attempt) !== undefined) return { means: usual, steps: [] };
+  if (causingFaultOf(attempt) !== undefined) return { means: usual, steps: [] };
   const { status, error } = attempt;
   const known = status === null ? byError.get(error?.code ?? "") : byStatus(status);
   return { means: usual, steps: [fix("Fix the receiver.")], ...known };

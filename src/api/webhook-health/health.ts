@@ -1,28 +1,34 @@
-import { counted } from "../../base/counted.ts";
-import { hostIn } from "../../base/host-name.ts";
+import { extractHost } from "../../base/host-name.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { listControlWebhooks } from "../emulator/webhooks.ts";
 import type { ResultOf } from "../operation.ts";
 import { failuresUntilDisabled } from "../webhook-retries.ts";
-import { blamedFault, type Delivery, shortTroubleOf, succeeded, troubleOf } from "./attempts.ts";
-import { causeOf, type Step } from "./causes.ts";
-import { actingOn, endOfFault, type Fault, faultSentence } from "./faults.ts";
-import { type Happened, nothingSent, type Telling } from "./nothing-sent.ts";
-import { isUnsent } from "./standing.ts";
-import { compare, type Made, streakOf } from "./streak.ts";
+import {
+  causingFaultOf,
+  type Delivery,
+  describeAttemptOutcome,
+  hasSucceeded,
+  summarizeAttemptOutcome,
+} from "./attempts.ts";
+import { diagnoseFailedAttempt, type RemedyStep } from "./causes.ts";
+import { isUndelivered } from "./delivery-status.ts";
+import { describeFault, type Fault, findActiveFaults, toFaultRemovalStep } from "./faults.ts";
+import { type ActivityHistory, type ExplanationOptions, explainNoDeliveries } from "./no-deliveries.ts";
+import { compareStrings, type DeliveryAttempt, findFailureStreak } from "./streak.ts";
 
 export type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
 /** What is known of a webhook. */
-export interface Facts extends Telling {
+export interface WebhookFacts extends ExplanationOptions {
   /** Of this webhook, in any order. */
   readonly deliveries: readonly Delivery[];
   readonly faults: readonly Fault[];
   /** Undefined: not asked for. */
-  readonly happened?: Happened | undefined;
+  readonly happened?: ActivityHistory | undefined;
 }
 
 /** What the deliveries of a webhook show: the command line and the console print this, and nothing else. */
-export interface Health {
+export interface WebhookHealth {
   /** In a word or two. */
   readonly state: { readonly tone: "good" | "warn" | "bad" | "none"; readonly words: string };
   /** Something is wrong: svc webhooks why exits 1. */
@@ -32,12 +38,12 @@ export interface Health {
   /** Of the first attempt since the last one that arrived; null: it does not fail. */
   readonly since: string | null;
   /** The last attempt that failed since then; undefined: none did. */
-  readonly failed: Made | undefined;
+  readonly failed: DeliveryAttempt | undefined;
   /** How many failed since then. */
   readonly failures: number;
   readonly deliveredAt: string | null;
   /** The attempt with which the failures began; undefined: there are none. */
-  readonly first: Made | undefined;
+  readonly first: DeliveryAttempt | undefined;
   /** Which deliveries fail while others arrive: a sentence. */
   readonly only: string | null;
   /** What the last attempt brought: a sentence. */
@@ -49,20 +55,23 @@ export interface Health {
   /** Why, in a few words. */
   readonly short: string;
   /** What a user may do, in the order in which to do it. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly RemedyStep[];
   /** What did not arrive and does not come by itself, oldest first. */
   readonly unsent: readonly Delivery[];
 }
 
-export function webhookHealth(webhook: Webhook, facts: Facts): Health {
+export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHealth {
   const { deliveries, at } = facts;
   const streak = streakFacts(deliveries);
-  const unsent = deliveries.filter((one) => isUnsent({ ...one, webhook_status: webhook.status })).toSorted(oldestFirst);
+  const unsent = deliveries
+    .filter((one) => isUndelivered({ ...one, webhook_status: webhook.status }))
+    .toSorted(oldestFirst);
   const { status, forbidden } = webhook;
   const untouched =
     status === "ACTIVE" && forbidden === null && deliveries.every(({ outcome }) => outcome === "waiting");
-  const acting = actingOn(webhook, facts.faults);
-  const nothing = untouched && deliveries.length === 0 ? nothingSent(webhook, facts.happened, facts) : undefined;
+  const acting = findActiveFaults(webhook, facts.faults);
+  const nothing =
+    untouched && deliveries.length === 0 ? explainNoDeliveries(webhook, facts.happened, facts) : undefined;
   return {
     ...streak,
     state: stateOf(webhook, streak),
@@ -70,7 +79,7 @@ export function webhookHealth(webhook: Webhook, facts: Facts): Health {
     untouched,
     why: [
       ...failureSentences(streak, at),
-      ...acting.map(faultSentence),
+      ...acting.map(describeFault),
       outlookOf(webhook, streak, unsent.length, at),
       nothing,
       status === "DISABLED_BY_USER" ? undefined : undeliveredSentence(unsent),
@@ -82,11 +91,11 @@ export function webhookHealth(webhook: Webhook, facts: Facts): Health {
 }
 
 /** Of one that is gone: what its deliveries came to. */
-export function deletedHealth(deliveries: readonly Delivery[], at: Facts["at"]): Health {
+export function assessDeletedWebhook(deliveries: readonly Delivery[], at: WebhookFacts["at"]): WebhookHealth {
   const streak = streakFacts(deliveries);
-  const unsent = deliveries.filter(isUnsent).toSorted(oldestFirst);
+  const unsent = deliveries.filter(isUndelivered).toSorted(oldestFirst);
   const arrived = deliveries.filter(({ outcome }) => outcome === "delivered").length;
-  const all = counted(deliveries.length, "retained delivery", "retained deliveries");
+  const all = pluralize(deliveries.length, "retained delivery", "retained deliveries");
   const others = unsent.length === 0 ? "." : `; ${unsent.length} did not, and cannot be sent again.`;
   return {
     ...streak,
@@ -100,38 +109,38 @@ export function deletedHealth(deliveries: readonly Delivery[], at: Facts["at"]):
   };
 }
 
-const oldestFirst = (a: Delivery, b: Delivery): number => compare(a.created_at, b.created_at) || a.id - b.id;
+const oldestFirst = (a: Delivery, b: Delivery): number => compareStrings(a.created_at, b.created_at) || a.id - b.id;
 
 type StreakFacts = Pick<
-  Health,
+  WebhookHealth,
   "since" | "first" | "failed" | "failures" | "only" | "deliveredAt" | "trouble" | "answer"
 >;
 
 /** What the failures show, whatever became of the webhook. */
 function streakFacts(deliveries: readonly Delivery[]): StreakFacts {
-  const { failed, only } = streakOf(deliveries);
+  const { failed, only } = findFailureStreak(deliveries);
   const [first, last] = [failed[0], failed.at(-1)];
-  const delivered = deliveries.flatMap(({ attempts }) => attempts.filter(succeeded).map(({ at }) => at));
+  const delivered = deliveries.flatMap(({ attempts }) => attempts.filter(hasSucceeded).map(({ at }) => at));
   return {
     since: first?.attempt.at ?? null,
     first,
     failed: last,
     failures: failed.length,
     only: only ?? null,
-    deliveredAt: delivered.sort(compare).at(-1) ?? null,
-    trouble: last ? troubleOf(last.attempt) : null,
+    deliveredAt: delivered.sort(compareStrings).at(-1) ?? null,
+    trouble: last ? describeAttemptOutcome(last.attempt) : null,
     answer: last?.attempt.answer ?? null,
   };
 }
 
 /** How the failures began, how the last one went, and what they have in common. */
-function failureSentences({ first, failed, only }: StreakFacts, at: Facts["at"]): string[] {
+function failureSentences({ first, failed, only }: StreakFacts, at: WebhookFacts["at"]): string[] {
   if (!first || !failed) return [];
   const { activity, composite_id: contract } = first.delivery;
   const what = `${activity}${contract === null ? "" : ` ${contract}`}`;
   return [
-    `Failing since ${at(first.attempt.at)}, first with ${what}: ${shortTroubleOf(first.attempt)}.`,
-    causeOf(failed.attempt).means,
+    `Failing since ${at(first.attempt.at)}, first with ${what}: ${summarizeAttemptOutcome(first.attempt)}.`,
+    diagnoseFailedAttempt(failed.attempt).means,
     ...(only === null ? [] : [only]),
   ];
 }
@@ -139,7 +148,7 @@ function failureSentences({ first, failed, only }: StreakFacts, at: Facts["at"])
 function stateOf(
   { status, forbidden, failure_count: failures }: Webhook,
   { failed, only }: StreakFacts,
-): Health["state"] {
+): WebhookHealth["state"] {
   if (status === "DISABLED_BY_USER") return { tone: "warn", words: "disabled by a user" };
   if (status !== "ACTIVE") return { tone: "bad", words: "disabled" };
   if (forbidden !== null) return { tone: "bad", words: "address not allowed" };
@@ -148,7 +157,7 @@ function stateOf(
 }
 
 /** What its state means for the next deliveries. */
-function outlookOf(webhook: Webhook, streak: StreakFacts, unsent: number, at: Facts["at"]): string | undefined {
+function outlookOf(webhook: Webhook, streak: StreakFacts, unsent: number, at: WebhookFacts["at"]): string | undefined {
   const { status, failure_count: failures, disabled_at: since, disabled_by: by, forbidden } = webhook;
   const when = since === null ? "" : ` at ${at(since)}${by === null ? "" : ` (${by})`}`;
   if (status === "DISABLED_BY_USER") return `Disabled by a user${when}. Scheduled attempts are skipped.`;
@@ -173,17 +182,22 @@ const ordinal = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth
 function undeliveredSentence(unsent: readonly Delivery[]): string | undefined {
   if (unsent.length === 0) return undefined;
   const waiting = unsent.filter(({ next_attempt_at: next }) => next !== null).length;
-  const all = `${counted(unsent.length, "delivery is", "deliveries are")} undelivered`;
+  const all = `${pluralize(unsent.length, "delivery is", "deliveries are")} undelivered`;
   if (waiting === 0) return `${all} and will not be retried.`;
   if (waiting === unsent.length)
     return `${all}. Enable the webhook before the next attempt to retry ${waiting === 1 ? "it" : "them"}.`;
   return `${all}. Enable the webhook before the next attempt to retry ${waiting} of them.`;
 }
 
-function shortOf({ status, forbidden }: Webhook, last: Made | undefined, unsent: number, untouched: boolean): string {
+function shortOf(
+  { status, forbidden }: Webhook,
+  last: DeliveryAttempt | undefined,
+  unsent: number,
+  untouched: boolean,
+): string {
   if (status === "ACTIVE" && forbidden !== null) return `${unsent} not sent`;
   const lost = unsent === 0 ? [] : [`${unsent} did not arrive`];
-  const why = last ? [shortTroubleOf(last.attempt)] : untouched ? ["nothing was sent yet"] : [];
+  const why = last ? [summarizeAttemptOutcome(last.attempt)] : untouched ? ["nothing was sent yet"] : [];
   return [...why, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "nothing is lost");
 }
 
@@ -191,22 +205,22 @@ function shortOf({ status, forbidden }: Webhook, last: Made | undefined, unsent:
 const isAllowable = (forbidden: string): boolean => forbidden.includes("--webhook-allow");
 
 interface Doing {
-  readonly last: Made | undefined;
+  readonly last: DeliveryAttempt | undefined;
   readonly acting: readonly Fault[];
   readonly unsent: number;
 }
 
-function stepsOf({ id, status, url, forbidden }: Webhook, { last, acting, unsent }: Doing): Step[] {
-  const isScripted = last !== undefined && blamedFault(last.attempt) !== undefined;
-  const steps: Step[] = acting.map(endOfFault);
+function stepsOf({ id, status, url, forbidden }: Webhook, { last, acting, unsent }: Doing): RemedyStep[] {
+  const isScripted = last !== undefined && causingFaultOf(last.attempt) !== undefined;
+  const steps: RemedyStep[] = acting.map(toFaultRemovalStep);
   if (isScripted && acting.length === 0)
     steps.push({ kind: "fault", words: "The scripted fault that caused this is no longer active." });
-  if (forbidden === null) steps.push(...(last ? causeOf(last.attempt).steps : []));
+  if (forbidden === null) steps.push(...(last ? diagnoseFailedAttempt(last.attempt).steps : []));
   else if (isAllowable(forbidden))
     steps.push({
       kind: "allow",
       words: "Stop the emulator, and start it again with this host allowed",
-      command: `svc emulator start --webhook-allow ${hostIn(url)}`,
+      command: `svc emulator start --webhook-allow ${extractHost(url)}`,
     });
   else steps.push({ kind: "allow", words: "Subscribe another address." });
   if (status !== "ACTIVE") {

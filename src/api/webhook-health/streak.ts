@@ -1,42 +1,44 @@
-import { type Attempt, type Delivery, succeeded } from "./attempts.ts";
+import { type Attempt, type Delivery, hasSucceeded } from "./attempts.ts";
 
 /** An attempt, and the delivery that it belongs to. */
-export interface Made {
+export interface DeliveryAttempt {
   readonly delivery: Delivery;
   readonly attempt: Attempt;
 }
 
 /** The attempts that failed since the last success, in order. */
-export interface Streak {
-  readonly failed: readonly Made[];
+export interface FailureStreak {
+  readonly failed: readonly DeliveryAttempt[];
   /** Which deliveries fail while others arrive: a sentence. Undefined: all fail, or none. */
   readonly only: string | undefined;
 }
 
 /** In the order in which they were made. */
-export const inOrder = (a: Made, b: Made): number =>
-  compare(a.attempt.at, b.attempt.at) || a.delivery.id - b.delivery.id || a.attempt.number - b.attempt.number;
+export const compareAttemptTimes = (a: DeliveryAttempt, b: DeliveryAttempt): number =>
+  compareStrings(a.attempt.at, b.attempt.at) || a.delivery.id - b.delivery.id || a.attempt.number - b.attempt.number;
 
-export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+export const compareStrings = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
  * The failures that matter now: those since the last success; or, where some deliveries keep failing while others arrive,
  * the failures of those alone.
  */
-export function streakOf(deliveries: readonly Delivery[]): Streak {
-  const made = deliveries.flatMap((delivery) => delivery.attempts.map((attempt): Made => ({ delivery, attempt })));
-  made.sort(inOrder);
-  const since = made.slice(made.findLastIndex(({ attempt }) => succeeded(attempt)) + 1);
+export function findFailureStreak(deliveries: readonly Delivery[]): FailureStreak {
+  const made = deliveries.flatMap((delivery) =>
+    delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })),
+  );
+  made.sort(compareAttemptTimes);
+  const since = made.slice(made.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
   for (const { of, words } of features) {
     const failing = [...groupsOf(made, of)].filter(([, own]) => keepsFailing(own, made, 2));
-    const failed = failing.flatMap(([, own]) => sinceSuccess(own)).sort(inOrder);
+    const failed = failing.flatMap(([, own]) => sinceSuccess(own)).sort(compareAttemptTimes);
     // Where the last failures are of others, too, this is not what they have in common.
     if (failing.length === 0 || failing.length > mostNamed || since.some((one) => !failed.includes(one))) continue;
     return { failed, only: `${words(failing.map(([value]) => value))} Other deliveries arrive.` };
   }
   const retried = [...groupsOf(made, ({ id, outcome }) => (outcome === "retrying" ? String(id) : undefined))];
   const failing = retried.filter(([, own]) => keepsFailing(own, made, 1));
-  const failed = failing.flatMap(([, own]) => own).sort(inOrder);
+  const failed = failing.flatMap(([, own]) => own).sort(compareAttemptTimes);
   if (failing.length === 0 || failing.length > mostNamed || since.some((one) => !failed.includes(one)))
     return { failed: since, only: undefined };
   const names = failing.map(([, own]) => nameOf(own[0]!.delivery));
@@ -68,8 +70,8 @@ const features: readonly Feature[] = [
   },
 ];
 
-function groupsOf(made: readonly Made[], of: Feature["of"]): ReadonlyMap<string, Made[]> {
-  const groups = new Map<string, Made[]>();
+function groupsOf(made: readonly DeliveryAttempt[], of: Feature["of"]): ReadonlyMap<string, DeliveryAttempt[]> {
+  const groups = new Map<string, DeliveryAttempt[]>();
   for (const one of made) {
     const value = of(one.delivery);
     if (value === undefined) continue;
@@ -80,15 +82,17 @@ function groupsOf(made: readonly Made[], of: Feature["of"]): ReadonlyMap<string,
   return groups;
 }
 
-const sinceSuccess = (own: readonly Made[]): readonly Made[] =>
-  own.slice(own.findLastIndex(({ attempt }) => succeeded(attempt)) + 1);
+const sinceSuccess = (own: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] =>
+  own.slice(own.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
 
 /** Whether so many deliveries of a group failed since its last success, while one of another group arrived in between. */
-function keepsFailing(own: readonly Made[], all: readonly Made[], deliveries: number): boolean {
+function keepsFailing(own: readonly DeliveryAttempt[], all: readonly DeliveryAttempt[], deliveries: number): boolean {
   const failed = sinceSuccess(own);
   const [first, last] = [failed[0], failed.at(-1)];
   if (!first || !last || new Set(failed.map(({ delivery }) => delivery.id)).size < deliveries) return false;
-  return all.some((one) => succeeded(one.attempt) && inOrder(first, one) < 0 && inOrder(one, last) < 0);
+  return all.some(
+    (one) => hasSucceeded(one.attempt) && compareAttemptTimes(first, one) < 0 && compareAttemptTimes(one, last) < 0,
+  );
 }
 
 const nameOf = ({ id, activity, composite_id: contract }: Delivery): string =>

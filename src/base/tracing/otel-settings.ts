@@ -1,4 +1,4 @@
-import type { Attributes } from "./otlp.ts";
+import type { SpanAttributes } from "./otlp.ts";
 
 /** Where spans are to go, as the variables of the OpenTelemetry standard say. */
 export interface OtelSettings {
@@ -8,10 +8,10 @@ export interface OtelSettings {
   readonly headers: Readonly<Record<string, string>>;
   /** For one POST, wall time. */
   readonly timeoutMs: number;
-  readonly resource: Attributes;
+  readonly resource: SpanAttributes;
 }
 
-export type Variables = Readonly<Record<string, string | undefined>>;
+export type OtelEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** The variables that count (OpenTelemetry: "Environment Variable Specification" and "OTLP Exporter Configuration"). */
 export const otelVariables = {
@@ -30,7 +30,7 @@ export const otelVariables = {
 } as const;
 
 /** Whether spans may have to go anywhere; for those who load what sends them only then. */
-export const namesCollector = (env: Variables): boolean =>
+export const hasCollector = (env: OtelEnvironment): boolean =>
   Boolean(env[otelVariables.endpoint] || env[otelVariables.tracesEndpoint]);
 
 const usualTimeoutMs = 10_000;
@@ -40,8 +40,8 @@ const longestTimeoutMs = 600_000;
  * Reads the variables. Undefined where spans go nowhere. What cannot be understood is left out and noted, as the standard
  * asks: telemetry keeps nobody from working. No note has a value in it, which may be secret.
  */
-export function otelSettings(
-  env: Variables,
+export function readOtelSettings(
+  env: OtelEnvironment,
   service: string,
 ): { readonly settings: OtelSettings | undefined; readonly notes: readonly string[] } {
   const notes: string[] = [];
@@ -50,16 +50,16 @@ export function otelSettings(
 }
 
 class Reading {
-  readonly #env: Variables;
+  readonly #env: OtelEnvironment;
   readonly #notes: string[];
 
-  constructor(env: Variables, notes: string[]) {
+  constructor(env: OtelEnvironment, notes: string[]) {
     this.#env = env;
     this.#notes = notes;
   }
 
   settings(service: string): OtelSettings | undefined {
-    if (!namesCollector(this.#env) || this.#isOff()) return undefined;
+    if (!hasCollector(this.#env) || this.#isOff()) return undefined;
     const url = this.#url();
     if (url === undefined || !this.#speaksHttp()) return undefined;
     return { url, headers: this.#headers(), timeoutMs: this.#timeoutMs(), resource: this.#resource(service) };
@@ -130,7 +130,7 @@ class Reading {
     return usualTimeoutMs;
   }
 
-  #resource(service: string): Attributes {
+  #resource(service: string): SpanAttributes {
     const [name, value] = this.#first(otelVariables.resource) ?? [];
     const named = this.#first(otelVariables.serviceName)?.[1];
     return {

@@ -7,19 +7,23 @@ export interface Span {
   readonly kind: "internal" | "server" | "client" | "producer";
   readonly start: number;
   readonly end: number;
-  readonly attributes: Attributes;
+  readonly attributes: SpanAttributes;
   /** Why it failed; undefined: it did not. */
   readonly failed?: string | undefined;
 }
 
 /** By name; what is null is left out. */
-export type Attributes = Readonly<Record<string, string | number | boolean | null>>;
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
 const kinds = { internal: 1, server: 2, client: 3, producer: 4 } as const;
 const failedCode = 2;
 
 /** The body of an export of spans as OTLP/HTTP takes it in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
-export function otlpDocument(spans: readonly Span[], resource: Attributes, scope: { name: string; version: string }) {
+export function otlpDocument(
+  spans: readonly Span[],
+  resource: SpanAttributes,
+  scope: { name: string; version: string },
+) {
   return {
     resourceSpans: [
       { resource: { attributes: keyValues(resource) }, scopeSpans: [{ scope, spans: spans.map(otlpSpan) }] },
@@ -42,7 +46,7 @@ const otlpSpan = ({ trace, span, parent, name, kind, start, end, attributes, fai
 /** 64 bits stand as texts in JSON of protocol buffers. */
 const nanoseconds = (ms: number): string => `${BigInt(Math.round(ms * 1_000)) * 1_000n}`;
 
-const keyValues = (attributes: Attributes) =>
+const keyValues = (attributes: SpanAttributes) =>
   Object.entries(attributes).flatMap(([key, value]) => (value === null ? [] : [{ key, value: anyValue(value) }]));
 
 function anyValue(value: string | number | boolean) {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { Context } from "../command.ts";
 import { configFolder, hasConfigFolder } from "../config/folders.ts";
-import { readPrivate } from "../config/private-file.ts";
-import { changePrivate } from "../config/private-file-change.ts";
-import { CommandFailed } from "../failure.ts";
+import { readPrivateFile } from "../config/private-file.ts";
+import { changePrivateFile } from "../config/private-file-change.ts";
+import { CommandFailedError } from "../failure.ts";
 
 /** What a sign-in left behind, kept under the address of the server that issued it: nothing is sent anywhere else. */
 export interface Account {
@@ -37,7 +37,7 @@ export const tokensPath = ({ host: { env } }: Pick<Context, "host">): string => 
 /** All accounts, by the address of their server. */
 export async function readAccounts(context: Pick<Context, "host">): Promise<Accounts> {
   if (!hasConfigFolder(context.host.env)) return {};
-  return (await readPrivate<TokenFile>(tokensPath(context)))?.accounts ?? {};
+  return (await readPrivateFile<TokenFile>(tokensPath(context)))?.accounts ?? {};
 }
 
 /** Changes one account while no other process does; undefined removes it. */
@@ -46,7 +46,7 @@ export async function changeAccount(
   address: string,
   change: (account: Account | undefined) => Account | undefined | Promise<Account | undefined>,
 ): Promise<Account | undefined> {
-  const { accounts } = await changePrivate<TokenFile>(
+  const { accounts } = await changePrivateFile<TokenFile>(
     tokensPath(context),
     context.host,
     context.signal,
@@ -61,14 +61,14 @@ export async function changeAccount(
 }
 
 /** Fails before anybody is asked for an approval whose tokens could not be kept. */
-export async function refuseUnwritable({ host: { env } }: Pick<Context, "host">): Promise<void> {
+export async function requireWritableTokens({ host: { env } }: Pick<Context, "host">): Promise<void> {
   const folder = configFolder(env);
   try {
     await makeFolder(folder);
     await access(folder, constants.W_OK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new CommandFailed("failed", "config_unwritable", `Couldn't write to ${folder}: ${code}`, {
+    throw new CommandFailedError("failed", "config_unwritable", `Couldn't write to ${folder}: ${code}`, {
       hint: "SVC_CONFIG_DIR names another folder.",
       cause,
     });

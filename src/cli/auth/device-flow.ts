@@ -1,11 +1,11 @@
 import { NetworkError } from "../../client/errors.ts";
 import { retryAfterMs } from "../../client/retry.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { type OAuthAnswer, refusal, secondsOf, textOf } from "./oauth-call.ts";
+import { createOAuthError, type OAuthResponse, toNonEmptyString, toSeconds } from "./oauth-call.ts";
 
 /** What a person needs to approve a device, and the secret half that only the device knows. */
-export interface Challenge {
+export interface DeviceChallenge {
   readonly deviceCode: string;
   readonly userCode: string;
   readonly verificationUri: string;
@@ -21,17 +21,17 @@ const slowDownSeconds = 5;
 const longestBackoffSeconds = 60;
 
 /** The challenge of an answer. Addresses that are not http(s) are refused: they may be opened in a browser. */
-export function challengeOf(answer: OAuthAnswer): Challenge {
+export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   if (answer.status < 200 || answer.status > 299 || answer.error !== undefined) {
-    throw refusal("The request for a device code", answer);
+    throw createOAuthError("The request for a device code", answer);
   }
   const { fields } = answer;
-  const deviceCode = textOf(fields.device_code);
-  const userCode = textOf(fields.user_code);
+  const deviceCode = toNonEmptyString(fields.device_code);
+  const userCode = toNonEmptyString(fields.user_code);
   const verificationUri = webAddress(fields.verification_uri);
-  const expiresInSeconds = secondsOf(fields.expires_in);
+  const expiresInSeconds = toSeconds(fields.expires_in);
   if (!deviceCode || !userCode || !verificationUri || expiresInSeconds === undefined) {
-    throw new CommandFailed("failed", "unreadable_answer", "The server sent no complete device authorization.", {
+    throw new CommandFailedError("failed", "unreadable_answer", "The server sent no complete device authorization.", {
       hint: "Is the address that of the routing service, or of an OAuth server with a device login?",
     });
   }
@@ -41,20 +41,20 @@ export function challengeOf(answer: OAuthAnswer): Challenge {
     verificationUri,
     verificationUriComplete: webAddress(fields.verification_uri_complete),
     expiresInSeconds,
-    intervalSeconds: secondsOf(fields.interval) || usualIntervalSeconds,
+    intervalSeconds: toSeconds(fields.interval) || usualIntervalSeconds,
   };
 }
 
 const printed = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 
 function webAddress(value: unknown): string | undefined {
-  const text = textOf(value);
+  const text = toNonEmptyString(value);
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
 }
 
 /** How polling goes, for those who watch. */
-export interface Watcher {
+export interface PollObserver {
   readonly onSlowDown?: (intervalSeconds: number) => void;
   readonly onTrouble?: (reason: string, waitSeconds: number) => void;
 }
@@ -66,11 +66,11 @@ export interface Watcher {
  */
 export async function pollForTokens(
   begun: { readonly interval: number; readonly expires_at: string },
-  poll: () => Promise<OAuthAnswer>,
+  poll: () => Promise<OAuthResponse>,
   { wall }: Pick<Host, "wall">,
   signal: AbortSignal,
-  watcher: Watcher = {},
-): Promise<OAuthAnswer> {
+  watcher: PollObserver = {},
+): Promise<OAuthResponse> {
   const deadline = Date.parse(begun.expires_at);
   let intervalSeconds = begun.interval;
   let faults = 0;
@@ -94,10 +94,10 @@ export async function pollForTokens(
       continue;
     }
     faults = 0;
-    const final = answer as OAuthAnswer;
+    const final = answer as OAuthResponse;
     if (final.error === "slow_down") {
       // Some servers name the interval that they want from now on.
-      intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, secondsOf(final.fields.interval) ?? 0);
+      intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, toSeconds(final.fields.interval) ?? 0);
       watcher.onSlowDown?.(intervalSeconds);
     } else if (final.error !== "authorization_pending") {
       return finished(final);
@@ -107,14 +107,14 @@ export async function pollForTokens(
 }
 
 /** Polls a single time; undefined while nobody has decided. */
-export async function pollOnce(poll: () => Promise<OAuthAnswer>): Promise<OAuthAnswer | undefined> {
+export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAuthResponse | undefined> {
   const answer = await poll();
   const isOpen = answer.error === "authorization_pending" || answer.error === "slow_down";
   return isOpen ? undefined : finished(answer);
 }
 
 /** What passes by itself: no answer, or one of a server that is not well. Undefined for anything else. */
-function troubleOf(answer: OAuthAnswer | NetworkError): string | undefined {
+function troubleOf(answer: OAuthResponse | NetworkError): string | undefined {
   if (answer instanceof NetworkError) return answer.code;
   if (answer.error === "slow_down" || answer.error === "authorization_pending") return undefined;
   const isPassing = answer.status >= 500 || answer.status === 429 || answer.status === 408;
@@ -122,18 +122,19 @@ function troubleOf(answer: OAuthAnswer | NetworkError): string | undefined {
   return isPassing && !known.includes(answer.error ?? "") ? `status ${answer.status}` : undefined;
 }
 
-function finished(answer: OAuthAnswer): OAuthAnswer {
+function finished(answer: OAuthResponse): OAuthResponse {
   if (answer.error === "access_denied") {
-    throw new CommandFailed("forbidden", "access_denied", "The sign-in was denied.", {
+    throw new CommandFailedError("forbidden", "access_denied", "The sign-in was denied.", {
       next: ["auth", "device-login"],
     });
   }
   if (answer.error === "expired_token") throw expired();
-  if (answer.error !== undefined || answer.status < 200 || answer.status > 299) throw refusal("The sign-in", answer);
+  if (answer.error !== undefined || answer.status < 200 || answer.status > 299)
+    throw createOAuthError("The sign-in", answer);
   return answer;
 }
 
-const expired = (): CommandFailed =>
-  new CommandFailed("forbidden", "expired_token", "The code has expired before anybody approved it.", {
+const expired = (): CommandFailedError =>
+  new CommandFailedError("forbidden", "expired_token", "The code has expired before anybody approved it.", {
     next: ["auth", "device-login"],
   });

@@ -1,13 +1,13 @@
 import { fieldsOf } from "../../base/object.ts";
 import type { Client } from "../../client/client.ts";
 import { parseJson } from "../../client/json-text.ts";
-import { textOf as bodyText } from "../../client/response.ts";
+import { readBodyText as bodyText } from "../../client/response.ts";
 import type { Context } from "../command.ts";
 import { openClient } from "../connection/http.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 
 /** What an OAuth endpoint said: the members of its JSON object, none when it sent something else. */
-export interface OAuthAnswer {
+export interface OAuthResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ export interface OAuthAnswer {
   readonly error: string | undefined;
 }
 
-export type Fields = Readonly<Record<string, string | undefined>>;
+export type OAuthFields = Readonly<Record<string, string | undefined>>;
 
 /** A client for OAuth endpoints, which lie at any address. It is closed at the end of the run. */
 export async function oauthClient({ host, globals, output, atEnd }: Context): Promise<Client> {
@@ -29,9 +29,9 @@ export async function oauthPost(
   client: Client,
   url: string,
   encoding: "json" | "form",
-  fields: Fields,
+  fields: OAuthFields,
   signal: AbortSignal,
-): Promise<OAuthAnswer> {
+): Promise<OAuthResponse> {
   const given = Object.entries(fields).filter((pair): pair is [string, string] => pair[1] !== undefined);
   const body = encoding === "json" ? JSON.stringify(Object.fromEntries(given)) : String(new URLSearchParams(given));
   const type = encoding === "json" ? "application/json" : "application/x-www-form-urlencoded";
@@ -40,14 +40,14 @@ export async function oauthPost(
 }
 
 /** Gets a document of metadata, with the usual retries. */
-export async function oauthGet(client: Client, url: string, signal: AbortSignal): Promise<OAuthAnswer> {
+export async function oauthGet(client: Client, url: string, signal: AbortSignal): Promise<OAuthResponse> {
   const headers = { accept: "application/json" };
   return read(await client.exchange({ method: "GET", url, headers, body: undefined }, { signal }));
 }
 
-async function read({ status, headers, body }: Awaited<ReturnType<Client["exchange"]>>): Promise<OAuthAnswer> {
+async function read({ status, headers, body }: Awaited<ReturnType<Client["exchange"]>>): Promise<OAuthResponse> {
   const fields = objectOf(await bodyText(body));
-  return { status, headers, fields, error: textOf(fields.error) };
+  return { status, headers, fields, error: toNonEmptyString(fields.error) };
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> {
@@ -59,21 +59,21 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
 }
 
 /** A member that is text and not empty. */
-export const textOf = (value: unknown): string | undefined =>
+export const toNonEmptyString = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
 /** A hundred years: a longer lifetime has no use, and a date may not be able to hold its end. */
 const maxSeconds = 100 * 365 * 24 * 60 * 60;
 
 /** A number of seconds, also where a server writes it as text; undefined for a negative one. */
-export function secondsOf(value: unknown): number | undefined {
+export function toSeconds(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && number >= 0 ? Math.min(number, maxSeconds) : undefined;
 }
 
 /** What an endpoint refused, in its own words as far as they can be printed. */
-export function refusal(what: string, { status, fields, error }: OAuthAnswer): CommandFailed {
-  const own = textOf(fields.error_description) ?? error ?? `status ${status}`;
+export function createOAuthError(what: string, { status, fields, error }: OAuthResponse): CommandFailedError {
+  const own = toNonEmptyString(fields.error_description) ?? error ?? `status ${status}`;
   const clean = own.replace(/[^\x20-\x7e]/g, " ").slice(0, 300);
   const isTrouble = status >= 500 || status === 429;
   const isUnknown = error === "invalid_client" || status === 401 || status === 403;
@@ -82,7 +82,7 @@ export function refusal(what: string, { status, fields, error }: OAuthAnswer): C
     : isUnknown
       ? "Check --client-id; svc auth create-client makes a client."
       : "Is the address that of the routing service, or of an OAuth server?";
-  return new CommandFailed(
+  return new CommandFailedError(
     isTrouble ? "temporary" : error === undefined && !isUnknown ? "failed" : "forbidden",
     error ?? `http_${status}`,
     `${what} was refused (${status}): ${clean}`,

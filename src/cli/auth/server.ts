@@ -1,9 +1,9 @@
-import { withoutTrailing } from "../../base/trailing.ts";
+import { trimTrailing } from "../../base/trailing.ts";
 import type { Client } from "../../client/client.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
-import { checkedBaseUrl } from "../parse/globals.ts";
-import { type OAuthAnswer, oauthGet, refusal, textOf } from "./oauth-call.ts";
+import { CommandFailedError } from "../failure.ts";
+import { parseBaseUrlFlag } from "../parse/globals.ts";
+import { createOAuthError, type OAuthResponse, oauthGet, toNonEmptyString } from "./oauth-call.ts";
 
 /** Where a device gets its codes and its tokens. */
 export interface AuthServer {
@@ -18,17 +18,17 @@ export interface AuthServer {
 }
 
 /** The address that names an account: --issuer, or the routing service that is meant. */
-export async function accountAddress(issuer: string | undefined, context: Context): Promise<string> {
-  if (issuer !== undefined) return checkedBaseUrl(issuer, "--issuer");
+export async function resolveServerAddress(issuer: string | undefined, context: Context): Promise<string> {
+  if (issuer !== undefined) return parseBaseUrlFlag(issuer, "--issuer");
   const { baseUrls } = await context.target("router");
   if (baseUrls.router !== undefined) return baseUrls.router;
-  throw new CommandFailed("usage", "usage", "The address of the routing service is not known.", {
+  throw new CommandFailedError("usage", "usage", "The address of the routing service is not known.", {
     hint: "Set SVC_ROUTER_URL, choose a --profile, or name an --issuer.",
   });
 }
 
 export async function authServer(issuer: string | undefined, client: Client, context: Context): Promise<AuthServer> {
-  const address = await accountAddress(issuer, context);
+  const address = await resolveServerAddress(issuer, context);
   if (issuer !== undefined) return discovered(address, client, context.signal);
   const [{ createDeviceCode, redeemDeviceCode }, { exchangeToken }] = await Promise.all([
     import("../../api/router/device-grant.ts"),
@@ -50,7 +50,7 @@ export async function authServer(issuer: string | undefined, client: Client, con
  */
 function metadataUrls(issuer: string): ReadonlySet<string> {
   const { origin, pathname } = new URL(issuer);
-  const inserted = (name: string) => `${origin}/.well-known/${name}${withoutTrailing(pathname, "/")}`;
+  const inserted = (name: string) => `${origin}/.well-known/${name}${trimTrailing(pathname, "/")}`;
   const appended = (name: string) => `${issuer}/.well-known/${name}`;
   const [openid, oauth] = ["openid-configuration", "oauth-authorization-server"] as const;
   return new Set([appended(openid), inserted(oauth), inserted(openid), appended(oauth)]);
@@ -58,13 +58,13 @@ function metadataUrls(issuer: string): ReadonlySet<string> {
 
 /** The endpoints that the first usable metadata document of an issuer names. */
 async function discovered(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
-  const failures: CommandFailed[] = [];
+  const failures: CommandFailedError[] = [];
   for (const url of metadataUrls(issuer)) {
     const answer = await oauthGet(client, url, signal);
     try {
       return endpoints(issuer, answer);
     } catch (error) {
-      if (!(error instanceof CommandFailed)) throw error;
+      if (!(error instanceof CommandFailedError)) throw error;
       failures.push(error);
     }
   }
@@ -72,19 +72,19 @@ async function discovered(issuer: string, client: Client, signal: AbortSignal): 
   throw failures.find(({ code }) => code === "bad_metadata") ?? failures[0]!;
 }
 
-function endpoints(issuer: string, answer: OAuthAnswer): AuthServer {
+function endpoints(issuer: string, answer: OAuthResponse): AuthServer {
   const metadata = answer.fields;
   const broken = (what: string, code = "bad_metadata") =>
-    new CommandFailed("failed", code, `The metadata of ${issuer} ${what}.`, {
+    new CommandFailedError("failed", code, `The metadata of ${issuer} ${what}.`, {
       hint: "Is --issuer the very address that the server calls its issuer?",
     });
-  if (answer.status !== 200) throw refusal(`The metadata of ${issuer}`, answer);
-  const named = textOf(metadata.issuer);
+  if (answer.status !== 200) throw createOAuthError(`The metadata of ${issuer}`, answer);
+  const named = toNonEmptyString(metadata.issuer);
   if (named === undefined) throw broken("is no JSON document that names an issuer", "no_metadata");
   // RFC 8414, 3.3: another name means that somebody else's metadata was served.
-  if (withoutTrailing(named, "/") !== issuer) throw broken("names another issuer");
+  if (trimTrailing(named, "/") !== issuer) throw broken("names another issuer");
   const url = (name: string) => {
-    const text = textOf(metadata[name]);
+    const text = toNonEmptyString(metadata[name]);
     if (text === undefined) return undefined;
     const protocol = URL.canParse(text) ? new URL(text).protocol : undefined;
     if (protocol === "https:" || (protocol === "http:" && issuer.startsWith("http:"))) return text;

@@ -1,18 +1,18 @@
 import { createInterface } from "node:readline";
 import { isoMillis, isoSeconds } from "../../base/clock.ts";
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
-import { mayAsk } from "../context.ts";
-import { CommandFailed } from "../failure.ts";
+import { canPrompt } from "../context.ts";
+import { CommandFailedError } from "../failure.ts";
 import { bold } from "../output/styled.ts";
-import { browserCommand, openBrowser } from "../terminal/browser.ts";
+import { findBrowserCommand, openBrowser } from "../terminal/browser.ts";
 import { withSpinner } from "../terminal/spinner.ts";
-import { type Account, changeAccount, refuseUnwritable } from "./accounts.ts";
-import { type BegunSignIn, forgetBegun, keepBegun, readBegun } from "./begun.ts";
-import { type Challenge, challengeOf, pollForTokens, pollOnce } from "./device-flow.ts";
+import { type Account, changeAccount, requireWritableTokens } from "./accounts.ts";
+import { type DeviceChallenge, parseChallenge, pollForTokens, pollOnce } from "./device-flow.ts";
 import { oauthClient, oauthPost } from "./oauth-call.ts";
+import { type PendingSignIn, readPendingSignIn, removePendingSignIn, savePendingSignIn } from "./pending-sign-in.ts";
 import { authServer } from "./server.ts";
-import { tokensOf } from "./tokens.ts";
+import { toTokens } from "./tokens.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
@@ -42,7 +42,7 @@ export async function signIn(request: SignInRequest, context: Context): Promise<
 /** Its first step alone: asks for a code and shows it. What the second one needs is kept for it. */
 export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
   const { begun, challenge } = await begin(request, context);
-  await keepBegun(begun, context);
+  await savePendingSignIn(begun, context);
   await announce(challenge, context);
 }
 
@@ -51,24 +51,24 @@ const endings: readonly string[] = ["access_denied", "expired_token", "invalid_g
 
 /** Its second step: waits for the approval, or looks once; undefined where nobody has decided yet. */
 export async function finishSignIn(context: Context, waits: boolean): Promise<SignInResult | undefined> {
-  const begun = await readBegun(context);
+  const begun = await readPendingSignIn(context);
   const signedIn = await finish(begun, context, waits).catch(async (error: unknown) => {
     // Then there is nothing left to go on with; after any other refusal another try may succeed.
-    if (error instanceof CommandFailed && endings.includes(error.code)) await forgetBegun(context);
+    if (error instanceof CommandFailedError && endings.includes(error.code)) await removePendingSignIn(context);
     throw error;
   });
-  if (signedIn) await forgetBegun(context);
+  if (signedIn) await removePendingSignIn(context);
   return signedIn;
 }
 
 async function begin({ clientId: client_id, issuer, scope }: SignInRequest, context: Context) {
-  await refuseUnwritable(context);
+  await requireWritableTokens(context);
   const client = await oauthClient(context);
   const server = await authServer(issuer, client, context);
-  const challenge = challengeOf(
+  const challenge = parseChallenge(
     await oauthPost(client, server.deviceUrl, server.encoding, { client_id, scope }, context.signal),
   );
-  const begun: BegunSignIn = {
+  const begun: PendingSignIn = {
     client_id,
     device_code: challenge.deviceCode,
     interval: challenge.intervalSeconds,
@@ -78,7 +78,7 @@ async function begin({ clientId: client_id, issuer, scope }: SignInRequest, cont
   return { begun, challenge };
 }
 
-async function finish(begun: BegunSignIn, context: Context, waits: boolean): Promise<SignInResult | undefined> {
+async function finish(begun: PendingSignIn, context: Context, waits: boolean): Promise<SignInResult | undefined> {
   const { host, output, signal } = context;
   const { client_id, device_code, server } = begun;
   const client = await oauthClient(context);
@@ -101,7 +101,7 @@ async function finish(begun: BegunSignIn, context: Context, waits: boolean): Pro
   const now = host.wall.now();
   const account: Account = {
     client_id,
-    ...tokensOf(answer, now),
+    ...toTokens(answer, now),
     signed_in_at: isoSeconds(now),
     refresh_url: server.refreshUrl,
     revocation_url: server.revocationUrl,
@@ -111,7 +111,7 @@ async function finish(begun: BegunSignIn, context: Context, waits: boolean): Pro
 }
 
 /** To a program on standard output, before anything is waited for; to a person on standard error. */
-async function announce(challenge: Challenge, { output }: Context): Promise<void> {
+async function announce(challenge: DeviceChallenge, { output }: Context): Promise<void> {
   const { userCode, verificationUri, verificationUriComplete, expiresInSeconds, intervalSeconds } = challenge;
   if (output.format !== "table") {
     const shown = {
@@ -127,14 +127,14 @@ async function announce(challenge: Challenge, { output }: Context): Promise<void
   await output.warn(["Open ", bold(verificationUri)]);
   await output.warn(["and enter the code ", bold(userCode)]);
   if (verificationUriComplete) await output.warn(`or open ${verificationUriComplete}`);
-  await output.warn(`within ${counted(Math.round(expiresInSeconds / 60), "minute")}.`);
+  await output.warn(`within ${pluralize(Math.round(expiresInSeconds / 60), "minute")}.`);
 }
 
 /** Opens a browser when Enter is pressed, while polling goes on: the code may be approved on a phone instead. */
-function offerBrowser(challenge: Challenge, { offersBrowser }: SignInRequest, context: Context): () => void {
+function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInRequest, context: Context): () => void {
   const { host, output, globals } = context;
-  const command = offersBrowser ? browserCommand(host) : undefined;
-  if (!command || !mayAsk(host, globals)) return () => {};
+  const command = offersBrowser ? findBrowserCommand(host) : undefined;
+  if (!command || !canPrompt(host, globals)) return () => {};
   const address = challenge.verificationUriComplete ?? challenge.verificationUri;
   // Not in terminal mode: that would keep Ctrl-C to itself.
   const lines = createInterface({ input: host.stdin, terminal: false });

@@ -1,38 +1,45 @@
 import { isoSeconds } from "../../base/clock.ts";
 import type { Client } from "../../client/client.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 import { type Account, changeAccount, readAccounts } from "./accounts.ts";
-import { type OAuthAnswer, oauthClient, oauthPost, refusal, secondsOf, textOf } from "./oauth-call.ts";
+import {
+  createOAuthError,
+  type OAuthResponse,
+  oauthClient,
+  oauthPost,
+  toNonEmptyString,
+  toSeconds,
+} from "./oauth-call.ts";
 
 /** A token this near its end is refreshed before it is used: a call takes time, and clocks differ. */
 const marginMs = 30_000;
 
 /** The part of an account that a token response gives (RFC 6749, 5.1). */
-export function tokensOf(
-  { fields }: OAuthAnswer,
+export function toTokens(
+  { fields }: OAuthResponse,
   now: number,
 ): Pick<Account, "access_token" | "token_type" | "scope" | "expires_at" | "refresh_token" | "id_token"> {
-  const access = textOf(fields.access_token);
+  const access = toNonEmptyString(fields.access_token);
   if (access === undefined) {
-    throw new CommandFailed("failed", "unreadable_answer", "The server sent no access token.", {
+    throw new CommandFailedError("failed", "unreadable_answer", "The server sent no access token.", {
       hint: "Is the address that of an OAuth server, and not of a web page or a proxy? What was kept stays as it was.",
     });
   }
-  const type = textOf(fields.token_type) ?? "Bearer";
+  const type = toNonEmptyString(fields.token_type) ?? "Bearer";
   if (type.toLowerCase() !== "bearer") {
-    throw new CommandFailed("failed", "unsupported_token", "The server sent a token that is not a bearer token.", {
+    throw new CommandFailedError("failed", "unsupported_token", "The server sent a token that is not a bearer token.", {
       hint: "Only bearer tokens can be used here (RFC 6750); ask the server's operators for such a client.",
     });
   }
-  const seconds = secondsOf(fields.expires_in);
+  const seconds = toSeconds(fields.expires_in);
   return {
     access_token: access,
     token_type: type,
-    scope: textOf(fields.scope),
+    scope: toNonEmptyString(fields.scope),
     expires_at: seconds === undefined ? undefined : isoSeconds(now + seconds * 1_000),
-    refresh_token: textOf(fields.refresh_token),
-    id_token: textOf(fields.id_token),
+    refresh_token: toNonEmptyString(fields.refresh_token),
+    id_token: toNonEmptyString(fields.id_token),
   };
 }
 
@@ -40,16 +47,16 @@ export function tokensOf(
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
   expires_at !== undefined && !(Date.parse(expires_at) - marginMs > now);
 
-const signInAgain = (address: string, why: string): CommandFailed =>
-  new CommandFailed("forbidden", "signed_out", `${why} (${address}).`, { next: ["auth", "device-login"] });
+const signInAgain = (address: string, why: string): CommandFailedError =>
+  new CommandFailedError("forbidden", "signed_out", `${why} (${address}).`, { next: ["auth", "device-login"] });
 
 /**
  * Redeems the refresh token while no other process does: one that rotates logs out whoever uses it twice
  * (DECISIONS.md, L13). Another process may have been quicker; its token is then used, unless `force`d after it.
  */
-export async function refreshed(context: Context, address: string, force = false): Promise<Account> {
+export async function refreshAccount(context: Context, address: string, force = false): Promise<Account> {
   const before = (await readAccounts(context))[address];
-  let dead: CommandFailed | undefined;
+  let dead: CommandFailedError | undefined;
   const account = await changeAccount(context, address, async (now) => {
     if (now === undefined) throw signInAgain(address, "Not signed in");
     const isNew = now.access_token !== before?.access_token;
@@ -61,9 +68,9 @@ export async function refreshed(context: Context, address: string, force = false
       dead = signInAgain(address, "The server does not accept the refresh token any more");
       return { ...now, refresh_token: undefined };
     }
-    if (answer.status !== 200) throw refusal("The refresh", answer);
+    if (answer.status !== 200) throw createOAuthError("The refresh", answer);
     const wall = context.host.wall.now();
-    const { scope, refresh_token, id_token, ...tokens } = tokensOf(answer, wall);
+    const { scope, refresh_token, id_token, ...tokens } = toTokens(answer, wall);
     return {
       ...now,
       ...tokens,
@@ -83,17 +90,17 @@ const redeem = (client: Client, { refresh_url, refresh_token, client_id }: Accou
   oauthPost(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
 
 /** The account of an address with a token that is still good; exit 4 when there is none. */
-export async function goodAccount(context: Context, address: string): Promise<Account> {
+export async function requireValidAccount(context: Context, address: string): Promise<Account> {
   const account = (await readAccounts(context))[address];
   if (account === undefined) throw signInAgain(address, "Not signed in");
-  return hasExpired(account, context.host.wall.now()) ? refreshed(context, address) : account;
+  return hasExpired(account, context.host.wall.now()) ? refreshAccount(context, address) : account;
 }
 
 /** The bearer token for calls to the routing service of this target: the one given for it, else that of a sign-in there. */
-export async function bearerFor(context: Context): Promise<string | undefined> {
+export async function findBearerToken(context: Context): Promise<string | undefined> {
   const { baseUrls, credentials } = await context.target("router");
   if (credentials.bearer !== undefined) return credentials.bearer;
   const address = baseUrls.router;
   if (address === undefined || !Object.hasOwn(await readAccounts(context), address)) return undefined;
-  return (await goodAccount(context, address)).access_token;
+  return (await requireValidAccount(context, address)).access_token;
 }

@@ -2,29 +2,29 @@ import { resolve } from "node:path";
 import { isoSeconds } from "../../base/clock.ts";
 import type { Context } from "../command.ts";
 import { type FailureKind, UsageError } from "../failure.ts";
-import { placeFlags } from "../next.ts";
+import { formatTargetFlags } from "../next-command.ts";
+import { requireKnownCluster } from "./cluster-check.ts";
 import { OtherFormatError } from "./input/other-format.ts";
-import { readingLine } from "./input/reading-line.ts";
-import { type InputSource, sourceOf } from "./input/source.ts";
+import { buildRetryArgv } from "./input/retry-command.ts";
+import { type InputSource, openInputSource } from "./input/source.ts";
 import type { Survey } from "./input/survey.ts";
-import { checkCluster } from "./known-cluster.ts";
-import { parseLimit } from "./limits.ts";
+import { parseErrorLimit } from "./limits.ts";
 import { createJob, type JobRecord, newJobId } from "./log/jobs.ts";
 import { isResults } from "./log/results.ts";
 import { writableJobsFolder } from "./log/state-folder.ts";
 import { requireLookup } from "./lookup.ts";
-import { keepMemoryFlat } from "./memory.ts";
+import { limitYoungGeneration } from "./memory.ts";
 import { confirmMoves } from "./moves.ts";
 import { performJob } from "./perform.ts";
-import { isPlan, type JobPlan, refuseChanged, targetName, writePlan } from "./plan.ts";
+import { isPlan, type JobPlan, requireUnchangedPlan, targetName, writePlan } from "./plan.ts";
 import { showPreview } from "./preview.ts";
 import type { JobRequest } from "./request.ts";
 import { surveyInput } from "./survey-input.ts";
 
 /** Does with a job what its command line asks for: shows it, writes it down as a plan, or starts it. */
 export async function beginJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
-  keepMemoryFlat();
-  const source = await sourceOf(context.host, request.path, request.work.place);
+  limitYoungGeneration();
+  const source = await openInputSource(context.host, request.path, request.work.place);
   await checkRequest(request, source, context);
   const { dryRun, planOut } = request;
   const begun = dryRun
@@ -36,7 +36,7 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
     if (!(error instanceof OtherFormatError)) throw error;
     throw new UsageError(`${request.work.place}: ${error.message}`, {
       hint: error.hint,
-      next: readingLine(request, error),
+      next: buildRetryArgv(request, error),
       cause: error,
     });
   });
@@ -48,22 +48,22 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
   if (source.path === "-" && (planOut !== undefined || planned)) {
     throw new UsageError(`A plan needs a file: ${source.name} cannot be read twice.`);
   }
-  if (request.max_errors !== null) parseLimit(request.max_errors);
-  const { checkedOutput } = await import("../output/file.ts");
+  if (request.max_errors !== null) parseErrorLimit(request.max_errors);
+  const { checkOutputFile } = await import("../output/file.ts");
   const inputs = [path, request.planFile];
   if (errorsOut !== undefined) {
-    await checkedOutput(context.host, errorsOut, "--errors-out", { inputs, isOurs: isResults });
+    await checkOutputFile(context.host, errorsOut, "--errors-out", { inputs, isOurs: isResults });
   }
   if (report !== undefined) {
     const { checkReportName, isReport } = await import("./report-file.ts");
-    await checkedOutput(context.host, report, "--report", { inputs: [...inputs, errorsOut], isOurs: isReport });
+    await checkOutputFile(context.host, report, "--report", { inputs: [...inputs, errorsOut], isOurs: isReport });
     checkReportName(report);
   }
   if (planOut !== undefined) {
-    await checkedOutput(context.host, planOut, "--plan-out", { inputs: [...inputs, errorsOut], isOurs: isPlan });
+    await checkOutputFile(context.host, planOut, "--plan-out", { inputs: [...inputs, errorsOut], isOurs: isPlan });
   }
   if (request.dryRun || planOut !== undefined) return;
-  await checkCluster(request.scope.cluster_id!, context);
+  await requireKnownCluster(request.scope.cluster_id!, context);
   if (request.verify) await requireLookup(request.work, context);
 }
 
@@ -82,7 +82,7 @@ async function planJob(request: JobRequest, source: InputSource, to: string, con
 async function startJob(request: JobRequest, source: InputSource, context: Context): Promise<FailureKind | undefined> {
   const survey = source.path === "-" ? undefined : await surveyInput(request, source, context);
   const plan = await planOf(request, source.path, survey, context);
-  if (request.planned) refuseChanged(request.planned, { target: plan.target, ...survey });
+  if (request.planned) requireUnchangedPlan(request.planned, { target: plan.target, ...survey });
   else {
     await request.confirm(survey?.rows);
     if (survey && !request.mayMove) await confirmMoves(request, source, context);
@@ -143,6 +143,6 @@ function recordOf(
     errors_out: errorsOut === undefined ? null : resolve(host.cwd, errorsOut),
     report: report === undefined ? null : resolve(host.cwd, report),
     concurrency,
-    resume: ["router", "jobs", "resume", id, ...(plan.input.path === "-" ? ["-"] : []), ...placeFlags(globals)],
+    resume: ["router", "jobs", "resume", id, ...(plan.input.path === "-" ? ["-"] : []), ...formatTargetFlags(globals)],
   };
 }

@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import type { Input, InputOf } from "../command.ts";
+import type { CommandInput, CommandInputOf } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { formatByName, type InputFormat, inputFormats } from "./input/format.ts";
+import { detectFormat, type InputFormat, inputFormats } from "./input/format.ts";
 import { emailHashings } from "./input/identifiers.ts";
 import { parseShard } from "./input/shard.ts";
 
@@ -95,7 +95,7 @@ export const hashFlag = {
 export const defaultConcurrency = 6;
 
 /** `dry-run` is a flag of the derived commands. */
-export type BulkInput = InputOf<
+export type BulkInput = CommandInputOf<
   readonly [...ReturnType<typeof bulkFlags>, typeof hashFlag, { readonly flag: "dry-run"; readonly type: "switch" }]
 >;
 
@@ -107,7 +107,7 @@ export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: numbe
   ...notationOf(flags, path, column),
   hash: flags.hash ?? "sha256",
   batch_size: flags["batch-size"] ?? batchSize,
-  concurrency: concurrencyOf(flags),
+  concurrency: resolveConcurrency(flags),
   skip_invalid: flags["skip-invalid"] === true,
   max_errors: flags["max-errors"] ?? null,
   errorsOut: flags["errors-out"],
@@ -124,7 +124,7 @@ function notationOf(
   path: string,
   column: string | undefined,
 ): { readonly format: InputFormat; readonly format_guessed: boolean; readonly delimiter: string | null } {
-  const byName = named ?? formatByName(path);
+  const byName = named ?? detectFormat(path);
   const hasCells = column !== undefined || given !== undefined;
   // A pipe has no extension that could tell.
   const format = named === undefined && byName === "lines" && hasCells ? "csv" : byName;
@@ -145,13 +145,13 @@ function delimiterOf(given: string): string {
   throw new UsageError(`--delimiter takes one character or tab, and no quote or line break: not "${given}"`);
 }
 
-export const concurrencyOf = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>
+export const resolveConcurrency = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>
   flags.concurrency ?? fallback;
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 
 /** A plan says it all: what it decides cannot be given beside it. */
-export function refuseBesideApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: Input): void {
+export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: CommandInput): void {
   const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
   if (other) throw new UsageError(`--${other.flag} cannot be given with --apply: the plan says it`);
 }

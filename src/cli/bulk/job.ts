@@ -1,23 +1,23 @@
 import { join } from "node:path";
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed, UsageError } from "../failure.ts";
-import { type Batch, batchesOf, type InvalidRow } from "./input/batches.ts";
+import { CommandFailedError, UsageError } from "../failure.ts";
+import { type Batch, groupIntoBatches, type InvalidRow } from "./input/batches.ts";
 import { IdentifierCounter } from "./input/distinct.ts";
 import { isHeading } from "./input/heading.ts";
 import type { IdentifierKind } from "./input/identifiers.ts";
-import { rowsOf } from "./input/rows.ts";
-import { shareOf } from "./input/shard.ts";
+import { InputError } from "./input/input-error.ts";
+import { readRows } from "./input/rows.ts";
+import { selectShare } from "./input/shard.ts";
 import type { InputSource } from "./input/source.ts";
-import { InputTrouble } from "./input/trouble.ts";
-import { parseLimit } from "./limits.ts";
+import { parseErrorLimit } from "./limits.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
 import { resultLines } from "./log/results.ts";
 import type { Progress } from "./progress.ts";
-import { pump } from "./pump.ts";
+import { runConcurrently } from "./pump.ts";
 import { type BatchResult, createSender } from "./send.ts";
-import { createMoves, createVerification } from "./verify.ts";
+import { createMoveLookup, createVerification } from "./verify.ts";
 import type { BulkWork } from "./work.ts";
 
 /** Of a batch without a row to send. */
@@ -25,7 +25,7 @@ const none: ReadonlyMap<number, string> = new Map();
 const nothing: BatchResult = { moved: 0, refused: [] };
 
 /** What a job has seen of its rows. */
-export interface RowsSeen {
+export interface RowSummary {
   readonly firstInvalid: InvalidRow | undefined;
   readonly distinct: number | null;
   /** Rows of this run that a look-up has found where they should be; null where nobody looked. */
@@ -47,7 +47,7 @@ export interface JobRun {
  * Does what is left of a job: rows → identifiers → batches → calls, finished batches logged as they come. Resolves when
  * every row was dealt with, with what its rows were; throws when it stopped before.
  */
-export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
+export async function runJob(run: JobRun, context: Context): Promise<RowSummary> {
   const { record, source, work, job, progress, concurrency } = run;
   const { signal, output } = context;
   const onStop = () => {
@@ -58,7 +58,8 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
   };
   if (signal.aborted) onStop();
   else signal.addEventListener("abort", onStop, { once: true });
-  const limit = record.max_errors === null ? undefined : parseLimit(record.max_errors, record.input.rows ?? undefined);
+  const limit =
+    record.max_errors === null ? undefined : parseErrorLimit(record.max_errors, record.input.rows ?? undefined);
   const { send } = await createSender(
     {
       jobId: record.id,
@@ -72,7 +73,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
     context,
   );
   const kind = work.kind(record);
-  const moves = await createMoves(record, work, context);
+  const moves = await createMoveLookup(record, work, context);
   const verification = record.verify ? await createVerification(record, work, context) : undefined;
   // Rows of a pipe that earlier runs have sent are not looked at again.
   const counter = record.input.path === "-" && job.finished.count === 0 ? new IdentifierCounter(kind) : undefined;
@@ -108,8 +109,8 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
     if (limit?.exceeded(errors, rows + errors)) throw tooMany(errors, limit.text);
   }
 
-  const groups = rowsOf(source.open(), record);
-  const batches = batchesOf(record.shard ? shareOf(groups, record.shard) : groups, {
+  const groups = readRows(source.open(), record);
+  const batches = groupIntoBatches(record.shard ? selectShare(groups, record.shard) : groups, {
     size: record.batch_size,
     kind,
     counter,
@@ -117,7 +118,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
     rolling: record.input.path === "-",
   });
   try {
-    const isDone = await pump(batches, concurrency, perform, signal);
+    const isDone = await runConcurrently(batches, concurrency, perform, signal);
     // Stopped when there was nothing left to do, it is finished.
     if (!isDone) signal.throwIfAborted();
     if (job.finished.count === 0 && !record.shard) {
@@ -135,17 +136,17 @@ export async function runJob(run: JobRun, context: Context): Promise<RowsSeen> {
 }
 
 const wrongRow = ({ shown }: IdentifierKind, { number, text, problem }: InvalidRow): Error =>
-  new InputTrouble("invalid_row", `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`, {
+  new InputError("invalid_row", `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`, {
     hint: isHeading(problem)
       ? undefined
       : "Leave such rows out with --skip-invalid, and keep them with --errors-out FILE.",
   });
 
 const tooMany = (errors: number, limit: string): Error =>
-  new CommandFailed(
+  new CommandFailedError(
     "partial",
     "too_many_errors",
-    `${counted(errors, "row")} went wrong; --max-errors ${limit} allows no more.`,
+    `${pluralize(errors, "row")} went wrong; --max-errors ${limit} allows no more.`,
   );
 
 export const resultsPath = (folder: string): string => join(folder, "results.csv");

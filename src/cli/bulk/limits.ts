@@ -11,7 +11,7 @@ export interface ErrorLimit {
 const meaningfulRows = 1_000;
 
 /** `100` or `2%` (DECISIONS.md, L17); a usage error otherwise. `total` where all rows are known. */
-export function parseLimit(text: string, total?: number): ErrorLimit {
+export function parseErrorLimit(text: string, total?: number): ErrorLimit {
   const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
   if (number === undefined || (percent === "" && number.includes("."))) {
     throw new UsageError(`--max-errors must be a number or a percentage (10, 2%), got "${text}"`);

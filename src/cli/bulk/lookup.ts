@@ -3,7 +3,7 @@ import type { Context } from "../command.ts";
 import { isEmulator } from "../connection/is-emulator.ts";
 import { UsageError } from "../failure.ts";
 import { offboardKinds } from "./offboard-work.ts";
-import { pump } from "./pump.ts";
+import { runConcurrently } from "./pump.ts";
 import type { BulkWork } from "./work.ts";
 
 /** A table of the routing data, as svc router resolve calls it. */
@@ -36,7 +36,7 @@ export async function createLookup(work: BulkWork, context: Context): Promise<Lo
       const items = async function* () {
         yield* new Set(values);
       };
-      await pump(items(), connections, each);
+      await runConcurrently(items(), connections, each);
       context.signal.throwIfAborted();
       return found;
     },

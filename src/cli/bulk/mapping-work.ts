@@ -1,11 +1,11 @@
 import type { Operation } from "../../api/operation.ts";
 import {
+  createSecretWordKind,
+  createWordKind,
   type EmailHashing,
   emailKind,
   externalId,
   type IdentifierKind,
-  secretWord,
-  word,
 } from "./input/identifiers.ts";
 import type { BulkWork } from "./work.ts";
 
@@ -36,7 +36,7 @@ export const mappingTables: readonly MappingJob[] = [
   {
     name: "clients",
     noun: "client id",
-    kind: constant(word("client id")),
+    kind: constant(createWordKind("client id")),
     listField: "client_ids",
     operations: async () => {
       const { mapClusterClients, unmapClusterClients } = await import("../../api/router/cluster-clients.ts");
@@ -46,7 +46,7 @@ export const mappingTables: readonly MappingJob[] = [
   {
     name: "creator-tokens",
     noun: "creator invite token",
-    kind: constant(secretWord("creator invite token")),
+    kind: constant(createSecretWordKind("creator invite token")),
     listField: "tokens",
     operations: async () => {
       const { mapCreatorTokens, unmapCreatorTokens } = await import("../../api/router/invite-tokens.ts");
@@ -56,7 +56,7 @@ export const mappingTables: readonly MappingJob[] = [
   {
     name: "counterparty-tokens",
     noun: "counterparty invite token",
-    kind: constant(secretWord("counterparty invite token")),
+    kind: constant(createSecretWordKind("counterparty invite token")),
     listField: "tokens",
     operations: async () => {
       const tokens = await import("../../api/router/invite-tokens.ts");
@@ -66,7 +66,7 @@ export const mappingTables: readonly MappingJob[] = [
   {
     name: "chat-a-teams",
     noun: "team id",
-    kind: constant(word("team id")),
+    kind: constant(createWordKind("team id")),
     listField: "chat_a_team_id_list",
     operations: async () => {
       const { mapChatATeams, unmapChatATeams } = await import("../../api/router/chat-a-teams.ts");

@@ -8,7 +8,7 @@ const youngBytes = 8 * 1_024 * 1_024;
  * what is in flight is copied at every turn, a third of a job's time, and grows until a job takes more than 150 MB.
  * Call it before any row is read.
  */
-export function keepMemoryFlat(): void {
+export function limitYoungGeneration(): void {
   setFlagsFromString("--semi-space-growth-factor=4");
   // It grows when much survives.
   const survivors: number[][] = [];

@@ -1,9 +1,9 @@
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
 import { isEmulator } from "../connection/is-emulator.ts";
-import { mayAsk } from "../context.ts";
+import { canPrompt } from "../context.ts";
 import { confirmYes } from "../prompt/confirm.ts";
-import { rowsOf } from "./input/rows.ts";
+import { readRows } from "./input/rows.ts";
 import type { InputSource } from "./input/source.ts";
 import { createLookup } from "./lookup.ts";
 import type { JobRequest } from "./request.ts";
@@ -17,7 +17,7 @@ export async function confirmMoves(request: JobRequest, source: InputSource, con
   if (!mayAskAboutMoves(request.work, context)) return;
   const { problem, value } = request.work.kind(request);
   const values = new Set<string>();
-  for await (const { texts, problems } of rowsOf(source.open(), request)) {
+  for await (const { texts, problems } of readRows(source.open(), request)) {
     for (const [i, text] of texts.entries()) {
       if (text !== "" && !problems?.has(i) && problem(text) === undefined) values.add(value(text));
     }
@@ -46,8 +46,8 @@ export async function askAboutMoves(
   const moving = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const from = [...counts].map(([name, count]) => `${count} of ${name}`).join(", ");
   const share = looked.length === maxLookups && values.length > maxLookups ? ` of the first ${looked.length}` : "";
-  await confirmYes(`Move ${counted(moving, work.noun)}${share} to ${cluster} (${from})`, context);
+  await confirmYes(`Move ${pluralize(moving, work.noun)}${share} to ${cluster} (${from})`, context);
 }
 
 const mayAskAboutMoves = ({ action }: BulkWork, { host, globals }: Context): boolean =>
-  action === "map" && !globals.yes && mayAsk(host, globals);
+  action === "map" && !globals.yes && canPrompt(host, globals);

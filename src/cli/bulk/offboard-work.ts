@@ -1,12 +1,12 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import { mask } from "../connection/redact.ts";
 import {
+  createSecretWordKind,
+  createWordKind,
   type EmailHashing,
   emailKind,
   externalId,
   type IdentifierKind,
-  secretWord,
-  word,
 } from "./input/identifiers.ts";
 import type { BulkWork, RowReading } from "./work.ts";
 
@@ -27,12 +27,16 @@ const offboardKind = (field: string, table: string, kind: IdentifierKind): Offbo
 /** The kinds of identifiers that a workspace leaves behind, by the word that a row names them with. */
 export const offboardKinds = lookupTable<OffboardKind>({
   email: { field: "email_hash_list", table: "cluster_emails", kind: emailKind },
-  client: offboardKind("client_ids", "cluster_clients", word("client id")),
-  "creator-token": offboardKind("creator_tokens", "creator_tokens", secretWord("creator invite token")),
-  "counterparty-token": offboardKind("cp_tokens", "counterparty_tokens", secretWord("counterparty invite token")),
-  "chat-a-team": offboardKind("chat_a_team_id_list", "chat_a_teams", word("team id")),
+  client: offboardKind("client_ids", "cluster_clients", createWordKind("client id")),
+  "creator-token": offboardKind("creator_tokens", "creator_tokens", createSecretWordKind("creator invite token")),
+  "counterparty-token": offboardKind(
+    "cp_tokens",
+    "counterparty_tokens",
+    createSecretWordKind("counterparty invite token"),
+  ),
+  "chat-a-team": offboardKind("chat_a_team_id_list", "chat_a_teams", createWordKind("team id")),
   "external-integration": offboardKind("external_integrations", "external_integrations", externalId),
-  "user-code": offboardKind("user_codes", "user_codes", secretWord("user code")),
+  "user-code": offboardKind("user_codes", "user_codes", createSecretWordKind("user code")),
 });
 
 const byTable = lookupTable(Object.fromEntries(Object.values(offboardKinds).map((kind) => [kind.table, kind])));

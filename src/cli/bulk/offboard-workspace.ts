@@ -1,13 +1,13 @@
 import { showWorkspaceRouting } from "../../api/emulator/state/state.ts";
 import { deleteWorkspaceData } from "../../api/router/clusters.ts";
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
 import { isEmulator } from "../connection/is-emulator.ts";
-import { CommandFailed, type FailureKind, UsageError } from "../failure.ts";
+import { CommandFailedError, type FailureKind, UsageError } from "../failure.ts";
 import { confirmName } from "../prompt/confirm.ts";
 import { requireLookup } from "./lookup.ts";
 import { offboardKinds, offboardWork } from "./offboard-work.ts";
-import { outcomeOf, requireTrue } from "./outcome.ts";
+import { formatOutcome, requireConfirmed } from "./outcome.ts";
 
 interface Options {
   readonly workspaceId: number;
@@ -49,17 +49,17 @@ export async function offboardWorkspace(options: Options, context: Context): Pro
   if (dryRun) await output.note("Dry run: nothing was sent");
   if (dryRun || rows.length === 0) return undefined;
   const lookup = verify ? await requireLookup(offboardWork, context) : undefined;
-  const what = counted(rows.length, "identifier");
+  const what = pluralize(rows.length, "identifier");
   await confirmName(`Delete ${what} of ${routing.name} from ${cluster}`, cluster, options.confirm, context);
   const values = rows.map(kind.value);
   const router = await context.client("router");
   const { params, body } = offboardWork.call(values, reading.scope);
   const answer: unknown = await router.call(deleteWorkspaceData, { params, body } as never, { signal: context.signal });
   const outcome = { ...offboardWork, cluster, rows: rows.length };
-  requireTrue(answer, outcome);
+  requireConfirmed(answer, outcome);
   const clusters = await lookup?.clustersOf(values);
   const left = values.filter((value) => clusters?.get(value) === cluster).length;
-  if (output.format === "table") await output.print(outcomeOf(outcome));
+  if (output.format === "table") await output.print(formatOutcome(outcome));
   else {
     const verified = clusters ? values.length - left : null;
     const signatories = routing.signatories.length;
@@ -67,9 +67,13 @@ export async function offboardWorkspace(options: Options, context: Context): Pro
   }
   if (clusters) await output.note(`Looked up: ${values.length - left} of ${what} not mapped to ${cluster}`);
   if (routing.signatories.length > 0) {
-    const hashes = counted(routing.signatories.length, "signatory hash", "signatory hashes");
+    const hashes = pluralize(routing.signatories.length, "signatory hash", "signatory hashes");
     await output.note(`${hashes} not reached by this call: svc emulator remove-signatories removes them`);
   }
   if (left === 0) return undefined;
-  throw new CommandFailed("partial", "not_verified", `${counted(left, "identifier")} still mapped to ${cluster}.`);
+  throw new CommandFailedError(
+    "partial",
+    "not_verified",
+    `${pluralize(left, "identifier")} still mapped to ${cluster}.`,
+  );
 }

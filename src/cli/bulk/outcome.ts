@@ -1,5 +1,5 @@
-import { counted } from "../../base/counted.ts";
-import { CommandFailed } from "../failure.ts";
+import { pluralize } from "../../base/pluralize.ts";
+import { CommandFailedError } from "../failure.ts";
 import type { BulkWork } from "./work.ts";
 
 /** What calls were about, and what is known of it. */
@@ -11,9 +11,9 @@ interface Outcome extends Pick<BulkWork, "action" | "noun"> {
 }
 
 /** What calls that the service has confirmed came to. Of a removal it does not say how many there were to remove. */
-export function outcomeOf({ action, noun, cluster, rows, distinct = rows }: Outcome): string {
-  const what = counted(distinct, noun);
-  const repeated = distinct < rows ? ` (${counted(rows, "row")}, ${rows - distinct} of them repeated)` : "";
+export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: Outcome): string {
+  const what = pluralize(distinct, noun);
+  const repeated = distinct < rows ? ` (${pluralize(rows, "row")}, ${rows - distinct} of them repeated)` : "";
   return action === "map"
     ? `Mapped ${what} to ${cluster}${repeated}`
     : `Sent ${what} to remove from ${cluster}${repeated}; the service confirmed it`;
@@ -24,11 +24,11 @@ export const unknownNote = (cluster: string): string =>
   `It does not say how many of them were mapped to ${cluster}: it ignores all others`;
 
 /** Fails where the service has answered anything but true: what it was asked for is not known to be done. */
-export function requireTrue(answer: unknown, { action, noun, cluster, rows }: Outcome): void {
+export function requireConfirmed(answer: unknown, { action, noun, cluster, rows }: Outcome): void {
   if (answer === true) return;
-  const asked = action === "map" ? `map ${counted(rows, noun)} to` : `remove ${counted(rows, noun)} from`;
+  const asked = action === "map" ? `map ${pluralize(rows, noun)} to` : `remove ${pluralize(rows, noun)} from`;
   const given = JSON.stringify(answer)?.slice(0, 80) ?? "nothing";
-  throw new CommandFailed(
+  throw new CommandFailedError(
     "failed",
     "not_confirmed",
     `The service answered ${given}, not true, when asked to ${asked} ${cluster}.`,

@@ -1,20 +1,20 @@
 import { createReadStream } from "node:fs";
-import { counted } from "../../base/counted.ts";
-import { isRefusal, whyOf } from "../../files/refusals.ts";
+import { pluralize } from "../../base/pluralize.ts";
+import { formatFsError, isFsError } from "../../files/fs-errors.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed, type FailureKind, PartialFailure, UsageError } from "../failure.ts";
-import { commandLine } from "../help/examples.ts";
+import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../failure.ts";
+import { formatCommandLine } from "../help/examples.ts";
 import { setOutput } from "../output/github-actions.ts";
 import { remedyOf } from "../remedies.ts";
+import { InputError } from "./input/input-error.ts";
 import type { InputSource } from "./input/source.ts";
-import { InputTrouble } from "./input/trouble.ts";
-import { type RowsSeen, resultsPath, runJob } from "./job.ts";
+import { type RowSummary, resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
-import { type Progress, progressOf } from "./progress.ts";
-import { reportOf, showReport } from "./report.ts";
+import { createProgress, type Progress } from "./progress.ts";
+import { buildJobReport, showReport } from "./report.ts";
 import type { BulkWork } from "./work.ts";
-import { workNamed } from "./works.ts";
+import { findWork } from "./works.ts";
 
 const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 
@@ -30,10 +30,10 @@ export async function performJob(
   { concurrency = record.concurrency, isResumed = false }: { concurrency?: number; isResumed?: boolean } = {},
 ): Promise<FailureKind | undefined> {
   const { host, output, globals } = context;
-  const work = workNamed(record.command)!;
+  const work = findWork(record.command)!;
   const lock = await lockJob(folder, host);
   if (!lock) {
-    throw new CommandFailed("failed", "job_running", `Another process works on ${record.id}.`, {
+    throw new CommandFailedError("failed", "job_running", `Another process works on ${record.id}.`, {
       hint: `If none does, remove ${lockPath(folder)}.`,
     });
   }
@@ -52,7 +52,7 @@ export async function performJob(
     await announce(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const { rows, invalid, failed } = job.counts;
-    progress = progressOf(context, {
+    progress = createProgress(context, {
       verb: verbs[work.action],
       total: record.input.rows ?? undefined,
       before: rows + invalid + failed,
@@ -70,10 +70,10 @@ export async function performJob(
       throw error;
     }
     if (globals.json) {
-      const done = `${record.id} stopped after ${counted(job?.kept.rows ?? 0, "row")}`;
-      throw new PartialFailure(withNext(error, record, job), [done], { next: record.resume, repeatable: true });
+      const done = `${record.id} stopped after ${pluralize(job?.kept.rows ?? 0, "row")}`;
+      throw new PartialFailureError(withNext(error, record, job), [done], { next: record.resume, repeatable: true });
     }
-    await output.warn(`${record.id} stopped. Resume it with: ${commandLine(record.resume)}`);
+    await output.warn(`${record.id} stopped. Resume it with: ${formatCommandLine(record.resume)}`);
     throw withNext(error, record, job);
   } finally {
     await job?.close();
@@ -127,7 +127,7 @@ async function announce(
     return;
   }
   const resumed = before > 0 ? `, ${before} of them done before` : "";
-  const total = record.input.rows === null ? `rows from ${source.name}` : counted(record.input.rows, "row");
+  const total = record.input.rows === null ? `rows from ${source.name}` : pluralize(record.input.rows, "row");
   await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
 }
 
@@ -136,14 +136,14 @@ async function concluded(
     record: JobRecord;
     work: BulkWork;
     job: OpenJob;
-    seen: RowsSeen;
+    seen: RowSummary;
     retries: number;
     folder: string;
   },
   context: Context,
 ): Promise<FailureKind | undefined> {
   const { record, work, job, seen, retries, folder } = of;
-  const report = reportOf(record, job, { ...seen, retries, results: resultsPath(folder) });
+  const report = buildJobReport(record, job, { ...seen, retries, results: resultsPath(folder) });
   await showReport(report, work, record.shard, context);
   return report.invalid + report.failed > 0 ? "partial" : undefined;
 }
@@ -151,20 +151,20 @@ async function concluded(
 /** The command line that goes on belongs to what stopped the job. */
 function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
   const done = job?.kept.rows ?? 0;
-  if (error instanceof InputTrouble && done > 0) {
-    const message = `${error.message.replace(/\.$/, "")}. ${counted(done, "row before it is", "rows before it are")} done.`;
-    return new CommandFailed("partial", error.code, message, { hint: error.hint, next: resume, cause: error });
+  if (error instanceof InputError && done > 0) {
+    const message = `${error.message.replace(/\.$/, "")}. ${pluralize(done, "row before it is", "rows before it are")} done.`;
+    return new CommandFailedError("partial", error.code, message, { hint: error.hint, next: resume, cause: error });
   }
-  if (error instanceof CommandFailed && error.next === undefined) {
-    return new CommandFailed(error.kind, error.code, error.message, {
+  if (error instanceof CommandFailedError && error.next === undefined) {
+    return new CommandFailedError(error.kind, error.code, error.message, {
       hint: error.hint,
       next: resume,
       cause: error,
     });
   }
-  if (isRefusal(error)) {
-    return new CommandFailed("failed", "job_log", `Failed to write the log of ${id}: ${whyOf(error)}.`, {
-      hint: `Done so far: ${counted(done, "row")}. ${remedyOf(error)} Then resume.`,
+  if (isFsError(error)) {
+    return new CommandFailedError("failed", "job_log", `Failed to write the log of ${id}: ${formatFsError(error)}.`, {
+      hint: `Done so far: ${pluralize(done, "row")}. ${remedyOf(error)} Then resume.`,
       next: resume,
       cause: error,
     });
@@ -183,7 +183,7 @@ async function copyResults(
   const { writeOutput } = await import("../output/file.ts");
   await writeOutput(host, path, createReadStream(resultsPath(folder)), 0o600).catch(async (cause: Error) => {
     if (isStopped) return output.warn(`warning: ${cause.message}`);
-    throw new CommandFailed("failed", "errors_out", cause.message, {
+    throw new CommandFailedError("failed", "errors_out", cause.message, {
       hint: `The rows are in ${resultsPath(folder)}.`,
       cause,
     });

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { dictionary } from "../../api/dictionary.ts";
-import { parsedJson } from "../../base/object.ts";
+import { tryParseJson } from "../../base/object.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../connection/run-file.ts";
 import { UsageError } from "../failure.ts";
@@ -70,7 +70,7 @@ export const isPlan = (beginning: string): boolean => /^\{\s*"version":\s*\d+,\s
 
 export async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
   const text = await readText(host, path, "--apply");
-  const { success, data, error } = FilePlan.safeParse(parsedJson(text));
+  const { success, data, error } = FilePlan.safeParse(tryParseJson(text));
   if (success) return data;
   const field = error.issues[0]?.path.join(".");
   const where = field ? ` (${field} is missing or wrong)` : "";
@@ -78,7 +78,7 @@ export async function readPlan(path: string, { host }: Context): Promise<JobPlan
 }
 
 /** Refuses to go on where something else would be done than was planned or begun. */
-export function refuseChanged(
+export function requireUnchangedPlan(
   planned: JobPlan,
   now: { readonly target: string; readonly bytes?: number; readonly sha256?: string },
 ): void {

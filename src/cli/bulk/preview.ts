@@ -1,6 +1,6 @@
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
-import { maskedBody } from "../connection/redact.ts";
+import { maskBodySecrets } from "../connection/redact.ts";
 import type { Survey } from "./input/survey.ts";
 import type { JobRequest } from "./request.ts";
 
@@ -29,23 +29,23 @@ export async function showPreview(
       method: operation.method,
       path: operation.path,
       sample: sample.map(kind.shown),
-      body: maskedBody(example.body),
+      body: maskBodySecrets(example.body),
     });
     return undefined;
   }
   const verb = work.action === "map" ? "Would map" : "Would remove";
   const preposition = work.action === "map" ? "to" : "from";
   await output.print(
-    `${verb} ${counted(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${counted(calls, "call")}`,
+    `${verb} ${pluralize(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${pluralize(calls, "call")}`,
     `${[operation.method].flat().join("|")} ${operation.path}`,
     ...sample.map((text) => `  ${kind.shown(text)}`),
     ...(rows > sample.length ? ["  …"] : []),
   );
   const repeated = rows - invalid - (distinct ?? rows - invalid);
   if (repeated > 0)
-    await output.note(`${counted(repeated, "row")} of them repeated: ${counted(distinct!, work.noun)} in all`);
+    await output.note(`${pluralize(repeated, "row")} of them repeated: ${pluralize(distinct!, work.noun)} in all`);
   if (invalid > 0)
-    await output.note(`${counted(invalid, "row")} would be left out, the first row ${firstInvalid!.number}`);
+    await output.note(`${pluralize(invalid, "row")} would be left out, the first row ${firstInvalid!.number}`);
   await output.note(note);
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
 import { isSwitchedOn } from "../config/environment.ts";
 import { hasWidth } from "../output/print.ts";
@@ -27,7 +27,7 @@ export interface ProgressOptions {
  * How far a job is, on standard error: one line that is rewritten on a terminal, a new line every ten seconds
  * elsewhere, a JSON document every ten seconds under `--format ndjson` (DECISIONS.md, L18).
  */
-export function progressOf({ host, globals, output }: Context, { verb, total, before }: ProgressOptions): Progress {
+export function createProgress({ host, globals, output }: Context, { verb, total, before }: ProgressOptions): Progress {
   const { stderr, wall, env } = host;
   const animates = hasWidth(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
   const startedAt = wall.monotonicNow();
@@ -48,8 +48,8 @@ export function progressOf({ host, globals, output }: Context, { verb, total, be
       total === undefined ? `${verb} ${short(done)}` : `${verb} ${short(done)}/${short(total)}`,
       ...(total ? [`${Math.floor((100 * done) / total)}%`] : []),
       `${short(rate)} rows/s`,
-      ...(retries > 0 ? [counted(retries, "retry", "retries")] : []),
-      ...(total && rate > 0 ? [`ETA ${duration((total - done) / rate)}`] : []),
+      ...(retries > 0 ? [pluralize(retries, "retry", "retries")] : []),
+      ...(total && rate > 0 ? [`ETA ${formatSeconds((total - done) / rate)}`] : []),
     ];
     return parts.join(" · ");
   };
@@ -88,7 +88,7 @@ function short(count: number): string {
 }
 
 /** `5m20s` */
-export function duration(seconds: number): string {
+export function formatSeconds(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   const [h, m, s] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
   if (h > 0) return `${h}h${m}m`;

@@ -3,7 +3,7 @@
  * first failure stops the reading, and so does the signal; the work in flight is awaited, then a failure is thrown.
  * Resolves to whether all items were taken.
  */
-export async function pump<T>(
+export async function runConcurrently<T>(
   items: AsyncIterable<T>,
   concurrency: number,
   work: (item: T) => Promise<void>,

@@ -3,13 +3,13 @@ import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { csvLine } from "../output/text.ts";
 import { resultsPath } from "./job.ts";
-import type { Counts } from "./log/job-log.ts";
+import type { RowCounts } from "./log/job-log.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { type Tally, tallyResults } from "./log/tally.ts";
-import { duration } from "./progress.ts";
+import { formatSeconds } from "./progress.ts";
 
 /** How a job stands when its report is written. */
-export interface JobEnd extends Counts {
+export interface JobEnd extends RowCounts {
   readonly distinct: number | null;
   /** Undefined where it is finished. */
   readonly stoppedBecause: string | undefined;
@@ -62,7 +62,7 @@ function sectionsOf(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, n
         ["status", end.stoppedBecause === undefined ? "finished" : `stopped: ${end.stoppedBecause}`],
         ["begun", record.created_at],
         ["written", isoSeconds(now)],
-        ["duration", duration((now - Date.parse(record.created_at)) / 1_000)],
+        ["duration", formatSeconds((now - Date.parse(record.created_at)) / 1_000)],
       ],
     ],
     [

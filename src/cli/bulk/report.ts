@@ -1,10 +1,10 @@
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import type { Shard } from "./input/shard.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
-import { outcomeOf, unknownNote } from "./outcome.ts";
+import { formatOutcome, unknownNote } from "./outcome.ts";
 import type { BulkWork } from "./work.ts";
 
 /** What was done, for `--json` and for the last line. Counts are those of the whole job, over all its runs. */
@@ -30,7 +30,7 @@ export interface JobReport {
   readonly results: string | null;
 }
 
-export function reportOf(
+export function buildJobReport(
   record: JobRecord,
   { counts, finished }: OpenJob,
   of: {
@@ -71,11 +71,11 @@ export async function showReport(
   const { rows, invalid, failed, cluster_id: cluster } = report;
   // Which of the repeated rows were refused is not known.
   const distinct = failed === 0 ? (report.distinct ?? undefined) : undefined;
-  await output.print(outcomeOf({ ...work, cluster, rows, distinct }));
+  await output.print(formatOutcome({ ...work, cluster, rows, distinct }));
   if (report.verified !== null) {
     const is = `${report.verified === 1 ? "is" : "are"} ${work.action === "map" ? "mapped" : "not mapped"} to ${cluster}`;
-    await output.note(`Looked up: ${counted(report.verified, "row")} ${is}`);
-    if (report.unverified > 0) await output.note(`${counted(report.unverified, "row")} cannot be looked up`);
+    await output.note(`Looked up: ${pluralize(report.verified, "row")} ${is}`);
+    if (report.unverified > 0) await output.note(`${pluralize(report.unverified, "row")} cannot be looked up`);
   }
   if (work.action !== "map" && rows > 0) await output.note(unknownNote(cluster));
   if (shard && rows + invalid + failed === 0) {
@@ -83,11 +83,11 @@ export async function showReport(
   }
   if (report.moved) await output.note(`${report.moved} of them were mapped to another cluster before`);
   if (invalid > 0) {
-    await output.note(`${counted(invalid, "row")} skipped, the first at row ${report.first_invalid_row}`);
+    await output.note(`${pluralize(invalid, "row")} skipped, the first at row ${report.first_invalid_row}`);
   }
   if (failed > 0)
     await output.note(
-      `${counted(failed, "row")} refused by the service${report.verified === null ? "" : ", or not as it confirmed"}`,
+      `${pluralize(failed, "row")} refused by the service${report.verified === null ? "" : ", or not as it confirmed"}`,
     );
   if (report.results !== null) await output.note(`See svc router jobs results ${report.job_id}`);
 }

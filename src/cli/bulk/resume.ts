@@ -1,14 +1,14 @@
 import type { Context } from "../command.ts";
 import { type FailureKind, UsageError } from "../failure.ts";
-import { commandLine } from "../help/examples.ts";
-import { placeFlags } from "../next.ts";
-import { type InputSource, sourceOf } from "./input/source.ts";
-import { fingerprintOf } from "./input/survey.ts";
-import { parseLimit } from "./limits.ts";
+import { formatCommandLine } from "../help/examples.ts";
+import { formatTargetFlags } from "../next-command.ts";
+import { type InputSource, openInputSource } from "./input/source.ts";
+import { fingerprintSource } from "./input/survey.ts";
+import { parseErrorLimit } from "./limits.ts";
 import type { JobRecord } from "./log/jobs.ts";
-import { keepMemoryFlat } from "./memory.ts";
+import { limitYoungGeneration } from "./memory.ts";
 import { performJob } from "./perform.ts";
-import { refuseChanged, targetName } from "./plan.ts";
+import { requireUnchangedPlan, targetName } from "./plan.ts";
 
 /** Goes on with a stopped job; refused when it would do something else than was begun. */
 export async function resumeJob(
@@ -23,7 +23,7 @@ export async function resumeJob(
     readonly context: Context;
   },
 ): Promise<FailureKind | undefined> {
-  keepMemoryFlat();
+  limitYoungGeneration();
   const { input, context, maxErrors } = how;
   const { path } = record.input;
   if (path === "-" && input === undefined) {
@@ -31,20 +31,20 @@ export async function resumeJob(
       next: record.resume,
     });
   }
-  if (maxErrors !== undefined) parseLimit(maxErrors);
+  if (maxErrors !== undefined) parseErrorLimit(maxErrors);
   const source = await sourceNow(record, input ?? path, context);
   if (path !== "-" && source.path === "-") throw new UsageError(`This job reads ${path}, not ${source.name}.`);
   if (record.errors_out !== null) {
-    const { checkedOutput } = await import("../output/file.ts");
-    await checkedOutput(context.host, record.errors_out, "--errors-out", { inputs: [input ?? path] });
+    const { checkOutputFile } = await import("../output/file.ts");
+    await checkOutputFile(context.host, record.errors_out, "--errors-out", { inputs: [input ?? path] });
   }
   if (record.report !== null) {
-    const { checkedOutput } = await import("../output/file.ts");
-    await checkedOutput(context.host, record.report, "--report", { inputs: [input ?? path] });
+    const { checkOutputFile } = await import("../output/file.ts");
+    await checkOutputFile(context.host, record.report, "--report", { inputs: [input ?? path] });
   }
   const begun = path === "-" ? record : withFile(record, source.path, context);
   const target = await targetName(context);
-  refuseChanged(begun, { target, ...(path === "-" ? {} : await fingerprintOf(source.open())) });
+  requireUnchangedPlan(begun, { target, ...(path === "-" ? {} : await fingerprintSource(source.open())) });
   const changed: JobRecord = {
     ...begun,
     skip_invalid: record.skip_invalid || how.skipInvalid,
@@ -54,10 +54,10 @@ export async function resumeJob(
 }
 
 async function sourceNow({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {
-  return sourceOf(host, named, "<file>").catch((error: unknown) => {
+  return openInputSource(host, named, "<file>").catch((error: unknown) => {
     throw error instanceof UsageError
       ? error.withHint(
-          `Where it was moved, name its new place: ${commandLine(["router", "jobs", "resume", id, "FILE"])}`,
+          `Where it was moved, name its new place: ${formatCommandLine(["router", "jobs", "resume", id, "FILE"])}`,
         )
       : error;
   });
@@ -67,6 +67,6 @@ async function sourceNow({ id }: JobRecord, named: string, { host }: Context): P
 function withFile(record: JobRecord, path: string, { globals }: Context): JobRecord {
   const { id, input } = record;
   if (path === input.path) return record;
-  const resume = ["router", "jobs", "resume", id, path, ...placeFlags(globals)];
+  const resume = ["router", "jobs", "resume", id, path, ...formatTargetFlags(globals)];
   return { ...record, input: { ...input, path }, resume };
 }

@@ -2,13 +2,13 @@ import type { Operation } from "../../api/operation.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
 import { buildRequest } from "../../client/request.ts";
-import { readable, readResponse } from "../../client/response.ts";
+import { readResponse, requireValidValue } from "../../client/response.ts";
 import { withRetries } from "../../client/retry.ts";
 import type { Context } from "../command.ts";
 import type { Batch } from "./input/batches.ts";
-import { sumOf } from "./log/job-log.ts";
-import { requireTrue } from "./outcome.ts";
-import type { BulkWork, Scope } from "./work.ts";
+import { addCounts } from "./log/job-log.ts";
+import { requireConfirmed } from "./outcome.ts";
+import type { BulkWork, CallScope } from "./work.ts";
 
 export interface BatchSender {
   /** Sends one batch until every answer is final. Throws what concerns the whole job. */
@@ -19,11 +19,11 @@ export interface BatchSender {
 export interface BatchResult {
   /** How many identifiers another cluster had before; null where the service does not say. */
   readonly moved: number | null;
-  readonly refused: readonly RefusedRange[];
+  readonly refused: readonly RejectedRange[];
 }
 
 /** The service refused these values of a batch, from the place of the first to before that of the last. */
-export interface RefusedRange {
+export interface RejectedRange {
   readonly from: number;
   readonly to: number;
   readonly error: ServiceError;
@@ -32,7 +32,7 @@ export interface RefusedRange {
 export interface SenderOptions {
   readonly jobId: string;
   readonly work: BulkWork;
-  readonly scope: Scope;
+  readonly scope: CallScope;
   readonly concurrency: number;
   /** Ends calls in flight; the context's own signal only ends waiting for another attempt. */
   readonly cut: AbortSignal;
@@ -80,7 +80,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
       },
     );
     const answer = await readResponse(operation, request, response, { repeatable: true });
-    requireTrue(readable(answer), { ...work, cluster: scope.cluster_id!, rows });
+    requireConfirmed(requireValidValue(answer), { ...work, cluster: scope.cluster_id!, rows });
     const moved = answer.headers["x-svc-moved"];
     return moved === undefined && work.action === "map" ? null : Number(moved ?? 0);
   }
@@ -92,7 +92,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
       try {
         return { moved: await call(request, values.length), refused: [] };
       } catch (error) {
-        if (reachOf(error) === "job") throw error;
+        if (failureScope(error) === "job") throw error;
         const refusal = error as ServiceError;
         if (refusal.status !== 413 || !canHalve) {
           return { moved: 0, refused: [{ from, to: from + values.length, error: refusal }] };
@@ -103,7 +103,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
     const half = Math.ceil(values.length / 2);
     const first = await sendFrom(from, values.slice(0, half), `${key}.1`);
     const second = await sendFrom(from + half, values.slice(half), `${key}.2`);
-    return { moved: sumOf(first.moved, second.moved), refused: [...first.refused, ...second.refused] };
+    return { moved: addCounts(first.moved, second.moved), refused: [...first.refused, ...second.refused] };
   }
 
   // The same rows are always in the same batch of a job, and in the same half of it, so the key names what is sent.
@@ -117,5 +117,5 @@ const aboutRows: readonly number[] = [413, 422];
  * What a failed call means for the job. `batch`: these rows were refused, others may pass. `job`: it is not about rows,
  * so every other call may meet the same, or these pass later: the job stops and can be resumed.
  */
-export const reachOf = (error: unknown): "batch" | "job" =>
+export const failureScope = (error: unknown): "batch" | "job" =>
   error instanceof ServiceError && aboutRows.includes(error.status) ? "batch" : "job";

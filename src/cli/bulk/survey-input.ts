@@ -1,13 +1,13 @@
 import { PassThrough } from "node:stream";
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed, UsageError } from "../failure.ts";
+import { CommandFailedError, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import { isHeading } from "./input/heading.ts";
 import type { InputSource } from "./input/source.ts";
-import { type Survey, surveyOf } from "./input/survey.ts";
-import { parseLimit } from "./limits.ts";
+import { type Survey, surveySource } from "./input/survey.ts";
+import { parseErrorLimit } from "./limits.ts";
 import { invalidResult, resultLine, resultsHeader } from "./log/results.ts";
 import type { JobRequest } from "./request.ts";
 
@@ -19,7 +19,7 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   const bad = badRows(skips && isJob ? undefined : request.errorsOut, context);
   const { signal } = context;
   const kind = work.kind(request);
-  const survey = await surveyOf(source.open(), request, {
+  const survey = await surveySource(source.open(), request, {
     kind,
     batchSize: request.batch_size,
     shard,
@@ -30,7 +30,7 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   const { all, rows, invalid, firstInvalid } = survey;
   if (all === 0) throw new UsageError(`${work.place}: ${source.name} holds no rows`);
   if (invalid === 0 || skips) return survey;
-  if (maxErrors !== null && !parseLimit(maxErrors, rows).exceeded(invalid, rows)) return survey;
+  if (maxErrors !== null && !parseErrorLimit(maxErrors, rows).exceeded(invalid, rows)) return survey;
   throw refusal(request, firstInvalid!, { invalid, rows });
 }
 
@@ -40,7 +40,7 @@ function refusal(
   { invalid, rows }: Pick<Survey, "invalid" | "rows">,
 ): Error {
   const { work, path, format, columns, errorsOut } = request;
-  const share = `${invalid} of ${counted(rows, "row")}`;
+  const share = `${invalid} of ${pluralize(rows, "row")}`;
   const message = `Couldn't ${work.action} ${share}: row ${number} (${work.kind(request).shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
   const kept = errorsOut === undefined ? " and keep them with --errors-out FILE" : `; they are in ${errorsOut}`;
   const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeading(problem);
@@ -82,8 +82,8 @@ async function writtenTo(host: Host, path: string, rows: PassThrough): Promise<v
   await writeOutput(host, path, rows, 0o600).catch((cause: Error) => {
     // What stopped the survey is told by itself.
     if (rows.errored) return;
-    throw new CommandFailed("failed", "errors_out", cause.message, {
-      hint: (cause as Partial<CommandFailed>).hint,
+    throw new CommandFailedError("failed", "errors_out", cause.message, {
+      hint: (cause as Partial<CommandFailedError>).hint,
       cause,
     });
   });

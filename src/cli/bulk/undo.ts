@@ -1,16 +1,16 @@
 import { join } from "node:path";
-import { counted } from "../../base/counted.ts";
-import { writeWhole } from "../../files/whole-file.ts";
+import { pluralize } from "../../base/pluralize.ts";
+import { writeFileAtomic } from "../../files/atomic-write.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed, type FailureKind } from "../failure.ts";
+import { CommandFailedError, type FailureKind } from "../failure.ts";
 import { confirmYes } from "../prompt/confirm.ts";
 import { beginJob } from "./begin.ts";
 import { resultsPath } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { movedRows } from "./log/tally.ts";
 import { createLookup } from "./lookup.ts";
-import { refuseChanged, targetName } from "./plan.ts";
-import { workNamed } from "./works.ts";
+import { requireUnchangedPlan, targetName } from "./plan.ts";
+import { findWork } from "./works.ts";
 
 /** Maps back what a job has moved from other clusters and what is where it left it: a job for each of them. */
 export async function undoJob(
@@ -19,14 +19,14 @@ export async function undoJob(
   concurrency: number,
   context: Context,
 ): Promise<FailureKind | undefined> {
-  const work = workNamed(record.command)!;
+  const work = findWork(record.command)!;
   const cluster = record.scope.cluster_id!;
   if (work.action !== "map" || record.results !== "all") {
-    throw new CommandFailed("failed", "moves_unknown", `${record.id} has not recorded what it moved.`, {
+    throw new CommandFailedError("failed", "moves_unknown", `${record.id} has not recorded what it moved.`, {
       hint: "A mapping with --results all records it, for e-mails and client ids.",
     });
   }
-  refuseChanged(record, { target: await targetName(context) });
+  requireUnchangedPlan(record, { target: await targetName(context) });
   const lookup = await createLookup(work, context);
   const { value } = work.kind(record);
   const fromOf = new Map<string, string>();
@@ -44,7 +44,7 @@ export async function undoJob(
     lists.set(from, list);
   }
   if (elsewhere > 0) {
-    await context.output.note(`${counted(elsewhere, work.noun)} not at ${cluster} any more: left as they are`);
+    await context.output.note(`${pluralize(elsewhere, work.noun)} not at ${cluster} any more: left as they are`);
   }
   if (lists.size === 0) {
     await context.output.note(`${record.id} has moved nothing that is still at ${cluster}`);
@@ -52,12 +52,12 @@ export async function undoJob(
   }
   const shares = [...lists].map(([from, list]) => `${list.length} to ${from}`).join(", ");
   const count = [...lists.values()].reduce((sum, list) => sum + list.length, 0);
-  await confirmYes(`Map back ${counted(count, work.noun)} from ${cluster} (${shares})`, context);
+  await confirmYes(`Map back ${pluralize(count, work.noun)} from ${cluster} (${shares})`, context);
   let worst: FailureKind | undefined;
   for (const [from, list] of lists) {
     // Lies with the job, so that one of these can be resumed.
     const path = join(folder, `undo-${encodeURIComponent(from)}.txt`);
-    await writeWhole(path, list.map((identifier) => `${identifier}\n`).join(""));
+    await writeFileAtomic(path, list.map((identifier) => `${identifier}\n`).join(""));
     const failure = await beginJob(
       {
         ...{ work, path, hash: record.hash, batch_size: record.batch_size, concurrency },

@@ -2,11 +2,11 @@ import type { Context } from "../command.ts";
 import type { Batch } from "./input/batches.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { createLookup, requireLookup } from "./lookup.ts";
-import type { RefusedRange } from "./send.ts";
+import type { RejectedRange } from "./send.ts";
 import type { BulkWork } from "./work.ts";
 
 /** Looks up where identifiers are before they are mapped; undefined where nobody asks for it, or nobody knows. */
-export async function createMoves({ results, scope }: JobRecord, work: BulkWork, context: Context) {
+export async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
   if (work.action !== "map" || results !== "all") return undefined;
   const lookup = await createLookup(work, context);
   return (
@@ -43,7 +43,7 @@ export async function createVerification({ scope }: JobRecord, work: BulkWork, c
       return unverified;
     },
     /** What was found for rows that are not as they should be, by their place. */
-    async contradicted(batch: Batch, refused: readonly RefusedRange[]): Promise<ReadonlyMap<number, string>> {
+    async contradicted(batch: Batch, refused: readonly RejectedRange[]): Promise<ReadonlyMap<number, string>> {
       const values = batch.values();
       const clusters = await lookup.clustersOf(values);
       const found = new Map<number, string>();

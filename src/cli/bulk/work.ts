@@ -3,12 +3,12 @@ import type { CallArguments } from "../../client/checked-call.ts";
 import type { EmailHashing, IdentifierKind } from "./input/identifiers.ts";
 
 /** The fields of a call beside the identifiers: the cluster, and what else the table needs. */
-export type Scope = Readonly<Record<string, string>>;
+export type CallScope = Readonly<Record<string, string>>;
 
 /** What decides what a row means. */
 export interface RowReading {
   readonly hash: EmailHashing;
-  readonly scope: Scope;
+  readonly scope: CallScope;
 }
 
 /** A kind of bulk job: how a row becomes an identifier, and a batch of identifiers one call. */
@@ -27,5 +27,5 @@ export interface BulkWork {
   /** What the text of a row is. */
   readonly kind: (reading: RowReading) => IdentifierKind;
   readonly operation: () => Promise<Operation>;
-  readonly call: (values: readonly string[], scope: Scope) => CallArguments;
+  readonly call: (values: readonly string[], scope: CallScope) => CallArguments;
 }

@@ -5,4 +5,4 @@ import type { BulkWork } from "./work.ts";
 const all: readonly BulkWork[] = [...mappingWork, offboardWork];
 
 /** The kind of a job by the name of its command. */
-export const workNamed = (name: string): BulkWork | undefined => all.find((work) => work.name === name);
+export const findWork = (name: string): BulkWork | undefined => all.find((work) => work.name === name);

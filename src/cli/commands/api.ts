@@ -1,14 +1,14 @@
 import type { Operation } from "../../api/operation.ts";
-import { withoutTrailing } from "../../base/trailing.ts";
+import { trimTrailing } from "../../base/trailing.ts";
 import { credentialHeaders } from "../../client/credentials.ts";
 import { leavesOutcomeUnknown, ServiceError } from "../../client/errors.ts";
 import { parseJson } from "../../client/json-text.ts";
-import { problemOf } from "../../client/problem.ts";
+import { parseProblem } from "../../client/problem.ts";
 import { type BaseUrls, isIdempotent } from "../../client/request.ts";
-import { shownPath, textOf } from "../../client/response.ts";
+import { formatRequestPath, readBodyText } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { type Command, type Context, command, type InputOf } from "../command.ts";
-import { maskedUrl, shownHeader } from "../connection/redact.ts";
+import { type Command, type CommandInputOf, type Context, defineCommand } from "../command.ts";
+import { maskUrlSecrets, redactHeader } from "../connection/redact.ts";
 import { UsageError } from "../failure.ts";
 import { readInput } from "../parse/body.ts";
 
@@ -35,7 +35,7 @@ const flags = [
   { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
 ] as const satisfies readonly FlagSpec[];
 
-const api = command({
+const api = defineCommand({
   words: ["api"],
   prints: "content",
   summary: "Send any request, with the credentials of its service",
@@ -63,7 +63,7 @@ const api = command({
     const body = await bodyOf(input, context);
     const request = {
       method: input.positionals.method,
-      url: withoutTrailing(base, "/") + path,
+      url: trimTrailing(base, "/") + path,
       headers: {
         accept: "*/*",
         ...(body ? { "content-type": input.flags["content-type"] ?? "application/json" } : {}),
@@ -74,9 +74,9 @@ const api = command({
     };
     if (input.flags["dry-run"]) {
       const headers = Object.fromEntries(
-        Object.entries(request.headers).map(([name, value]) => [name, shownHeader(name, value)]),
+        Object.entries(request.headers).map(([name, value]) => [name, redactHeader(name, value)]),
       );
-      await context.output.show({ dry_run: true, method: request.method, url: maskedUrl(request.url), headers });
+      await context.output.show({ dry_run: true, method: request.method, url: maskUrlSecrets(request.url), headers });
       return undefined;
     }
     const client = await context.client(service);
@@ -91,14 +91,14 @@ const api = command({
       await context.output.content(response.body, isText(response.headers["content-type"]));
       const { location } = response.headers;
       if (response.status >= 300 && location !== undefined)
-        await context.output.note(`${response.status}, to ${shownHeader("location", location)}`);
+        await context.output.note(`${response.status}, to ${redactHeader("location", location)}`);
       if (service === "router" && (await isCaught(request.method, path)))
         await context.output.note(
-          `No operation is ${request.method} ${shownPath(request)}: the router has forwarded it to the clusters`,
+          `No operation is ${request.method} ${formatRequestPath(request)}: the router has forwarded it to the clusters`,
         );
       return undefined;
     }
-    const text = await textOf(response.body);
+    const text = await readBodyText(response.body);
     if (!context.globals.json) {
       await context.output.content([Buffer.from(text.endsWith("\n") || text === "" ? text : `${text}\n`)], true);
     }
@@ -106,11 +106,11 @@ const api = command({
     throw new ServiceError({
       operation: "catch-all",
       method: request.method,
-      path: shownPath(request),
+      path: formatRequestPath(request),
       status,
       headers,
       body: text,
-      problem: problemOf(status, parsed(text)),
+      problem: parseProblem(status, parsed(text)),
       outcomeUnknown: !isIdempotent(request.method) && leavesOutcomeUnknown(status, response.headers),
     });
   },
@@ -143,12 +143,12 @@ async function isCaught(method: string, path: string): Promise<boolean> {
 const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && "responses" in value && "path" in value;
 
-async function bodyOf(input: InputOf<typeof flags>, { host }: Context): Promise<Uint8Array | undefined> {
+async function bodyOf(input: CommandInputOf<typeof flags>, { host }: Context): Promise<Uint8Array | undefined> {
   const data = input.flags.data;
   return data === undefined ? undefined : readInput(host, data, "--data");
 }
 
-function headersOf(input: InputOf<typeof flags>): Record<string, string> {
+function headersOf(input: CommandInputOf<typeof flags>): Record<string, string> {
   return Object.fromEntries(
     (input.flags.header ?? []).map((text) => {
       const colon = text.indexOf(":");

@@ -1,6 +1,6 @@
-import { type Command, command } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 
-const completion = command({
+const completion = defineCommand({
   words: ["completion"],
   prints: "content",
   summary: "Print the script that completes svc in a shell",

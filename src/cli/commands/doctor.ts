@@ -1,8 +1,8 @@
-import { type Command, command } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import type { CheckResult } from "../doctor/check.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 
-const doctor = command({
+const doctor = defineCommand({
   words: ["doctor"],
   summary: "Diagnose why commands do not work here",
   description: [
@@ -20,15 +20,15 @@ const doctor = command({
   ],
   async run(_input, context) {
     const { output } = context;
-    const [{ machineFindings }, { serviceFindings }, { aroundFindings }] = await Promise.all([
+    const [{ machineFindings }, { serviceFindings }, { environmentFindings }] = await Promise.all([
       import("../doctor/machine.ts"),
       import("../doctor/services.ts"),
-      import("../doctor/around.ts"),
+      import("../doctor/environment.ts"),
     ]);
     const findings = await withSpinner(context, "Looking around", async () => [
       ...(await machineFindings(context)),
       ...(await serviceFindings(context)),
-      ...(await aroundFindings(context)),
+      ...(await environmentFindings(context)),
     ]);
     const rows = findings.map(({ kind: _, hint, ...rest }) => ({ ...rest, hint: hint ?? null }));
     await output.show(rows, {

@@ -1,9 +1,9 @@
-import { type Command, type Context, command } from "../command.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
 import { serviceSettings } from "../settings.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
 
-const openapi = command({
+const openapi = defineCommand({
   words: ["openapi"],
   prints: "content",
   summary: "Print the OpenAPI 3.1 document of a service",

@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { counted } from "../../base/counted.ts";
-import { type Command, type Context, command } from "../command.ts";
-import { bold, cyan, dim, green, type Line, red } from "../output/styled.ts";
-import { table } from "../output/text.ts";
-import type { Step, TimelineRow, TourResult } from "../tour/walk.ts";
+import { pluralize } from "../../base/pluralize.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
+import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
+import { formatTable } from "../output/text.ts";
+import type { TimelineRow, TourResult, TourStep } from "../tour/tour.ts";
 
-const tour = command({
+const tour = defineCommand({
   words: ["tour"],
   summary: "Run a 15-step tour on an in-process emulator",
   description:
@@ -40,18 +40,18 @@ const documentOf = ({ steps, timeline, problem }: TourResult, seconds: number) =
 });
 
 /** An emulator in memory with standing virtual time, two receivers and a folder with the documents; all gone at the end. */
-async function onFreshGround(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
-  const [{ startEmulator }, { openReceiver }, { environmentOf }, { walk }, documents] = await Promise.all([
+async function onFreshGround(context: Context, onStep: (step: TourStep) => Promise<void>): Promise<TourResult> {
+  const [{ startEmulator }, { openReceiver }, { buildChildEnvironment }, { runTour }, documents] = await Promise.all([
     import("../../../emulator/index.ts"),
     import("../connection/receiver.ts"),
     import("./emulator/exec.ts"),
-    import("../tour/walk.ts"),
+    import("../tour/tour.ts"),
     import("../tour/documents.ts"),
   ]);
   const { host, atEnd } = context;
   const folder = await mkdtemp(join(tmpdir(), "svc-tour-"));
   atEnd(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(join(folder, "msa.pdf"), documents.emptyPdf());
+  await writeFile(join(folder, "msa.pdf"), documents.createEmptyPdf());
   await writeFile(join(folder, "contract.json"), JSON.stringify(documents.contractDocument, null, 2));
   const emulator = await startEmulator({ clock: { mode: "manual" } });
   atEnd(() => emulator.close());
@@ -59,8 +59,8 @@ async function onFreshGround(context: Context, onStep: (step: Step) => Promise<v
   atEnd(() => healthy.close());
   const dead = await openReceiver({ status: 500 });
   atEnd(() => dead.close());
-  const env = environmentOf(emulator, host);
-  return walk({
+  const env = buildChildEnvironment(emulator, host);
+  return runTour({
     svc: (argv, stdin) => context.svc(argv, { env, cwd: folder, ...(stdin === undefined ? {} : { stdin }) }),
     healthy,
     dead,
@@ -71,10 +71,10 @@ async function onFreshGround(context: Context, onStep: (step: Step) => Promise<v
 /** As much of one answer as tells what it is like. */
 const shownLines = 12;
 
-function stepLines(number: number, { title, command, output, notes, problem }: Step): Line[] {
+function stepLines(number: number, { title, command, output, notes, problem }: TourStep): StyledLine[] {
   const lines = (output.trim() === "" ? notes : output).trimEnd().split("\n");
   const more = lines.length - shownLines;
-  const shown = more > 0 ? [...lines.slice(0, shownLines), `… and ${counted(more, "line")} more`] : lines;
+  const shown = more > 0 ? [...lines.slice(0, shownLines), `… and ${pluralize(more, "line")} more`] : lines;
   return [
     [bold(`${number}. ${title}`)],
     ["   ", cyan(`$ ${command}`)],
@@ -84,7 +84,7 @@ function stepLines(number: number, { title, command, output, notes, problem }: S
   ];
 }
 
-function endLines({ steps, timeline, problem }: TourResult, seconds: string): Line[] {
+function endLines({ steps, timeline, problem }: TourResult, seconds: string): StyledLine[] {
   const retries =
     timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...timelineLines(timeline), ""] : [];
   const summary =
@@ -94,9 +94,9 @@ function endLines({ steps, timeline, problem }: TourResult, seconds: string): Li
   return [...retries, [summary]];
 }
 
-function timelineLines(timeline: readonly TimelineRow[]): Line[] {
+function timelineLines(timeline: readonly TimelineRow[]): StyledLine[] {
   const rows = timeline.map(({ attempt, at, minutes, outcome }) => [String(attempt), at, `+${minutes} min`, outcome]);
-  const [heading, ...lines] = table(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"]);
+  const [heading, ...lines] = formatTable(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"]);
   return [["   ", dim(heading!)], ...lines.map((line) => `   ${line}`)];
 }
 

@@ -3,7 +3,7 @@ export const isSwitchedOn = (value: string | undefined): boolean =>
   value !== undefined && !/^(?:|0|false|no|off)$/i.test(value.trim());
 
 /** The environment variables that the command line reads: names, and what they do. */
-export const environment: readonly (readonly [names: string, does: string])[] = [
+export const environmentVariables: readonly (readonly [names: string, does: string])[] = [
   ["SVC_BASE_URL", "Address of the routing service, which also forwards contract API requests"],
   ["SVC_ROUTER_URL", "Address of the routing service, if it differs from SVC_BASE_URL"],
   ["SVC_CONTRACTS_URL", "Address of the contract API, if it differs from SVC_BASE_URL"],

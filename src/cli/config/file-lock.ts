@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
-import { heldBy, isHeld, type Lock, takeLock as take } from "../../files/lock.ts";
+import { findLockConflict, isLockConflict, type Lock, acquireLock as take } from "../../files/lock.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 
 /** Long enough for another process to refresh a token at a slow service. */
@@ -18,16 +18,16 @@ export async function withLock<T>(path: string, host: Host, signal: AbortSignal,
   const file = `${path}.lock`;
   const deadline = host.wall.monotonicNow() + patienceMs;
   await makeFolder(dirname(path));
-  let lock = await takeLock(file, host);
+  let lock = await acquireFileLock(file, host);
   while (lock === undefined) {
     if (host.wall.monotonicNow() > deadline) {
-      throw new CommandFailed("temporary", "locked", `Another process holds ${file}.`, {
+      throw new CommandFailedError("temporary", "locked", `Another process holds ${file}.`, {
         hint: `If none is running, remove ${file}.`,
       });
     }
     await host.wall.sleep(pauseMs, signal);
     signal.throwIfAborted();
-    lock = await takeLock(file, host);
+    lock = await acquireFileLock(file, host);
   }
   try {
     return await work();
@@ -40,16 +40,16 @@ export async function withLock<T>(path: string, host: Host, signal: AbortSignal,
  * Takes the lock, over from a process that is gone if need be; undefined when another one holds it. `life` is a file
  * that its holder writes to: of a holder on another machine there is no other sign.
  */
-export async function takeLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
+export async function acquireFileLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
   const taken = await take(file, optionsOf(host, life)).catch((cause: Error) => {
-    if (cause.name !== "NoLockFile") throw cause;
-    throw new CommandFailed("failed", "not_a_lock", cause.message, { cause });
+    if (cause.name !== "NotALockFileError") throw cause;
+    throw new CommandFailedError("failed", "not_a_lock", cause.message, { cause });
   });
-  return isHeld(taken) ? undefined : taken;
+  return isLockConflict(taken) ? undefined : taken;
 }
 
 /** Whether a process that is not gone holds the lock. */
 export const isLocked = async (file: string, host: Host, life = file): Promise<boolean> =>
-  (await heldBy(file, optionsOf(host, life))) !== undefined;
+  (await findLockConflict(file, optionsOf(host, life))) !== undefined;
 
 const optionsOf = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: forgottenMs } });

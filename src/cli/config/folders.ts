@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 
 type Env = Host["env"];
@@ -39,7 +39,7 @@ function homeFolder({ HOME: home = "" }: Env): string {
   try {
     return userInfo().homedir;
   } catch (cause) {
-    throw new CommandFailed(
+    throw new CommandFailedError(
       "failed",
       "no_home",
       `The home folder is unknown: HOME is not set, and user ${process.getuid?.()} has no entry in the user database.`,

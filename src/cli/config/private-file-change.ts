@@ -1,24 +1,24 @@
-import { realTarget } from "../../files/real-path.ts";
-import { isRefusal, whyOf } from "../../files/refusals.ts";
-import { writeWhole } from "../../files/whole-file.ts";
-import { CommandFailed } from "../failure.ts";
+import { writeFileAtomic } from "../../files/atomic-write.ts";
+import { formatFsError, isFsError } from "../../files/fs-errors.ts";
+import { resolveRealPath } from "../../files/real-path.ts";
+import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { withLock } from "./file-lock.ts";
-import { readPrivate } from "./private-file.ts";
+import { readPrivateFile } from "./private-file.ts";
 
 /**
  * Replaces the content by what `change` makes of it, while no other process does. The file is whole at every moment,
  * and only its owner may read it (DECISIONS.md, L12). Gives back what `change` gave.
  */
-export function changePrivate<T>(
+export function changePrivateFile<T>(
   path: string,
   host: Host,
   signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
 ): Promise<T> {
   return changeLocked(path, host, signal, change).catch((error: unknown) => {
-    if (!isRefusal(error)) throw error;
-    throw new CommandFailed("failed", "config_unwritable", `Couldn't write ${path}: ${whyOf(error)}.`, {
+    if (!isFsError(error)) throw error;
+    throw new CommandFailedError("failed", "config_unwritable", `Couldn't write ${path}: ${formatFsError(error)}.`, {
       hint: "SVC_CONFIG_DIR names another folder.",
       cause: error,
     });
@@ -32,10 +32,10 @@ async function changeLocked<T>(
   change: (content: T | undefined) => T | Promise<T>,
 ): Promise<T> {
   // A link stays a link: people keep their configuration elsewhere.
-  const target = await realTarget(path);
+  const target = await resolveRealPath(path);
   return withLock(target, host, signal, async () => {
-    const changed = await change(await readPrivate<T>(target));
-    await writeWhole(target, `${JSON.stringify(changed, undefined, 2)}\n`);
+    const changed = await change(await readPrivateFile<T>(target));
+    await writeFileAtomic(target, `${JSON.stringify(changed, undefined, 2)}\n`);
     return changed;
   });
 }

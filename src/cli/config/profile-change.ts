@@ -1,14 +1,14 @@
 import { didYouMean } from "../../base/suggest.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { namedProfile } from "../settings.ts";
-import { changePrivate } from "./private-file-change.ts";
+import { readProfileName } from "../settings.ts";
+import { changePrivateFile } from "./private-file-change.ts";
 import { type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
 
 const firstProfile = "default";
 
 const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => ProfileFile): Promise<ProfileFile> =>
-  changePrivate<ProfileFile>(profilesPath(host.env), host, signal, (content) =>
+  changePrivateFile<ProfileFile>(profilesPath(host.env), host, signal, (content) =>
     change({ ...content, profiles: content?.profiles ?? {} }),
   );
 
@@ -24,7 +24,7 @@ export async function changeProfile(
   change: (profile: Profile) => Profile,
   { mustExist = false }: { readonly mustExist?: boolean } = {},
 ): Promise<ChangedProfile> {
-  const named = namedProfile(context)?.value;
+  const named = readProfileName(context)?.value;
   let name = named ?? firstProfile;
   let isNewlyCurrent = false;
   if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) {
@@ -52,7 +52,7 @@ export const removeProfile = (context: Context, name: string): Promise<unknown> 
     profiles: Object.fromEntries(Object.entries(file.profiles).filter(([known]) => known !== name)),
   }));
 
-export const refuseUnknown = async ({ host }: Context, name: string): Promise<void> =>
+export const requireKnownProfile = async ({ host }: Context, name: string): Promise<void> =>
   refuseMissing(await readProfiles(host.env), name);
 
 function refuseMissing({ profiles }: ProfileFile, name: string): void {

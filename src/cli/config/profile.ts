@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Host } from "../host.ts";
 import { configFolder, hasConfigFolder } from "./folders.ts";
-import { readPrivate } from "./private-file.ts";
+import { readPrivateFile } from "./private-file.ts";
 
 /** Addresses and credentials under a name. */
 export interface Profile {
@@ -30,6 +30,6 @@ export const profilesPath = (env: Host["env"]): string => join(configFolder(env)
 
 /** The file's content; empty when there is none. */
 export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
-  const content = hasConfigFolder(env) ? await readPrivate<Partial<ProfileFile>>(profilesPath(env)) : undefined;
+  const content = hasConfigFolder(env) ? await readPrivateFile<Partial<ProfileFile>>(profilesPath(env)) : undefined;
   return { ...content, profiles: content?.profiles ?? {} };
 }

@@ -1,8 +1,8 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import type { Context, Input } from "../command.ts";
+import type { CommandInput, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readText } from "../parse/body.ts";
-import { variable } from "../settings.ts";
+import { readVariable } from "../settings.ts";
 
 /** A secret of a connected app: it comes from a file or from the environment, never from the command line itself. */
 export interface SecretSource<Flag extends string = string> {
@@ -30,13 +30,13 @@ export const secretFlag = <Flag extends string>({ flag, env, what }: SecretSourc
   }) as const satisfies FlagSpec;
 
 /** The secret, without the line break at its end; undefined when neither a file nor the environment gives one. */
-export async function secretFrom(
+export async function readAppSecret(
   { flag, env, what }: SecretSource,
-  input: Input,
+  input: CommandInput,
   { host }: Context,
 ): Promise<string | undefined> {
   const path = input.flags[flag];
-  if (typeof path !== "string") return variable(host, env)?.value;
+  if (typeof path !== "string") return readVariable(host, env)?.value;
   if (path === "-" && input.flags.file === "-") {
     throw new UsageError(`--${flag} - cannot be used with --file -: there is one standard input`);
   }

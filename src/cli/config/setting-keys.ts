@@ -1,6 +1,6 @@
 import { didYouMean } from "../../base/suggest.ts";
 import { UsageError } from "../failure.ts";
-import { checkedBaseUrl } from "../parse/globals.ts";
+import { parseBaseUrlFlag } from "../parse/globals.ts";
 import type { Profile } from "./profile.ts";
 
 /** A field of a profile that people set. */
@@ -21,20 +21,20 @@ const setting = (key: string, what: string, checked: Setting["checked"] = asGive
 });
 
 export const settings: readonly Setting[] = [
-  setting("router_url", "Address of the routing service", (text) => checkedBaseUrl(text, "router_url")),
-  setting("contracts_url", "Address of the contract API", (text) => checkedBaseUrl(text, "contracts_url")),
+  setting("router_url", "Address of the routing service", (text) => parseBaseUrlFlag(text, "router_url")),
+  setting("contracts_url", "Address of the contract API", (text) => parseBaseUrlFlag(text, "contracts_url")),
   setting("client_id", "Client ID of the workspace's API key"),
   setting("client_secret", "Secret of the workspace's API key", asGiven, true),
   setting("token", "Bearer token of requests that take one, instead of a sign-in", asGiven, true),
   setting("oauth_client_id", "OAuth client of svc auth device-login"),
-  setting("emulator_url", "Address of an emulator that others share", (text) => checkedBaseUrl(text, "emulator_url")),
+  setting("emulator_url", "Address of an emulator that others share", (text) => parseBaseUrlFlag(text, "emulator_url")),
   setting("emulator_token", "Token of its control plane", asGiven, true),
 ];
 
 const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;
 
 /** The setting of a key such as `router_url` or `cluster_keys.eu-1`. */
-export function settingOf(key: string): Setting {
+export function findSetting(key: string): Setting {
   const known = settings.find((one) => one.key === key);
   if (known) return known;
   if (clusterKey.test(key)) return setting(key, "Key of one cluster, for x-cluster-key", asGiven, true);

@@ -2,7 +2,7 @@ import type { CheckedCall } from "../../client/checked-call.ts";
 import type { Credentials } from "../../client/credentials.ts";
 import { buildRequest } from "../../client/request.ts";
 import type { Context } from "../command.ts";
-import { maskedBody, maskedUrl, shownHeader } from "./redact.ts";
+import { maskBodySecrets, maskUrlSecrets, redactHeader } from "./redact.ts";
 
 /**
  * Prints the request that would be sent. Plans end in logs of pipelines: credentials are masked, and so are the secrets
@@ -23,9 +23,10 @@ export async function printPlan(
     : await context.target(service);
   const credentials = target.credentials && { ...target.credentials, ...given };
   const { method, url: whole, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
-  const url = maskedUrl(whole);
-  const shown = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, shownHeader(name, value)]));
-  const content = typeof body === "string" ? maskedBody(call.args.body) : body === undefined ? undefined : "[bytes]";
+  const url = maskUrlSecrets(whole);
+  const shown = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactHeader(name, value)]));
+  const content =
+    typeof body === "string" ? maskBodySecrets(call.args.body) : body === undefined ? undefined : "[bytes]";
   if (output.format !== "table") {
     return output.show({
       dry_run: true,

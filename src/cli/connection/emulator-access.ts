@@ -3,16 +3,16 @@ import { fieldsOf } from "../../base/object.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { createClient } from "../../client/client.ts";
 import { NetworkError } from "../../client/errors.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { type RunningEmulator, readRunFile, runFileOf } from "./run-file.ts";
-import { nearestState } from "./state-folder.ts";
+import { type RunningEmulator, readRunFile, resolveRunFile } from "./run-file.ts";
+import { findNearestState } from "./state-folder.ts";
 
 /** Where an emulator is, and what it takes for credentials: of one in this process, or of one that runs elsewhere. */
 export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
 
 /** An emulator that runs on a state of this folder or of one above it. */
-export interface EmulatorHere extends EmulatorAccess {
+export interface LocalEmulator extends EmulatorAccess {
   /** Its state file, absolute. */
   readonly state: string;
 }
@@ -23,25 +23,27 @@ const patienceMs = 3_000;
  * The emulator that runs here; undefined where none does. A run file counts only when the very emulator that wrote it
  * answers: one that was left behind sends nothing of ours anywhere. Throws CommandFailed where it is there and does not answer: what was meant for it must not go to another service.
  */
-export async function emulatorHere(host: Host): Promise<EmulatorHere | undefined> {
-  const state = nearestState(host.cwd);
+export async function findLocalEmulator(host: Host): Promise<LocalEmulator | undefined> {
+  const state = findNearestState(host.cwd);
   if (state === undefined) return undefined;
-  const running = await readRunFile(await runFileOf(state));
-  if (!running || !(await isItself(running))) return undefined;
-  return { ...(await accessTo(running)), state };
+  const running = await readRunFile(await resolveRunFile(state));
+  if (!running || !(await isSameEmulator(running))) return undefined;
+  return { ...(await readEmulatorAccess(running)), state };
 }
 
 /** Asks a running emulator for its clusters and keys: where programs of this machine find them. */
-export async function accessTo(running: Pick<RunningEmulator, "routerUrl" | "token">): Promise<EmulatorAccess> {
+export async function readEmulatorAccess(
+  running: Pick<RunningEmulator, "routerUrl" | "token">,
+): Promise<EmulatorAccess> {
   return access(running, running.routerUrl, "own_url");
 }
 
 /** The same, where clients outside find them: at the public addresses, where it was started with such. */
-export async function accessFromOutside(
-  running: Pick<RunningEmulator, "routerUrl" | "token">,
-): Promise<EmulatorAccess> {
-  const { ready } = await import("../../api/emulator/lifecycle.ts");
-  const { public_url } = await asking(running.routerUrl, undefined, (client) => client.call(ready, {}, once));
+export async function readPublicAccess(running: Pick<RunningEmulator, "routerUrl" | "token">): Promise<EmulatorAccess> {
+  const { checkReadiness } = await import("../../api/emulator/lifecycle.ts");
+  const { public_url } = await withControlClient(running.routerUrl, undefined, (client) =>
+    client.call(checkReadiness, {}, once),
+  );
   return access(running, public_url ?? running.routerUrl, "url");
 }
 
@@ -51,7 +53,7 @@ async function access(
   address: "url" | "own_url",
 ): Promise<EmulatorAccess> {
   const { listControlClusters } = await import("../../api/emulator/clusters.ts");
-  const found = await asking(askedAt, token, (client) => client.call(listControlClusters, {}, once));
+  const found = await withControlClient(askedAt, token, (client) => client.call(listControlClusters, {}, once));
   return {
     routerUrl,
     controlUrl: `${routerUrl}/_emulator`,
@@ -69,12 +71,12 @@ async function access(
 }
 
 /** Whom an emulator knows, with the keys of each. */
-export async function workspacesOf({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
+export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
   const { listWorkspaces } = await import("../../api/emulator/state/state.ts");
-  return asking(routerUrl, token, (client) => client.call(listWorkspaces, {}, once));
+  return withControlClient(routerUrl, token, (client) => client.call(listWorkspaces, {}, once));
 }
 
-export type KnownWorkspace = Awaited<ReturnType<typeof workspacesOf>>[number];
+export type KnownWorkspace = Awaited<ReturnType<typeof listKnownWorkspaces>>[number];
 
 /** An emulator as one of its workspaces sees it: its cluster first, with its own keys. */
 export function asWorkspace<Access extends EmulatorAccess>(access: Access, workspace: KnownWorkspace): Access {
@@ -90,18 +92,20 @@ const once = { retries: 0, timeoutMs: patienceMs };
  * Whether the very emulator of a run file answers at its address. Before this is known, nothing is sent there. Throws
  * CommandFailed where it does not answer in time or, unless `mayBeStarting`, does not serve yet.
  */
-export async function isItself(
+export async function isSameEmulator(
   { routerUrl, instanceId, pid }: RunningEmulator,
   { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
 ): Promise<boolean> {
-  const { ready } = await import("../../api/emulator/lifecycle.ts");
+  const { checkReadiness } = await import("../../api/emulator/lifecycle.ts");
   const silent = (how: string, cause?: unknown) =>
-    new CommandFailed("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {
+    new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {
       hint: "Try again in a moment, or say with --base-url or --profile where the services are.",
       cause,
     });
   try {
-    const { status, value } = await asking(routerUrl, undefined, (client) => client.send(CheckedCall.of(ready), once));
+    const { status, value } = await withControlClient(routerUrl, undefined, (client) =>
+      client.send(CheckedCall.of(checkReadiness), once),
+    );
     if (fieldsOf(value).instance_id !== instanceId) return false;
     if (mayBeStarting) return true;
     // It says why where it serves and cannot write: reads are answered then, and the others in its own words.
@@ -110,35 +114,35 @@ export async function isItself(
     }
     return true;
   } catch (error) {
-    if (error instanceof CommandFailed) throw error;
-    const hangs = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isAlive(pid));
+    if (error instanceof CommandFailedError) throw error;
+    const hangs = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isProcessAlive(pid));
     if (hangs) throw silent(`does not answer at ${routerUrl}`, error);
     return false;
   }
 }
 
 /** Whether nothing listens there. */
-export async function refuses(url: string): Promise<boolean> {
-  const { ready } = await import("../../api/emulator/lifecycle.ts");
-  return asking(url, undefined, (client) => client.send(CheckedCall.of(ready), once)).then(
+export async function isConnectionRefused(url: string): Promise<boolean> {
+  const { checkReadiness } = await import("../../api/emulator/lifecycle.ts");
+  return withControlClient(url, undefined, (client) => client.send(CheckedCall.of(checkReadiness), once)).then(
     () => false,
     (error: unknown) => error instanceof NetworkError && error.code === "ECONNREFUSED",
   );
 }
 
 /** Whether an emulator is gone that did not take its run file away: its process, and whatever would answer for it. */
-export async function wasKilled(running: RunningEmulator): Promise<boolean> {
-  return !(await isAlive(running.pid)) && !(await isItself(running).catch(() => true));
+export async function isStaleRunFile(running: RunningEmulator): Promise<boolean> {
+  return !(await isProcessAlive(running.pid)) && !(await isSameEmulator(running).catch(() => true));
 }
 
 /** Looked up when something is wrong. */
-export async function isAlive(pid: number): Promise<boolean> {
-  const { processOf } = await import("../../files/machine.ts");
-  return (await processOf(pid)).exists;
+export async function isProcessAlive(pid: number): Promise<boolean> {
+  const { findProcess } = await import("../../files/machine.ts");
+  return (await findProcess(pid)).exists;
 }
 
 /** Asks what listens at an address, with a control token or none. */
-export async function asking<T>(
+export async function withControlClient<T>(
   routerUrl: string,
   controlToken: string | undefined,
   ask: (client: ReturnType<typeof createClient>) => Promise<T>,

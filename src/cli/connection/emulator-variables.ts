@@ -43,7 +43,7 @@ export const mainCluster = ({
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
 
 /** What must not be read in a log: of a twin only, but habits are formed early. */
-export const secretsOf = ({
+export const collectSecrets = ({
   clusters,
   token,
 }: Pick<EmulatorAccess, "clusters" | "token">): readonly (string | undefined)[] => [

@@ -1,16 +1,16 @@
 import { NetworkError, ServiceError } from "../../client/errors.ts";
 import { isOnThisMachine } from "../../files/machine.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
-import type { EmulatorHere } from "./emulator-access.ts";
-import { pathAbove } from "./state-folder.ts";
+import { CommandFailedError } from "../failure.ts";
+import type { LocalEmulator } from "./emulator-access.ts";
+import { findPathAbove } from "./state-folder.ts";
 
 /** A shell that still speaks of an emulator that ran before. */
 export interface EndedEmulator {
   /** The variable that names the one that has ended. */
   readonly variable: string;
   /** The one that runs in its folder; undefined: none does. */
-  readonly here: EmulatorHere | undefined;
+  readonly here: LocalEmulator | undefined;
 }
 
 const ofServices = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as const;
@@ -29,13 +29,16 @@ export async function endedEmulator(
   const variable = (of === "control" ? ofControl : ofServices).find((name) => host.env[name]);
   const address = variable && host.env[variable];
   if (!address) return undefined;
-  const { emulatorHere, refuses } = await import("./emulator-access.ts");
+  const { findLocalEmulator, isConnectionRefused } = await import("./emulator-access.ts");
   if (!isOnThisMachine(address)) return undefined;
-  const here = await emulatorHere(host).catch(() => undefined);
+  const here = await findLocalEmulator(host).catch(() => undefined);
   const { SVC_EMULATOR_URL: control } = host.env;
-  if (here === undefined && !(control && isOnThisMachine(control) && (await refuses(new URL(control).origin))))
+  if (
+    here === undefined &&
+    !(control && isOnThisMachine(control) && (await isConnectionRefused(new URL(control).origin)))
+  )
     return undefined;
-  if (!(await refuses(new URL(address).origin))) return undefined;
+  if (!(await isConnectionRefused(new URL(address).origin))) return undefined;
   return { variable, here };
 }
 
@@ -44,13 +47,13 @@ function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "h
   const ended = `${variable} points to an emulator that has ended`;
   if (here === undefined)
     return `${ended}, and none runs in this folder: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
-  const path = pathAbove(host.cwd, here.state);
+  const path = findPathAbove(host.cwd, here.state);
   const which = path === undefined ? "of this folder" : `on ${path}`;
   return `${ended}; the one ${which} is at ${here.routerUrl}: eval "$(svc emulator env)" again.`;
 }
 
 /** The same of a command that could not reach its service; undefined where that has another reason. */
-export async function hintOfEnded(error: unknown, context: Context): Promise<string | undefined> {
+export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
   const ended = (await endedEmulator(context, "services")) ?? (await endedEmulator(context, "control"));
   return ended && evalAgain(ended, context);
@@ -60,7 +63,7 @@ export async function hintOfEnded(error: unknown, context: Context): Promise<str
  * What a person does where an emulator of this machine refuses what the environment holds: another one may have begun at
  * the address of the one that it was printed by. Undefined where something else than the environment says where to go.
  */
-export async function hintOfRefused(error: unknown, { globals, host }: Context): Promise<string | undefined> {
+export async function findRejectionHint(error: unknown, { globals, host }: Context): Promise<string | undefined> {
   if (!(error instanceof ServiceError) || error.status !== 401) return undefined;
   if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
   const { SVC_EMULATOR_URL: address } = host.env;
@@ -72,7 +75,7 @@ export async function hintOfRefused(error: unknown, { globals, host }: Context):
  * The state of the emulator that is meant by who asks for the one that runs or ends it: that of this folder, where the
  * environment's has ended. One of a folder above may be somebody else's, and is not ended instead.
  */
-export async function stateMeant(
+export async function resolveEndedState(
   file: string | undefined,
   context: Context,
   { ends = false }: { readonly ends?: boolean } = {},
@@ -80,11 +83,14 @@ export async function stateMeant(
   if (file !== undefined) return file;
   const ended = await endedEmulator(context, "control");
   if (ended?.here === undefined) return undefined;
-  const path = ends ? pathAbove(context.host.cwd, ended.here.state) : undefined;
+  const path = ends ? findPathAbove(context.host.cwd, ended.here.state) : undefined;
   if (path !== undefined) {
     const message = `${ended.variable} points to an emulator that has ended already.`;
     const hint = `Another one runs, on ${path}.`;
-    throw new CommandFailed("not-found", "no_emulator", message, { hint, next: ["emulator", "stop", "--file", path] });
+    throw new CommandFailedError("not-found", "no_emulator", message, {
+      hint,
+      next: ["emulator", "stop", "--file", path],
+    });
   }
   await context.output.warn(evalAgain(ended, context));
   return ended.here.state;

@@ -1,9 +1,9 @@
 import type { Operation, ResultOf } from "../../api/operation.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
-import { readable } from "../../client/response.ts";
+import { requireValidValue } from "../../client/response.ts";
 import { shapeProblemIn } from "../../client/shape.ts";
 import type { Context } from "../command.ts";
-import { leftOut } from "../derived.ts";
+import { describeDroppedEvents } from "../derived-command.ts";
 
 /** What one event of an operation's stream holds. */
 export type EventOf<O extends Operation> = ResultOf<O> extends AsyncIterable<infer One> ? One : never;
@@ -12,7 +12,7 @@ export type EventOf<O extends Operation> = ResultOf<O> extends AsyncIterable<inf
  * Prints the events of a stream of the control plane as they come: a line for people, or NDJSON that opens with its
  * version (DECISIONS.md, L2). Ends with the run, or with the emulator.
  */
-export async function follow<O extends Operation>(
+export async function followStream<O extends Operation>(
   context: Context,
   operation: O,
   args: CallArguments,
@@ -36,10 +36,10 @@ export async function follow<O extends Operation>(
       const { count } = missed;
       missed = undefined;
       if (output.format !== "table") await output.document({ type: "resync", missed: count ?? null });
-      await output.note(leftOut(count));
+      await output.note(describeDroppedEvents(count));
     }
     const shapeProblem = schema && shapeProblemIn(schema, value);
-    const event = readable({ ...answer, value, shapeProblem });
+    const event = requireValidValue({ ...answer, value, shapeProblem });
     await output.event(event, line(event));
   }
   signal.throwIfAborted();

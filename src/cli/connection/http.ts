@@ -5,8 +5,8 @@ import type { Transport } from "../../client/transport.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
-import { carried } from "../trace/carrier.ts";
-import { observerFor } from "./verbose.ts";
+import { traceHeaders } from "../trace/carrier.ts";
+import { createObserver } from "./verbose.ts";
 
 /** A client as the flags of this run want it. */
 export async function openClient(of: {
@@ -23,10 +23,10 @@ export async function openClient(of: {
     baseUrls,
     credentials,
     transport,
-    tracing: carried(host.env),
+    tracing: traceHeaders(host.env),
     readable: true,
     wall: host.wall,
-    observer: observerFor(globals, output, host),
+    observer: createObserver(globals, output, host),
     timeoutMs: globals.timeoutMs,
     retries: globals.retries,
     maxWaitMs: globals.maxWaitMs,
@@ -43,7 +43,7 @@ export async function openTransport(
   connections?: number,
 ): Promise<Transport> {
   const { createTransport } = await import("../../client/transport.ts");
-  const proxyFor = usesProxy(env) ? (await import("./proxies.ts")).proxiesOf(env) : undefined;
+  const proxyFor = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
   return createTransport({ proxyFor, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
 }
 

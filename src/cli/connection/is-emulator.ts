@@ -1,6 +1,6 @@
 import type { Context } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
-import { emulatorOfEnvironment } from "../settings.ts";
+import { CommandFailedError } from "../failure.ts";
+import { readEnvironmentEmulator } from "../settings.ts";
 
 /** Whether the router that is asked is an emulator with a control plane that may be asked, too. */
 export async function isEmulator(context: Context, file?: string): Promise<boolean> {
@@ -8,13 +8,13 @@ export async function isEmulator(context: Context, file?: string): Promise<boole
   if (globals.emulator) return true;
   // The token of an emulator must not be sent to an address that is not known to be its own.
   if (globals.baseUrl !== undefined)
-    return originOf(emulatorOfEnvironment(host)?.url.value) === originOf(globals.baseUrl);
+    return originOf(readEnvironmentEmulator(host)?.url.value) === originOf(globals.baseUrl);
   const { router } = (await context.target("router")).baseUrls;
   try {
     const { baseUrls, credentials } = await context.target("emulator", file);
     return credentials.controlToken !== undefined && originOf(baseUrls.emulator) === originOf(router);
   } catch (error) {
-    if (error instanceof CommandFailed && file === undefined) return false;
+    if (error instanceof CommandFailedError && file === undefined) return false;
     throw error;
   }
 }

@@ -50,7 +50,7 @@ const named = lookupTable<Named>({
 });
 
 /** What is said of the first thing that a query names and that the emulator does not have. */
-export async function unknownIn(query: Query, asking: Asking): Promise<string | undefined> {
+export async function findUnknownName(query: Query, asking: Asking): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const thing = named[name];
     if (thing === undefined || value === undefined || (await thing.exists(String(value), asking))) continue;

@@ -1,6 +1,6 @@
-import { durationWords } from "../../base/duration.ts";
+import { describeDuration } from "../../base/duration.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 
 const firstPauseMs = 200;
 const longestPauseMs = 5_000;
@@ -17,8 +17,8 @@ export async function pollUntil<T>(
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (wall.monotonicNow() + pauseMs > deadline) {
-      const message = `Waited ${durationWords(timeoutMs)} for ${awaited}.`;
-      throw new CommandFailed("temporary", "wait_timeout", message, { hint: "It may still come: run it again." });
+      const message = `Waited ${describeDuration(timeoutMs)} for ${awaited}.`;
+      throw new CommandFailedError("temporary", "wait_timeout", message, { hint: "It may still come: run it again." });
     }
     await wall.sleep(pauseMs, signal);
     signal.throwIfAborted();

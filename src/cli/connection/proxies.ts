@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import { lookupTable } from "../../base/lookup-table.ts";
-import type { ForwardProxy, ProxyFor } from "../../client/proxy.ts";
+import type { ForwardProxy, ProxyResolver } from "../../client/proxy.ts";
 import { UsageError } from "../failure.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -24,12 +24,12 @@ export const proxyVariables = (env: Env): string[] =>
  * Which proxy the environment names for an address: none for this machine itself, whatever it says, and none for what
  * NO_PROXY lists. The function throws UsageError where the variable that counts names no proxy.
  */
-export function proxiesOf(env: Env): ((url: URL) => NamedProxy | undefined) & ProxyFor {
+export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & ProxyResolver {
   const exempt = exemptions(env.no_proxy || env.NO_PROXY || "");
   return (url) => {
     const variable = variables[url.protocol]?.find((name) => Boolean(env[name]));
     if (variable === undefined || isThisMachine(url.hostname) || exempt(url)) return undefined;
-    const proxy = proxyOf(env[variable]!);
+    const proxy = parseProxy(env[variable]!);
     if (proxy) return { ...proxy, variable };
     // Its value may hold a password.
     throw new UsageError(`${variable} does not name a proxy that speaks HTTP`, {
@@ -39,7 +39,7 @@ export function proxiesOf(env: Env): ((url: URL) => NamedProxy | undefined) & Pr
 }
 
 /** The proxy of a variable's value, which need not say its scheme; undefined where it names none. */
-export function proxyOf(value: string): ForwardProxy | undefined {
+export function parseProxy(value: string): ForwardProxy | undefined {
   const text = value.includes("://") ? value : `http://${value}`;
   if (!URL.canParse(text)) return undefined;
   const { protocol, origin, hostname, username, password } = new URL(text);

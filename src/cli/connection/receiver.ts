@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { deadline } from "../../base/clock.ts";
+import { runAfterDelay } from "../../base/clock.ts";
 
 /** One POST that came in, its body as raw bytes. */
 export interface ReceivedPost {
@@ -19,7 +19,7 @@ export interface Receiver {
 }
 
 /** What the receiver says to one POST. */
-export interface ReceiverAnswer {
+export interface ReceiverResponse {
   readonly status: number;
   readonly body?: string;
   readonly contentType?: string;
@@ -33,7 +33,7 @@ export interface ReceiverOptions {
   /** Told of a request whose body is too large, which is answered 413 and not read on. */
   readonly onTooLarge?: (limitBytes: number) => void;
   /** Decides each answer; nothing is kept then. */
-  readonly answer?: (received: ReceivedPost) => Promise<ReceiverAnswer>;
+  readonly answer?: (received: ReceivedPost) => Promise<ReceiverResponse>;
 }
 
 /** A delivery is a few kilobytes; more is not a webhook. */
@@ -64,7 +64,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
       onTooLarge?.(maxBodyBytes);
       response.writeHead(413).end("too large for a webhook");
       request.pause();
-      deadline(lingerMs, () => request.destroy());
+      runAfterDelay(lingerMs, () => request.destroy());
     });
     request.on("end", () => {
       if (size > maxBodyBytes) return;
@@ -75,7 +75,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
         return void reply(response, { status, body: status < 300 ? "ok" : "no" });
       }
       const replied = answer(one)
-        .catch((): ReceiverAnswer => ({ status: 500 }))
+        .catch((): ReceiverResponse => ({ status: 500 }))
         .then((given) => reply(response, given))
         .finally(() => answering.delete(replied));
       answering.add(replied);
@@ -101,7 +101,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
 }
 
 /** Resolves when the answer is out, or when nobody waits for it any more. */
-function reply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverAnswer) {
+function reply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverResponse) {
   return new Promise<void>((done) => {
     response.once("close", done).once("finish", done);
     response.writeHead(status, { "content-type": contentType }).end(body);

@@ -30,23 +30,23 @@ const shownFields =
 export const mask = "[hidden]";
 
 /** A header as it may appear in a log. */
-export function shownHeader(name: string, value: string): string {
+export function redactHeader(name: string, value: string): string {
   if (!shownHeaders.has(name.toLowerCase())) return mask;
-  return name.toLowerCase() === "location" ? shownUrl(value) : redactText(value, { mask });
+  return name.toLowerCase() === "location" ? redactUrlValues(value) : redactText(value, { mask });
 }
 
 /** A URL without what may be credentials: the secrets of its path, and the values of its query, whatever their names. */
-export const shownUrl = (url: string): string => redactUrl(url, { mask: "…", allParameters: true });
+export const redactUrlValues = (url: string): string => redactUrl(url, { mask: "…", allParameters: true });
 
 /** A URL of the caller, without the secrets of its path and its query. */
-export const maskedUrl = (url: string): string => redactUrl(url, { mask });
+export const maskUrlSecrets = (url: string): string => redactUrl(url, { mask });
 
 /** A body of the caller, without the values that go by the name of a secret. */
-export function maskedBody(value: unknown, name = ""): unknown {
+export function maskBodySecrets(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretField(name) ? mask : redactText(value, { mask });
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((one) => maskedBody(one, name));
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskedBody(inner, key)]));
+  if (Array.isArray(value)) return value.map((one) => maskBodySecrets(one, name));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskBodySecrets(inner, key)]));
 }
 
 /** Secrets to a log, and words to the person who typed them. */
@@ -56,12 +56,12 @@ const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.te
 export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
 
 /** A JSON body with everything masked but what is known to be harmless. */
-export function shownBody(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shownBody);
+export function redactBody(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redactBody);
   if (typeof value !== "object" || value === null) return typeof value === "string" ? mask : value;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
-      if (typeof inner === "object" && inner !== null) return [name, shownBody(inner)];
+      if (typeof inner === "object" && inner !== null) return [name, redactBody(inner)];
       if (typeof inner === "boolean" || inner === null) return [name, inner];
       return [name, shownFields.test(name) && !isSecretName(name) ? inner : mask];
     }),

@@ -3,11 +3,11 @@ import { lstat, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fieldsOf } from "../../base/object.ts";
 import { isOnThisMachine } from "../../files/machine.ts";
-import { isMadeHere } from "../../files/made-here.ts";
-import { realTarget } from "../../files/real-path.ts";
+import { hasOriginMarker } from "../../files/origin-marker.ts";
+import { resolveRealPath } from "../../files/real-path.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { defaultStateFile, nearestState } from "./state-folder.ts";
+import { defaultStateFile, findNearestState } from "./state-folder.ts";
 
 /** What a running emulator writes beside its state (DECISIONS.md, E3). */
 export interface RunningEmulator {
@@ -22,14 +22,15 @@ export interface RunningEmulator {
  * a UsageError for a folder.
  */
 export function stateFile(host: Host, file: string | undefined): string {
-  if (file === undefined) return nearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile);
+  if (file === undefined) return findNearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile);
   const named = resolve(host.cwd, file);
   if (!statSync(named, { throwIfNoEntry: false })?.isDirectory()) return named;
   throw new UsageError(`--file: ${file} is a folder, not a file`, { hint: `Is it ${join(file, "emulator.json")}?` });
 }
 
 /** Where an emulator on that state writes what it tells: beside the file itself, whatever links lead to it. */
-export const runFileOf = async (state: string): Promise<string> => `${await realTarget(state).catch(() => state)}.run`;
+export const resolveRunFile = async (state: string): Promise<string> =>
+  `${await resolveRealPath(state).catch(() => state)}.run`;
 
 /**
  * The emulator that a run file tells of; undefined where there is none, or it does not count: the file has to be this
@@ -42,7 +43,7 @@ export async function readRunFile(path: string): Promise<RunningEmulator | undef
 }
 
 /** Why a run file that is there does not count; undefined where it does, or is not there. */
-export async function distrustOf(path: string): Promise<string | undefined> {
+export async function explainDistrust(path: string): Promise<string | undefined> {
   const running = await runFileAt(path);
   return running && whyDistrusted(path, running);
 }
@@ -67,7 +68,7 @@ async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Prom
   if (process.getuid !== undefined) {
     if (found.uid !== process.getuid()) return "it belongs to another user";
     // Some file systems know no modes: a folder that was made here says enough.
-    if ((found.mode & 0o077) !== 0 && !(await isMadeHere(dirname(path)))) return "others may read it";
+    if ((found.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "others may read it";
   }
   // Else what follows the host could lead elsewhere once a path is added.
   if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it does not name an address";

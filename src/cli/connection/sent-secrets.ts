@@ -16,7 +16,7 @@ type Sent = Pick<HttpRequest, "url" | "headers" | "body">;
 const requests = new WeakMap<Host, Sent[]>();
 
 /** Remembers a request, so that its secrets can be kept out of what is printed about it. */
-export function rememberSent(host: Host, request: Sent): void {
+export function rememberSentSecrets(host: Host, request: Sent): void {
   const sent = requests.get(host) ?? [];
   requests.set(host, sent);
   sent.push(request);
@@ -24,7 +24,7 @@ export function rememberSent(host: Host, request: Sent): void {
 }
 
 /** The text without any secret that this run has sent: services and receivers echo what they refuse. */
-export function withoutSent(host: Host, text: string): string {
+export function redactSentSecrets(host: Host, text: string): string {
   const sent = requests.get(host);
   if (!sent) return text;
   const secrets = new Set(sent.flatMap(secretsIn).filter((secret) => secret.length >= shortestSecret));

@@ -2,16 +2,17 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isOnThisMachine } from "../../files/machine.ts";
-import { isForeignState } from "../../files/made-here.ts";
-import { realTarget } from "../../files/real-path.ts";
-import { CommandFailed } from "../failure.ts";
+import { isForeignState } from "../../files/origin-marker.ts";
+import { resolveRealPath } from "../../files/real-path.ts";
+import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { emulatorOfEnvironment } from "../settings.ts";
-import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
-import { untrusted } from "./state-folder.ts";
+import { readEnvironmentEmulator } from "../settings.ts";
+import { readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
+import { createUntrustedStateError } from "./state-folder.ts";
 
 /** Where the snapshots of a state lie, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
-const folderOf = async (state: string): Promise<string> => `${await realTarget(state).catch(() => state)}.snapshots`;
+const folderOf = async (state: string): Promise<string> =>
+  `${await resolveRealPath(state).catch(() => state)}.snapshots`;
 
 const fileName = /^([A-Za-z0-9][A-Za-z0-9._-]{0,63})\.json$/;
 
@@ -26,13 +27,13 @@ export async function snapshotNames(host: Host): Promise<readonly string[]> {
  * The file that is meant: that of the snapshot of this name, of the state that this folder has; else the one at this path;
  * else that of the snapshot which the emulator in reach has, wherever its state is. Fails where there is none of these.
  */
-export async function keptStateFile(named: string, host: Host): Promise<string> {
+export async function resolveSnapshotFile(named: string, host: Host): Promise<string> {
   const names = await snapshotNames(host);
   if (names.includes(named)) {
     const state = stateFile(host, undefined);
     const path = join(await folderOf(state), `${named}.json`);
     if (await isForeignState(state))
-      throw untrusted(state, `Name the snapshot's file where you trust it: --from ${path}.`);
+      throw createUntrustedStateError(state, `Name the snapshot's file where you trust it: --from ${path}.`);
     return path;
   }
   const path = resolve(host.cwd, named);
@@ -41,7 +42,7 @@ export async function keptStateFile(named: string, host: Host): Promise<string> 
   if (running?.file) return running.file;
   if (running) throw outOfReach(named, running.url);
   const known = names.length > 0 ? `there are: ${names.join(", ")}` : "the state of this folder has none";
-  throw new CommandFailed(
+  throw new CommandFailedError(
     "not-found",
     "no_such_snapshot",
     `No snapshot is called ${named} (${known}), and no file has that name.`,
@@ -63,21 +64,21 @@ interface RunningSnapshot {
 /** What the emulator that the environment names, or that tells of itself in this folder, has under this name. */
 async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnapshot | undefined> {
   const access = await import("./emulator-access.ts");
-  const told = emulatorOfEnvironment(host);
-  const here = told ? undefined : await readRunFile(await runFileOf(stateFile(host, undefined)));
+  const told = readEnvironmentEmulator(host);
+  const here = told ? undefined : await readRunFile(await resolveRunFile(stateFile(host, undefined)));
   const [url, token] = told ? [told.url.value, told.token?.value] : here ? [here.routerUrl, here.token] : [];
-  if (url === undefined || (here && !(await access.isItself(here)))) return undefined;
+  if (url === undefined || (here && !(await access.isSameEmulator(here)))) return undefined;
   const { listSnapshots } = await import("../../api/emulator/state/snapshots.ts");
   // One that does not answer, or refuses the token, has nothing to begin from.
-  const listed = await access.asking(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
+  const listed = await access.withControlClient(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
   const found = listed.find(({ name }) => name === named);
   const file = found?.file ?? undefined;
   const isReadable = file !== undefined && isOnThisMachine(url) && existsSync(file);
   return found && { url, file: isReadable ? file : undefined };
 }
 
-const outOfReach = (name: string, url: string): CommandFailed =>
-  new CommandFailed(
+const outOfReach = (name: string, url: string): CommandFailedError =>
+  new CommandFailedError(
     "not-found",
     "no_such_snapshot",
     `The snapshot ${name} is one of the emulator at ${url}, which does not keep it in a file of this machine: --from reads files alone.`,

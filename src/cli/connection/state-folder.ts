@@ -1,9 +1,9 @@
 import { type Stats, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
-import { noteNewState } from "../../files/made-here.ts";
 import { makeFolder } from "../../files/make-folder.ts";
-import { CommandFailed } from "../failure.ts";
+import { markNewState } from "../../files/origin-marker.ts";
+import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 
@@ -17,7 +17,7 @@ export const defaultPort = 4010;
  * The state in this folder or in the nearest one above it, as git finds its own. What belongs to somebody else is passed
  * over: a state in a folder that everybody may write to would choose where our calls go.
  */
-export function nearestState(folder: string): string | undefined {
+export function findNearestState(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     const state = join(at, defaultStateFile);
     if (isOurs(state) || isOurs(`${state}.run`)) return state;
@@ -41,14 +41,14 @@ function seen(path: string): Stats | undefined {
 }
 
 /** The state's path, seen from a folder, where it lies above that; undefined: it does not. */
-export function pathAbove(folder: string, state: string): string | undefined {
+export function findPathAbove(folder: string, state: string): string | undefined {
   const path = relative(folder, state);
   return path.startsWith("..") ? path : undefined;
 }
 
 /** Says, once, which state is used where it was found above this folder. */
 export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
-  const path = pathAbove(cwd, state);
+  const path = findPathAbove(cwd, state);
   if (named === undefined && path !== undefined) await noteOnce(output, `Using the emulator's state in ${path}`);
 }
 
@@ -64,8 +64,8 @@ export async function noteOnce(output: Output, text: string, more = ""): Promise
 }
 
 /** What is said of a state that was found in a folder which came from elsewhere, as with a clone. */
-export const untrusted = (state: string, hint: string): CommandFailed =>
-  new CommandFailed("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
+export const createUntrustedStateError = (state: string, hint: string): CommandFailedError =>
+  new CommandFailedError("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
     hint: `Its state may send webhooks and know tokens of its author. ${hint}`,
   });
 
@@ -77,5 +77,5 @@ export async function makeStateFolder(state: string): Promise<void> {
   const made = await makeFolder(folder).catch(() => undefined);
   if (made !== undefined)
     await writeFile(join(folder, ".gitignore"), "*\n", { mode: 0o600, flag: "wx" }).catch(() => {});
-  await noteNewState(state);
+  await markNewState(state);
 }

@@ -15,20 +15,22 @@ const variable = "SVC_STORE";
 const schemaVariable = "SVC_STORE_SCHEMA";
 
 /** Whether the state is meant to be in a database: --store says so, or the environment where no flag says otherwise. */
-export const storeGiven = ({ store, file, ephemeral }: StoreFlags, { env }: Pick<Host, "env">): string | undefined =>
-  store ?? (file === undefined && !ephemeral ? env[variable] || undefined : undefined);
+export const isStoreSelected = (
+  { store, file, ephemeral }: StoreFlags,
+  { env }: Pick<Host, "env">,
+): string | undefined => store ?? (file === undefined && !ephemeral ? env[variable] || undefined : undefined);
 
 /**
  * The store that is meant, with its password wherever that is kept; undefined for a state in a file or in memory. Throws
  * UsageError, which does not say what the URL holds.
  */
-export function storeOf(
+export function resolveStore(
   flags: StoreFlags,
   host: Host,
 ): { readonly store: string; readonly schema: string } | undefined {
   const { file, ephemeral } = flags;
   const schema = host.env[schemaVariable] || defaultSchema;
-  const store = storeGiven(flags, host);
+  const store = isStoreSelected(flags, host);
   if (store === undefined) return undefined;
   if (file !== undefined || ephemeral)
     throw new UsageError(

@@ -1,21 +1,21 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
-import type { Target } from "../command.ts";
+import type { ServiceTarget } from "../command.ts";
 import { readProfiles } from "../config/profile.ts";
-import { CommandFailed, UsageError } from "../failure.ts";
+import { CommandFailedError, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { controlTokenSetting, emulatorSetting, serviceSettings } from "../settings.ts";
-import { noteUnused } from "./key-of-environment.ts";
-import { readRunFile, runFileOf, stateFile } from "./run-file.ts";
-import { nearestState, noteOnce, noteStateAbove } from "./state-folder.ts";
+import { noteUnused } from "./environment-key.ts";
+import { readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
+import { findNearestState, noteOnce, noteStateAbove } from "./state-folder.ts";
 
 /**
  * Where the services are, and the credentials for them. Exit 2 where nothing says where they are; an emulator that
  * nothing but this folder names is told of.
  */
-export async function serviceTarget(globals: Globals, host: Host, output: Output): Promise<Target> {
+export async function serviceTarget(globals: Globals, host: Host, output: Output): Promise<ServiceTarget> {
   const found = await serviceSettings({ globals, host });
   if (found.isEmulatorHere) {
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
@@ -24,7 +24,7 @@ export async function serviceTarget(globals: Globals, host: Host, output: Output
     await noteUnused(found.unused, output);
   }
   if (found.chosenBy === undefined) {
-    const state = nearestState(host.cwd);
+    const state = findNearestState(host.cwd);
     throw new UsageError("It is not known where the services are.", {
       hint:
         state === undefined
@@ -61,13 +61,13 @@ export async function controlTarget(
   file: string | undefined,
   output: Output,
   isOwn: boolean,
-): Promise<Target> {
+): Promise<ServiceTarget> {
   const controlToken = controlTokenSetting(host)?.value;
   if (globals.baseUrl !== undefined) {
     return { baseUrls: { emulator: globals.baseUrl }, origin: "--base-url", credentials: { controlToken } };
   }
   const state = stateFile(host, file);
-  const path = await runFileOf(state);
+  const path = await resolveRunFile(state);
   const running = await readRunFile(path);
   const isHere = async () => running !== undefined;
   const named = file === undefined ? await emulatorSetting({ globals, host }, isHere) : undefined;
@@ -75,12 +75,13 @@ export async function controlTarget(
     const { value: url, origin } = named.url;
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: named.token?.value } };
   }
-  if (!running) throw await (await import("./listening.ts")).noEmulator(state, path);
-  const { isAlive, isItself } = await import("./emulator-access.ts");
-  if (!(await isItself(running, { mayBeStarting: true }))) {
-    if (await isAlive(running.pid)) throw await (await import("./listening.ts")).noEmulator(state, path);
+  if (!running) throw await (await import("./listener.ts")).createNoEmulatorError(state, path);
+  const { isProcessAlive, isSameEmulator } = await import("./emulator-access.ts");
+  if (!(await isSameEmulator(running, { mayBeStarting: true }))) {
+    if (await isProcessAlive(running.pid))
+      throw await (await import("./listener.ts")).createNoEmulatorError(state, path);
     const isKept = existsSync(state);
-    throw new CommandFailed(
+    throw new CommandFailedError(
       "not-found",
       "no_emulator",
       `The emulator on ${state} was killed, or its machine went down.`,

@@ -2,15 +2,15 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { Readable } from "node:stream";
-import { counted } from "../../base/counted.ts";
+import { pluralize } from "../../base/pluralize.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
-import { CommandFailed, PartialFailure, UsageError } from "../failure.ts";
-import { existingFile, readInput } from "../parse/body.ts";
+import { CommandFailedError, PartialFailureError, UsageError } from "../failure.ts";
+import { readInput, requireFile } from "../parse/body.ts";
 
 /** An upload that is done. */
-export interface Uploaded {
+export interface UploadedFile {
   readonly file_id: string;
   readonly filename: string;
   readonly path: string;
@@ -40,7 +40,7 @@ interface CandidateOptions {
 }
 
 /** Looks at every file before the first call. Throws UsageError for what cannot be uploaded. */
-export async function candidates(
+export async function findUploadCandidates(
   context: Context,
   paths: readonly string[],
   flag: string,
@@ -70,10 +70,10 @@ async function heldInput({ host }: Context, flag: string): Promise<Content> {
 }
 
 async function fileContent({ host }: Context, path: string, flag: string): Promise<Content> {
-  const absolute = await existingFile(host, path, flag);
+  const absolute = await requireFile(host, path, flag);
   const { size, mtimeMs } = await stat(absolute);
   const changed = () =>
-    new CommandFailed("failed", "file_changed", `${path} changed while it was uploaded.`, {
+    new CommandFailedError("failed", "file_changed", `${path} changed while it was uploaded.`, {
       hint: "Upload it again once nothing writes to it.",
     });
   return {
@@ -95,21 +95,21 @@ async function fileContent({ host }: Context, path: string, flag: string): Promi
 }
 
 /** What must be known of uploads when something fails after them. */
-export const uploadedBefore = (done: readonly Uploaded[]): string[] =>
+export const describeCompletedUploads = (done: readonly UploadedFile[]): string[] =>
   done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 
 /** Initializes, then PUTs the bytes of each file to its signed URL, streaming. In the order given. */
-export async function upload(context: Context, files: readonly Candidate[]): Promise<Uploaded[]> {
-  const done: Uploaded[] = [];
+export async function upload(context: Context, files: readonly Candidate[]): Promise<UploadedFile[]> {
+  const done: UploadedFile[] = [];
   try {
     for await (const one of uploads(context, files)) done.push(one);
     return done;
   } catch (error) {
-    throw done.length === 0 ? error : new PartialFailure(error, uploadedBefore(done));
+    throw done.length === 0 ? error : new PartialFailureError(error, describeCompletedUploads(done));
   }
 }
 
-async function* uploads(context: Context, files: readonly Candidate[]): AsyncGenerator<Uploaded> {
+async function* uploads(context: Context, files: readonly Candidate[]): AsyncGenerator<UploadedFile> {
   const [{ initializeUploads }, { putObject }] = await Promise.all([
     import("../../api/contracts/files.ts"),
     import("../../api/storage/objects.ts"),
@@ -167,10 +167,10 @@ function slotsByFile(files: readonly Candidate[], slots: readonly Slot[]): Reado
   }
   const without = files.filter((file) => !found.has(file)).map(({ path }) => path);
   if (without.length === 0) return found;
-  throw new CommandFailed(
+  throw new CommandFailedError(
     "failed",
     "no_upload_url",
-    `The service answered ${counted(slots.length, "URL")} for ${counted(files.length, "file")}: none for ${without.join(", ")}.`,
+    `The service answered ${pluralize(slots.length, "URL")} for ${pluralize(files.length, "file")}: none for ${without.join(", ")}.`,
     { hint: "Nothing of these files was uploaded. Upload them in separate calls." },
   );
 }

@@ -1,27 +1,27 @@
-import type { Observer } from "../../client/client.ts";
+import type { ExchangeObserver } from "../../client/client.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
-import { shownBody, shownHeader, shownUrl } from "./redact.ts";
-import { rememberSent } from "./sent-secrets.ts";
+import { redactBody, redactHeader, redactUrlValues } from "./redact.ts";
+import { rememberSentSecrets } from "./sent-secrets.ts";
 
 /** What --verbose and --debug print of every exchange, on standard error. Secrets never reach it. */
-export function observerFor(globals: Globals, output: Output, host: Host): Observer {
+export function createObserver(globals: Globals, output: Output, host: Host): ExchangeObserver {
   const say = (line: string) => void output.warn(line);
   const reported = new Set<string>();
   return {
     onRequest(request) {
-      rememberSent(host, request);
+      rememberSentSecrets(host, request);
       if (!globals.debug) return;
-      say(`> ${request.method} ${shownUrl(request.url)}`);
-      for (const [name, value] of Object.entries(request.headers)) say(`> ${name}: ${shownHeader(name, value)}`);
+      say(`> ${request.method} ${redactUrlValues(request.url)}`);
+      for (const [name, value] of Object.entries(request.headers)) say(`> ${name}: ${redactHeader(name, value)}`);
       if (typeof request.body === "string") say(`> ${bodyLine(request.body)}`);
     },
     onResponse(request, { status, headers }, durationMs) {
       const id = headers["x-request-id"] ? ` ${headers["x-request-id"]}` : "";
-      if (globals.verbose) say(`${request.method} ${shownUrl(request.url)} ${status} ${durationMs} ms${id}`);
+      if (globals.verbose) say(`${request.method} ${redactUrlValues(request.url)} ${status} ${durationMs} ms${id}`);
       if (!globals.debug) return;
-      for (const [name, value] of Object.entries(headers)) say(`< ${name}: ${shownHeader(name, value)}`);
+      for (const [name, value] of Object.entries(headers)) say(`< ${name}: ${redactHeader(name, value)}`);
     },
     onRetry(_request, { attempt, waitMs, reason }) {
       const seconds = (waitMs / 1_000).toFixed(1);
@@ -48,7 +48,7 @@ const shortened = (drift: readonly string[]): string => {
 
 function bodyLine(text: string): string {
   try {
-    return JSON.stringify(shownBody(JSON.parse(text)));
+    return JSON.stringify(redactBody(JSON.parse(text)));
   } catch {
     return `[${Buffer.byteLength(text)} bytes]`;
   }

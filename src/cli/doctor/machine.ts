@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Context } from "../command.ts";
 import { configFolder, hasConfigFolder } from "../config/folders.ts";
 import { profilesPath, readProfiles } from "../config/profile.ts";
-import { explain } from "../exit.ts";
+import { explainError } from "../exit.ts";
 import { profileSetting } from "../settings.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
 
@@ -48,7 +48,7 @@ async function profile(context: Context): Promise<CheckResult> {
     const count = Object.keys(profiles).length;
     return skipped("profile", count > 0 ? `None of ${count} is chosen` : "There are none");
   } catch (error) {
-    const { message, hint } = explain(error);
+    const { message, hint } = explainError(error);
     return failed("profile", message, "usage", hint);
   }
 }

@@ -1,10 +1,10 @@
-import { ProxyTrouble } from "../../client/errors.ts";
+import { ProxyError } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
-import { proxiesOf, proxyOf, proxyVariables } from "../connection/proxies.ts";
-import { explain } from "../exit.ts";
+import { parseProxy, proxyVariables, readProxies } from "../connection/proxies.ts";
+import { explainError } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
-import { failureKindOf } from "./trouble.ts";
+import { failureKindOf } from "./failure-kind.ts";
 
 /** Whether what was sent went through a proxy, and what the proxy did. `outcome` is what each address gave: an answer or an error. */
 export function proxyFinding(
@@ -13,12 +13,12 @@ export function proxyFinding(
 ): CheckResult {
   const set = proxyVariables(env);
   if (set.length === 0) return skipped("proxy", "None is set");
-  const proxies = set.map((name) => `${name} ${proxyOf(env[name]!)?.origin ?? "names no proxy"}`).join(", ");
+  const proxies = set.map((name) => `${name} ${parseProxy(env[name]!)?.origin ?? "names no proxy"}`).join(", ");
   if (sent.length === 0) return skipped("proxy", `${proxies}; nothing was sent`);
-  const proxyFor = proxiesOf(env);
+  const proxyFor = readProxies(env);
   for (const { outcome } of sent) {
-    if (!(outcome instanceof ProxyTrouble || outcome instanceof UsageError)) continue;
-    const { message, hint } = explain(outcome);
+    if (!(outcome instanceof ProxyError || outcome instanceof UsageError)) continue;
+    const { message, hint } = explainError(outcome);
     return failed("proxy", message, failureKindOf(outcome), hint);
   }
   const used = sent.flatMap(({ address, outcome }) => {
@@ -33,4 +33,5 @@ export function proxyFinding(
 }
 
 /** No answer came at all: whose fault that is, nobody here can know. */
-const explainsNothing = (outcome: unknown): boolean => outcome instanceof Error && explain(outcome).code === "network";
+const explainsNothing = (outcome: unknown): boolean =>
+  outcome instanceof Error && explainError(outcome).code === "network";

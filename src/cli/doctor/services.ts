@@ -1,13 +1,13 @@
 import type { Operation } from "../../api/operation.ts";
 import { fieldsOf } from "../../base/object.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
-import { readable } from "../../client/response.ts";
-import type { Context, Target } from "../command.ts";
-import { hintOfEnded } from "../connection/ended-emulator.ts";
-import { explain } from "../exit.ts";
+import { requireValidValue } from "../../client/response.ts";
+import type { Context, ServiceTarget } from "../command.ts";
+import { findEndedHint } from "../connection/ended-emulator.ts";
+import { explainError } from "../exit.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
+import { failureKindOf } from "./failure-kind.ts";
 import { proxyFinding } from "./proxies.ts";
-import { failureKindOf } from "./trouble.ts";
 
 /** More than this and signed addresses, codes and tokens are checked wrongly. */
 const toleratedSkewMs = 30_000;
@@ -22,7 +22,7 @@ type ServiceAnswer = {
 export async function serviceFindings(context: Context): Promise<CheckResult[]> {
   const target = await context.target("router").catch((error: unknown) => error);
   if (!isTarget(target)) {
-    const { message, hint } = explain(target);
+    const { message, hint } = explainError(target);
     return [proxyFinding(context, []), failed("services", message, "usage", hint)];
   }
   const [{ checkHealth }, { listTemplates }] = await Promise.all([
@@ -49,7 +49,7 @@ export async function serviceFindings(context: Context): Promise<CheckResult[]> 
   ];
 }
 
-const isTarget = (value: unknown): value is Target =>
+const isTarget = (value: unknown): value is ServiceTarget =>
   typeof value === "object" && value !== null && "baseUrls" in value;
 
 async function answerOf(
@@ -63,7 +63,7 @@ async function answerOf(
     const client = await context.client(service);
     const args = operation.request.query ? { query: {} } : {};
     const answer = await client.send(CheckedCall.of(operation, args), { signal: context.signal, retries: 0 });
-    return { headers: answer.headers, value: readable(answer), tookMs: wall.monotonicNow() - startedAt };
+    return { headers: answer.headers, value: requireValidValue(answer), tookMs: wall.monotonicNow() - startedAt };
   } catch (error) {
     if (context.signal.aborted) throw error;
     return error as Error;
@@ -71,8 +71,8 @@ async function answerOf(
 }
 
 async function troubleFinding(check: string, error: Error, context: Context): Promise<CheckResult> {
-  const { message, hint } = explain(error);
-  return failed(check, message, failureKindOf(error), (await hintOfEnded(error, context)) ?? hint);
+  const { message, hint } = explainError(error);
+  return failed(check, message, failureKindOf(error), (await findEndedHint(error, context)) ?? hint);
 }
 
 async function routerFinding(address: string, answer: ServiceAnswer | Error, context: Context): Promise<CheckResult> {

@@ -5,12 +5,12 @@ export const exampleLines = (examples: readonly CommandExample[], width = Number
   ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...broken(example, width)])].join("\n");
 
 /** An example in one line. */
-export const exampleLine = ({ argv, stdin }: CommandExample): string => pipe(stdin) + commandLine(argv);
+export const exampleLine = ({ argv, stdin }: CommandExample): string => pipe(stdin) + formatCommandLine(argv);
 
 /** A command line as it is typed, quoted where a POSIX shell needs it. */
-export const commandLine = (argv: readonly string[]): string => ["svc", ...argv.map(quoted)].join(" ");
+export const formatCommandLine = (argv: readonly string[]): string => ["svc", ...argv.map(quoteShellWord)].join(" ");
 
-const pipe = (stdin: string | undefined): string => (stdin === undefined ? "" : `echo ${quoted(stdin)} | `);
+const pipe = (stdin: string | undefined): string => (stdin === undefined ? "" : `echo ${quoteShellWord(stdin)} | `);
 
 function broken(example: CommandExample, width: number): string[] {
   const { argv, stdin } = example;
@@ -32,12 +32,12 @@ function units(argv: readonly string[]): string[] {
   const found: string[] = [];
   for (const [i, word] of argv.entries()) {
     const isValue = i > 0 && /^--?[a-z]/.test(argv[i - 1]!) && !word.startsWith("-");
-    if (isValue) found.push(`${found.pop()} ${quoted(word)}`);
-    else found.push(quoted(word));
+    if (isValue) found.push(`${found.pop()} ${quoteShellWord(word)}`);
+    else found.push(quoteShellWord(word));
   }
   return found;
 }
 
 /** A word as a POSIX shell takes it for that one word, whatever it holds. */
-export const quoted = (word: string): string =>
+export const quoteShellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,5 +1,5 @@
 import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
-import type { Table } from "./layout.ts";
+import type { HelpTable } from "./layout.ts";
 
 /** Longer lists of choices are left to completion and to the message that refuses a wrong one. */
 const choicesShown = 12;
@@ -10,13 +10,13 @@ export function positionalTerm({ name, optional, variadic }: PositionalSpec): st
   return optional ? `[${shown}]` : `<${shown}>`;
 }
 
-export const positionalTable = (positionals: readonly PositionalSpec[]): Table => ({
+export const positionalTable = (positionals: readonly PositionalSpec[]): HelpTable => ({
   title: "Arguments",
   rows: positionals.map((one) => [positionalTerm(one), withNotes(one.description, choiceNote(one.choices))]),
 });
 
 /** The flags of a command: those without a section, then each section under its title. */
-export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): Table[] {
+export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable[] {
   const named = new Set(flags.flatMap(({ section }) => section ?? []));
   return [undefined, ...named].map((title) =>
     flagTable(
@@ -28,7 +28,7 @@ export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string
 }
 
 /** Flags of a page. Where one of them has a short form, the long ones stand below each other all the same. */
-export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): Table {
+export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable {
   const indent = flags.some(({ short }) => short !== undefined) ? "    " : "";
   return {
     title,
@@ -40,10 +40,10 @@ export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: r
 }
 
 const longTerm = (spec: FlagSpec): string =>
-  spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...valueTerm(spec)].join(" ");
+  spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...formatFlagValue(spec)].join(" ");
 
 /** How the value of a flag is shown, here and where it is refused: `<FILE>`; nothing for one that takes none. */
-export function valueTerm({ flag, type, placeholder, optionalValue }: FlagSpec): string[] {
+export function formatFlagValue({ flag, type, placeholder, optionalValue }: FlagSpec): string[] {
   if (type === "switch" || type === "boolean") return [];
   const name = placeholder ?? (type === "integer" || type === "number" ? "N" : nounOf(flag));
   return [optionalValue ? `[${name}]` : `<${name}>`];

@@ -1,55 +1,55 @@
-import { nearest } from "../../base/suggest.ts";
-import { commandsOf, declarationsOf, groupNames, parserFor } from "../command-tree.ts";
+import { findNearest } from "../../base/suggest.ts";
+import { groupNames, loadCommands, loadDeclarations, loadParser } from "../command-tree.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { locate } from "../parse/argv.ts";
-import { windowOf } from "../terminal/wide.ts";
-import { laidOut } from "./layout.ts";
-import { everyCommandPage, pageOf, rootPage, unknownIn } from "./pages.ts";
+import { locateCommand } from "../parse/argv.ts";
+import { readWindowWidth } from "../terminal/window-width.ts";
+import { layOutPage } from "./layout.ts";
+import { buildHelpPage, everyCommandPage, findUnknownWords, rootPage } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";
 
 /** What a command line shows that asks for help, names a group alone, or nothing: a page, or the whole tree as data. */
-export async function helpText(argv: readonly string[], host: Host): Promise<string> {
-  const { words, wantsHelp } = locate(argv);
+export async function renderHelp(argv: readonly string[], host: Host): Promise<string> {
+  const { words, wantsHelp } = locateCommand(argv);
   const isVerb = words[0] === "help";
   const named = isVerb ? words.slice(1) : words;
   if (isVerb && argv.includes("--json")) {
-    const [{ wholeTree }, { manifest }] = await Promise.all([import("./tree.ts"), import("./manifest.ts")]);
-    return `${JSON.stringify(manifest(await wholeTree(declarationsOf), host.version), null, 2)}\n`;
+    const [{ loadCommandTree }, { buildManifest }] = await Promise.all([import("./tree.ts"), import("./manifest.ts")]);
+    return `${JSON.stringify(buildManifest(await loadCommandTree(loadDeclarations), host.version), null, 2)}\n`;
   }
   if (isVerb && argv.includes("--man")) {
-    const [{ wholeTree }, { manualPage }] = await Promise.all([import("./tree.ts"), import("./manual.ts")]);
+    const [{ loadCommandTree }, { manualPage }] = await Promise.all([import("./tree.ts"), import("./manual.ts")]);
     if (named.length > 0) await check(named);
-    return manualPage(await wholeTree(declarationsOf), host.version);
+    return manualPage(await loadCommandTree(loadDeclarations), host.version);
   }
   // Where it can be written at once, nobody asks for the stream: there is no window.
   const out = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;
-  const columns = windowOf(out, host.env) ?? (out.isTTY ? 80 : 100);
+  const columns = readWindowWidth(out, host.env) ?? (out.isTTY ? 80 : 100);
   const topic = named.length === 1 ? topics[named[0]!] : undefined;
-  if (topic) return laidOut(await topicPage(topic), columns);
+  if (topic) return layOutPage(await topicPage(topic), columns);
 
   const names = await groupNames();
   const isAll = argv.includes("--all");
   if (isAll && (isVerb || wantsHelp) && named.length < 2 && named.every((name) => names.includes(name))) {
     const shown = named.length === 0 ? names : named;
-    const all = shown.map(async (name) => [name, await declarationsOf(name)] as const);
-    return laidOut(everyCommandPage(new Map(await Promise.all(all))), columns);
+    const all = shown.map(async (name) => [name, await loadDeclarations(name)] as const);
+    return layOutPage(everyCommandPage(new Map(await Promise.all(all))), columns);
   }
   if (named.length === 0) {
     if (!isVerb && !wantsHelp) await check(argv);
-    return laidOut(rootPage(names), columns);
+    return layOutPage(rootPage(names), columns);
   }
   // A word that names nothing is a mistake, unless it stands behind a command whose help is asked for.
   if (isVerb || !names.includes(named[0]!)) await check(named).catch((error: unknown) => sayWhatThereIs(error, named));
-  const commands = await commandsOf(named[0]!);
-  const unknown = unknownIn(named, commands);
+  const commands = await loadCommands(named[0]!);
+  const unknown = findUnknownWords(named, commands);
   if (unknown) await check(unknown).catch((error: unknown) => sayWhereToRead(error, unknown.slice(0, -1)));
-  return laidOut(pageOf(named, commands), columns);
+  return layOutPage(buildHelpPage(named, commands), columns);
 }
 
 /** Throws a usage error where the command line names what does not exist. */
 async function check(line: readonly string[]): Promise<void> {
-  (await parserFor(locate(line).words)).parse(line);
+  (await loadParser(locateCommand(line).words)).parse(line);
 }
 
 function sayWhereToRead(error: unknown, group: readonly string[]): never {
@@ -59,7 +59,7 @@ function sayWhereToRead(error: unknown, group: readonly string[]): never {
 /** A topic may have been meant, too. */
 function sayWhatThereIs(error: unknown, [word = "", ...more]: readonly string[]): never {
   if (!(error instanceof UsageError)) throw error;
-  const near = more.length === 0 ? nearest(word, Object.keys(topics)) : undefined;
+  const near = more.length === 0 ? findNearest(word, Object.keys(topics)) : undefined;
   if (near !== undefined) throw new UsageError(error.message, { hint: `Did you mean ${near}?`, cause: error });
   throw error.withHint(`svc --help lists the commands. Topics: ${Object.keys(topics).join(", ")}.`);
 }

@@ -6,11 +6,11 @@ export interface HelpPage {
   readonly usage?: string;
   readonly about: readonly string[];
   readonly examples: readonly CommandExample[];
-  readonly tables: readonly Table[];
+  readonly tables: readonly HelpTable[];
   readonly notes: readonly string[];
 }
 
-export interface Table {
+export interface HelpTable {
   readonly title: string;
   readonly rows: readonly (readonly [term: string, text: string])[];
   /** Names below the rows, without a text each. */
@@ -28,12 +28,12 @@ const narrowestText = 30;
  * The page as text, for a window of so many columns. By hand: the parser's own help knows commands alone, not groups,
  * topics and examples.
  */
-export function laidOut(page: HelpPage, columns: number): string {
+export function layOutPage(page: HelpPage, columns: number): string {
   const { usage, about, examples, tables, notes } = page;
   const width = Math.min(columns, widestColumns);
-  const paragraphs = (texts: readonly string[]) => texts.map((text) => wrapped(text, width).join("\n"));
+  const paragraphs = (texts: readonly string[]) => texts.map((text) => wrapText(text, width).join("\n"));
   const blocks = [
-    ...(usage === undefined ? [] : [wrapped(`Usage: ${usage}`, width, 4).join("\n")]),
+    ...(usage === undefined ? [] : [wrapText(`Usage: ${usage}`, width, 4).join("\n")]),
     ...paragraphs(about),
     ...(examples.length > 0 ? [exampleLines(examples, width)] : []),
     ...tableBlocks(tables, width),
@@ -43,8 +43,8 @@ export function laidOut(page: HelpPage, columns: number): string {
 }
 
 /** Tables that stand right below each other have their texts in one column. */
-function tableBlocks(tables: readonly Table[], width: number): string[] {
-  const blocks: Table[][] = [];
+function tableBlocks(tables: readonly HelpTable[], width: number): string[] {
+  const blocks: HelpTable[][] = [];
   for (const table of tables.filter(({ rows, names = [] }) => rows.length + names.length > 0)) {
     if (table.isTight && blocks.length > 0) blocks.at(-1)!.push(table);
     else blocks.push([table]);
@@ -55,28 +55,28 @@ function tableBlocks(tables: readonly Table[], width: number): string[] {
   });
 }
 
-const widestTermIn = (rows: Table["rows"]): number =>
+const widestTermIn = (rows: HelpTable["rows"]): number =>
   Math.max(...rows.map(([term]) => term.length).filter((length) => length <= widestTerm), 0);
 
 /** Terms beside their texts; a long term has its text below it, and so have all in a window that is too narrow. */
-function tableText({ title, rows, names = [] }: Table, widest: number, width: number): string {
+function tableText({ title, rows, names = [] }: HelpTable, widest: number, width: number): string {
   const side = width - widest - 4 >= narrowestText ? widest : 0;
   const lines = rows.flatMap(([term, text]) => {
     const isBeside = side > 0 && term.length <= side;
     const indent = side > 0 ? side + 4 : 6;
-    const [first = "", ...rest] = wrapped(text, width - indent);
+    const [first = "", ...rest] = wrapText(text, width - indent);
     const more = (isBeside ? rest : [first, ...rest]).filter((line) => line !== "");
     return [
       isBeside ? `  ${term.padEnd(side)}  ${first}`.trimEnd() : `  ${term}`,
       ...more.map((line) => " ".repeat(indent) + line),
     ];
   });
-  const more = names.length === 0 ? [] : wrapped(`${rows.length > 0 ? "also: " : ""}${names.join(", ")}`, width - 2);
+  const more = names.length === 0 ? [] : wrapText(`${rows.length > 0 ? "also: " : ""}${names.join(", ")}`, width - 2);
   return [`${title}:`, ...lines, ...more.map((line) => `  ${line}`)].join("\n");
 }
 
 /** Lines of at most so many characters, where words allow it; all but the first begin with `indent` blanks. */
-export function wrapped(text: string, width: number, indent = 0): string[] {
+export function wrapText(text: string, width: number, indent = 0): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
     const last = lines.at(-1);

@@ -1,24 +1,24 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { environment } from "../config/environment.ts";
+import { environmentVariables } from "../config/environment.ts";
 import { exitCodes } from "../exit.ts";
 import { globalFlags } from "../parse/globals.ts";
-import { type Described, operationBehind } from "./described.ts";
+import { type DescribedCommand, underlyingOperationOf } from "./described-command.ts";
 import type { TreeGroup } from "./tree.ts";
 
 /** The whole command line as data, for programs: `svc help --json`. Fields are only ever added. */
-export const manifest = (tree: readonly TreeGroup[], version: string) => ({
+export const buildManifest = (tree: readonly TreeGroup[], version: string) => ({
   name: "svc",
   version,
   global_flags: globalFlags.map(flagEntry),
   groups: tree.map(({ name, summary }) => ({ name, summary })),
   commands: tree.flatMap(({ commands }) => commands.map(commandEntry)),
   exit_codes: exitCodes,
-  environment: environment.map(([names, description]) => ({ names: names.split(", "), description })),
+  environment: environmentVariables.map(([names, description]) => ({ names: names.split(", "), description })),
 });
 
-function commandEntry(command: Described) {
+function commandEntry(command: DescribedCommand) {
   const { words, summary, description, positionals, flags, examples } = command;
-  const { operation, service, method, path, fields } = operationBehind(command);
+  const { operation, service, method, path, fields } = underlyingOperationOf(command);
   return {
     command: words.join(" "),
     summary,

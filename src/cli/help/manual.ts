@@ -1,5 +1,5 @@
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
-import { environment } from "../config/environment.ts";
+import { environmentVariables } from "../config/environment.ts";
 import { exitCodes } from "../exit.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { exampleLine } from "./examples.ts";
@@ -26,7 +26,7 @@ export const manualPage = (tree: readonly TreeGroup[], version: string): string 
     ),
     section(
       "ENVIRONMENT",
-      environment.flatMap(([name, text]) => item(name, text)),
+      environmentVariables.flatMap(([name, text]) => item(name, text)),
     ),
   ]
     .join("\n")

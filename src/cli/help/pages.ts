@@ -1,10 +1,10 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
-import type { Listed } from "../declared.ts";
-import { briefHeadings, type Group, groups } from "../groups.ts";
-import { begins } from "../parse/argv.ts";
-import { type Described, operationBehind } from "./described.ts";
+import type { ListedCommand } from "../declared-command.ts";
+import { briefHeadings, type CommandGroup, commandGroups } from "../groups.ts";
+import { startsWithWords } from "../parse/argv.ts";
+import { type DescribedCommand, underlyingOperationOf } from "./described-command.ts";
 import { flagTables, positionalTable, positionalTerm } from "./flags.ts";
-import type { HelpPage, Table } from "./layout.ts";
+import type { HelpPage, HelpTable } from "./layout.ts";
 import { topics } from "./topics.ts";
 
 /** The page of the whole program: what a newcomer needs, on one screen. */
@@ -21,8 +21,8 @@ export const rootPage = (names: readonly string[]): HelpPage => {
     tables: [
       ...headings(names)
         .filter((title) => !isBrief(title))
-        .map((title): Table => ({ title, rows: under(title).map((name) => [name, summaryOf(name)]) })),
-      ...brief.map((title): Table => ({ title, rows: [], names: under(title) })),
+        .map((title): HelpTable => ({ title, rows: under(title).map((name) => [name, summaryOf(name)]) })),
+      ...brief.map((title): HelpTable => ({ title, rows: [], names: under(title) })),
       {
         title: "Learn more",
         rows: [
@@ -43,7 +43,7 @@ export const rootPage = (names: readonly string[]): HelpPage => {
 };
 
 /** `svc help --all`: every command of these groups, with those that their pages do not list. */
-export const everyCommandPage = (commands: ReadonlyMap<string, readonly Described[]>): HelpPage => ({
+export const everyCommandPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
   about: [],
   examples: [{ title: "The help of one command", argv: ["contracts", "create", "--help"] }],
@@ -59,40 +59,44 @@ export const everyCommandPage = (commands: ReadonlyMap<string, readonly Describe
 
 /** The groups' headings, in the order in which groups first stand under them. */
 const headings = (names: readonly string[]): string[] => [...new Set(names.map(headingOf))];
-const headingOf = (name: string): string => groups[name]?.heading ?? "More";
+const headingOf = (name: string): string => commandGroups[name]?.heading ?? "More";
 const isBrief = (heading: string): boolean => briefHeadings.some((one) => one === heading);
-const summaryOf = (name: string): string => groups[name]?.summary ?? "";
+const summaryOf = (name: string): string => commandGroups[name]?.summary ?? "";
 
 /** The page that these words name: of a group, of the words in between, or of a command. */
-export function pageOf(words: readonly string[], commands: readonly Listed[]): HelpPage {
+export function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
   const at = deepest(words, commands);
   const command = commands.find((one) => sameWords(one.words, at));
   const below = commands
-    .filter(({ words: own }) => own.length > at.length && begins(own, at))
+    .filter(({ words: own }) => own.length > at.length && startsWithWords(own, at))
     .map((one) => one.declaration());
   if (command) return commandPage(command.declaration(), below);
-  return groupPage(at, below, at.length === 1 ? groups[at[0]!] : undefined);
+  return groupPage(at, below, at.length === 1 ? commandGroups[at[0]!] : undefined);
 }
 
 /** The words up to the first that names nothing, where that stands behind a group; behind a command they are arguments. */
-export function unknownIn(words: readonly string[], commands: readonly Listed[]): readonly string[] | undefined {
+export function findUnknownWords(
+  words: readonly string[],
+  commands: readonly ListedCommand[],
+): readonly string[] | undefined {
   const at = deepest(words, commands);
   const isCommand = commands.some((one) => sameWords(one.words, at));
   return isCommand || at.length === words.length ? undefined : words.slice(0, at.length + 1);
 }
 
 /** The longest beginning of the words that stands in the tree. */
-function deepest(words: readonly string[], commands: readonly Listed[]): readonly string[] {
+function deepest(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] {
   for (let length = words.length; length > 1; length -= 1) {
     const start = words.slice(0, length);
-    if (commands.some(({ words: own }) => begins(own, start))) return start;
+    if (commands.some(({ words: own }) => startsWithWords(own, start))) return start;
   }
   return words.slice(0, 1);
 }
 
-const sameWords = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && begins(a, b);
+const sameWords = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && startsWithWords(a, b);
 
-function commandPage(command: Described, below: readonly Described[]): HelpPage {
+function commandPage(command: DescribedCommand, below: readonly DescribedCommand[]): HelpPage {
   const { words, summary, description, positionals, flags, examples, bodyFrom, alsoTakes } = command;
   const shown = alsoTakes
     ? flags.filter(({ flag }) => alsoTakes.shown.includes(flag)).map((flag) => ({ ...flag, section: undefined }))
@@ -106,7 +110,11 @@ function commandPage(command: Described, below: readonly Described[]): HelpPage 
   };
 }
 
-function groupPage(words: readonly string[], below: readonly Described[], group: Group | undefined): HelpPage {
+function groupPage(
+  words: readonly string[],
+  below: readonly DescribedCommand[],
+  group: CommandGroup | undefined,
+): HelpPage {
   return {
     usage: ["svc", ...words, "<command> [options]"].join(" "),
     about: group ? [`${group.summary}.`] : [],
@@ -117,12 +125,12 @@ function groupPage(words: readonly string[], below: readonly Described[], group:
 }
 
 /** The first example of the commands that a newcomer wants to see: those that the group names, else its first ones. */
-function groupExamples(below: readonly Described[], group: Group | undefined): CommandExample[] {
+function groupExamples(below: readonly DescribedCommand[], group: CommandGroup | undefined): CommandExample[] {
   const shown = group?.shown?.map((name) => below.find(({ words }) => words.slice(1).join(" ") === name));
   return (shown ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
 }
 
-const groupNotes = (words: readonly string[], group: Group | undefined): string[] => [
+const groupNotes = (words: readonly string[], group: CommandGroup | undefined): string[] => [
   `Options: svc ${words.join(" ")} COMMAND --help.${
     group?.unlisted ? ` Every command: svc help ${words.join(" ")} --all.` : ""
   }`,
@@ -132,7 +140,11 @@ const groupNotes = (words: readonly string[], group: Group | undefined): string[
  * The commands directly below some words, and the words that have further ones below them; by sections, where the group
  * declares them.
  */
-function commandTables(words: readonly string[], below: readonly Described[], group?: Group): Table[] {
+function commandTables(
+  words: readonly string[],
+  below: readonly DescribedCommand[],
+  group?: CommandGroup,
+): HelpTable[] {
   const next = [...new Set(below.map((one) => one.words[words.length]!))];
   const rowOf = (word: string) => commandRow(words, word, below);
   if (group?.sections) {
@@ -153,7 +165,7 @@ function commandTables(words: readonly string[], below: readonly Described[], gr
 }
 
 /** A word that stands below some others: its arguments and summary, and the words that stand below it. */
-function commandRow(words: readonly string[], word: string, below: readonly Described[]): [string, string] {
+function commandRow(words: readonly string[], word: string, below: readonly DescribedCommand[]): [string, string] {
   const depth = words.length;
   const here = below.filter((one) => one.words[depth] === word);
   const command = here.find((one) => one.words.length === depth + 1);
@@ -163,13 +175,13 @@ function commandRow(words: readonly string[], word: string, below: readonly Desc
   return [term, [...(command ? [command.summary] : []), ...also].join("; ")];
 }
 
-function alsoTakesNote({ command, except }: NonNullable<Described["alsoTakes"]>): string {
+function alsoTakesNote({ command, except }: NonNullable<DescribedCommand["alsoTakes"]>): string {
   const [last, ...first] = except.map((flag) => `--${flag}`).reverse();
   return `Also takes the options of svc ${command}, except ${first.reverse().join(", ")} and ${last}.`;
 }
 
-function operationNotes(command: Described): string[] {
-  const { operation, method, path, fields } = operationBehind(command);
+function operationNotes(command: DescribedCommand): string[] {
+  const { operation, method, path, fields } = underlyingOperationOf(command);
   return [
     ...(fields && fields.length > 0 ? [`Fields for --json= and --fields: ${fields.join(", ")}`] : []),
     ...(operation ? [`API: ${[method].flat().join("|")} ${path} (${operation})`] : []),

@@ -1,5 +1,5 @@
 import { lookupTable } from "../../base/lookup-table.ts";
-import { environment } from "../config/environment.ts";
+import { environmentVariables } from "../config/environment.ts";
 import { exitCodes } from "../exit.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { flagTable } from "./flags.ts";
@@ -39,7 +39,7 @@ export const topics = lookupTable<Topic>({
   environment: {
     summary: "Environment variables",
     page: () => ({
-      tables: [{ title: "Environment variables", rows: environment }],
+      tables: [{ title: "Environment variables", rows: environmentVariables }],
       notes: ["Options override the environment, and the environment overrides the profile: svc help addresses."],
     }),
   },

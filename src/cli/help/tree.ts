@@ -1,6 +1,6 @@
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import { groupNames } from "../command-tree.ts";
-import { groups } from "../groups.ts";
+import { commandGroups } from "../groups.ts";
 
 export interface TreeGroup {
   readonly name: string;
@@ -9,13 +9,13 @@ export interface TreeGroup {
 }
 
 /** All groups with all their commands, for manifest and manual: the only ones that need the whole tree. */
-export async function wholeTree(
+export async function loadCommandTree(
   declarationsOf: (group: string) => Promise<readonly CommandDeclaration[]>,
 ): Promise<TreeGroup[]> {
   return Promise.all(
     (await groupNames()).map(async (name) => ({
       name,
-      summary: groups[name]?.summary ?? "",
+      summary: commandGroups[name]?.summary ?? "",
       commands: await declarationsOf(name),
     })),
   );

@@ -15,7 +15,7 @@ export interface Paint {
 const same: Style = (text) => text;
 
 /** No colours. */
-export const plain: Paint = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
+export const plainPaint: Paint = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
 
 /** Whether a stream gets colours: decided once per stream, by us alone (DECISIONS.md, L4). */
 export function hasColour(stream: OutputStream, flag: boolean | undefined, env: Host["env"]): boolean {

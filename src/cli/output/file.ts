@@ -3,15 +3,15 @@ import { access, open, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { realTarget } from "../../files/real-path.ts";
-import { isRefusal, type Refusal, whyOf } from "../../files/refusals.ts";
-import { writeWhole } from "../../files/whole-file.ts";
-import { CommandFailed, UsageError } from "../failure.ts";
+import { writeFileAtomic } from "../../files/atomic-write.ts";
+import { type FsError, formatFsError, isFsError } from "../../files/fs-errors.ts";
+import { resolveRealPath } from "../../files/real-path.ts";
+import { CommandFailedError, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { remedyOf } from "../remedies.ts";
 
 /** Refuses, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
-export function refuseBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
+export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
   if (output !== undefined || stdout.isTTY !== true) return;
   throw new UsageError("--output is required: the response is binary", {
     hint: "--output FILE keeps them; --output - writes them here all the same.",
@@ -19,7 +19,7 @@ export function refuseBytesOnTerminal({ stdout }: Host, output: string | undefin
 }
 
 /** What must not be lost by writing a file. */
-export interface Kept {
+export interface ProtectedFiles {
   /** What else the command line names, `-` for standard input: what is read must not be replaced by what comes of it. */
   readonly inputs?: readonly (string | undefined)[];
   /**
@@ -33,14 +33,19 @@ export interface Kept {
  * Looks, before anything is sent, whether a file can be written there: an answer that cannot be kept may not come a
  * second time. Gives its absolute path. Throws UsageError.
  */
-export async function checkedOutput(host: Host, path: string, flag: string, kept: Kept = {}): Promise<string> {
+export async function checkOutputFile(
+  host: Host,
+  path: string,
+  flag: string,
+  kept: ProtectedFiles = {},
+): Promise<string> {
   const absolute = resolve(host.cwd, path);
   const found = await existing(absolute);
   if (found?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
   // With a slash at its end only a folder will do.
   await access(found ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
     (cause: NodeJS.ErrnoException) => {
-      const why = isRefusal(cause) ? whyOf(cause) : cause.code;
+      const why = isFsError(cause) ? formatFsError(cause) : cause.code;
       throw new UsageError(`${flag}: cannot write ${path}: ${why}`, { cause });
     },
   );
@@ -48,7 +53,12 @@ export async function checkedOutput(host: Host, path: string, flag: string, kept
   return absolute;
 }
 
-async function refuseLoss(host: Host, path: string, flag: string, { inputs = [], isOurs }: Kept): Promise<void> {
+async function refuseLoss(
+  host: Host,
+  path: string,
+  flag: string,
+  { inputs = [], isOurs }: ProtectedFiles,
+): Promise<void> {
   const itself = await identityOf(host, path);
   for (const input of inputs) {
     if (input === undefined || (await identityOf(host, input)) !== itself) continue;
@@ -57,10 +67,10 @@ async function refuseLoss(host: Host, path: string, flag: string, { inputs = [],
     });
   }
   const beginning = isOurs && (await beginningOf(resolve(host.cwd, path)));
-  if (beginning && !isOurs(beginning)) throw somethingElse(path, flag);
+  if (beginning && !isOurs(beginning)) throw createForeignFileError(path, flag);
 }
 
-export const somethingElse = (path: string, flag: string): UsageError =>
+export const createForeignFileError = (path: string, flag: string): UsageError =>
   new UsageError(`${flag}: ${path} holds something else, which would be lost`, {
     hint: "Name a file that is not there yet.",
   });
@@ -105,17 +115,17 @@ export async function writeOutput(
   try {
     if (found && !found.isFile()) return await pipeline(content, createWriteStream(given));
     // A link stays a link, and a file keeps its permissions.
-    const target = await realTarget(given);
-    await writeWhole(target, content, found ? { mode: found.mode & 0o7777, exactMode: true } : { mode });
+    const target = await resolveRealPath(given);
+    await writeFileAtomic(target, content, found ? { mode: found.mode & 0o7777, exactMode: true } : { mode });
   } catch (error) {
-    throw isRefusal(error) ? unwritten(path, error) : error;
+    throw isFsError(error) ? unwritten(path, error) : error;
   }
 }
 
 const existing = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
-const unwritten = (path: string, cause: Refusal): CommandFailed =>
-  new CommandFailed("failed", "unwritable", `Failed to write ${path}: ${whyOf(cause)}.`, {
+const unwritten = (path: string, cause: FsError): CommandFailedError =>
+  new CommandFailedError("failed", "unwritable", `Failed to write ${path}: ${formatFsError(cause)}.`, {
     hint: `Nothing is left of it. ${remedyOf(cause)}`,
     cause,
   });

@@ -1,26 +1,31 @@
 import { appendFile, stat } from "node:fs/promises";
-import { withoutSent } from "../connection/sent-secrets.ts";
+import { redactSentSecrets } from "../connection/sent-secrets.ts";
 import type { Explanation } from "../exit.ts";
 import type { Host } from "../host.ts";
-import { visible, visibleText, withoutCommands } from "./visible.ts";
+import { escapeControlCharacters, escapeMultilineText, neutralizeCommands } from "./control-characters.ts";
 import { write } from "./write.ts";
 
 /**
  * Workflow commands of GitHub Actions (DECISIONS.md, L19). They go to standard error: the runner reads both
  * streams, and standard output stays data.
  */
-export const annotates = (env: Host["env"], argv: readonly string[] = []): boolean =>
+export const shouldAnnotate = (env: Host["env"], argv: readonly string[] = []): boolean =>
   env.GITHUB_ACTIONS === "true" && !argv.includes("--no-annotations");
 
 /** Marks a failure in the run. */
 export async function annotate(host: Host, { code, message, hint }: Explanation): Promise<void> {
-  const lines = [message, ...(hint === undefined ? [] : [hint])].map((text) => visible(withoutSent(host, text)));
-  await write(host.stderr, `::error title=${escapedProperty(visible(`svc: ${code}`))}::${escaped(lines.join("\n"))}\n`);
+  const lines = [message, ...(hint === undefined ? [] : [hint])].map((text) =>
+    escapeControlCharacters(redactSentSecrets(host, text)),
+  );
+  await write(
+    host.stderr,
+    `::error title=${escapedProperty(escapeControlCharacters(`svc: ${code}`))}::${escaped(lines.join("\n"))}\n`,
+  );
 }
 
 /** Keeps secrets out of everything that the runner prints from now on. */
 export async function maskSecrets(host: Host, secrets: readonly (string | undefined)[]): Promise<void> {
-  if (!annotates(host.env)) return;
+  if (!shouldAnnotate(host.env)) return;
   for (const secret of new Set(secrets)) {
     if (secret) await write(host.stderr, `::add-mask::${escaped(secret)}\n`);
   }
@@ -30,9 +35,9 @@ export async function maskSecrets(host: Host, secrets: readonly (string | undefi
  * Does the work with what it prints folded under a title. Its own workflow commands stay in force: a test runner marks
  * its failures by them.
  */
-export async function inGroup<T>(host: Host, title: string, work: () => Promise<T>): Promise<T> {
-  if (!annotates(host.env)) return work();
-  await write(host.stderr, `::group::${escaped(visibleText(title))}\n`);
+export async function printInGroup<T>(host: Host, title: string, work: () => Promise<T>): Promise<T> {
+  if (!shouldAnnotate(host.env)) return work();
+  await write(host.stderr, `::group::${escaped(escapeMultilineText(title))}\n`);
   try {
     return await work();
   } finally {
@@ -45,13 +50,14 @@ export async function setOutput({ env }: Host, name: string, value: string): Pro
   // A value of two lines would be two outputs.
   if (/[\r\n]/.test(value)) return;
   // A value that cannot be handed on must not fail what it is about.
-  if (annotates(env) && env.GITHUB_OUTPUT) await appendFile(env.GITHUB_OUTPUT, `${name}=${value}\n`).catch(() => {});
+  if (shouldAnnotate(env) && env.GITHUB_OUTPUT)
+    await appendFile(env.GITHUB_OUTPUT, `${name}=${value}\n`).catch(() => {});
 }
 
 /** Lines that the run shows folded. None of them can be taken for a command: each is indented behind a bar. */
 export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
-  const shown = lines.map((line) => `| ${withoutCommands(visible(line))}\n`).join("");
-  await write(host.stderr, `::group::${escaped(visibleText(title))}\n${shown}::endgroup::\n`);
+  const shown = lines.map((line) => `| ${neutralizeCommands(escapeControlCharacters(line))}\n`).join("");
+  await write(host.stderr, `::group::${escaped(escapeMultilineText(title))}\n${shown}::endgroup::\n`);
 }
 
 const summaryMaxBytes = 1024 * 1024;
@@ -71,7 +77,7 @@ export async function addSummary(host: Host, markdown: string): Promise<void> {
 
 /** One cell of a Markdown table. */
 export const markdownCell = (text: string): string =>
-  visible(text.replace(/[\r\n]+/g, " ")).replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
+  escapeControlCharacters(text.replace(/[\r\n]+/g, " ")).replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
 
 const escaped = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 const escapedProperty = (text: string): string => escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");

@@ -1,14 +1,14 @@
 import type { Column } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
-import { nearest } from "../../base/suggest.ts";
+import { findNearest } from "../../base/suggest.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import type { Format, Globals } from "../parse/globals.ts";
-import { usualColumns, windowOf } from "../terminal/wide.ts";
-import { printerOn } from "./print.ts";
-import type { Line } from "./styled.ts";
-import { fittingTable } from "./table.ts";
-import { cell, record } from "./text.ts";
+import type { Globals, OutputFormat } from "../parse/globals.ts";
+import { defaultColumns, readWindowWidth } from "../terminal/window-width.ts";
+import { createPrinter } from "./print.ts";
+import type { StyledLine } from "./styled.ts";
+import { fitTable } from "./table.ts";
+import { formatCell, formatRecord } from "./text.ts";
 
 /** How an answer is laid out where it is a table. */
 export interface TableView {
@@ -29,13 +29,13 @@ export interface TableView {
  */
 export interface Output {
   /** What the flags ask for; `table`, where no flag says so, is tab-separated when standard output is no terminal. */
-  readonly format: Format;
+  readonly format: OutputFormat;
   /** Prints an answer. */
   show(value: unknown, view?: TableView): Promise<void>;
   /** Prints one document of a stream: a line of JSON, or lines for people. */
-  event(value: unknown, ...lines: readonly Line[]): Promise<void>;
+  event(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
   /** Lines for people on standard output. */
-  print(...lines: readonly Line[]): Promise<void>;
+  print(...lines: readonly StyledLine[]): Promise<void>;
   /** One document of JSON on standard output, on one line unless indented. */
   document(value: unknown, indent?: number): Promise<void>;
   /** Rows of cells: comma-separated where that is asked for, else tab-separated. */
@@ -43,9 +43,9 @@ export interface Output {
   /** What was asked for, byte for byte where a program reads it. */
   content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
   /** A line for people on standard error, whatever goes to standard output; silent under --quiet. */
-  note(line: Line): Promise<void>;
+  note(line: StyledLine): Promise<void>;
   /** A line on standard error that is never left out. */
-  warn(line: Line): Promise<void>;
+  warn(line: StyledLine): Promise<void>;
   /** A document of JSON on standard error, for programs that follow what goes on. */
   tell(value: unknown): Promise<void>;
   /** A line on standard error that the next one replaces; undefined clears it. Silent where it cannot. */
@@ -55,8 +55,8 @@ export interface Output {
 export function createOutput(host: Host, globals: Globals): Output {
   const { stdout } = host;
   const format = globals.json ? "json" : (globals.format ?? "table");
-  const printer = printerOn(host, globals.color);
-  const print = (...lines: readonly Line[]) => printer.lines("stdout", lines);
+  const printer = createPrinter(host, globals.color);
+  const print = (...lines: readonly StyledLine[]) => printer.lines("stdout", lines);
   const document = (value: unknown, indent?: number) => printer.json("stdout", value, indent);
   const rowFormat = format !== "csv" ? "tsv" : globals.csvSafe ? "csv-safe" : "csv";
   // Who asks for a table wants one wherever it goes.
@@ -71,24 +71,24 @@ export function createOutput(host: Host, globals: Globals): Output {
   async function showValue(value: unknown, view: TableView): Promise<void> {
     const chosen = globals.fields;
     const rows = rowsOf(value, view.rows);
-    if (chosen) checkFields(chosen, view.fields ?? fieldsIn(rows ?? []));
+    if (chosen) checkFields(chosen, view.fields ?? listFields(rows ?? []));
     if (format === "json") {
       const chosenValue =
-        chosen === undefined ? value : rows ? rows.map((row) => pick(row, chosen)) : pick(value, chosen);
+        chosen === undefined ? value : rows ? rows.map((row) => pickFields(row, chosen)) : pickFields(value, chosen);
       return document(chosenValue, 2);
     }
     if (format === "ndjson") {
-      for (const row of rows ?? [value]) await document(chosen ? pick(row, chosen) : row);
+      for (const row of rows ?? [value]) await document(chosen ? pickFields(row, chosen) : row);
       return;
     }
     if (value === undefined) return;
     if (rows) return showRows(rows, view, chosen ?? view.columns?.map(nameOf) ?? columnsOf(rows));
-    if (!isObject(value)) return printer.lines("stdout", [cell(value)]);
+    if (!isObject(value)) return printer.lines("stdout", [formatCell(value)]);
     const names =
       chosen ?? view.columns?.map(nameOf).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
-      const entries = names.map((name) => [name, cell(at(value, name))] as const);
-      if (isTable) return printer.lines("stdout", record(entries));
+      const entries = names.map((name) => [name, formatCell(at(value, name))] as const);
+      if (isTable) return printer.lines("stdout", formatRecord(entries));
       // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
       return entries.length === 1 && isOneValue(chosen, view)
         ? printRows(entries.map(([, value]) => [value]))
@@ -99,14 +99,14 @@ export function createOutput(host: Host, globals: Globals): Output {
 
   async function showRows(rows: readonly unknown[], view: TableView, columns: readonly string[]): Promise<void> {
     const values = rows.map((row) => columns.map((name) => (isObject(row) ? at(row, name) : row)));
-    const cells = values.map((row) => row.map(cell));
+    const cells = values.map((row) => row.map(formatCell));
     if (format === "csv" || format === "tsv") return printRows([columns, ...cells]);
     if (rows.length === 0) return view.lack === undefined ? note(view.none ?? "Nothing found") : undefined;
     if (!isTable) return printRows(cells);
-    const whole = stdout.isTTY ? usualColumns : Number.POSITIVE_INFINITY;
-    const window = globals.wide ? Number.POSITIVE_INFINITY : (windowOf(stdout, host.env) ?? whole);
+    const whole = stdout.isTTY ? defaultColumns : Number.POSITIVE_INFINITY;
+    const window = globals.wide ? Number.POSITIVE_INFINITY : (readWindowWidth(stdout, host.env) ?? whole);
     const declared = new Map(view.columns?.map((column) => [nameOf(column), column]));
-    const { lines, leftOut, cut } = fittingTable(values, {
+    const { lines, leftOut, cut } = fitTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),
       window,
       // What was asked for by name is shortened, and never left out.
@@ -119,7 +119,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     if (lacking.length > 0) await note(`Too narrow for ${lacking.join(", and for ")}: --wide shows all`);
   }
 
-  async function note(line: Line): Promise<void> {
+  async function note(line: StyledLine): Promise<void> {
     if (!globals.quiet) await printer.lines("stderr", [line]);
   }
 
@@ -127,7 +127,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     format,
     show,
     event: (value, ...lines) =>
-      format === "table" ? print(...lines) : document(globals.fields ? pick(value, globals.fields) : value),
+      format === "table" ? print(...lines) : document(globals.fields ? pickFields(value, globals.fields) : value),
     print,
     document,
     rows: printRows,
@@ -167,11 +167,11 @@ const hasField = (value: unknown, name: string): value is Record<string, unknown
   typeof value === "object" && value !== null && Object.hasOwn(value, name);
 
 /** These fields of it, by their paths. */
-export const pick = (value: unknown, names: readonly string[]): unknown =>
+export const pickFields = (value: unknown, names: readonly string[]): unknown =>
   Object.fromEntries(names.map((name) => [name, at(value, name) ?? null]));
 
 /** The fields that any of the rows has; none where there are no rows. */
-export const fieldsIn = (rows: readonly unknown[]): readonly string[] => [
+export const listFields = (rows: readonly unknown[]): readonly string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : []))),
 ];
 
@@ -181,7 +181,7 @@ export function checkFields(chosen: readonly string[], known: readonly string[])
   for (const name of chosen) {
     const first = name.split(".")[0]!;
     if (!known.includes(first)) {
-      const near = nearest(first, known);
+      const near = findNearest(first, known);
       throw new UsageError(`Unknown field "${name}".${near === undefined ? "" : ` Did you mean ${near}?`}`, {
         hint: `Fields: ${[...known].sort().join(", ")}`,
       });

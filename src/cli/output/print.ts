@@ -1,14 +1,20 @@
-import { exactJson } from "../../base/exact-json.ts";
-import { withoutSent } from "../connection/sent-secrets.ts";
+import { stringifyExact } from "../../base/exact-json.ts";
+import { redactSentSecrets } from "../connection/sent-secrets.ts";
 import type { Host } from "../host.ts";
-import { windowOf } from "../terminal/wide.ts";
+import { readWindowWidth } from "../terminal/window-width.ts";
 import { hasColour } from "./colour.ts";
+import {
+  escapeControlCharacters,
+  escapeJson,
+  escapeMultilineText,
+  neutralizeCommands,
+  neutralizeJsonCommands,
+} from "./control-characters.ts";
+import { type StyledPiece, wrapLine } from "./line-wrapping.ts";
 import type { Paint } from "./paint.ts";
-import { isObeyedLog } from "./runner.ts";
-import type { Line } from "./styled.ts";
+import { runnerParsesOutput } from "./runner.ts";
+import type { StyledLine } from "./styled.ts";
 import { csvLine, csvSafeLine, tsvLine } from "./text.ts";
-import { jsonWithoutCommands, visible, visibleJson, visibleText, withoutCommands } from "./visible.ts";
-import { type Piece, wrapped } from "./wrapped.ts";
 import { write } from "./write.ts";
 
 /** Standard output or standard error. */
@@ -28,7 +34,7 @@ export interface Printer {
    * Lines for people; our styles are added after all else was made harmless. In a window they go on between words, unless
    * they are `laidOut`: rows of a table.
    */
-  lines(name: StreamName, lines: readonly Line[], how?: { readonly laidOut?: boolean }): Promise<void>;
+  lines(name: StreamName, lines: readonly StyledLine[], how?: { readonly laidOut?: boolean }): Promise<void>;
   /** A document of JSON, on one line unless indented. */
   json(name: StreamName, value: unknown, indent?: number): Promise<void>;
   /** Rows, escaped by the rules of their format; on a terminal, where no program reads them, as people may see them. */
@@ -43,33 +49,34 @@ export interface Printer {
 }
 
 /** Text of our own making, in which line breaks and tabs have their place, as it may be printed: a page of help. */
-export const pageText = (host: Host, text: string): string => calmedFor(host)(visibleText(text));
+export const escapePage = (host: Host, text: string): string => calmedFor(host)(escapeMultilineText(text));
 
 /** Prints what `pageText` has made, or what is left of it. */
 export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
 
-const calmedFor = ({ env }: Host): ((text: string) => string) => (isObeyedLog(env) ? withoutCommands : (text) => text);
+const calmedFor = ({ env }: Host): ((text: string) => string) =>
+  runnerParsesOutput(env) ? neutralizeCommands : (text) => text;
 
-export function printerOn(host: Host, color: boolean | undefined): Printer {
-  const isRunner = isObeyedLog(host.env);
+export function createPrinter(host: Host, color: boolean | undefined): Printer {
+  const isRunner = runnerParsesOutput(host.env);
   const calmed = calmedFor(host);
 
-  const paintFor = async (name: StreamName, lines: readonly Line[]): Promise<Paint | undefined> => {
+  const paintFor = async (name: StreamName, lines: readonly StyledLine[]): Promise<Paint | undefined> => {
     const isStyled = lines.some((line) => typeof line !== "string" && line.some((piece) => typeof piece !== "string"));
-    return isStyled && hasColour(host[name], color, host.env) ? (await import("./paint.ts")).colours() : undefined;
+    return isStyled && hasColour(host[name], color, host.env) ? (await import("./paint.ts")).createPaint() : undefined;
   };
 
   /** Standard output is what was asked for; on standard error nobody looks for a secret. */
   const shownOn = (name: StreamName, text: string): string =>
-    visible(name === "stderr" ? withoutSent(host, text) : text);
+    escapeControlCharacters(name === "stderr" ? redactSentSecrets(host, text) : text);
 
-  const printed = (name: StreamName, line: Line, paint: Paint | undefined, columns: number): string => {
-    const pieces = [line].flat().map((piece): Piece => {
+  const printed = (name: StreamName, line: StyledLine, paint: Paint | undefined, columns: number): string => {
+    const pieces = [line].flat().map((piece): StyledPiece => {
       if (typeof piece === "string") return { text: shownOn(name, piece), paint: (text) => text };
       return { text: shownOn(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
     });
     // As a whole: two pieces may be one command.
-    return `${calmed(wrapped(pieces, columns))}\n`;
+    return `${calmed(wrapLine(pieces, columns))}\n`;
   };
 
   let hasStatus = false;
@@ -86,19 +93,19 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
     async lines(name, lines, { laidOut = false } = {}) {
       const paint = await paintFor(name, lines);
       const { isTTY } = host[name];
-      const columns = windowOf(host[name], host.env);
+      const columns = readWindowWidth(host[name], host.env);
       const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
       await put(host[name], lines.map((line) => printed(name, line, paint, window)).join(""));
     },
     json(name, value, indent) {
-      const document = exactJson(value ?? null, indent);
-      const json = visibleJson(name === "stderr" ? withoutSent(host, document) : document);
-      return put(host[name], `${isRunner ? jsonWithoutCommands(json) : json}\n`);
+      const document = stringifyExact(value ?? null, indent);
+      const json = escapeJson(name === "stderr" ? redactSentSecrets(host, document) : document);
+      return put(host[name], `${isRunner ? neutralizeJsonCommands(json) : json}\n`);
     },
     async rows(rows, format) {
       const { stdout } = host;
       const line = rowLines[format];
-      const lines = rows.map((row) => line(stdout.isTTY ? row.map(visible) : row));
+      const lines = rows.map((row) => line(stdout.isTTY ? row.map(escapeControlCharacters) : row));
       const text = lines.join("");
       await put(stdout, format === "tsv" || stdout.isTTY ? calmed(text) : text);
     },
@@ -111,7 +118,7 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
       const { textLines } = await import("./text-lines.ts");
       let isWholeLine = true;
       for await (const text of textLines(pieces)) {
-        await put(stdout, stdout.isTTY ? calmed(visibleText(text)) : jsonWithoutCommands(text));
+        await put(stdout, stdout.isTTY ? calmed(escapeMultilineText(text)) : neutralizeJsonCommands(text));
         isWholeLine = text.endsWith("\n");
       }
       // Behind it the shell would put its prompt.
@@ -120,7 +127,7 @@ export function printerOn(host: Host, color: boolean | undefined): Printer {
     async status(text) {
       const { stderr } = host;
       if (!hasWidth(stderr)) return;
-      const shown = text === undefined ? "" : cut(calmed(visible(text)), stderr.columns ?? 80);
+      const shown = text === undefined ? "" : cut(calmed(escapeControlCharacters(text)), stderr.columns ?? 80);
       if (shown === "" && !hasStatus) return;
       hasStatus = shown !== "";
       await write(stderr, `${clearLine}${shown}`);

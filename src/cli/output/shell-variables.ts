@@ -1,7 +1,7 @@
-import { CommandFailed } from "../failure.ts";
+import { CommandFailedError } from "../failure.ts";
 
 /** Variables to set; those without a value are to be taken away. */
-export type Variables = Readonly<Record<string, string | undefined>>;
+export type ShellVariables = Readonly<Record<string, string | undefined>>;
 
 export const variableFormats = ["bash", "zsh", "fish", "powershell", "dotenv", "github"] as const;
 export type VariableFormat = (typeof variableFormats)[number];
@@ -37,7 +37,7 @@ const writers: Readonly<Record<VariableFormat, Writer>> = {
 };
 
 /** The text that a shell, or a reader of such files, evaluates to these variables; ends with a line break. */
-export function variablesText(variables: Variables, format: VariableFormat): string {
+export function formatVariables(variables: ShellVariables, format: VariableFormat): string {
   const { set, unset } = writers[format];
   return Object.entries(variables)
     .map(([name, value]) => `${value === undefined ? unset(name) : set(name, value)}\n`)
@@ -47,7 +47,7 @@ export function variablesText(variables: Variables, format: VariableFormat): str
 function dotenvValue(name: string, value: string): string {
   if (/^[\w.:/@%+=,-]*$/.test(value)) return value;
   if (!/['\r\n]/.test(value)) return `'${value}'`;
-  throw new CommandFailed("failed", "not_writable", `The value of ${name} cannot be written into a .env file.`, {
+  throw new CommandFailedError("failed", "not_writable", `The value of ${name} cannot be written into a .env file.`, {
     hint: "It holds a quote or a line break, which readers of such files take in different ways; choose another --shell.",
   });
 }

@@ -1,4 +1,4 @@
-import { cyan, dim, green, red, type Styled, yellow } from "./styled.ts";
+import { cyan, dim, green, red, type StyledText, yellow } from "./styled.ts";
 
 const styles = [
   [green, /^(?:active|delivered|done|executed|completed?|authorized|signed|approved|published|ok|running|true)$/],
@@ -14,14 +14,14 @@ const styles = [
 ] as const;
 
 /** A word for a state in its colour: good, bad, under way, of no interest. Others stay as they are. */
-export function paintedState(text: string): Styled | string {
+export function styleState(text: string): StyledText | string {
   const word = text.toLowerCase().replaceAll(" ", "_");
   const found = styles.find(([, words]) => words.test(word));
   return found ? found[0](text) : text;
 }
 
 /** The status of an HTTP answer in its colour; 0 where none came. */
-export function paintedStatus(status: number, text = String(status)): Styled {
+export function styleStatus(status: number, text = String(status)): StyledText {
   if (status >= 500 || status === 0) return red(text);
   if (status >= 400) return yellow(text);
   return status >= 300 ? cyan(text) : green(text);

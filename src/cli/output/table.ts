@@ -1,9 +1,9 @@
 import type { Column } from "../../api/operation.ts";
-import { paintedState, paintedStatus } from "./states.ts";
-import { bold, type Line, type Styled } from "./styled.ts";
-import { cell, cutTo, type Omitted, widest } from "./text.ts";
-import { visible } from "./visible.ts";
-import { widthOf } from "./width.ts";
+import { escapeControlCharacters } from "./control-characters.ts";
+import { styleState, styleStatus } from "./states.ts";
+import { bold, type StyledLine, type StyledText } from "./styled.ts";
+import { formatCell, maxTextWidth, type OmittedPart, truncateText } from "./text.ts";
+import { measureWidth } from "./width.ts";
 
 const gap = 2;
 /** A column that is cut keeps as much and its title, unless it declares otherwise, or is left out. */
@@ -16,7 +16,7 @@ interface Laid {
   readonly cut: number;
   /** What it keeps where it is cut; its width where it is not. */
   readonly least: number;
-  readonly omits: Omitted;
+  readonly omits: OmittedPart;
   /** Those of a lower rank are left out later. */
   readonly rank: number;
   readonly isNumber: boolean;
@@ -29,14 +29,14 @@ interface Laid {
  * and those are left out that do not fit beside what the command is run for. Numbers stand at the right, states in their
  * colour. With the titles of what is left out, and of what is cut.
  */
-export function fittingTable(
+export function fitTable(
   rows: readonly (readonly unknown[])[],
   {
     columns,
     window,
     keepsAll,
   }: { readonly columns: readonly Column[]; readonly window: number; readonly keepsAll: boolean },
-): { readonly lines: readonly Line[]; readonly leftOut: readonly string[]; readonly cut: readonly string[] } {
+): { readonly lines: readonly StyledLine[]; readonly leftOut: readonly string[]; readonly cut: readonly string[] } {
   const whole = columns.map((column, i) => laid(column, rows, i, (text) => text));
   const all = total(whole) > window ? columns.map((column, i) => laid(column, rows, i, withoutMilliseconds)) : whole;
   const shown = keepsAll ? all : chosen(all, window);
@@ -73,15 +73,15 @@ function laid(
   const declared: Exclude<Column, string> = typeof column === "string" ? { name: column } : column;
   const { name, cut = 0, least = leastText, omits = "end", purpose = false } = declared;
   const values = rows.map((row) => row[i]);
-  const cells = values.map((value) => shorter(visible(cell(value))));
+  const cells = values.map((value) => shorter(escapeControlCharacters(formatCell(value))));
   const isNumber =
     values.some((value) => typeof value === "number") &&
     values.every((value) => typeof value === "number" || value === null || value === undefined);
-  const width = widest([title({ name }), ...cells]);
+  const width = maxTextWidth([title({ name }), ...cells]);
   // The first says which row it is.
   const isEmpty = cells.every((text) => text === "");
   const rank = ranks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
-  const kept = cut === 0 ? width : Math.min(width, Math.max(least, widthOf(title({ name }))));
+  const kept = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(title({ name }))));
   return { name, cut, least: kept, omits, rank, isNumber, cells, width };
 }
 
@@ -132,24 +132,24 @@ function shrink(
   }
 }
 
-function padded({ isNumber, width: columns, omits }: Laid, text: string, omitted: Omitted = omits): string {
-  const cut = cutTo(text, columns, omitted);
-  const blanks = " ".repeat(Math.max(0, columns - widthOf(cut)));
+function padded({ isNumber, width: columns, omits }: Laid, text: string, omitted: OmittedPart = omits): string {
+  const cut = truncateText(text, columns, omitted);
+  const blanks = " ".repeat(Math.max(0, columns - measureWidth(cut)));
   return isNumber ? blanks + cut : cut + blanks;
 }
 
-function painted({ name }: Laid, text: string): Styled | string {
+function painted({ name }: Laid, text: string): StyledText | string {
   if (!/(?:^|_)(?:status|state|outcome)$/.test(name)) return text;
   const word = text.trim();
   const blanks = text.slice(text.trimEnd().length);
-  if (/^\d{1,3}$/.test(word)) return paintedStatus(Number(word), text);
-  const found = paintedState(word);
+  if (/^\d{1,3}$/.test(word)) return styleStatus(Number(word), text);
+  const found = styleState(word);
   return typeof found === "string" ? text : { ...found, text: `${word}${blanks}` };
 }
 
 /** The last cell needs no blanks after it. */
-function joined(cells: readonly (Styled | string)[]): Line {
-  return cells.flatMap((one, i): (Styled | string)[] => {
+function joined(cells: readonly (StyledText | string)[]): StyledLine {
+  return cells.flatMap((one, i): (StyledText | string)[] => {
     if (i < cells.length - 1) return [one, " ".repeat(gap)];
     return [typeof one === "string" ? one.trimEnd() : { ...one, text: one.text.trimEnd() }];
   });

@@ -1,19 +1,19 @@
-import { exactJson } from "../../base/exact-json.ts";
-import { dim, type Line } from "./styled.ts";
-import { visible } from "./visible.ts";
-import { widthOf } from "./width.ts";
+import { stringifyExact } from "../../base/exact-json.ts";
+import { escapeControlCharacters } from "./control-characters.ts";
+import { dim, type StyledLine } from "./styled.ts";
+import { measureWidth } from "./width.ts";
 
 /** A value in one cell: text as it is, nothing for null, compact JSON for what is nested. */
-export function cell(value: unknown): string {
+export function formatCell(value: unknown): string {
   if (value === null || value === undefined) return "";
-  return typeof value === "string" ? value : exactJson(value);
+  return typeof value === "string" ? value : stringifyExact(value);
 }
 
-const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - widthOf(text)));
+const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - measureWidth(text)));
 
 /** How wide the widest text is. Of any number of texts: as arguments of one call, many would not fit on the stack. */
-export const widest = (texts: readonly string[]): number =>
-  texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
+export const maxTextWidth = (texts: readonly string[]): number =>
+  texts.reduce((most, text) => Math.max(most, measureWidth(text)), 0);
 
 const ascii = /^[ -~]*$/;
 
@@ -21,12 +21,12 @@ const ascii = /^[ -~]*$/;
 let graphemes: Intl.Segmenter | undefined;
 
 /** Which part of a text is missing where it is cut. */
-export type Omitted = "start" | "middle" | "end";
+export type OmittedPart = "start" | "middle" | "end";
 
 /** The text in at most so many columns, with `…` where something is missing; no character is cut in two. */
-export function cutTo(text: string, columns: number, omitted: Omitted = "end"): string {
+export function truncateText(text: string, columns: number, omitted: OmittedPart = "end"): string {
   if (text.length <= columns && ascii.test(text)) return text;
-  if (!ascii.test(text) && widthOf(text) <= columns) return text;
+  if (!ascii.test(text) && measureWidth(text) <= columns) return text;
   const room = Math.max(0, columns - 1);
   const tail = omitted === "end" ? 0 : omitted === "start" ? room : Math.floor(room / 2);
   const characters = charactersOf(text);
@@ -44,23 +44,23 @@ function charactersOf(text: string): readonly string[] {
 function within(characters: readonly string[], columns: number): readonly string[] {
   let used = 0;
   const over = characters.findIndex((one) => {
-    used += widthOf(one);
+    used += measureWidth(one);
     return used > columns;
   });
   return over < 0 ? characters : characters.slice(0, over);
 }
 
 /** Rows under headings, for people; their first line is that of the headings. Nothing is cut: identifiers stay whole. */
-export function table(rows: readonly (readonly string[])[], headings: readonly string[]): string[] {
-  const all = [headings, ...rows].map((row) => row.map(visible));
-  const widths = headings.map((_, i) => widest(all.map((row) => row[i] ?? "")));
+export function formatTable(rows: readonly (readonly string[])[], headings: readonly string[]): string[] {
+  const all = [headings, ...rows].map((row) => row.map(escapeControlCharacters));
+  const widths = headings.map((_, i) => maxTextWidth(all.map((row) => row[i] ?? "")));
   return all.map((row) => row.map((text, i) => (i === row.length - 1 ? text : padded(text, widths[i]!))).join("  "));
 }
 
 /** Two aligned columns: names and values of one object. */
-export function record(entries: readonly (readonly [string, string])[]): Line[] {
-  const shown = entries.map(([name, value]) => [visible(name), value] as const);
-  const columns = widest(shown.map(([name]) => name));
+export function formatRecord(entries: readonly (readonly [string, string])[]): StyledLine[] {
+  const shown = entries.map(([name, value]) => [escapeControlCharacters(name), value] as const);
+  const columns = maxTextWidth(shown.map(([name]) => name));
   return shown.map(([name, value]) => [dim(padded(name, columns)), `  ${value}`]);
 }
 
@@ -69,7 +69,7 @@ export function record(entries: readonly (readonly [string, string])[]): Line[] 
  * would act upon. A backslash is doubled, so that all of it can be undone.
  */
 export const tsvLine = (row: readonly string[]): string =>
-  `${row.map((text) => visible(text.replaceAll("\\", "\\\\"))).join("\t")}\n`;
+  `${row.map((text) => escapeControlCharacters(text.replaceAll("\\", "\\\\"))).join("\t")}\n`;
 
 /** One row of RFC 4180. A cell is quoted also where its beginning could be taken for a command of a runner. */
 export const csvLine = (row: readonly string[]): string =>

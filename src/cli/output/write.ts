@@ -15,7 +15,7 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
 }
 
 /** What another run of this program has printed on a file: it is harmless already, and goes on byte for byte. */
-export const passOn = (stream: OutputStream, printed: Uint8Array): Promise<void> =>
+export const forwardOutput = (stream: OutputStream, printed: Uint8Array): Promise<void> =>
   printed.length > 0 ? write(stream, printed) : Promise.resolve();
 
 async function put(stream: OutputStream, text: string | Uint8Array): Promise<void> {
@@ -34,7 +34,7 @@ async function put(stream: OutputStream, text: string | Uint8Array): Promise<voi
 }
 
 /** Resolves when all that was written before has reached its reader, or never will. */
-export const flushed = (stream: OutputStream): Promise<void> =>
+export const waitForFlush = (stream: OutputStream): Promise<void> =>
   new Promise((resolve) => {
     if (stream.destroyed || stream.writableEnded) return resolve();
     stream.write("", () => resolve());

@@ -1,13 +1,13 @@
-import type { Callable } from "../../api/operation.ts";
+import type { CallableOperation } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
 import { placeholders } from "../../base/url-template.ts";
 import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
-import type { Input } from "../command.ts";
-import { missingFields, UsageError } from "../failure.ts";
+import type { CommandInput } from "../command.ts";
+import { createMissingFieldsError, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { assignedBy, assignment, existingFile, openInput, readDocument, readInput } from "./body.ts";
+import { applyTypedAssignments, openInput, parseAssignment, readDocument, readInput, requireFile } from "./body.ts";
 
 /** The call that a command line asks for, with the content type of bytes. */
 export interface ParsedCall {
@@ -16,10 +16,10 @@ export interface ParsedCall {
 }
 
 /** Flags win over `--set`, and `--set` over `--data` (DECISIONS.md, L22). */
-export async function argumentsOf(
+export async function buildArguments(
   spec: CommandSpec,
-  operation: Callable,
-  input: Input,
+  operation: CallableOperation,
+  input: CommandInput,
   host: Host,
 ): Promise<ParsedCall> {
   const { body, contentType } = await bodyOf(spec, operation, input, host);
@@ -36,12 +36,12 @@ export async function argumentsOf(
   };
 }
 
-const paramsOf = (spec: CommandSpec, input: Input): Record<string, unknown> =>
+const paramsOf = (spec: CommandSpec, input: CommandInput): Record<string, unknown> =>
   Object.fromEntries(placeholders(spec.path).map((name) => [name, input.positionals[name]]));
 
 function targeted(
   flags: readonly FlagSpec[],
-  input: Input,
+  input: CommandInput,
   place: "query" | "headers" | "body",
 ): Record<string, unknown> {
   return Object.fromEntries(
@@ -51,7 +51,7 @@ function targeted(
   );
 }
 
-async function bodyOf(spec: CommandSpec, operation: Callable, input: Input, host: Host) {
+async function bodyOf(spec: CommandSpec, operation: CallableOperation, input: CommandInput, host: Host) {
   const declared = operation.request.body;
   const file = input.flags.file as string | undefined;
   if (declared === undefined) return { body: undefined, contentType: undefined };
@@ -60,13 +60,13 @@ async function bodyOf(spec: CommandSpec, operation: Callable, input: Input, host
   }
   if (declared.kind === "raw") {
     if (file === undefined) return { body: undefined, contentType: undefined };
-    if (file !== "-") await existingFile(host, file, "--file");
+    if (file !== "-") await requireFile(host, file, "--file");
     const bytes = await readInput(host, file, "--file");
     return { body: bytes, contentType: (input.flags["content-type"] as string | undefined) ?? contentTypeOf(bytes) };
   }
   const data = input.flags.data as string | undefined;
   const document = data === undefined ? undefined : await readDocument(host, data, "--data");
-  const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => assignment(text));
+  const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => parseAssignment(text));
   const flags = {
     ...targeted(spec.flags, input, "body"),
     ...(await encodedFiles(spec.flags, input, host)),
@@ -78,12 +78,16 @@ async function bodyOf(spec: CommandSpec, operation: Callable, input: Input, host
     }
     return { body: document, contentType: undefined };
   }
-  const set = assignedBy(declared.schema, document ?? {}, assignments) as Record<string, unknown>;
+  const set = applyTypedAssignments(declared.schema, document ?? {}, assignments) as Record<string, unknown>;
   return { body: { ...set, ...flags }, contentType: undefined };
 }
 
 /** The fields of base64 whose flag names a file. */
-async function encodedFiles(flags: readonly FlagSpec[], input: Input, host: Host): Promise<Record<string, string>> {
+async function encodedFiles(
+  flags: readonly FlagSpec[],
+  input: CommandInput,
+  host: Host,
+): Promise<Record<string, string>> {
   const named = flags.flatMap(({ flag, isBase64, target }) => {
     const value = input.flags[flag];
     return isBase64 && target && typeof value === "string" && value.startsWith("@")
@@ -95,7 +99,11 @@ async function encodedFiles(flags: readonly FlagSpec[], input: Input, host: Host
 }
 
 /** The fields whose flags name files with secrets. */
-async function secretsInFiles(flags: readonly FlagSpec[], input: Input, host: Host): Promise<Record<string, string>> {
+async function secretsInFiles(
+  flags: readonly FlagSpec[],
+  input: CommandInput,
+  host: Host,
+): Promise<Record<string, string>> {
   const found: [name: string, secret: string][] = [];
   for (const { flag, holds } of flags) {
     const path = input.flags[flag];
@@ -116,10 +124,10 @@ function contentTypeOf(bytes: Buffer): string {
 }
 
 /** The problems that the client found, in the words of the command line: they name flags and positionals. */
-export function usageOfProblems(
+export function toUsageError(
   spec: CommandSpec,
   problems: readonly ArgumentProblem[],
-  { flags }: Pick<Input, "flags">,
+  { flags }: Pick<CommandInput, "flags">,
 ) {
   const hint = `See svc ${spec.words.join(" ")} --help.`;
   const lines = problems.map(({ in: place, path, message: given, missing }) => {
@@ -133,7 +141,7 @@ export function usageOfProblems(
     return missing ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)` : joined(path.join("."), message);
   });
   const isMissing = ({ in: place, missing, path }: ArgumentProblem) => missing && place !== "params" && path.length > 0;
-  if (problems.every(isMissing)) return missingFields(lines, { hint });
+  if (problems.every(isMissing)) return createMissingFieldsError(lines, { hint });
   const whole = lines.map((line, i) => (isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line));
   if (whole.length === 1) return new UsageError(whole[0]!, { hint });
   return new UsageError("Several values are invalid:", { hint, details: whole });

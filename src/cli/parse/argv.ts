@@ -1,7 +1,7 @@
 import { type Globals, globalFlags } from "./globals.ts";
 
 /** `--json=a,b` as two flags: a flag with an optional value would swallow the next positional. */
-export function normalised(argv: readonly string[]): string[] {
+export function normalizeArgv(argv: readonly string[]): string[] {
   const end = argv.indexOf("--");
   const own = end < 0 ? argv : argv.slice(0, end);
   return [
@@ -15,13 +15,13 @@ const takesValue: ReadonlySet<string> = new Set(
 );
 
 /** What can be told of a command line before its group is known. */
-export interface Located {
+export interface CommandLocation {
   /** The bare words up to `--`, values of global flags aside: the command's words, then its positionals. */
   readonly words: readonly string[];
   readonly wantsHelp: boolean;
 }
 
-export function locate(argv: readonly string[]): Located {
+export function locateCommand(argv: readonly string[]): CommandLocation {
   const words: string[] = [];
   let wantsHelp = false;
   for (let i = 0; i < argv.length; i += 1) {
@@ -35,7 +35,7 @@ export function locate(argv: readonly string[]): Located {
 }
 
 /** What the words of a command line say about where its calls go. */
-export function placeGiven(argv: readonly string[]): Pick<Globals, "baseUrl" | "profile" | "emulator"> {
+export function parseTargetFlags(argv: readonly string[]): Pick<Globals, "baseUrl" | "profile" | "emulator"> {
   const given = (flag: string) => {
     const at = argv.findIndex((token) => token === flag || token.startsWith(`${flag}=`));
     return at < 0 ? undefined : argv[at] === flag ? argv[at + 1] : argv[at]!.slice(flag.length + 1);
@@ -44,5 +44,5 @@ export function placeGiven(argv: readonly string[]): Pick<Globals, "baseUrl" | "
 }
 
 /** Whether the first of these words are those. */
-export const begins = (words: readonly string[], start: readonly string[]): boolean =>
+export const startsWithWords = (words: readonly string[], start: readonly string[]): boolean =>
   start.every((word, i) => word === words[i]);

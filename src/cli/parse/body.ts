@@ -2,17 +2,17 @@ import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
-import { counted } from "../../base/counted.ts";
-import { plainNumbers, withExactNumbers } from "../../base/exact-json.ts";
+import { plainNumbers, restoreExactNumbers } from "../../base/exact-json.ts";
 import { lookupTable } from "../../base/lookup-table.ts";
-import { isRefusal, reasonOf } from "../../files/refusals.ts";
+import { pluralize } from "../../base/pluralize.ts";
+import { fsErrorReason, isFsError } from "../../files/fs-errors.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 
 /** The bytes of a file, or of standard input for `-`. Throws UsageError where there is nothing to read. */
 export async function readInput(host: Host, path: string, flag: string): Promise<Buffer> {
   if (path !== "-") {
-    return readFile(await existingFile(host, path, flag)).catch((cause) => unreadable(path, flag, cause));
+    return readFile(await requireFile(host, path, flag)).catch((cause) => throwUnreadable(path, flag, cause));
   }
   const chunks: Uint8Array[] = [];
   for await (const chunk of pipedInput(host, flag)) chunks.push(chunk);
@@ -21,14 +21,14 @@ export async function readInput(host: Host, path: string, flag: string): Promise
 
 /** The same as text, without the byte order mark that some editors begin it with. */
 export const readText = async (host: Host, path: string, flag: string): Promise<string> =>
-  withoutByteOrderMark((await readInput(host, path, flag)).toString("utf8"));
+  stripByteOrderMark((await readInput(host, path, flag)).toString("utf8"));
 
-export const withoutByteOrderMark = (text: string): string => text.replace(/^\ufeff/, "");
+export const stripByteOrderMark = (text: string): string => text.replace(/^\ufeff/, "");
 
 /** The same, piece by piece. */
 export async function openInput(host: Host, path: string, flag: string): Promise<AsyncIterable<Uint8Array>> {
   if (path === "-") return pipedInput(host, flag);
-  return pieces(await existingFile(host, path, flag), path, flag);
+  return pieces(await requireFile(host, path, flag), path, flag);
 }
 
 async function* pieces(absolute: string, path: string, flag: string): AsyncGenerator<Uint8Array> {
@@ -36,14 +36,14 @@ async function* pieces(absolute: string, path: string, flag: string): AsyncGener
     // Larger pieces than Node's own: less is spent between them when a gigabyte is hashed.
     yield* createReadStream(absolute, { highWaterMark: 256 * 1024 });
   } catch (cause) {
-    unreadable(path, flag, cause as NodeJS.ErrnoException);
+    throwUnreadable(path, flag, cause as NodeJS.ErrnoException);
   }
 }
 
 /** The absolute path of a file that can be read as one; a UsageError that names the flag otherwise. */
-export async function existingFile(host: Host, path: string, flag: string): Promise<string> {
+export async function requireFile(host: Host, path: string, flag: string): Promise<string> {
   const absolute = resolve(host.cwd, path);
-  const found = await stat(absolute).catch((cause) => unreadable(path, flag, cause));
+  const found = await stat(absolute).catch((cause) => throwUnreadable(path, flag, cause));
   if (found.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
   return absolute;
 }
@@ -56,11 +56,11 @@ export async function readDocument(host: Host, path: string, flag: string): Prom
       `${flag} takes the name of a file, and ${flag} - reads a pipe; --set PATH=VALUE takes values.`,
     );
   });
-  const text = withoutByteOrderMark(bytes.toString("utf8"));
+  const text = stripByteOrderMark(bytes.toString("utf8"));
   const name = path === "-" ? "standard input" : basename(path);
   if (text.trim() === "") throw new UsageError(`${flag}: ${name} is empty; a JSON document is needed`);
   try {
-    return withExactNumbers(text, JSON.parse(text));
+    return restoreExactNumbers(text, JSON.parse(text));
   } catch (cause) {
     throw new UsageError(`${flag}: ${name} is not JSON (${(cause as Error).message})`, { cause });
   }
@@ -74,8 +74,8 @@ async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8A
 const ofReading = lookupTable<string>({ ENOENT: "there is no such file", EACCES: "it may not be read" });
 
 /** A UsageError in words, of what reading a file failed with. */
-export function unreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
-  const why = ofReading[cause.code ?? ""] ?? (isRefusal(cause) ? reasonOf(cause) : (cause.code ?? cause.message));
+export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
+  const why = ofReading[cause.code ?? ""] ?? (isFsError(cause) ? fsErrorReason(cause) : (cause.code ?? cause.message));
   throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });
 }
 
@@ -86,7 +86,7 @@ export interface Assignment {
 }
 
 /** `a.b.0.c=value`, where `a[0]` may be written for `a.0`. */
-export function assignment(text: string, flag = "--set"): Assignment {
+export function parseAssignment(text: string, flag = "--set"): Assignment {
   const equals = text.indexOf("=");
   const path = text
     .slice(0, equals)
@@ -101,7 +101,7 @@ export function assignment(text: string, flag = "--set"): Assignment {
 }
 
 /** The document with the assignments made: numbers, true, false, null and JSON by their look, everything else text. */
-export function assigned(
+export function applyAssignments(
   document: unknown,
   assignments: readonly Assignment[],
   asText: ReadonlySet<Assignment> = new Set(),
@@ -117,24 +117,24 @@ export function assigned(
  * The same, guided by the schema: where it wants text and the look was another, the text is taken as typed, so that
  * `--set zipcode=0150` needs no quotes.
  */
-export function assignedBy(
+export function applyTypedAssignments(
   schema: z.ZodType | undefined,
   document: unknown,
   assignments: readonly Assignment[],
 ): unknown {
-  const first = assigned(document, assignments);
+  const first = applyAssignments(document, assignments);
   const parsed = assignments.length > 0 ? schema?.safeParse(plainNumbers(first)) : undefined;
   if (!parsed || parsed.success) return first;
   const wrong = new Set(
     parsed.error.issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join(".")),
   );
   const asText = new Set(assignments.filter(({ path }) => wrong.has(path.join("."))));
-  return asText.size > 0 ? assigned(document, assignments, asText) : first;
+  return asText.size > 0 ? applyAssignments(document, assignments, asText) : first;
 }
 
 function looked(text: string): unknown {
   try {
-    return withExactNumbers(text, JSON.parse(text));
+    return restoreExactNumbers(text, JSON.parse(text));
   } catch (cause) {
     if (!beginsAsJson.test(text)) return text;
     throw new UsageError(`--set: ${text} looks like JSON and cannot be read (${(cause as Error).message})`, {
@@ -154,7 +154,7 @@ function put(at: unknown, path: readonly string[], value: unknown): unknown {
   if (isList) {
     const list = [...((at as unknown[] | undefined | null) ?? [])];
     if (Number(step) > list.length)
-      throw new UsageError(`--set: ${step} would leave a gap; the list has ${counted(list.length, "item")}`);
+      throw new UsageError(`--set: ${step} would leave a gap; the list has ${pluralize(list.length, "item")}`);
     list[Number(step)] = put(list[Number(step)], rest, value);
     return list;
   }

@@ -1,11 +1,11 @@
 import { parseDuration } from "../../base/duration.ts";
 import { parseSize } from "../../base/size.ts";
-import { withoutTrailing } from "../../base/trailing.ts";
+import { trimTrailing } from "../../base/trailing.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { UsageError } from "../failure.ts";
 
-export const formats = ["table", "json", "ndjson", "csv", "tsv"] as const;
-export type Format = (typeof formats)[number];
+export const outputFormatNames = ["table", "json", "ndjson", "csv", "tsv"] as const;
+export type OutputFormat = (typeof outputFormatNames)[number];
 
 /** The flags that every command takes, before or after its words. */
 export const globalFlags: readonly FlagSpec[] = [
@@ -36,7 +36,7 @@ export const globalFlags: readonly FlagSpec[] = [
     flag: "format",
     type: "text",
     placeholder: "FORMAT",
-    choices: formats,
+    choices: outputFormatNames,
     description: "Output format; for a spreadsheet add --csv-safe to csv",
   },
   {
@@ -92,7 +92,7 @@ export interface Globals {
   readonly profile: string | undefined;
   readonly json: boolean;
   readonly fields: readonly string[] | undefined;
-  readonly format: Format | undefined;
+  readonly format: OutputFormat | undefined;
   /** Cells of CSV that begin like formulas are made none. */
   readonly csvSafe: boolean;
   /** Tables are not fitted to the window. */
@@ -129,22 +129,22 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
   }
   if (on("csv-safe") && text("format") !== "csv") throw new UsageError("--csv-safe requires --format csv");
   return {
-    baseUrl: text("base-url") === undefined ? undefined : checkedBaseUrl(text("base-url")!, "--base-url"),
+    baseUrl: text("base-url") === undefined ? undefined : parseBaseUrlFlag(text("base-url")!, "--base-url"),
     emulator: on("emulator"),
     profile: text("profile"),
     json: on("json") || text("format") === "json",
     fields: text("fields") === undefined ? undefined : fieldNames(text("fields")!),
-    format: text("format") as Format | undefined,
+    format: text("format") as OutputFormat | undefined,
     csvSafe: on("csv-safe"),
     wide: on("wide"),
     color: values.color as boolean | undefined,
     quiet: on("quiet"),
     verbose: on("verbose") || on("debug"),
     debug: on("debug"),
-    timeoutMs: text("timeout") === undefined ? undefined : checkedDuration(text("timeout")!, "--timeout"),
-    maxAnswerBytes: text("max-answer") === undefined ? undefined : checkedSize(text("max-answer")!, "--max-answer"),
+    timeoutMs: text("timeout") === undefined ? undefined : parseDurationFlag(text("timeout")!, "--timeout"),
+    maxAnswerBytes: text("max-answer") === undefined ? undefined : parseSizeFlag(text("max-answer")!, "--max-answer"),
     retries: Number(values.retries ?? 3),
-    maxWaitMs: checkedDuration(text("max-wait") ?? "60s", "--max-wait"),
+    maxWaitMs: parseDurationFlag(text("max-wait") ?? "60s", "--max-wait"),
     noInput: on("no-input"),
     yes: on("yes"),
   };
@@ -160,7 +160,7 @@ function fieldNames(text: string): readonly string[] {
 }
 
 /** Milliseconds of `30s`, `2h35m` or `PT2H35M`; a usage error otherwise. */
-export function checkedDuration(text: string, flag: string): number {
+export function parseDurationFlag(text: string, flag: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new UsageError(`${flag} must be a duration (30s, PT2H35M), got "${text}"`);
   return ms;
@@ -169,14 +169,14 @@ export function checkedDuration(text: string, flag: string): number {
 const isLocal = (address: string): boolean => /^(localhost|127\.)/.test(address);
 
 /** Bytes of `500MB` or `2GiB`; a usage error otherwise. */
-export function checkedSize(text: string, flag: string): number {
+export function parseSizeFlag(text: string, flag: string): number {
   const bytes = parseSize(text);
   if (bytes === undefined) throw new UsageError(`${flag} must be a size (500MB, 2GiB), got "${text}"`);
   return bytes;
 }
 
 /** An http or https URL without a slash at the end; a usage error otherwise. */
-export function checkedUrl(text: string, name: string): string {
+export function parseUrlFlag(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
     const isBare = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
@@ -184,12 +184,12 @@ export function checkedUrl(text: string, name: string): string {
     throw new UsageError(`${name} must be a URL (https://api.example.com), got "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
-  return withoutTrailing(text, "/");
+  return trimTrailing(text, "/");
 }
 
 /** The same of a URL to which paths are appended: they would become part of a query or a fragment. */
-export function checkedBaseUrl(text: string, name: string): string {
-  const url = checkedUrl(text, name);
+export function parseBaseUrlFlag(text: string, name: string): string {
+  const url = parseUrlFlag(text, name);
   const stray = /[?#\s]/.exec(text)?.[0];
   if (stray !== undefined) {
     const what = stray === "?" ? "a query" : stray === "#" ? "a fragment" : "blanks";

@@ -1,16 +1,16 @@
 import type * as z from "zod";
 import { isObject } from "../../base/object.ts";
-import { nearest } from "../../base/suggest.ts";
+import { findNearest } from "../../base/suggest.ts";
 
 /**
  * Of a body that a person wrote: its fields that are misspelt, in sentences. Services pass over what they do not know
  * without a word, so such a field is lost. What is like no name that is declared is meant so, as in the events of apps.
  */
-export function misspeltFields(schema: z.ZodType | undefined, body: unknown): string[] {
+export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown): string[] {
   const known = schema && fieldsOf(schema);
   if (known === undefined || !isObject(body)) return [];
   return Object.keys(body).flatMap((name) => {
-    const near = known.includes(name) ? undefined : nearest(name, known);
+    const near = known.includes(name) ? undefined : findNearest(name, known);
     if (near === undefined) return [];
     return [`${name} is no declared field of the body, and may be passed over. Did you mean ${near}?`];
   });

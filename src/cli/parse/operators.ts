@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
 
 /** The options with an operator that a line names, such as `--filter-created-at[$gt]`, of flags that take one. */
-export function operatorFlags(flags: readonly FlagSpec[], argv: readonly string[]): FlagSpec[] {
+export function findOperatorFlags(flags: readonly FlagSpec[], argv: readonly string[]): FlagSpec[] {
   const named = new Set(argv.filter((token) => token.includes("[$")).map((token) => token.split("=", 1)[0]!));
   return [...named].flatMap((option) => {
     const [, name, operator] = /^--([\w-]+)(\[\$\w+\])$/.exec(option) ?? [];

@@ -1,20 +1,20 @@
 import { Command as Commander, CommanderError, Option } from "commander";
 import type { CommandDeclaration, FlagSpec, ValueType } from "../../derive/command-spec.ts";
-import type { Input } from "../command.ts";
+import type { CommandInput } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { valueTerm } from "../help/flags.ts";
-import { begins } from "./argv.ts";
+import { formatFlagValue } from "../help/flags.ts";
+import { startsWithWords } from "./argv.ts";
+import { explainExtraArguments } from "./extra-arguments.ts";
 import { globalFlags } from "./globals.ts";
-import { operatorFlags } from "./operators.ts";
-import { partlyNamed } from "./partial-name.ts";
-import { passesOn } from "./passed-on.ts";
-import { superfluous } from "./superfluous.ts";
-import { convert, InvalidValueError, numberIn } from "./values.ts";
+import { runsInnerCommand } from "./inner-command.ts";
+import { findOperatorFlags } from "./operators.ts";
+import { suggestPartialName } from "./partial-name.ts";
+import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
 /** What a command line means: which command, and its input with the global flags. */
 export interface Invocation<D extends CommandDeclaration> {
   readonly declaration: D;
-  readonly input: Input;
+  readonly input: CommandInput;
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
@@ -31,7 +31,7 @@ export class Parser<D extends CommandDeclaration> {
   /** `words` are those of the command line; `declarations` are the commands of the group that they begin with. */
   constructor(groups: readonly string[], declarations: readonly D[], words: readonly string[]) {
     this.#words = words;
-    this.#passesOn = declarations.some((one) => passesOn(one) && begins(words, one.words));
+    this.#passesOn = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
     this.#root = silent(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
     const named = declarations.find(
       (one) => one.words.every((word, i) => word === words[i]) && one.flags.some(isGlobal),
@@ -65,7 +65,7 @@ export class Parser<D extends CommandDeclaration> {
 
   #addOperators(argv: readonly string[]): void {
     for (const [command, flags] of this.#declared) {
-      const found = operatorFlags(flags, argv);
+      const found = findOperatorFlags(flags, argv);
       for (const option of found.flatMap(optionsOf)) command.addOption(option);
       this.#operators = [...this.#operators, ...found];
     }
@@ -84,7 +84,7 @@ export class Parser<D extends CommandDeclaration> {
 
   /** What was probably meant by an option that nobody knows: the parser itself corrects mistyped names alone. */
   #explained(error: UsageError, argv: readonly string[]): UsageError {
-    if (error.message.startsWith("too many arguments")) return superfluous(error, this.#declared, argv);
+    if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
     if (unknown === undefined) return error;
     const hint = this.#passesOn ? this.#hintOnOrder() : (this.#hintOnName(unknown) ?? error.hint);
@@ -99,7 +99,7 @@ export class Parser<D extends CommandDeclaration> {
 
   #hintOnName(unknown: string): string | undefined {
     const flags = this.#declared.flatMap(([, specs]) => specs.map(({ flag }) => flag));
-    return partlyNamed(unknown, [...new Set(flags)]);
+    return suggestPartialName(unknown, [...new Set(flags)]);
   }
 
   /** How the page of help of the deepest command that the words name is asked for. */
@@ -158,7 +158,7 @@ function flagsMeantBy(argv: readonly string[]): (flag: FlagSpec) => boolean {
 }
 
 function optionsOf(spec: FlagSpec): Option[] {
-  const value = valueTerm(spec);
+  const value = formatFlagValue(spec);
   const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
   if (value.length > 0) {
     option.argParser((text: string, previous: unknown) => {
@@ -174,7 +174,7 @@ function optionsOf(spec: FlagSpec): Option[] {
 /** The parser passes on what it throws: its own kind of error has another wording. */
 function checked(text: string, spec: FlagSpec): unknown {
   try {
-    return convert(numberIn(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
+    return convertValue(extractContractNumber(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
   } catch (error) {
     if (!(error instanceof InvalidValueError)) throw error;
     throw new UsageError(`--${spec.flag} ${error.message}`, { hint: error.hint, cause: error });
@@ -191,7 +191,7 @@ function invocationOf<D extends CommandDeclaration>(declaration: D, command: Com
     input: {
       positionals: Object.fromEntries(declaration.positionals.map(({ name }, i) => [name, given[i]])),
       flags: valuesOf(declaration.flags, own),
-      rest: passesOn(declaration) ? command.args : [],
+      rest: runsInnerCommand(declaration) ? command.args : [],
     },
   };
 }

@@ -1,5 +1,5 @@
 /** What keeps a text from being the address of a receiver anywhere; undefined: nothing. */
-export function addressProblem(text: string): string | undefined {
+export function findAddressProblem(text: string): string | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     return "Its scheme is missing: an address begins with https://, or with http:// on this machine.";
   }
@@ -13,8 +13,8 @@ export function addressProblem(text: string): string | undefined {
 }
 
 /** Why a service that says no more than that it wants https may have refused it. */
-export function refusedAddress(text: string): string | undefined {
-  const problem = addressProblem(text);
+export function explainRejectedAddress(text: string): string | undefined {
+  const problem = findAddressProblem(text);
   if (problem !== undefined || !text.toLowerCase().startsWith("http:")) return problem;
   const { hostname } = new URL(text);
   return `http:// is for receivers on the machine of an emulator: use https://, or start the emulator with --webhook-allow ${hostname}.`;

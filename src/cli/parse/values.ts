@@ -1,4 +1,4 @@
-import { didYouMean, nearest } from "../../base/suggest.ts";
+import { didYouMean, findNearest } from "../../base/suggest.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../failure.ts";
 
@@ -16,7 +16,7 @@ export class InvalidValueError extends Error {
 type Bounds = Pick<FlagSpec, "least" | "most">;
 
 /** The value of one word; one of those to choose from may be written in any case. Throws InvalidValueError. */
-export function convert(
+export function convertValue(
   word: string,
   type: ValueType,
   choices: readonly string[] | undefined,
@@ -50,7 +50,7 @@ function choiceOf(word: string, choices: readonly string[]): string {
   if (alike === undefined) {
     const rule = choices.length > few ? `one of ${choices.length} values` : listed([...choices].sort());
     // The nearest need not be the one that is meant, so that few are all named.
-    const near = choices.length > few ? didYouMean(word, choices) : suggestion(nearest(word, choices));
+    const near = choices.length > few ? didYouMean(word, choices) : suggestion(findNearest(word, choices));
     throw new InvalidValueError(rule, word, near);
   }
   return alike;
@@ -73,18 +73,18 @@ function within(number: number, { least, most }: Bounds): number {
 }
 
 /** Where a contract's number is wanted, its composite id names it as well: T-12 is 12. */
-export const numberIn = (name: string, text: string, type: FlagSpec["type"]): string =>
+export const extractContractNumber = (name: string, text: string, type: FlagSpec["type"]): string =>
   (type === "integer" && /^contract(?:[_-]ids?)?$/.test(name) && /^[TH]-(\d+)$/.exec(text)?.[1]) || text;
 
 /** The value of a positional. Throws UsageError. */
-export function positionalValue(
+export function parsePositional(
   name: string,
   text: string,
   type: ValueType,
   choices: readonly string[] | undefined,
 ): unknown {
   try {
-    return convert(numberIn(name, text, type), type, choices);
+    return convertValue(extractContractNumber(name, text, type), type, choices);
   } catch (error) {
     if (!(error instanceof InvalidValueError)) throw error;
     const [, number] = (name === "intake_id" && /^I-(\d+)$/.exec(text)) || [];

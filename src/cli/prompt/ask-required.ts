@@ -1,13 +1,18 @@
 import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
-import type { Context, Input } from "../command.ts";
-import { addressProblem } from "../parse/receiver-url.ts";
-import { convert } from "../parse/values.ts";
-import { askChoice, askSecret, askSeveral, askText, askYesNo, type Check } from "../terminal/ask.ts";
-import { choicesFor } from "./choices.ts";
-import type { Missing } from "./missing.ts";
+import type { CommandInput, Context } from "../command.ts";
+import { findAddressProblem } from "../parse/receiver-url.ts";
+import { convertValue } from "../parse/values.ts";
+import { type AnswerCheck, askChoice, askSecret, askSeveral, askText, askYesNo } from "../terminal/ask.ts";
+import { findChoices } from "./choices.ts";
+import type { MissingInput } from "./missing-input.ts";
 
 /** Asks a person for what `command` misses, one after the other; callers have checked that asking is allowed. */
-export async function askFor(missing: Missing, input: Input, context: Context, command: string): Promise<Input> {
+export async function askForMissing(
+  missing: MissingInput,
+  input: CommandInput,
+  context: Context,
+  command: string,
+): Promise<CommandInput> {
   const positionals: Record<string, string | readonly string[] | undefined> = { ...input.positionals };
   for (const one of missing.positionals) {
     const answer = String(await ask(one.name, one, context, command));
@@ -17,10 +22,13 @@ export async function askFor(missing: Missing, input: Input, context: Context, c
   for (const one of [...missing.flags, ...missing.body]) {
     const answer = await ask(one.target?.name ?? one.flag, one, context, command);
     if (typeof answer === "object") {
-      flags[one.flag] = answer.map((each) => (one.type === "switch" ? each : convert(each, one.type, one.choices)));
+      flags[one.flag] = answer.map((each) =>
+        one.type === "switch" ? each : convertValue(each, one.type, one.choices),
+      );
       continue;
     }
-    const value = typeof answer === "string" && one.type !== "switch" ? convert(answer, one.type, one.choices) : answer;
+    const value =
+      typeof answer === "string" && one.type !== "switch" ? convertValue(answer, one.type, one.choices) : answer;
     flags[one.flag] = one.repeatable ? [value] : value;
   }
   return { ...input, positionals, flags };
@@ -38,7 +46,7 @@ async function ask(
   const question = questionOf(field, spec);
   const type = spec.type ?? "text";
   if (type === "boolean" || type === "switch") return askYesNo(question, host, signal);
-  const choices = await choicesFor(field, spec.choices, context, command);
+  const choices = await findChoices(field, spec.choices, context, command);
   if (choices && choices.length > 0) {
     return "repeatable" in spec && spec.repeatable && choices.length > 1
       ? askSeveral(question, choices, true, host, signal)
@@ -56,12 +64,12 @@ const questionOf = (field: string, { description }: InputSpec): string => {
 
 /** Refuses at once what the command would refuse later. */
 const checkOf =
-  (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): Check =>
+  (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): AnswerCheck =>
   (text) => {
     if (text.trim() === "") return "An answer is needed; Ctrl-C leaves.";
     try {
-      convert(text, type, choices);
-      return (field === "url" && addressProblem(text)) || true;
+      convertValue(text, type, choices);
+      return (field === "url" && findAddressProblem(text)) || true;
     } catch (error) {
       return `This ${(error as Error).message}.`;
     }

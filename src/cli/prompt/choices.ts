@@ -4,7 +4,7 @@ import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Context } from "../command.ts";
 import { readProfiles } from "../config/profile.ts";
 import { settings } from "../config/setting-keys.ts";
-import { CommandFailed, UsageError } from "../failure.ts";
+import { CommandFailedError, UsageError } from "../failure.ts";
 import type { Choice } from "../terminal/ask.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 
@@ -80,7 +80,7 @@ const nextOf = new Map<Fetch, readonly string[]>([
  * The answers that a field can have: those declared, else those that are there now; undefined when they are free. Throws
  * where there is none that could be given, or nobody to ask: a question that no answer satisfies is not asked.
  */
-export async function choicesFor(
+export async function findChoices(
   field: string,
   declared: readonly string[] | undefined,
   context: Context,
@@ -97,7 +97,7 @@ export async function choicesFor(
   if (!offer) return undefined;
   const found = await withSpinner(context, "Looking up what there is", () => offer(context, command)).catch(
     (error: unknown) => {
-      if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailed) throw error;
+      if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailedError) throw error;
       // Whatever else goes wrong goes wrong again, and is told, when the command itself runs: the field is typed instead.
       return undefined;
     },
@@ -117,7 +117,7 @@ function refuseToAsk(offer: Fetch, command: string): void {
         : `No contract is in ${statuses.join(", ")}: svc ${command} takes no other.`;
   if (message === undefined) return;
   const next = offer === contracts ? ["contracts", statuses === undefined ? "create" : "list"] : nextOf.get(offer);
-  throw new CommandFailed("not-found", "nothing_to_choose", message, { next });
+  throw new CommandFailedError("not-found", "nothing_to_choose", message, { next });
 }
 
 /** What a list answers, whatever else its rows may lack: two or three fields of each are offered. */

@@ -1,6 +1,6 @@
 import type { Context } from "../command.ts";
-import { mayAsk } from "../context.ts";
-import { CommandFailed, UsageError } from "../failure.ts";
+import { canPrompt } from "../context.ts";
+import { CommandFailedError, UsageError } from "../failure.ts";
 
 /** What a command is about to do, verb first and without a full stop: "Void a contract (composite id T-1)". */
 export type Action = string;
@@ -22,7 +22,7 @@ export async function confirmName(
 ): Promise<void> {
   if (given === name) return;
   if (given !== undefined) throw new UsageError(`--confirm must repeat ${name}, not "${given}"`);
-  if (!mayAsk(host, globals)) {
+  if (!canPrompt(host, globals)) {
     throw new UsageError(`--confirm ${name} is required: this cannot be undone`, {
       hint: `What it would do: ${action}.`,
     });
@@ -32,4 +32,4 @@ export async function confirmName(
   if (typed.trim() !== name) throw declined();
 }
 
-const declined = (): CommandFailed => new CommandFailed("failed", "declined", "Nothing was changed.");
+const declined = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was changed.");

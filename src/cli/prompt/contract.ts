@@ -1,29 +1,29 @@
 import type * as z from "zod";
 import type { Attribute } from "../../api/contracts/shapes/questions.ts";
 import { ServiceError } from "../../client/errors.ts";
-import type { Context, InputOf } from "../command.ts";
-import { nextLine } from "../next.ts";
-import { askChoice, askSeveral, askText, askYesNo, type Check } from "../terminal/ask.ts";
+import type { CommandInputOf, Context } from "../command.ts";
+import { formatNextCommand } from "../next-command.ts";
+import { type AnswerCheck, askChoice, askSeveral, askText, askYesNo } from "../terminal/ask.ts";
 import { withSpinner } from "../terminal/spinner.ts";
-import { choicesFor } from "./choices.ts";
+import { findChoices } from "./choices.ts";
 
 type Question = z.output<typeof Attribute>;
 
 /** What this reads of the flags that `contracts create` has by its declaration. */
-type ContractInput = InputOf<
+type ContractInput = CommandInputOf<
   readonly [
     { readonly flag: "contract-template-id"; readonly type: "integer" },
     { readonly flag: "set"; readonly type: "text"; readonly repeatable: true },
   ]
 >;
 
-const date: Check = (text) =>
+const date: AnswerCheck = (text) =>
   (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "This must be a date (2031-05-07).";
-const whole: Check = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
-const number: Check = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
-const address: Check = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
-const some: Check = (text) => text.trim() !== "" || "An answer is needed; Ctrl-C leaves.";
-const list: Check = (text) => {
+const whole: AnswerCheck = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
+const number: AnswerCheck = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
+const address: AnswerCheck = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
+const some: AnswerCheck = (text) => text.trim() !== "" || "An answer is needed; Ctrl-C leaves.";
+const list: AnswerCheck = (text) => {
   try {
     return Array.isArray(JSON.parse(text)) || "This must be a JSON list.";
   } catch {
@@ -52,7 +52,7 @@ export async function askContract(input: ContractInput, context: Context): Promi
  * What templates do not tell beforehand, the service says by refusing: that one cannot be sent for signature, or that
  * somebody of the own side has to sign. Gives the input with an answer to that; undefined where nothing can be asked.
  */
-export async function askWhatWasMissing(
+export async function askForRejectedFields(
   error: unknown,
   input: ContractInput,
   context: Context,
@@ -68,7 +68,7 @@ export async function askWhatWasMissing(
   }
   if (!/creator/i.test(message) || set.some((one) => one.startsWith("signatories="))) return undefined;
   await context.output.warn(`The service asks for more: ${message}`);
-  const text = (title: string, check: Check) => askText(title, context.host, context.signal, check);
+  const text = (title: string, check: AnswerCheck) => askText(title, context.host, context.signal, check);
   const own = {
     name: await text("Name of who signs for your side:", some),
     email: await text("Their e-mail address:", address),
@@ -89,7 +89,7 @@ function counterpartySignatories(set: readonly string[]): object[] {
 
 /** Lets another template be chosen than those that were refused; undefined where there is none. */
 async function askOtherTemplate(refused: number | undefined, context: Context): Promise<number | undefined> {
-  const all = await choicesFor("contract_template_id", undefined, context, "contracts create");
+  const all = await findChoices("contract_template_id", undefined, context, "contracts create");
   const others = all?.filter(({ value }) => value !== String(refused)) ?? [];
   if (others.length === 0) return undefined;
   return Number(await askChoice("Another template:", others, context.host, context.signal));
@@ -99,7 +99,7 @@ async function askOtherTemplate(refused: number | undefined, context: Context): 
 async function withSet(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
   const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
   await context.output.note("The same without questions:");
-  await context.output.note(`  ${nextLine([...words, ...set.flatMap((one) => ["--set", one])], context)}`);
+  await context.output.note(`  ${formatNextCommand([...words, ...set.flatMap((one) => ["--set", one])], context)}`);
   return { ...input, flags: { ...input.flags, set } };
 }
 
@@ -122,7 +122,7 @@ async function askAttributes(attributes: readonly Question[], context: Context):
 async function askAttribute(question: Question, { host, signal }: Context): Promise<unknown> {
   const { display_label, help_text, type } = question;
   const title = help_text ? `${display_label} (${help_text}):` : `${display_label}:`;
-  const text = (check: Check) => askText(title, host, signal, check);
+  const text = (check: AnswerCheck) => askText(title, host, signal, check);
   const choices = (question.options ?? []).map(({ label, value }) => ({ name: label, value }));
   switch (type) {
     case "boolean":
@@ -160,7 +160,7 @@ async function askCounterparty(kind: "Individual" | "Organisation" | "Both", { h
           signal,
         )
       : kind === "Individual";
-  const text = (title: string, check: Check = some) => askText(title, host, signal, check);
+  const text = (title: string, check: AnswerCheck = some) => askText(title, host, signal, check);
   const organization: { organization_name?: string } = is_individual
     ? {}
     : { organization_name: await text("Name of the organisation:") };

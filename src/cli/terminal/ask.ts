@@ -2,11 +2,11 @@ import type { Key } from "node:readline";
 import { Writable } from "node:stream";
 import { checkbox, confirm, input, password, search, select } from "@inquirer/prompts";
 import { onNextTurn } from "../../base/next-turn.ts";
-import { Interrupted } from "../failure.ts";
+import { InterruptedError } from "../failure.ts";
 import type { Host, InputStream, OutputStream } from "../host.ts";
 import { hasColour } from "../output/colour.ts";
-import { visible } from "../output/visible.ts";
-import { everWide } from "./wide.ts";
+import { escapeControlCharacters } from "../output/control-characters.ts";
+import { withNonZeroWidth } from "./window-width.ts";
 
 /** One of several answers. */
 export interface Choice<T = string> {
@@ -16,7 +16,7 @@ export interface Choice<T = string> {
 }
 
 /** What an answer must be like: true, or the reason why it is not good. */
-export type Check = (text: string) => true | string;
+export type AnswerCheck = (text: string) => true | string;
 
 /** More than fit on a small screen are searched instead of scrolled. */
 const longList = 12;
@@ -25,7 +25,7 @@ const longList = 12;
 const longText = 1_000;
 
 const shown = (text: string): string =>
-  text.length > longText ? `${visible(text.slice(0, longText))}…` : visible(text);
+  text.length > longText ? `${escapeControlCharacters(text.slice(0, longText))}…` : escapeControlCharacters(text);
 
 const same = (text: string) => text;
 const plainStyle = {
@@ -54,7 +54,7 @@ function lasting(stream: OutputStream): Writable {
       else stream.once("drain", done);
     },
   });
-  return Object.defineProperty(output, "columns", { get: () => everWide(stream).columns });
+  return Object.defineProperty(output, "columns", { get: () => withNonZeroWidth(stream).columns });
 }
 
 type Streams = { readonly input: InputStream; readonly output: Writable; readonly signal: AbortSignal };
@@ -65,7 +65,7 @@ type Streams = { readonly input: InputStream; readonly output: Writable; readonl
  * Ctrl-Z and `fg` it leaves the input paused as well, so that no key, not even Ctrl-C, would be read any more.
  */
 async function answered<T>(ask: (on: Streams) => Promise<T>, { stdin, stderr }: Host, signal: AbortSignal): Promise<T> {
-  if (stdin.readableEnded) throw new Interrupted();
+  if (stdin.readableEnded) throw new InterruptedError();
   const ended = new AbortController();
   const end = () => ended.abort();
   const onKey = (_text: string | undefined, key: Key) => {
@@ -83,7 +83,7 @@ async function answered<T>(ask: (on: Streams) => Promise<T>, { stdin, stderr }: 
     stdin.on("keypress", onKey).on("pause", onPause).once("end", end);
     return await question;
   } catch (error) {
-    if (ended.signal.aborted || (error as Error).name === "ExitPromptError") throw new Interrupted();
+    if (ended.signal.aborted || (error as Error).name === "ExitPromptError") throw new InterruptedError();
     throw error;
   } finally {
     isAsking = false;
@@ -96,7 +96,12 @@ export const askYesNo = (message: string, host: Host, signal: AbortSignal): Prom
   answered((on) => confirm({ message: shown(message), default: false, ...themed(host) }, on), host, signal);
 
 /** Asks for a line of text on standard error. */
-export const askText = (message: string, host: Host, signal: AbortSignal, check: Check = () => true): Promise<string> =>
+export const askText = (
+  message: string,
+  host: Host,
+  signal: AbortSignal,
+  check: AnswerCheck = () => true,
+): Promise<string> =>
   answered((on) => input({ message: shown(message), validate: told(check), ...themed(host) }, on), host, signal);
 
 /** Asks for a line that is not shown while it is typed. */
@@ -136,7 +141,7 @@ export const askSeveral = <T>(
   );
 
 const told =
-  (check: Check) =>
+  (check: AnswerCheck) =>
   (text: string): true | string => {
     const verdict = check(text);
     return verdict === true || shown(verdict);

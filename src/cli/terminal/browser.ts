@@ -1,10 +1,13 @@
 import { spawn } from "node:child_process";
-import { late, within } from "../../base/within.ts";
+import { timedOut, withTimeout } from "../../base/with-timeout.ts";
 import { isSwitchedOn } from "../config/environment.ts";
 import type { Host } from "../host.ts";
 
 /** The program that opens an address, where that makes sense: a screen, and nobody far away (DECISIONS.md, L14). */
-export function browserCommand({ env }: Pick<Host, "env">, platform: string = process.platform): string[] | undefined {
+export function findBrowserCommand(
+  { env }: Pick<Host, "env">,
+  platform: string = process.platform,
+): string[] | undefined {
   const isFarAway = Boolean(env.SSH_CONNECTION || env.SSH_CLIENT || env.SSH_TTY);
   if (isFarAway || isSwitchedOn(env.CI)) return undefined;
   if (env.BROWSER) return env.BROWSER === "none" ? undefined : [env.BROWSER];
@@ -39,6 +42,6 @@ export async function openBrowser(
     child.once("exit", (code) => resolve(code === 0 ? undefined : `${program} could not open it`));
     child.unref();
   });
-  const why = await within(wall, patienceMs, ended);
-  return why === late ? undefined : why;
+  const why = await withTimeout(wall, patienceMs, ended);
+  return why === timedOut ? undefined : why;
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import spawn from "cross-spawn";
 import type { Context } from "../command.ts";
 import { signalCodes } from "../exit.ts";
-import { CommandFailed, Interrupted } from "../failure.ts";
+import { CommandFailedError, InterruptedError } from "../failure.ts";
 import { askYesNo } from "./ask.ts";
 
 /**
@@ -39,7 +39,7 @@ export async function editText(
   }
 }
 
-const declined = (): CommandFailed => new CommandFailed("failed", "declined", "Nothing was sent.");
+const declined = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was sent.");
 
 /**
  * Runs the editor to its end. Ctrl-C belongs to it while it has the terminal (DECISIONS.md, L23): many take it for a
@@ -71,9 +71,9 @@ async function runEditor(file: string, context: Context): Promise<void> {
   cut.removeEventListener("abort", kill);
   signal.throwIfAborted();
   if (ended === 0) return;
-  if (ended === "SIGINT" || ended === signalCodes.SIGINT) throw new Interrupted();
+  if (ended === "SIGINT" || ended === signalCodes.SIGINT) throw new InterruptedError();
   const why = ended instanceof Error ? "cannot be started" : `ended with ${ended}`;
-  throw new CommandFailed("failed", "editor_failed", `The editor ${program} ${why}; nothing was sent.`, {
+  throw new CommandFailedError("failed", "editor_failed", `The editor ${program} ${why}; nothing was sent.`, {
     hint: "Name another in EDITOR.",
     cause: ended,
   });

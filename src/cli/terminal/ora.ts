@@ -1,22 +1,22 @@
 import ora from "ora";
-import { durationWords } from "../../base/duration.ts";
+import { describeDuration } from "../../base/duration.ts";
 import type { Host } from "../host.ts";
 import { hasColour } from "../output/colour.ts";
-import { visible } from "../output/visible.ts";
-import { everWide } from "./wide.ts";
+import { escapeControlCharacters } from "../output/control-characters.ts";
+import { withNonZeroWidth } from "./window-width.ts";
 
 /**
  * Starts a spinner on standard error; callers have checked that something may move there. `since`: the wall time from
  * which on it counts.
  */
-export function spinner(text: string, { stderr, env, wall }: Host, since?: number): { stop(): void } {
+export function startSpinner(text: string, { stderr, env, wall }: Host, since?: number): { stop(): void } {
   const isUnicode = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "");
   return ora({
-    text: visible(text),
+    text: escapeControlCharacters(text),
     ...(since === undefined
       ? {}
-      : { suffixText: () => `(${durationWords(Math.floor((wall.monotonicNow() - since) / 1_000) * 1_000)})` }),
-    stream: everWide(stderr) as unknown as NodeJS.WritableStream,
+      : { suffixText: () => `(${describeDuration(Math.floor((wall.monotonicNow() - since) / 1_000) * 1_000)})` }),
+    stream: withNonZeroWidth(stderr) as unknown as NodeJS.WritableStream,
     spinner: isUnicode ? "dots" : "line",
     color: hasColour(stderr, undefined, env) ? "cyan" : false,
     isEnabled: true,

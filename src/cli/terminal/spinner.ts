@@ -6,7 +6,7 @@ import { hasWidth } from "../output/print.ts";
 const patienceMs = 300;
 
 /** Whether anything may move on standard error: a terminal with a width, no CI, no wish for quiet (DECISIONS.md, L5). */
-export const mayAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
+export const canAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
   hasWidth(stderr) &&
   "cursorTo" in stderr &&
   !isSwitchedOn(env.CI) &&
@@ -24,7 +24,7 @@ export async function withSpinner<T>(
   work: () => Promise<T>,
   { tellsTime = false } = {},
 ): Promise<T> {
-  if (!mayAnimate(context)) return work();
+  if (!canAnimate(context)) return work();
   const { host, signal } = context;
   const began = host.wall.monotonicNow();
   const done = new AbortController();
@@ -32,8 +32,8 @@ export async function withSpinner<T>(
   const spinning = (async () => {
     await host.wall.sleep(patienceMs, ended);
     if (ended.aborted) return undefined;
-    const { spinner } = await import("./ora.ts");
-    return ended.aborted ? undefined : spinner(text, host, tellsTime ? began : undefined);
+    const { startSpinner } = await import("./ora.ts");
+    return ended.aborted ? undefined : startSpinner(text, host, tellsTime ? began : undefined);
   })();
   const stop = () => void spinning.then((started) => started?.stop());
   // Ctrl-C: the cursor is back before anything else is printed.

@@ -1,7 +1,7 @@
 import { examplePdf } from "../../api/contracts/shapes/example-pdf.ts";
 
 /** The smallest PDF that readers open: one empty page. */
-export const emptyPdf = (): Buffer => Buffer.from(examplePdf, "base64");
+export const createEmptyPdf = (): Buffer => Buffer.from(examplePdf, "base64");
 
 /** The demo seed's straight-through template, and one counterparty. */
 export const contractDocument = {

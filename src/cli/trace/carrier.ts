@@ -1,25 +1,27 @@
-import { namesCollector, type Variables } from "../../base/tracing/otel-settings.ts";
+import { hasCollector, type OtelEnvironment } from "../../base/tracing/otel-settings.ts";
 import { readTraceparent, readTracestate, type TraceContext } from "../../base/tracing/trace-context.ts";
 
 /** Tell a program in whose trace it runs (OpenTelemetry: "Environment Variables as Context Propagation Carriers"). */
 const variables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;
 
 /** Where a program is called from, as its environment has it. */
-export const above = (env: Variables): TraceContext | undefined => readTraceparent(env[variables.traceparent]);
+export const readParentContext = (env: OtelEnvironment): TraceContext | undefined =>
+  readTraceparent(env[variables.traceparent]);
 
 /** Without the one that it belongs to, the other means nothing (W3C Trace Context, 3.3). */
-const stateOf = (env: Variables): string | undefined => above(env) && readTracestate(env[variables.tracestate]);
+const stateOf = (env: OtelEnvironment): string | undefined =>
+  readParentContext(env) && readTracestate(env[variables.tracestate]);
 
 /** The variables for what a program starts, in the place of its own. */
-export const handedOn = (env: Variables, traceparent: string): Variables => ({
+export const buildChildVariables = (env: OtelEnvironment, traceparent: string): OtelEnvironment => ({
   [variables.traceparent]: traceparent,
   [variables.tracestate]: stateOf(env),
 });
 
 /** The headers that requests are sent with, where spans are: the trace that they belong to. */
-export function carried(env: Variables): Readonly<Record<string, string>> | undefined {
+export function traceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
   const traceparent = env[variables.traceparent];
-  if (traceparent === undefined || !namesCollector(env) || !above(env)) return undefined;
+  if (traceparent === undefined || !hasCollector(env) || !readParentContext(env)) return undefined;
   const tracestate = stateOf(env);
   return { traceparent, ...(tracestate !== undefined && { tracestate }) };
 }

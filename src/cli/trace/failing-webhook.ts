@@ -1,23 +1,29 @@
 import type { showTrace } from "../../api/emulator/traces.ts";
 import type { ResultOf } from "../../api/operation.ts";
-import { type Delivery, scheduledOf, succeeded, troubleOf, turnName } from "../../api/webhook-health/attempts.ts";
-import type { Health, Webhook } from "../../api/webhook-health/health.ts";
-import { inOrder, type Made } from "../../api/webhook-health/streak.ts";
-import { paintedState, paintedStatus } from "../output/states.ts";
-import { bold, dim, type Line, red, unstyled } from "../output/styled.ts";
-import { wrapped } from "../output/wrapped.ts";
+import {
+  type Delivery,
+  describeAttemptOutcome,
+  filterScheduled,
+  formatAttemptLabel,
+  hasSucceeded,
+} from "../../api/webhook-health/attempts.ts";
+import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
+import { compareAttemptTimes, type DeliveryAttempt } from "../../api/webhook-health/streak.ts";
+import { wrapLine } from "../output/line-wrapping.ts";
+import { styleState, styleStatus } from "../output/states.ts";
+import { bold, dim, red, type StyledLine, stripStyles } from "../output/styled.ts";
 
 type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
-export type Findings = ReturnType<typeof findings>;
+export type WebhookFindings = ReturnType<typeof buildFindings>;
 type Attempt = ReturnType<typeof attemptsOf>[number];
 
 /** One that is gone, of which the deliveries alone are left. */
-export type Gone = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
+export type DeletedWebhook = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
 
 /** What is read of a webhook; without a trace it is not known what led to its attempts. */
-export interface Read {
-  readonly webhook: Webhook | Gone;
-  readonly health: Health;
+export interface WebhookReading {
+  readonly webhook: Webhook | DeletedWebhook;
+  readonly health: WebhookHealth;
   readonly deliveries: readonly Delivery[];
   /** Virtual time when they were read, in milliseconds. */
   readonly now: number;
@@ -25,7 +31,7 @@ export interface Read {
 }
 
 /** All findings about a webhook, for programs: times are virtual, and what is not known is null. */
-export function findings({ webhook, health, deliveries, now, trace }: Read) {
+export function buildFindings({ webhook, health, deliveries, now, trace }: WebhookReading) {
   const attempts = attemptsOf(deliveries, trace);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
   const ended = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
@@ -47,9 +53,9 @@ export function findings({ webhook, health, deliveries, now, trace }: Read) {
     short: health.short,
     skipped: skipped.length,
     skipped_deliveries: skipped,
-    cut_short_deliveries: ended.filter(({ attempts: made }) => scheduledOf(made).length > 0).map(unsent),
+    cut_short_deliveries: ended.filter(({ attempts: made }) => filterScheduled(made).length > 0).map(unsent),
     resent_deliveries: ended
-      .filter(({ attempts: made }) => made.length > 0 && scheduledOf(made).length === 0)
+      .filter(({ attempts: made }) => made.length > 0 && filterScheduled(made).length === 0)
       .map(unsent),
     given_up_deliveries: deliveries.filter(({ outcome }) => outcome === "failed").map(unsent),
     unsent_deliveries: health.unsent.map(({ id }) => id),
@@ -64,13 +70,13 @@ export function findings({ webhook, health, deliveries, now, trace }: Read) {
   };
 }
 
-const failureOf = ({ delivery, attempt }: Made) => ({
+const failureOf = ({ delivery, attempt }: DeliveryAttempt) => ({
   at: attempt.at,
   delivery: delivery.id,
   activity: delivery.activity,
   composite_id: delivery.composite_id,
-  turn: turnName(attempt, delivery.attempts),
-  error: troubleOf(attempt),
+  turn: formatAttemptLabel(attempt, delivery.attempts),
+  error: describeAttemptOutcome(attempt),
 });
 
 const subscribed = ({ id, title, url, status, workspace_id, workspace, failure_count, ...rest }: Webhook) => ({
@@ -94,10 +100,10 @@ const unsent = ({ id, activity, composite_id, created_at, outcome, attempts }: D
 });
 
 /** Disabled ones first, then those that fail, those that nothing was sent to, and the others. */
-export const worstFirst = (all: readonly Read[]): Read[] =>
+export const sortWorstFirst = (all: readonly WebhookReading[]): WebhookReading[] =>
   all.toSorted((a, b) => badness(b) - badness(a) || failures(b) - failures(a) || a.webhook.id - b.webhook.id);
 
-function badness({ webhook, health: { failing, since } }: Read): number {
+function badness({ webhook, health: { failing, since } }: WebhookReading): number {
   if (webhook.status === "DISABLED_BY_ERROR") return 5;
   if (webhook.status === "DELETED") return 1;
   if (webhook.forbidden !== null) return 4;
@@ -106,25 +112,25 @@ function badness({ webhook, health: { failing, since } }: Read): number {
   return failing ? 1 : 0;
 }
 
-const failures = ({ webhook }: Read): number => (webhook.status === "DELETED" ? 0 : webhook.failure_count);
+const failures = ({ webhook }: WebhookReading): number => (webhook.status === "DELETED" ? 0 : webhook.failure_count);
 
 /** All of them, in the order in which they were made. */
 function attemptsOf(deliveries: readonly Delivery[], trace: Trace | undefined) {
   const reasons = new Map(trace?.nodes.map((node) => [node.id, node.because]));
   return deliveries
-    .flatMap((delivery) => delivery.attempts.map((attempt): Made => ({ delivery, attempt })))
-    .sort(inOrder)
+    .flatMap((delivery) => delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })))
+    .sort(compareAttemptTimes)
     .map(({ delivery: { id, activity, composite_id, attempts }, attempt }) => ({
       at: attempt.at,
       delivery: id,
       activity,
       composite_id,
       number: attempt.number,
-      turn: turnName(attempt, attempts),
+      turn: formatAttemptLabel(attempt, attempts),
       status: attempt.status,
       error: attempt.error,
       fault: attempt.fault,
-      ok: succeeded(attempt),
+      ok: hasSucceeded(attempt),
       because: reasons.get(`attempt:${id}.${attempt.number}`) ?? null,
     }));
 }
@@ -151,12 +157,15 @@ export interface FindingLinesOptions {
 }
 
 /** The same for people. The answer comes last, where they look; before it, as much evidence as there is room for. */
-export function findingLines(found: Findings, { all, maxLines, columns }: FindingLinesOptions): Line[] {
+export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
   const answer = answerLines(found, all);
   const heading = headingOf(found.webhook);
   if (all) return [heading, ...evidence(found), ...answer];
-  const height = (lines: readonly Line[]) =>
-    lines.reduce((sum, line) => sum + wrapped([{ text: unstyled(line), paint: same }], columns).split("\n").length, 0);
+  const height = (lines: readonly StyledLine[]) =>
+    lines.reduce(
+      (sum, line) => sum + wrapLine([{ text: stripStyles(line), paint: same }], columns).split("\n").length,
+      0,
+    );
   const room = maxLines - height([heading, ...answer]);
   const fitting = [...digests(found)].find((lines) => height(lines) <= room) ?? [];
   return [heading, ...fitting, ...answer];
@@ -165,10 +174,10 @@ export function findingLines(found: Findings, { all, maxLines, columns }: Findin
 const same = (text: string): string => text;
 
 /** Why it fails, and what to do. */
-function answerLines(found: Findings, all: boolean): Line[] {
+function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
   const { since, why, last_answer: answered, last_delivered_at: good } = found;
   const [begin, ...rest] = why;
-  const first: Line[] = since === null || begin === undefined ? why.slice(0, 1) : [[red(begin)]];
+  const first: StyledLine[] = since === null || begin === undefined ? why.slice(0, 1) : [[red(begin)]];
   return [
     "",
     ...first,
@@ -181,7 +190,7 @@ function answerLines(found: Findings, all: boolean): Line[] {
 }
 
 /** All attempts, and all deliveries that did not arrive. */
-function evidence(found: Findings): Line[] {
+function evidence(found: WebhookFindings): StyledLine[] {
   const { attempts } = found;
   return [
     ...(attempts.length === 0 ? [] : ["", "Attempts:"]),
@@ -191,7 +200,7 @@ function evidence(found: Findings): Line[] {
 }
 
 /** The newest attempts, and how many deliveries did not arrive: from the longest version to the shortest. */
-function* digests(found: Findings): Generator<Line[]> {
+function* digests(found: WebhookFindings): Generator<StyledLine[]> {
   const { attempts } = found;
   const counts = undelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
   const listed = counts.length === 0 ? [] : [`${counts.join(". ")}. List them with --all`];
@@ -208,7 +217,9 @@ function* digests(found: Findings): Generator<Line[]> {
 const mostShown = 7;
 
 /** Deliveries that were not tried, or are not tried again, each kind under its heading. */
-function undelivered(found: Findings): (readonly [heading: string, deliveries: Findings["skipped_deliveries"]])[] {
+function undelivered(
+  found: WebhookFindings,
+): (readonly [heading: string, deliveries: WebhookFindings["skipped_deliveries"]])[] {
   const cut = (outcome: string) => found.cut_short_deliveries.filter((one) => one.outcome === outcome);
   const kinds = [
     ["Skipped without an attempt", found.skipped_deliveries],
@@ -221,35 +232,35 @@ function undelivered(found: Findings): (readonly [heading: string, deliveries: F
   return kinds.filter(([, all]) => all.length > 0);
 }
 
-function headingOf(webhook: Findings["webhook"]): Line {
+function headingOf(webhook: WebhookFindings["webhook"]): StyledLine {
   const name = bold(`Webhook ${webhook.id}`);
-  if (!("title" in webhook)) return [name, `  workspace ${webhook.workspace_id}  `, paintedState(webhook.status)];
+  if (!("title" in webhook)) return [name, `  workspace ${webhook.workspace_id}  `, styleState(webhook.status)];
   const { title, url, status, workspace_id: id, workspace } = webhook;
-  return [name, `  ${title}  ${url}  `, paintedState(status), `  workspace ${id} (${workspace})`];
+  return [name, `  ${title}  ${url}  `, styleState(status), `  workspace ${id} (${workspace})`];
 }
 
 /** What happens by itself, then what a user may do, in the order in which to do it. A command ends its line. */
-function whatNow(found: Findings): Line[] {
+function whatNow(found: WebhookFindings): StyledLine[] {
   const { next_attempt_at: next, failing, given_up_deliveries: givenUp, steps } = found;
-  const lines: Line[] = [];
+  const lines: StyledLine[] = [];
   if (next !== null) lines.push(nextLine(next, found));
   else if (failing && givenUp.length > 0) lines.push("No retry is left.");
   lines.push(...steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`)));
   return lines.length === 0 ? [] : ["", ...lines];
 }
 
-function because(causes: NonNullable<Findings["because_of"]>, all: boolean): Line[] {
+function because(causes: NonNullable<WebhookFindings["because_of"]>, all: boolean): StyledLine[] {
   const shown = all ? causes : causes.slice(0, 1);
   const more = causes.length - shown.length;
   return shown.map(
-    ({ id, what, at }, i): Line => [
+    ({ id, what, at }, i): StyledLine => [
       `Because of ${id}  ${what}`,
       dim(`  ${at}${i === 0 && more > 0 ? `, and ${more} more` : ""}`),
     ],
   );
 }
 
-const deliveryLines = (all: Findings["skipped_deliveries"]): Line[] =>
+const deliveryLines = (all: WebhookFindings["skipped_deliveries"]): StyledLine[] =>
   all
     .toSorted((a, b) => a.id - b.id)
     .map(
@@ -258,16 +269,28 @@ const deliveryLines = (all: Findings["skipped_deliveries"]): Line[] =>
     );
 
 /** While it is disabled, what comes due is skipped (DECISIONS.md, C18). */
-function nextLine(at: string, { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: Findings): Line {
+function nextLine(
+  at: string,
+  { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: WebhookFindings,
+): StyledLine {
   if (isDue) return `An attempt has been due since ${at}: it is in progress, or waits for others to end`;
   if (status === "DELETED") return `Next attempt ${at}: skipped`;
   if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless you enable the webhook before`;
   return `Next attempt ${at}${why === null ? "" : `, ${why}`}. To make it now: svc emulator clock advance --next`;
 }
 
-const attemptLine = ({ at, turn, status, error, activity, composite_id: contract, ok, because }: Attempt): Line => [
+const attemptLine = ({
+  at,
+  turn,
+  status,
+  error,
+  activity,
+  composite_id: contract,
+  ok,
+  because,
+}: Attempt): StyledLine => [
   `  ${at}  `,
-  status === null ? red(error?.code ?? "no answer") : paintedStatus(status),
+  status === null ? red(error?.code ?? "no answer") : styleStatus(status),
   `  ${turn}  ${activity}${contract === null ? "" : ` ${contract}`}`,
   dim(`${because === null ? "" : `  ${because}`}${ok ? "  delivered" : ""}`),
 ];

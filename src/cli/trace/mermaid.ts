@@ -1,4 +1,4 @@
-import type { Tree } from "./tree-lines.ts";
+import type { TraceTree } from "./tree-lines.ts";
 
 /** Viewers refuse larger drawings unless they are told otherwise: 500 edges, 50,000 characters. */
 const mostBoxes = 400;
@@ -6,7 +6,7 @@ const mostCharacters = 45_000;
 const longestText = 100;
 
 /** The tree as a flowchart of Mermaid. */
-export function mermaidLines({ nodes, planned, more }: Tree): string[] {
+export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   const boxes = new Map<string, string>();
   const lines = ["flowchart TD"];
   let length = 0;

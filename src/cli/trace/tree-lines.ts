@@ -1,8 +1,8 @@
 import type { TraceNode } from "../../api/trace-span.ts";
-import { paintedState } from "../output/states.ts";
-import { bold, dim, type Line, red, type Styled } from "../output/styled.ts";
+import { styleState } from "../output/states.ts";
+import { bold, dim, red, type StyledLine, type StyledText } from "../output/styled.ts";
 
-export interface Tree {
+export interface TraceTree {
   readonly nodes: readonly TraceNode[];
   readonly planned: readonly {
     readonly parent: string;
@@ -17,12 +17,12 @@ interface Branch {
   readonly at: string;
   /** Left out where it says no more than the line before. */
   readonly wallAt: string | undefined;
-  readonly text: Line;
+  readonly text: StyledLine;
   readonly id: string | undefined;
 }
 
 /** The tree as lines for people: virtual time, what, why, and the time on the wall where that differs. */
-export function treeLines({ nodes, planned, more }: Tree): Line[] {
+export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
   const children = new Map<string | null, Branch[]>();
   const add = (parent: string | null, branch: Branch) => {
     const siblings = children.get(parent);
@@ -33,7 +33,7 @@ export function treeLines({ nodes, planned, more }: Tree): Line[] {
   for (const { parent, due, what, because } of planned) {
     add(parent, { at: due, wallAt: undefined, text: [dim(`planned: ${what}  ${because}`)], id: undefined });
   }
-  const lines: Line[] = [];
+  const lines: StyledLine[] = [];
   const wall = wallTimes();
   const draw = (parent: string, indent: string) => {
     const below = children.get(parent) ?? [];
@@ -52,16 +52,16 @@ export function treeLines({ nodes, planned, more }: Tree): Line[] {
 }
 
 /** One node on a line of its own, as it came. */
-export const nodeLine = (node: TraceNode): string =>
+export const formatNode = (node: TraceNode): string =>
   `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${outcomeOf(node)}  ${node.because}`;
 
-function nodeText(node: TraceNode): (string | Styled)[] {
+function nodeText(node: TraceNode): (string | StyledText)[] {
   const { id, what, error, outcome, because } = node;
   return [
     bold(id),
     "  ",
     error === null ? what : red(what),
-    ...(outcome === null ? [] : ["  ", paintedState(outcome)]),
+    ...(outcome === null ? [] : ["  ", styleState(outcome)]),
     dim(`  ${because}`),
   ];
 }
@@ -71,7 +71,7 @@ const wallOf = ({ at, wall_at }: TraceNode): string | undefined =>
   wall_at === null || isNear(wall_at, at) ? undefined : wall_at;
 
 /** Of one line after the other: the time on the wall, unless the line before had the same. */
-function wallTimes(): (branch: Branch) => (string | Styled)[] {
+function wallTimes(): (branch: Branch) => (string | StyledText)[] {
   let before: string | undefined;
   return ({ wallAt }) => {
     const isSame = wallAt === undefined || (before !== undefined && isNear(wallAt, before));

@@ -1,9 +1,9 @@
 import type { listDeliveries } from "../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../api/operation.ts";
 import type { Delivery } from "../../api/webhook-health/attempts.ts";
-import { deletedHealth, type Webhook, webhookHealth } from "../../api/webhook-health/health.ts";
+import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../api/webhook-health/health.ts";
 import type { Client } from "../../client/client.ts";
-import type { Gone, Read } from "./failing-webhook.ts";
+import type { DeletedWebhook, WebhookReading } from "./failing-webhook.ts";
 
 type Asking = { readonly client: Client; readonly signal: AbortSignal };
 type Page = ResultOf<typeof listDeliveries>;
@@ -13,7 +13,7 @@ const page = 500;
 const most = 10_000;
 
 /** The health of webhooks, in as few requests as that takes. */
-export async function readHealth(webhooks: readonly Webhook[], asking: Asking): Promise<Read[]> {
+export async function readHealth(webhooks: readonly Webhook[], asking: Asking): Promise<WebhookReading[]> {
   const { client, signal } = asking;
   const [{ listFaults }, { deliveries, isWhole }, now] = await Promise.all([
     import("../../api/emulator/faults.ts"),
@@ -22,11 +22,11 @@ export async function readHealth(webhooks: readonly Webhook[], asking: Asking): 
   ]);
   const faults = await client.call(listFaults, {}, { signal });
   const own = byWebhook(deliveries);
-  const read: Read[] = [];
+  const read: WebhookReading[] = [];
   for (const webhook of webhooks) {
     // What is older than all that was looked at is of the few that were told nothing since.
     const known = own.get(webhook.id) ?? (isWhole ? [] : (await firstPage(webhook.id, asking)).items);
-    read.push({ webhook, deliveries: known, now, health: webhookHealth(webhook, { deliveries: known, faults, at }) });
+    read.push({ webhook, deliveries: known, now, health: assessWebhook(webhook, { deliveries: known, faults, at }) });
   }
   if (read.every(({ health, deliveries: known }) => !health.untouched || known.length > 0)) return read;
   const { listActivities } = await import("../../api/emulator/activities.ts");
@@ -34,7 +34,7 @@ export async function readHealth(webhooks: readonly Webhook[], asking: Asking): 
   return read.map((one) => {
     if (!one.health.untouched || one.webhook.status === "DELETED") return one;
     const facts = { deliveries: one.deliveries, faults, happened, at, now };
-    return { ...one, health: webhookHealth(one.webhook, facts) };
+    return { ...one, health: assessWebhook(one.webhook, facts) };
   });
 }
 
@@ -50,16 +50,16 @@ function byWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Deliver
 }
 
 /** Of a webhook that is there no more; undefined where no delivery of it is kept. */
-export async function readGone(id: number, asking: Asking): Promise<Read | undefined> {
+export async function readDeletedWebhook(id: number, asking: Asking): Promise<WebhookReading | undefined> {
   const [{ deliveries }, now] = await Promise.all([readLog(id, asking), virtualTime(asking)]);
   const [first] = deliveries;
   if (!first) return undefined;
-  const webhook: Gone = { id, workspace_id: first.workspace_id, status: "DELETED" };
-  return { webhook, deliveries, now, health: deletedHealth(deliveries, at) };
+  const webhook: DeletedWebhook = { id, workspace_id: first.workspace_id, status: "DELETED" };
+  return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, at) };
 }
 
 /** With why each attempt was made, and what led to it; of the newest deliveries. */
-export async function withTrace(read: Read, { client, signal }: Asking): Promise<Read> {
+export async function addTrace(read: WebhookReading, { client, signal }: Asking): Promise<WebhookReading> {
   if (read.deliveries.length === 0) return { ...read, trace: { nodes: [], planned: [] } };
   const { showTrace } = await import("../../api/emulator/traces.ts");
   const trace = await client.call(showTrace, { params: { ref: `webhook:${read.webhook.id}` } }, { signal });

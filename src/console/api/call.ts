@@ -1,22 +1,32 @@
 import { computed, signal } from "@preact/signals";
-import { systemWall } from "../../base/clock.ts";
+import { systemWallClock } from "../../base/clock.ts";
 import { fieldsOf } from "../../base/object.ts";
 import { fillTemplate } from "../../base/url-template.ts";
-import { unreached } from "../live/connection.ts";
-import { type Answer, type AnyInput, type Input, type OperationId, outlineOf } from "./operations.ts";
-import { Problem } from "./problem.ts";
+import { failedCallCount } from "../live/connection.ts";
+import {
+  type OperationId,
+  type OperationInput,
+  type OperationResult,
+  outlineOf,
+  type UntypedInput,
+} from "./operations.ts";
+import { CallError } from "./problem.ts";
 import { forgetSession, sessionHeaders } from "./session.ts";
 
-type Rest<Id extends OperationId> = Record<never, never> extends Input<Id> ? [input?: Input<Id>] : [input: Input<Id>];
+type Rest<Id extends OperationId> =
+  Record<never, never> extends OperationInput<Id> ? [input?: OperationInput<Id>] : [input: OperationInput<Id>];
 
 /** Calls an operation of the control plane; throws a Problem unless it succeeds. */
-export async function call<Id extends OperationId>(id: Id, ...[input]: Rest<Id>): Promise<Answer<Id>> {
+export async function callOperation<Id extends OperationId>(
+  id: Id,
+  ...[input]: Rest<Id>
+): Promise<OperationResult<Id>> {
   const { method, path } = outlineOf(id);
-  const { params, query, body } = (input ?? {}) as AnyInput;
+  const { params, query, body } = (input ?? {}) as UntypedInput;
   // The page lies beside the control plane, wherever a proxy puts them.
   const beside = path.replace("/_emulator/", "../");
   const target = fillTemplate(beside, fieldsOf(params) as Record<string, string | number>) + queryOf(query);
-  const response = await watched(
+  const response = await trackSlowness(
     fetch(target, {
       method,
       headers: {
@@ -27,14 +37,14 @@ export async function call<Id extends OperationId>(id: Id, ...[input]: Rest<Id>)
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: "error",
     }).catch(() => {
-      unreached.value += 1;
-      throw Problem.unreachable();
+      failedCallCount.value += 1;
+      throw CallError.unreachable();
     }),
   );
   const answer = await read(response);
   if (response.status === 401) forgetSession();
-  if (!response.ok) throw Problem.of(response.status, answer);
-  return answer as Answer<Id>;
+  if (!response.ok) throw CallError.of(response.status, answer);
+  return answer as OperationResult<Id>;
 }
 
 function queryOf(query: object | undefined): string {
@@ -63,9 +73,9 @@ const late = signal(0);
 export const isSlow = computed(() => late.value > 0);
 
 /** Says so while an answer takes long. */
-export async function watched<Value>(answer: Promise<Value>): Promise<Value> {
+export async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
   const answered = new AbortController();
-  void systemWall.sleep(patienceMs, answered.signal).then(() => {
+  void systemWallClock.sleep(patienceMs, answered.signal).then(() => {
     if (answered.signal.aborted) return;
     late.value += 1;
     answered.signal.addEventListener("abort", () => {

@@ -41,26 +41,26 @@ type Declared =
 type Named<Id extends OperationId> = Extract<Declared, { readonly id: Id }>;
 
 /** What a call of an operation takes, by the declaration. */
-export type Input<Id extends OperationId> = ArgumentsOf<Named<Id>>;
+export type OperationInput<Id extends OperationId> = ArgumentsOf<Named<Id>>;
 /** What it answers with, by the declaration. */
-export type Answer<Id extends OperationId> = ResultOf<Named<Id>>;
+export type OperationResult<Id extends OperationId> = ResultOf<Named<Id>>;
 
 /** A call before its types are known. */
-export interface AnyInput {
+export interface UntypedInput {
   readonly params?: object | undefined;
   readonly query?: object | undefined;
   readonly body?: unknown;
 }
 
 /** What the build knows of an operation. */
-export type Outline = ConsoleOperation;
+export type OperationOutline = ConsoleOperation;
 
-declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, Outline>>;
+declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, OperationOutline>>;
 
-export const outlineOf = (id: OperationId): Outline => SVC_CONSOLE_OPERATIONS[id];
+export const outlineOf = (id: OperationId): OperationOutline => SVC_CONSOLE_OPERATIONS[id];
 
 /** The operations that the console calls; the build writes their outlines into it. */
-export const used = [
+export const usedOperations = [
   "clock.show",
   "clock.set",
   "clock.advance",
@@ -108,4 +108,4 @@ export const used = [
   "snapshots.remove",
 ] as const;
 
-export type OperationId = (typeof used)[number];
+export type OperationId = (typeof usedOperations)[number];

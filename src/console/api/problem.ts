@@ -1,7 +1,7 @@
 import { fieldsOf } from "../../base/object.ts";
 
 /** Why a call failed, in words for people. */
-export class Problem extends Error {
+export class CallError extends Error {
   /** 0: the emulator could not be reached. */
   readonly status: number;
   readonly code: string;
@@ -15,10 +15,10 @@ export class Problem extends Error {
   }
 
   /** What an answer of the control plane that is no success says. */
-  static of(status: number, body: unknown): Problem {
+  static of(status: number, body: unknown): CallError {
     const { code, message, hint } = fieldsOf(fieldsOf(body).error);
     const words = typeof message === "string" ? message : `The emulator answered ${status}.`;
-    return new Problem(
+    return new CallError(
       status,
       typeof code === "string" ? code : "unknown",
       words,
@@ -30,6 +30,6 @@ export class Problem extends Error {
     return this.status === 0;
   }
 
-  static readonly unreachable = (): Problem =>
-    new Problem(0, "unreachable", "The emulator does not answer.", "Start it again: svc emulator start");
+  static readonly unreachable = (): CallError =>
+    new CallError(0, "unreachable", "The emulator does not answer.", "Start it again: svc emulator start");
 }

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { fieldsOf } from "../../base/object.ts";
-import type { AnyInput, Outline } from "./operations.ts";
-import { Problem } from "./problem.ts";
+import type { OperationOutline, UntypedInput } from "./operations.ts";
+import { CallError } from "./problem.ts";
 
 /**
  * Whose session it is, in the storage of this origin: unlike a cookie it is sent to no other port, and only where the
@@ -12,7 +12,7 @@ const rolePlace = "svc-session-role";
 
 /** Nothing: nobody is signed in; then why, where that is known. */
 export const session = signal<string | undefined>(undefined);
-export const refusal = signal<Problem | undefined>(undefined);
+export const signInError = signal<CallError | undefined>(undefined);
 
 /** What the token may do that signed this browser in; undefined: nobody has said so, and nothing is kept from it. */
 export const role = signal<string | undefined>(undefined);
@@ -49,10 +49,10 @@ async function exchangeCode(): Promise<void> {
   });
   const body: unknown = await answer.json();
   if (!answer.ok) {
-    refusal.value = Problem.of(answer.status, body);
+    signInError.value = CallError.of(answer.status, body);
     return;
   }
-  refusal.value = undefined;
+  signInError.value = undefined;
   const { token, role: given } = fieldsOf(body);
   // Other tabs read it once they are told of the token.
   localStorage.setItem(rolePlace, String(given));
@@ -66,10 +66,10 @@ function take(token: string | null): void {
 }
 
 /** The command that does the same as a call, as a POSIX shell reads it: `svc emulator clock advance --by PT5M`. */
-export function commandLine(outline: Outline, input: AnyInput = {}): string {
+export function formatApiCommand(outline: OperationOutline, input: UntypedInput = {}): string {
   const { command, positionals, flags, confirmed } = outline;
   const params = fieldsOf(input.params);
-  const words = positionals.map((name) => quoted(String(params[name] ?? "")));
+  const words = positionals.map((name) => quoteShellWord(String(params[name] ?? "")));
   const given = (["query", "body"] as const).flatMap((place) =>
     Object.entries(fieldsOf(input[place])).flatMap(([name, value]) =>
       value === undefined ? [] : flagWords(flags[`${place}.${name}`], name, value),
@@ -79,12 +79,12 @@ export function commandLine(outline: Outline, input: AnyInput = {}): string {
 }
 
 function flagWords(flag: string | undefined, name: string, value: unknown): string[] {
-  if (flag === undefined) return ["--set", quoted(`${name}=${JSON.stringify(value)}`)];
+  if (flag === undefined) return ["--set", quoteShellWord(`${name}=${JSON.stringify(value)}`)];
   if (value === true) return [`--${flag}`];
   if (value === false) return [`--no-${flag}`];
-  return [`--${flag}`, quoted(String(value))];
+  return [`--${flag}`, quoteShellWord(String(value))];
 }
 
 /** A word for a shell: in single quotes where it holds anything that a shell would read. */
-export const quoted = (word: string): string =>
+export const quoteShellWord = (word: string): string =>
   /^[\w/:=.,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

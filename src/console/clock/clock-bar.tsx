@@ -1,20 +1,20 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { isoSeconds } from "../../base/clock.ts";
-import type { Answer } from "../api/operations.ts";
-import { dateOf, timeOf } from "../format.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { formatDate, formatTime } from "../format.ts";
 import { connection } from "../live/connection.ts";
 import { Action, pressAction } from "../parts/action.tsx";
 
 import { toggleCommand } from "../parts/copy.tsx";
 import { Icon, State } from "../parts/labels.tsx";
-import { act, commandOf, type Outcome } from "../state/act.ts";
+import { type ActionOutcome, formatCommand, performAction } from "../state/act.ts";
 import { type Clock, clock, nowSeconds } from "../state/clock.ts";
-import { whyNot } from "../state/requests.ts";
+import { explainDenied } from "../state/requests.ts";
 import { NextDue } from "./next-due.tsx";
 
 /** What it did, for the foot of the page. */
-function ran(moved: { ran: readonly unknown[]; to: string; status: string }): Outcome {
+function ran(moved: { ran: readonly unknown[]; to: string; status: string }): ActionOutcome {
   const { ran: entries, to, status } = moved;
   const done =
     entries.length === 0
@@ -23,8 +23,8 @@ function ran(moved: { ran: readonly unknown[]; to: string; status: string }): Ou
         ? "1 job was done"
         : `${entries.length} jobs were done`;
   if (status === "stopped")
-    return { tone: "warn", words: `Stopped on the way, at ${timeOf(to)}: ${done}. Press it again` };
-  return `It is ${timeOf(to)}: ${done}`;
+    return { tone: "warn", words: `Stopped on the way, at ${formatTime(to)}: ${done}. Press it again` };
+  return `It is ${formatTime(to)}: ${done}`;
 }
 
 /** Virtual time, what it waits for, and how it is moved. Stands on every view. */
@@ -37,10 +37,10 @@ export function ClockBar() {
     <section class={`clock ${isLost ? "lost" : ""}`} aria-label="Virtual time">
       <div class="now">
         <p class="label">
-          Virtual time <span class="date number">{dateOf(nowSeconds.value)}</span>
+          Virtual time <span class="date number">{formatDate(nowSeconds.value)}</span>
         </p>
         <p class="big number">
-          <time dateTime={new Date(nowSeconds.value).toISOString()}>{timeOf(nowSeconds.value)}</time>
+          <time dateTime={new Date(nowSeconds.value).toISOString()}>{formatTime(nowSeconds.value)}</time>
         </p>
         {isLost ? (
           <p class="mode">
@@ -91,11 +91,11 @@ function Mode({ read }: { readonly read: Clock }) {
       <select
         aria-label="How virtual time passes"
         value={String(chosen)}
-        disabled={whyNot("clock.set") !== undefined || connection.value === "lost"}
-        title={whyNot("clock.set")}
+        disabled={explainDenied("clock.set") !== undefined || connection.value === "lost"}
+        title={explainDenied("clock.set")}
         onChange={({ currentTarget }) => {
           const choice = choices[Number(currentTarget.value)];
-          if (choice) void act("clock.set", settings(choice), () => `Time ${choice.words}`);
+          if (choice) void performAction("clock.set", settings(choice), () => `Time ${choice.words}`);
         }}
       >
         {choices.map((choice, at) => (
@@ -110,7 +110,7 @@ function Mode({ read }: { readonly read: Clock }) {
           type="button"
           class="how"
           aria-label="Command for: how virtual time passes"
-          onClick={({ currentTarget }) => toggleCommand(commandOf("clock.set", settings(current)), currentTarget)}
+          onClick={({ currentTarget }) => toggleCommand(formatCommand("clock.set", settings(current)), currentTarget)}
         >
           <Icon name="command" />
         </button>
@@ -120,7 +120,10 @@ function Mode({ read }: { readonly read: Clock }) {
 }
 
 /** Moves virtual time to a moment that is typed, in a panel that lies over the page: nothing gives way to it. */
-function MoveTo(props: { readonly from: number; readonly message: (answer: Answer<"clock.advance">) => Outcome }) {
+function MoveTo(props: {
+  readonly from: number;
+  readonly message: (answer: OperationResult<"clock.advance">) => ActionOutcome;
+}) {
   const isOpen = useSignal(false);
   const opener = useRef<HTMLButtonElement>(null);
   const close = () => {
@@ -150,7 +153,7 @@ function MoveTo(props: { readonly from: number; readonly message: (answer: Answe
 
 function Panel(props: {
   readonly from: number;
-  readonly message: (answer: Answer<"clock.advance">) => Outcome;
+  readonly message: (answer: OperationResult<"clock.advance">) => ActionOutcome;
   /** Closes it; `leave` goes back to the button that opened it, too. */
   readonly close: () => void;
   readonly leave: () => void;

@@ -1,8 +1,15 @@
-import { counted, lengthOf } from "../format.ts";
+import { formatElapsed, pluralize } from "../format.ts";
 import { VirtualTime } from "../parts/labels.tsx";
-import { isolated } from "../parts/names.ts";
+import { isolateText } from "../parts/names.ts";
 import { clock, nowSeconds } from "../state/clock.ts";
-import { type Delivery, deliveries, isToBeSkipped, planned, total, webhookOf } from "../state/deliveries.ts";
+import {
+  type Delivery,
+  deliveries,
+  findWebhook,
+  isToBeSkipped,
+  plannedDeliveries,
+  totalDeliveries,
+} from "../state/deliveries.ts";
 import { href } from "../state/route.ts";
 
 /** What is due next, and how long that is, by both clocks: always of three lines, so that nothing moves with it. */
@@ -20,17 +27,17 @@ export function NextDue() {
     );
   }
   const left = Math.max(0, Date.parse(due) - nowSeconds.value);
-  const delivery = planned.value.find(({ next_attempt_at }) => next_attempt_at === due);
+  const delivery = plannedDeliveries.value.find(({ next_attempt_at }) => next_attempt_at === due);
   const wall = inWallTime(mode, speed, left);
   return (
     <div class="due">
       <div class="when">
         <p class="label">
           Next due
-          {pending > 1 && <span class="more">{` · ${counted(pending - 1, "more waits", "more wait")}`}</span>}
+          {pending > 1 && <span class="more">{` · ${pluralize(pending - 1, "more waits", "more wait")}`}</span>}
         </p>
         <p class="big number">
-          <span>{left === 0 ? "now" : `in ${lengthOf(left)}`}</span>
+          <span>{left === 0 ? "now" : `in ${formatElapsed(left)}`}</span>
           <span class="wall" title={wall}>
             {wall}
           </span>
@@ -48,7 +55,8 @@ export function NextDue() {
         ) : (
           <>
             <VirtualTime at={due} />
-            {deliveries.value.size >= (total.value ?? 1) && " · no webhook: an e-mail arrives, or somebody signs"}
+            {deliveries.value.size >= (totalDeliveries.value ?? 1) &&
+              " · no webhook: an e-mail arrives, or somebody signs"}
           </>
         )}
       </p>
@@ -62,10 +70,10 @@ const attemptOf = ({ id, attempts }: Delivery): string =>
 const whereOf = (delivery: Delivery): string =>
   isToBeSkipped(delivery)
     ? "will be skipped"
-    : `to ${isolated(webhookOf(delivery.webhook_id)?.title ?? `webhook ${delivery.webhook_id}`)}`;
+    : `to ${isolateText(findWebhook(delivery.webhook_id)?.title ?? `webhook ${delivery.webhook_id}`)}`;
 
 const inWallTime = (mode: string, speed: number, left: number): string => {
   if (mode === "manual") return "when you move time";
   if (mode === "auto") return "at once";
-  return speed === 1 ? "" : `${lengthOf(left / speed)} on your clock`;
+  return speed === 1 ? "" : `${formatElapsed(left / speed)} on your clock`;
 };

@@ -1,9 +1,9 @@
-import { call } from "../api/call.ts";
+import { callOperation } from "../api/call.ts";
 import { Command } from "../parts/copy.tsx";
 import { Name, State, VirtualTime } from "../parts/labels.tsx";
-import { Empty, Head, Trouble } from "../parts/messages.tsx";
-import { inTheOpen, toneOf } from "../parts/names.ts";
-import { Newest, Windowed } from "../parts/rows.tsx";
+import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
+import { revealInvisible, toneOf } from "../parts/names.ts";
+import { TruncationNote, WindowedRows } from "../parts/rows.tsx";
 
 import { useLoaded } from "../state/act.ts";
 import { href, withTrace } from "../state/route.ts";
@@ -13,13 +13,13 @@ const shown = 500;
 /** Every contract, newest first. */
 export function ContractList() {
   const { value, problem } = useLoaded("contracts", ["contracts"], () =>
-    call("emulator-contracts.list", { query: { limit: shown } }),
+    callOperation("emulator-contracts.list", { query: { limit: shown } }),
   );
   const page = value.value;
   return (
     <>
       <Head title="Contracts" about="Of all workspaces and clusters, newest first; dates are virtual." />
-      {problem.value && <Trouble problem={problem.value} />}
+      {problem.value && <ProblemMessage problem={problem.value} />}
       {page?.total === 0 && (
         <Empty title="There is no contract yet">
           <p>Make one of a template of the demo:</p>
@@ -29,7 +29,7 @@ export function ContractList() {
         </Empty>
       )}
       {page && (
-        <Windowed
+        <WindowedRows
           rows={page.items}
           label="Contracts"
           keyOf={({ contract_id }) => contract_id}
@@ -41,7 +41,7 @@ export function ContractList() {
             >
               <span class="number id">{row.composite_id}</span>
               <span class="main">
-                <span class="title as-is" title={inTheOpen(row.contract_name)}>
+                <span class="title as-is" title={revealInvisible(row.contract_name)}>
                   <Name>{row.contract_name}</Name>
                 </span>
                 <span class="muted sub">
@@ -62,7 +62,7 @@ export function ContractList() {
           )}
         />
       )}
-      <Newest shown={shown} of={page?.total} what="contract" more="Find another by its number above: T-1." />
+      <TruncationNote shown={shown} of={page?.total} what="contract" more="Find another by its number above: T-1." />
     </>
   );
 }

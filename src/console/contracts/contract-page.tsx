@@ -1,25 +1,27 @@
 import type { ComponentChildren } from "preact";
 import type { Trigger } from "../../api/contracts/lifecycle.ts";
-import { call } from "../api/call.ts";
-import type { Answer } from "../api/operations.ts";
-import { standingOf } from "../deliveries/standing.ts";
-import { counted, wordsOf } from "../format.ts";
+import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { toStatusLabel } from "../deliveries/status-label.ts";
+import { pluralize, toWords } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Command, Copy } from "../parts/copy.tsx";
 import { Icon, Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
-import { isolated, toneOf } from "../parts/names.ts";
+import { isolateText, toneOf } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
-import { newestFirst } from "../state/deliveries.ts";
-import { go, href, withTrace } from "../state/route.ts";
-import { canBe, LifecyclePicture, possibleFrom } from "./lifecycle-picture.tsx";
-import { moved, resultsOf, ways } from "./moves.ts";
+import { newestDeliveries } from "../state/deliveries.ts";
+import { href, navigate, withTrace } from "../state/route.ts";
+import { canMove, findPossibleMoves, LifecyclePicture } from "./lifecycle-picture.tsx";
+import { describeMove, describeMoveResults, moveActions } from "./moves.ts";
 
-type Contract = Answer<"emulator-contracts.show">;
+type Contract = OperationResult<"emulator-contracts.show">;
 
 /** One contract: where it is in its lifecycle, who may do what now, and what was told of it. */
 export function ContractPage({ id }: { readonly id: string }) {
-  const { value, problem } = useLoaded(id, ["contracts"], () => call("emulator-contracts.show", { params: { id } }));
+  const { value, problem } = useLoaded(id, ["contracts"], () =>
+    callOperation("emulator-contracts.show", { params: { id } }),
+  );
   const contract = value.value;
   if (problem.value?.status === 404 && contract) return <Deleted id={contract.composite_id} />;
   if (problem.value) return <Missing title={`Contract ${id}`} problem={problem.value} all="contracts" />;
@@ -44,8 +46,8 @@ export function ContractPage({ id }: { readonly id: string }) {
       <h2>Facts</h2>
       <Facts
         rows={[
-          ["Entity", contract.entity ? `${isolated(contract.entity.name)} (${contract.entity.reference_id})` : "–"],
-          ["Counterparties", contract.counterparties.map(({ name }) => isolated(name)).join(", ") || "–"],
+          ["Entity", contract.entity ? `${isolateText(contract.entity.name)} (${contract.entity.reference_id})` : "–"],
+          ["Counterparties", contract.counterparties.map(({ name }) => isolateText(name)).join(", ") || "–"],
           contract.reviews.length > 0 && ["Reviews", <Reviews key="reviews" contract={contract} />],
           ["Webhooks", <Told key="told" id={contract.contract_id} />],
           [
@@ -76,7 +78,7 @@ const Deleted = ({ id }: { readonly id: string }) => (
 
 /** Every move that the table lets happen now, and what it hangs on; those that no button above makes, with the command. */
 function FromHere({ contract }: { readonly contract: Contract }) {
-  const possible = possibleFrom(contract.contract_status);
+  const possible = findPossibleMoves(contract.contract_status);
   const triggers = [...new Set(possible.map(({ trigger }) => trigger))];
   return (
     <>
@@ -84,11 +86,11 @@ function FromHere({ contract }: { readonly contract: Contract }) {
       <ul class="moves-list">
         {triggers.map((trigger) => {
           const moves = possible.filter((move) => move.trigger === trigger);
-          const way = ways[trigger];
+          const way = moveActions[trigger];
           return (
             <li key={trigger}>
               <span>{`It ${moves[0]!.isAutomatic ? "is" : "can be"} ${moves[0]!.what}`}</span>
-              <span class="muted">{resultsOf(moves)}</span>
+              <span class="muted">{describeMoveResults(moves)}</span>
               {way.by === "command" && <Command text={way.command(contract.contract_id)} />}
             </li>
           );
@@ -112,19 +114,19 @@ const toldAtMost = 12;
 
 /** The webhooks that told of it, newest first. */
 function Told({ id }: { readonly id: number }) {
-  const own = newestFirst.value.filter(({ contract_id }) => contract_id === id);
+  const own = newestDeliveries.value.filter(({ contract_id }) => contract_id === id);
   if (own.length === 0) return <>none</>;
   return (
     <>
-      {counted(own.length, "delivery", "deliveries")}
+      {pluralize(own.length, "delivery", "deliveries")}
       {own.length > toldAtMost && `, the newest ${toldAtMost}:`}
       <ul class="told">
         {own.slice(0, toldAtMost).map((delivery) => (
           <li key={delivery.id}>
             <a href={href("deliveries", delivery.id)}>
-              Delivery {delivery.id}: {wordsOf(delivery.activity)}
+              Delivery {delivery.id}: {toWords(delivery.activity)}
             </a>{" "}
-            <State tone={standingOf(delivery).tone}>{standingOf(delivery).words}</State>
+            <State tone={toStatusLabel(delivery).tone}>{toStatusLabel(delivery).words}</State>
           </li>
         ))}
       </ul>
@@ -167,8 +169,8 @@ function People({ contract }: { readonly contract: Contract }) {
 
 /** Whoever made the contract: what the table lets them do with it now. */
 function OwnerRow({ contract: { contract_status: status, composite_id: id } }: { readonly contract: Contract }) {
-  const open = Object.entries(ways).flatMap(([trigger, way]) =>
-    way.by === "owner" && canBe(status, trigger as Trigger) ? [way] : [],
+  const open = Object.entries(moveActions).flatMap(([trigger, way]) =>
+    way.by === "owner" && canMove(status, trigger as Trigger) ? [way] : [],
   );
   return (
     <>
@@ -184,9 +186,9 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
             input={{ params: { id }, body: {} }}
             kind={kind}
             ask={ask?.(id)}
-            message={done ? () => done(id) : moved}
+            message={done ? () => done(id) : describeMove}
             done={() => {
-              if (op === "emulator-contracts.delete") go(href("contracts"));
+              if (op === "emulator-contracts.delete") navigate(href("contracts"));
             }}
           >
             {words}
@@ -224,7 +226,7 @@ function PersonRow({ person, contract }: { readonly person: Person; readonly con
         {turn.length === 0 && <span class="muted">{whyNothing(person, contract)}</span>}
         {turn.flatMap((one) =>
           acts[one].map(({ op, words, kind }) => (
-            <Action key={op} op={op} input={input} kind={kind} name={`${words} as ${name}`} message={moved}>
+            <Action key={op} op={op} input={input} kind={kind} name={`${words} as ${name}`} message={describeMove}>
               {words}
             </Action>
           )),

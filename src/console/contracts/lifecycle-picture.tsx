@@ -26,7 +26,7 @@ const box = { width: 112, height: 36 };
 
 /** The lifecycle, with the present state and the ways out of it. */
 export function LifecyclePicture({ status }: { readonly status: ContractStatus }) {
-  const out = new Set(edges.filter(({ from }) => from === status).map(({ to }) => to));
+  const out = new Set(lifecycleEdges.filter(({ from }) => from === status).map(({ to }) => to));
   const words = out.size === 0 ? "From here it goes nowhere." : `From here it can become ${[...out].join(", ")}.`;
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -34,7 +34,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
     const [element, [x]] = [section.current!, places.get(status)!];
     element.scrollLeft = (x / pictureWidth) * element.scrollWidth - element.clientWidth / 2;
   }, [status]);
-  const drawn = [...edges].sort((a, b) => Number(a.from === status) - Number(b.from === status));
+  const drawn = [...lifecycleEdges].sort((a, b) => Number(a.from === status) - Number(b.from === status));
   return (
     <section
       class="lifecycle"
@@ -137,7 +137,7 @@ const leads = ({ to }: Move): readonly ContractStatus[] =>
   to === "held" ? held : to === "=" || to === "(deleted)" ? [] : [to];
 
 /** Every way from one state to another, by the declared table. */
-export const edges: readonly Edge[] = (() => {
+export const lifecycleEdges: readonly Edge[] = (() => {
   const found = new Map<string, { from: Stage; to: Stage; triggers: Trigger[] }>();
   for (const move of moves) {
     for (const from of move.from) {
@@ -152,7 +152,7 @@ export const edges: readonly Edge[] = (() => {
 })();
 
 /** What the table lets happen to a contract in a state, in its order. */
-export interface Possible {
+export interface PossibleMove {
   readonly trigger: Trigger;
   /** In words: `signed`. */
   readonly what: string;
@@ -163,7 +163,7 @@ export interface Possible {
   readonly isAutomatic: boolean;
 }
 
-export const possibleFrom = (status: ContractStatus): readonly Possible[] =>
+export const findPossibleMoves = (status: ContractStatus): readonly PossibleMove[] =>
   moves
     .filter(({ from }) => from.includes(status))
     .map(({ trigger, to, when, by }) => ({
@@ -174,5 +174,5 @@ export const possibleFrom = (status: ContractStatus): readonly Possible[] =>
       isAutomatic: by === "SYSTEM",
     }));
 
-export const canBe = (status: ContractStatus, trigger: Trigger): boolean =>
+export const canMove = (status: ContractStatus, trigger: Trigger): boolean =>
   moves.some((move) => move.trigger === trigger && move.from.includes(status));

@@ -1,7 +1,7 @@
 import type { Trigger } from "../../api/contracts/lifecycle.ts";
-import type { Answer } from "../api/operations.ts";
+import type { OperationResult } from "../api/operations.ts";
 import type { Question } from "../parts/action.tsx";
-import type { Possible } from "./lifecycle-picture.tsx";
+import type { PossibleMove } from "./lifecycle-picture.tsx";
 
 /** How a move of the declared table is made here: by a button, or by a command where a file belongs to it. */
 type Way =
@@ -34,7 +34,7 @@ const deleting = (id: string): Question => ({
 });
 
 /** Every trigger of the table, in the order in which its buttons stand. */
-export const ways: Readonly<Record<Trigger, Way>> = {
+export const moveActions: Readonly<Record<Trigger, Way>> = {
   send: { by: "owner", op: "emulator-contracts.send", words: "Send", kind: "primary" },
   "mark-for-execution": { by: "owner", op: "emulator-contracts.mark", words: "Mark for execution" },
   "request-review": {
@@ -83,11 +83,11 @@ export const ways: Readonly<Record<Trigger, Way>> = {
 };
 
 /** What came of a move, for the foot of the page. */
-export const moved = ({ composite_id, contract_status }: Answer<"emulator-contracts.sign">): string =>
+export const describeMove = ({ composite_id, contract_status }: OperationResult<"emulator-contracts.sign">): string =>
   `${composite_id} is ${contract_status}`;
 
 /** What comes of the moves of one trigger, the first that fits: `becomes DRAFT, if made from a template; else is gone`. */
-export function resultsOf(moves: readonly Possible[]): string {
+export function describeMoveResults(moves: readonly PossibleMove[]): string {
   const found: { readonly result: string; readonly when: (string | undefined)[] }[] = [];
   for (const move of moves) {
     const result = resultOf(move);
@@ -102,7 +102,7 @@ export function resultsOf(moves: readonly Possible[]): string {
 const conditionOf = (when: readonly (string | undefined)[]): string =>
   when.includes(undefined) ? "" : `, if ${when.join(", or if ")}`;
 
-function resultOf({ trigger, to, isAutomatic }: Possible): string {
+function resultOf({ trigger, to, isAutomatic }: PossibleMove): string {
   const result =
     to === "="
       ? "which changes no state"

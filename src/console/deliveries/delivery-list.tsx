@@ -1,25 +1,25 @@
 import { isoSeconds } from "../../base/clock.ts";
-import { counted, timeOf, wordsOf } from "../format.ts";
+import { formatTime, pluralize, toWords } from "../format.ts";
 import { Command } from "../parts/copy.tsx";
 import { Name, State, VirtualTime } from "../parts/labels.tsx";
 
 import { Empty, Head } from "../parts/messages.tsx";
-import { inTheOpen, isolated } from "../parts/names.ts";
-import { type Filter, FilteredRows, Line, Newest } from "../parts/rows.tsx";
+import { isolateText, revealInvisible } from "../parts/names.ts";
+import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
 
 import {
-  areRead,
+  areDeliveriesRead,
   type Delivery,
+  findWebhook,
   isLost,
   isToBeSkipped,
-  most,
-  newestFirst,
-  total,
-  webhookOf,
+  maxHeldDeliveries,
+  newestDeliveries,
+  totalDeliveries,
 } from "../state/deliveries.ts";
 import { href, route, withPart } from "../state/route.ts";
-import { answerOf } from "./explain.ts";
-import { standingOf } from "./standing.ts";
+import { describeResponse } from "./explain.ts";
+import { toStatusLabel } from "./status-label.ts";
 
 const filters: readonly Filter<Delivery>[] = [
   { name: "All", holds: () => true, none: "No webhook was sent" },
@@ -39,9 +39,9 @@ function partOf(
   const webhook = query.get("webhook");
   const at = query.get("at");
   if (webhook === null && at === null) return undefined;
-  const title = webhook === null ? "" : isolated(webhookOf(Number(webhook))?.title ?? `webhook ${webhook}`);
+  const title = webhook === null ? "" : isolateText(findWebhook(Number(webhook))?.title ?? `webhook ${webhook}`);
   return {
-    words: [title && `to ${title}`, at && `at ${timeOf(at)}`].filter(Boolean).join(", "),
+    words: [title && `to ${title}`, at && `at ${formatTime(at)}`].filter(Boolean).join(", "),
     holds: ({ webhook_id, attempts, created_at, next_attempt_at: next }) =>
       (webhook === null || String(webhook_id) === webhook) &&
       (at === null ||
@@ -54,15 +54,15 @@ function partOf(
 /** Every webhook that was or is to be sent, newest first. */
 export function DeliveryList() {
   const part = partOf(route.value.query);
-  const rows = part ? newestFirst.value.filter(part.holds) : newestFirst.value;
-  const isWhole = total.value !== undefined && newestFirst.value.length >= total.value;
+  const rows = part ? newestDeliveries.value.filter(part.holds) : newestDeliveries.value;
+  const isWhole = totalDeliveries.value !== undefined && newestDeliveries.value.length >= totalDeliveries.value;
   return (
     <>
       <Head
         title="Deliveries"
         about="A webhook for each subscription that wants to know what happened; dates are virtual."
       />
-      {total.value === 0 ? (
+      {totalDeliveries.value === 0 ? (
         <Empty title="No webhook was sent yet">
           <p>Subscribe to something, then let it happen:</p>
           <Command text="svc webhooks create --title Mine --url http://localhost:3000/hooks --only-for-activities CONTRACT_CREATED" />
@@ -78,13 +78,13 @@ export function DeliveryList() {
             label="Deliveries"
             rows={rows}
             filters={filters}
-            areRead={areRead.value}
-            total={part ? undefined : total.value}
+            areRead={areDeliveriesRead.value}
+            total={part ? undefined : totalDeliveries.value}
             isWhole={isWhole}
             keyOf={({ id }) => id}
             draw={(row) => <Row {...row} />}
           />
-          <Newest shown={most} of={total.value} what="delivery" many="deliveries" />
+          <TruncationNote shown={maxHeldDeliveries} of={totalDeliveries.value} what="delivery" many="deliveries" />
         </>
       )}
     </>
@@ -92,17 +92,17 @@ export function DeliveryList() {
 }
 
 function Row(delivery: Delivery) {
-  const { tone, words } = standingOf(delivery);
+  const { tone, words } = toStatusLabel(delivery);
   const { id, activity, composite_id: contract, webhook_id, created_at, attempts } = delivery;
   const last = attempts.at(-1);
-  const to = webhookOf(webhook_id)?.title ?? `webhook ${webhook_id}`;
+  const to = findWebhook(webhook_id)?.title ?? `webhook ${webhook_id}`;
   const about = contract === null ? "" : ` · ${contract}`;
   return (
     <a class="row" href={href("deliveries", id)}>
       <span class="number id">{id}</span>
       <span class="main">
-        <Line of="title">{wordsOf(activity)}</Line>
-        <Line of="muted sub" title={`to ${inTheOpen(to)}${about}`}>
+        <Line of="title">{toWords(activity)}</Line>
+        <Line of="muted sub" title={`to ${revealInvisible(to)}${about}`}>
           to <Name>{to}</Name>
           {about}
         </Line>
@@ -110,7 +110,7 @@ function Row(delivery: Delivery) {
       <span class="end">
         <State tone={tone}>{words}</State>
         <span class="muted sub">
-          {last && `${answerOf(last)} · ${counted(attempts.length, "attempt")} · `}
+          {last && `${describeResponse(last)} · ${pluralize(attempts.length, "attempt")} · `}
           <VirtualTime at={last?.at ?? created_at} />
         </span>
       </span>

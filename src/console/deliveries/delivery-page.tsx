@@ -2,45 +2,45 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import {
   type Attempt,
-  scheduledOf,
-  sentOtherwise,
-  turnName,
-  turnOf,
-  wasSentSo,
+  describeAlteredAttempts,
+  filterScheduled,
+  formatAttemptLabel,
+  formatAttemptNumber,
+  wasSentUnaltered,
 } from "../../api/webhook-health/attempts.ts";
-import { call } from "../api/call.ts";
-import type { Answer } from "../api/operations.ts";
-import { Problem } from "../api/problem.ts";
-import { counted, lengthOf, wordsOf } from "../format.ts";
+import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { CallError } from "../api/problem.ts";
+import { formatElapsed, pluralize, toWords } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Facts, Head, Missing } from "../parts/messages.tsx";
-import { partsOf, toneOfStatus } from "../parts/names.ts";
+import { splitInvisible, toneOfStatus } from "../parts/names.ts";
 import { Steps } from "../parts/rows.tsx";
 import { useLoaded } from "../state/act.ts";
-import { isToBeSkipped, webhookOf } from "../state/deliveries.ts";
+import { findWebhook, isToBeSkipped } from "../state/deliveries.ts";
 import { href, withTrace } from "../state/route.ts";
 import { healthByWebhook } from "../state/webhook-health.ts";
-import { answerOf, explain, resent, stepsFor } from "./explain.ts";
-import { standingOf } from "./standing.ts";
+import { describeResponse, explainDelivery, findDeliverySteps, toResendOutcome } from "./explain.ts";
+import { toStatusLabel } from "./status-label.ts";
 
-type Whole = Answer<"deliveries.show">;
+type Whole = OperationResult<"deliveries.show">;
 
 /** One webhook: why it is where it is, each attempt with what came back, and the bytes. */
 export function DeliveryPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["deliveries"], async () => {
     if (!/^[1-9]\d{0,14}$/.test(id))
-      throw new Problem(404, "no-such-delivery", "No delivery is called so.", "Deliveries are numbers.");
-    return call("deliveries.show", { params: { id: Number(id) } });
+      throw new CallError(404, "no-such-delivery", "No delivery is called so.", "Deliveries are numbers.");
+    return callOperation("deliveries.show", { params: { id: Number(id) } });
   });
   const delivery = value.value;
   if (!delivery) {
     if (!problem.value) return <p class="muted">Reading…</p>;
     return <Missing title={`Delivery ${id}`} problem={problem.value} all="deliveries" />;
   }
-  const webhook = webhookOf(delivery.webhook_id);
-  const { tone, words } = standingOf(delivery);
+  const webhook = findWebhook(delivery.webhook_id);
+  const { tone, words } = toStatusLabel(delivery);
   const answer = delivery.attempts.at(-1)?.answer;
   const isDisabled = webhook !== undefined && webhook.status !== "ACTIVE";
   return (
@@ -49,7 +49,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         title={`Delivery ${delivery.id}`}
         about={
           <>
-            {wordsOf(delivery.activity)}, to <Name>{webhook?.title ?? `webhook ${delivery.webhook_id}`}</Name>
+            {toWords(delivery.activity)}, to <Name>{webhook?.title ?? `webhook ${delivery.webhook_id}`}</Name>
           </>
         }
       >
@@ -66,20 +66,20 @@ export function DeliveryPage({ id }: { readonly id: string }) {
           input={{ params: { id: delivery.id } }}
           kind="primary"
           disabled={delivery.webhook_status === "DELETED" || webhook?.forbidden != null}
-          message={resent}
+          message={toResendOutcome}
         >
           Send again
         </Action>
       </Head>
       <div class={`verdict ${tone}`}>
         <State tone={tone}>{words}</State>
-        <p>{explain(delivery, webhook)}</p>
+        <p>{explainDelivery(delivery, webhook)}</p>
         {answer && (
           <p class="break">
             It answered: <Name>{answer}</Name>
           </p>
         )}
-        <Steps steps={stepsFor(delivery, healthByWebhook.value.get(delivery.webhook_id))} />
+        <Steps steps={findDeliverySteps(delivery, healthByWebhook.value.get(delivery.webhook_id))} />
       </div>
       <Attempts {...delivery} />
       <h2>What is sent</h2>
@@ -117,7 +117,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
 
 function Attempts(delivery: Whole) {
   const { attempts, created_at, next_attempt_at: next } = delivery;
-  const made = scheduledOf(attempts).length;
+  const made = filterScheduled(attempts).length;
   if (attempts.length === 0 && next === null) return null;
   return (
     <>
@@ -129,22 +129,25 @@ function Attempts(delivery: Whole) {
               open={attempt === attempts.at(-1) && attempt.response_body !== null && attempt.response_body !== ""}
             >
               <summary>
-                <State tone={toneOfStatus(attempt.status)}>{answerOf(attempt)}</State>
+                <State tone={toneOfStatus(attempt.status)}>{describeResponse(attempt)}</State>
                 <span>
-                  {turnName(attempt, attempts)}
-                  {attempt.fault && `, fault: ${wordsOf(attempt.fault.effect)}`}
+                  {formatAttemptLabel(attempt, attempts)}
+                  {attempt.fault && `, fault: ${toWords(attempt.fault.effect)}`}
                 </span>
-                <span class="muted number">+{lengthOf(Date.parse(attempt.at) - Date.parse(created_at))}</span>
+                <span class="muted number">+{formatElapsed(Date.parse(attempt.at) - Date.parse(created_at))}</span>
                 <span class="muted">
                   <VirtualTime at={attempt.at} />
                 </span>
               </summary>
               {attempt.error && <p>{attempt.error.message}</p>}
-              {sentOtherwise([attempt]).map((sentence) => (
+              {describeAlteredAttempts([attempt]).map((sentence) => (
                 <p key={sentence}>{sentence.slice(sentence.indexOf(": ") + 2)}</p>
               ))}
               {attempt.response_body ? (
-                <Bytes text={attempt.response_body} label={`The receiver's answer to ${turnName(attempt, attempts)}`} />
+                <Bytes
+                  text={attempt.response_body}
+                  label={`The receiver's answer to ${formatAttemptLabel(attempt, attempts)}`}
+                />
               ) : (
                 <p class="muted">
                   The receiver {attempt.status === null ? "gave no answer" : "answered without a body"}, after{" "}
@@ -165,12 +168,12 @@ function Attempts(delivery: Whole) {
               <>
                 <State tone="open">to come</State>
                 <span>
-                  {turnOf(made + 1)}
-                  {delivery.put_off && `, put off by a fault: ${wordsOf(delivery.put_off.effect)}`}
+                  {formatAttemptNumber(made + 1)}
+                  {delivery.put_off && `, put off by a fault: ${toWords(delivery.put_off.effect)}`}
                 </span>
               </>
             )}
-            <span class="muted number">+{lengthOf(Date.parse(next) - Date.parse(created_at))}</span>
+            <span class="muted number">+{formatElapsed(Date.parse(next) - Date.parse(created_at))}</span>
             <span class="muted">
               <VirtualTime at={next} />
             </span>
@@ -194,7 +197,7 @@ function SignatureCheck(props: {
   readonly attempts: readonly Attempt[];
 }) {
   const { body, workspace, header, attempts } = props;
-  const { value } = useLoaded("workspaces", [], () => call("emulator.workspaces"));
+  const { value } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
   const computed = useSignal<string | undefined>(undefined);
   const bytes = new TextEncoder().encode(body);
   const key = value.value?.find(({ id }) => id === workspace)?.hmac_key;
@@ -204,7 +207,7 @@ function SignatureCheck(props: {
       computed.value = hash;
     });
   }, [key, body, computed]);
-  const otherwise = sentOtherwise(attempts).map((sentence) => (
+  const otherwise = describeAlteredAttempts(attempts).map((sentence) => (
     <p key={sentence} class="warn">
       {sentence}
     </p>
@@ -219,10 +222,10 @@ function SignatureCheck(props: {
   if (computed.value === undefined) return <p class="muted">Signing…</p>;
   return (
     <div class="signature">
-      {header !== undefined && <Fit fits={header === computed.value} isSent={attempts.every(wasSentSo)} />}
+      {header !== undefined && <Fit fits={header === computed.value} isSent={attempts.every(wasSentUnaltered)} />}
       {otherwise}
       <p class="muted">
-        HMAC-SHA512 of {counted(bytes.length, "byte")}, computed in this page with the key of workspace {workspace}:
+        HMAC-SHA512 of {pluralize(bytes.length, "byte")}, computed in this page with the key of workspace {workspace}:
       </p>
       <code class="hash">{computed.value}</code>
     </div>
@@ -252,13 +255,13 @@ function Bytes({ text, label }: { readonly text: string; readonly label: string 
     <figure class="bytes">
       <figcaption>
         <span>{label}</span>
-        <span class="muted">{counted(new TextEncoder().encode(text).length, "byte")}</span>
+        <span class="muted">{pluralize(new TextEncoder().encode(text).length, "byte")}</span>
         <Copy text={text} />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
       <section tabIndex={0} aria-label={label}>
         <pre dir="ltr">
-          {partsOf(text).map(({ words, isCode }, at) =>
+          {splitInvisible(text).map(({ words, isCode }, at) =>
             isCode ? <mark key={at}>{words}</mark> : <span key={at}>{words}</span>,
           )}
         </pre>

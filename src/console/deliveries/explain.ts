@@ -1,27 +1,27 @@
 import {
   type Attempt,
-  capital,
+  capitalize,
   type Delivery,
-  scheduledOf,
-  succeeded,
-  troubleOf,
-  turnName,
-  turnOf,
+  describeAttemptOutcome,
+  filterScheduled,
+  formatAttemptLabel,
+  formatAttemptNumber,
+  hasSucceeded,
 } from "../../api/webhook-health/attempts.ts";
-import { causeOf, type Step } from "../../api/webhook-health/causes.ts";
-import type { Health, Webhook } from "../../api/webhook-health/health.ts";
+import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
+import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
 import { retryDelaysMs } from "../../api/webhook-retries.ts";
-import { counted, lengthOf, timeOf, wordsOf } from "../format.ts";
-import type { Outcome } from "../state/act.ts";
+import { formatElapsed, formatTime, pluralize, toWords } from "../format.ts";
+import type { ActionOutcome } from "../state/act.ts";
 
 /** What an attempt brought, in a few words: `503`, `nobody listens`, `no answer in time`. */
-export const answerOf = ({ status, error }: Pick<Attempt, "status" | "error">): string =>
-  answerWords(status, error?.code ?? null);
+export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "error">): string =>
+  describeResponseCode(status, error?.code ?? null);
 
 /** The same by the code of what kept it from being answered. */
-export function answerWords(status: number | null, code: string | null): string {
+export function describeResponseCode(status: number | null, code: string | null): string {
   if (status !== null) return String(status);
-  return code === null ? "no answer" : (troubles.get(code) ?? wordsOf(code));
+  return code === null ? "no answer" : (troubles.get(code) ?? toWords(code));
 }
 
 const troubles = new Map([
@@ -32,25 +32,25 @@ const troubles = new Map([
 ]);
 
 /** `attempt 3 of 7, at +15 min, 503`: the name of its mark. */
-export function nameOf(attempt: Attempt, delivery: Delivery): string {
+export function formatAttemptName(attempt: Attempt, delivery: Delivery): string {
   const after = Date.parse(attempt.at) - Date.parse(delivery.created_at);
-  const at = after < 1_000 ? "at once" : `at +${lengthOf(after)}`;
-  const by = attempt.fault === null ? "" : `, fault: ${wordsOf(attempt.fault.effect)}`;
-  return `${turnName(attempt, delivery.attempts)}, ${at}, ${answerOf(attempt)}${by}`;
+  const at = after < 1_000 ? "at once" : `at +${formatElapsed(after)}`;
+  const by = attempt.fault === null ? "" : `, fault: ${toWords(attempt.fault.effect)}`;
+  return `${formatAttemptLabel(attempt, delivery.attempts)}, ${at}, ${describeResponse(attempt)}${by}`;
 }
 
 /** What came of sending it again, which may be that it failed again. */
-export function resent({ attempts }: Pick<Delivery, "attempts">): Outcome {
+export function toResendOutcome({ attempts }: Pick<Delivery, "attempts">): ActionOutcome {
   const last = attempts.at(-1);
   if (!last?.resend) return { tone: "bad", words: "Not sent: its address is not allowed" };
-  if (succeeded(last)) return `Sent again: ${answerOf(last)}`;
-  return { tone: "bad", words: `Sent again, and failed: ${answerOf(last)}` };
+  if (hasSucceeded(last)) return `Sent again: ${describeResponse(last)}`;
+  return { tone: "bad", words: `Sent again, and failed: ${describeResponse(last)}` };
 }
 
 /** Why a delivery is where it is: sentences for somebody who has read nothing. */
-export function explain(delivery: Delivery, webhook: Webhook | undefined): string {
+export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined): string {
   const { outcome, attempts, next_attempt_at: next } = delivery;
-  const made = scheduledOf(attempts).length;
+  const made = filterScheduled(attempts).length;
   const last = attempts.at(-1);
   const isDisabled = webhook !== undefined && webhook.status !== "ACTIVE";
   const skipped = webhook
@@ -58,17 +58,17 @@ export function explain(delivery: Delivery, webhook: Webhook | undefined): strin
     : "is skipped, for the webhook was deleted";
   switch (outcome) {
     case "delivered":
-      return `It arrived at ${turnName(last!, attempts)}${made === 1 && attempts.length === 1 ? "" : `, ${lengthOf(sinceFirst(delivery))} after it happened`}.`;
+      return `It arrived at ${formatAttemptLabel(last!, attempts)}${made === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(sinceFirst(delivery))} after it happened`}.`;
     case "waiting":
       if (next === null) return "It waits for its first attempt.";
-      if (isDisabled || !webhook) return `The attempt that is due at ${timeOf(next)} ${skipped}.`;
-      return `The first attempt is due at ${timeOf(next)}${putOff(delivery)}.`;
+      if (isDisabled || !webhook) return `The attempt that is due at ${formatTime(next)} ${skipped}.`;
+      return `The first attempt is due at ${formatTime(next)}${putOff(delivery)}.`;
     case "retrying":
       return [
         troubleIn(last),
         isDisabled || !webhook
-          ? `It failed ${times(made)}; the attempt that is due at ${timeOf(next ?? delivery.created_at)} ${skipped}.`
-          : `${capital(turnOf(made))} failed; the next comes ${lengthOf(retryDelaysMs[made - 1] ?? 0)} later, at ${timeOf(next ?? delivery.created_at)}${putOff(delivery)}.`,
+          ? `It failed ${times(made)}; the attempt that is due at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
+          : `${capitalize(formatAttemptNumber(made))} failed; the next comes ${formatElapsed(retryDelaysMs[made - 1] ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${putOff(delivery)}.`,
       ]
         .join(" ")
         .trim();
@@ -89,26 +89,30 @@ const passedOver = new Map([
 function afterwards({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (!last) return "";
-  return `${last.resend ? "It was sent again by hand since" : "It had been tried before"}: ${troubleOf(last)}`;
+  return `${last.resend ? "It was sent again by hand since" : "It had been tried before"}: ${describeAttemptOutcome(last)}`;
 }
 
 const putOff = ({ put_off: by }: Delivery): string =>
   by === null ? "" : `, for a scripted fault put it off (${by.effect})`;
 
 /** What to do about a delivery that has not arrived: what acts on its webhook, then what its own last attempt says. */
-export function stepsFor({ outcome, attempts }: Delivery, health: Health | undefined): readonly Step[] {
+export function findDeliverySteps(
+  { outcome, attempts }: Delivery,
+  health: WebhookHealth | undefined,
+): readonly RemedyStep[] {
   const steps = health?.steps.filter(({ kind }) => kind === "fault" || kind === "allow") ?? [];
   const last = attempts.at(-1);
   const isOver = outcome === "delivered" || steps.some(({ kind }) => kind === "allow");
-  return isOver || !last || succeeded(last) ? steps : [...steps, ...causeOf(last).steps];
+  return isOver || !last || hasSucceeded(last) ? steps : [...steps, ...diagnoseFailedAttempt(last).steps];
 }
 
-export const stepsWithoutButtons = (steps: readonly Step[]): readonly Step[] =>
+export const filterStepsWithoutButtons = (steps: readonly RemedyStep[]): readonly RemedyStep[] =>
   steps.filter(({ kind }) => kind !== "enable" && kind !== "resend");
 
 const sinceFirst = ({ attempts, created_at }: Delivery): number =>
   Date.parse(attempts.at(-1)!.at) - Date.parse(created_at);
 
-const troubleIn = (last: Attempt | undefined): string => (last && !succeeded(last) ? troubleOf(last) : "");
+const troubleIn = (last: Attempt | undefined): string =>
+  last && !hasSucceeded(last) ? describeAttemptOutcome(last) : "";
 
-const times = (count: number): string => (count === 1 ? "once" : counted(count, "time"));
+const times = (count: number): string => (count === 1 ? "once" : pluralize(count, "time"));

@@ -1,27 +1,27 @@
-import { call } from "../api/call.ts";
-import type { Answer } from "../api/operations.ts";
-import { lengthOf } from "../format.ts";
+import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { formatElapsed } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Command } from "../parts/copy.tsx";
 import { State, VirtualTime } from "../parts/labels.tsx";
-import { Empty, Head, NotThere, Trouble } from "../parts/messages.tsx";
+import { Empty, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
 
 import type { Tone } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
 import { nowSeconds } from "../state/clock.ts";
 
-type Device = Answer<"device-grants.list">[number];
+type Device = OperationResult<"device-grants.list">[number];
 
 /** Devices that ask for a person's approval, and what to say to them. */
 export function Devices({ code }: { readonly code: string | undefined }) {
-  const { value, problem } = useLoaded("", ["devices"], () => call("device-grants.list"));
+  const { value, problem } = useLoaded("", ["devices"], () => callOperation("device-grants.list"));
   const devices = value.value;
   const isMissing = code !== undefined && devices?.every(({ user_code }) => user_code !== code);
   return (
     <>
       <Head title="Devices" about="Programs that show a code and wait until a person approves it. Dates are virtual." />
-      {problem.value && <Trouble problem={problem.value} />}
-      {isMissing && <NotThere what={`device with the code ${code}`} all="devices" />}
+      {problem.value && <ProblemMessage problem={problem.value} />}
+      {isMissing && <NotListedMessage what={`device with the code ${code}`} all="devices" />}
       {devices?.length === 0 && !isMissing && (
         <Empty title="No device waits">
           <p>Let this machine be one:</p>
@@ -49,7 +49,7 @@ function DeviceRow(props: Device & { readonly isChosen: boolean }) {
         <strong class="number">{user_code}</strong>
         <span class="muted">
           {client_id}
-          {cluster_id && ` · ${cluster_id}`} · {isOpen ? `expires in ${lengthOf(left)}, at ` : "expires at "}
+          {cluster_id && ` · ${cluster_id}`} · {isOpen ? `expires in ${formatElapsed(left)}, at ` : "expires at "}
           <VirtualTime at={expires_at} />
         </span>
         <State tone={tone}>{words}</State>

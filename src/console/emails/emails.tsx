@@ -1,15 +1,15 @@
-import { call } from "../api/call.ts";
-import type { Answer } from "../api/operations.ts";
-import { wordsOf } from "../format.ts";
+import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { toWords } from "../format.ts";
 import { Copy } from "../parts/copy.tsx";
 import { Icon, State, VirtualTime } from "../parts/labels.tsx";
-import { Empty, Head, Trouble } from "../parts/messages.tsx";
-import { Newest } from "../parts/rows.tsx";
+import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
+import { TruncationNote } from "../parts/rows.tsx";
 
 import { useLoaded } from "../state/act.ts";
 import { href } from "../state/route.ts";
 
-type Email = Answer<"emails.list">["items"][number];
+type Email = OperationResult<"emails.list">["items"][number];
 
 const shown = 200;
 
@@ -17,7 +17,7 @@ const shown = 200;
 export function Emails({ about }: { readonly about: string | undefined }) {
   const filter = about === undefined ? {} : about.includes("@") ? { recipient: about } : { contract: about };
   const { value, problem } = useLoaded(about ?? "", ["emails"], () =>
-    call("emails.list", { query: { ...filter, limit: shown } }),
+    callOperation("emails.list", { query: { ...filter, limit: shown } }),
   );
   const page = value.value;
   return (
@@ -26,7 +26,7 @@ export function Emails({ about }: { readonly about: string | undefined }) {
         title={about === undefined ? "E-mails" : about.includes("@") ? `E-mails to ${about}` : `E-mails about ${about}`}
         about="No e-mail leaves the emulator: the links in these do what they would do in the real ones. Dates are virtual."
       />
-      {problem.value && <Trouble problem={problem.value} />}
+      {problem.value && <ProblemMessage problem={problem.value} />}
       {page?.total === 0 && (
         <Empty title="No e-mail was sent">Contracts that are sent, invitations and trials send some.</Empty>
       )}
@@ -35,7 +35,7 @@ export function Emails({ about }: { readonly about: string | undefined }) {
           <EmailRow key={email.id} {...email} />
         ))}
       </ul>
-      <Newest shown={shown} of={page?.total} what="e-mail" />
+      <TruncationNote shown={shown} of={page?.total} what="e-mail" />
     </>
   );
 }
@@ -58,7 +58,7 @@ function EmailRow({ id, purpose, recipient, mode, link, contract_id, sent_at, ev
           {mode === "cc" && <span class="muted"> in copy</span>}
         </span>
         <span class="muted">
-          {wordsOf(purpose)} · <VirtualTime at={sent_at} /> · e-mail {id}
+          {toWords(purpose)} · <VirtualTime at={sent_at} /> · e-mail {id}
           {contract_id !== null && (
             <>
               {" "}
@@ -71,7 +71,7 @@ function EmailRow({ id, purpose, recipient, mode, link, contract_id, sent_at, ev
             {events.slice(-6).map(({ type, at, detail }) => (
               <span key={`${type} ${at}`} title={detail ?? undefined}>
                 <State tone={/bounce|drop|reject|fail|not/i.test(type) ? "bad" : "good"}>
-                  {eventWords.get(type.toLowerCase()) ?? wordsOf(type)}
+                  {eventWords.get(type.toLowerCase()) ?? toWords(type)}
                 </State>
               </span>
             ))}

@@ -1,24 +1,24 @@
-import { call } from "../api/call.ts";
-import type { Answer } from "../api/operations.ts";
-import { counted } from "../format.ts";
+import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { pluralize } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { State } from "../parts/labels.tsx";
-import { Empty, Head, NotThere, Trouble } from "../parts/messages.tsx";
+import { Empty, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { NewFault } from "./new-fault.tsx";
 
-type Fault = Answer<"faults.list">[number];
+type Fault = OperationResult<"faults.list">[number];
 
 /** Scripted trouble: what there is, how often it was met, and more of it. */
 export function Faults({ id }: { readonly id: string | undefined }) {
-  const { value, problem } = useLoaded("", ["faults", "requests", "deliveries"], () => call("faults.list"));
+  const { value, problem } = useLoaded("", ["faults", "requests", "deliveries"], () => callOperation("faults.list"));
   const faults = value.value;
   const isMissing = id !== undefined && faults?.every((fault) => String(fault.id) !== id);
   return (
     <>
       <Head title="Faults" about="Trouble on purpose, for requests that come in and webhooks that go out." />
-      {problem.value && <Trouble problem={problem.value} />}
-      {isMissing && <NotThere what={`fault ${id}`} all="faults" />}
+      {problem.value && <ProblemMessage problem={problem.value} />}
+      {isMissing && <NotListedMessage what={`fault ${id}`} all="faults" />}
       {faults?.length === 0 && !isMissing && (
         <Empty title="Everything works as it should">
           Script some trouble below, and see what your program makes of it.
@@ -55,7 +55,7 @@ export function Faults({ id }: { readonly id: string | undefined }) {
 /** How often it struck, of how often it might have. */
 function hitsOf({ hit, matched, direction }: Fault): string {
   if (matched === 0) return "met by nothing yet";
-  return `struck ${hit} of ${counted(matched, direction === "outgoing" ? "webhook" : "request")} that it met`;
+  return `struck ${hit} of ${pluralize(matched, direction === "outgoing" ? "webhook" : "request")} that it met`;
 }
 
 function effectOf({ direction, effect, delay, status, latency_ms, reset, truncated }: Fault): string {

@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
-import type { Input } from "../api/operations.ts";
+import type { OperationInput } from "../api/operations.ts";
 import { Action, pressAction } from "../parts/action.tsx";
 import { webhooks } from "../state/deliveries.ts";
 
-type Fault = Input<"faults.add">["body"];
+type Fault = OperationInput<"faults.add">["body"];
 
 const kinds: readonly { readonly words: string; readonly fault: Fault }[] = [
   { words: "Requests are answered 503", fault: { direction: "incoming", status: 503 } },

@@ -1,27 +1,27 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { isSlow } from "../api/call.ts";
-import { Problem } from "../api/problem.ts";
-import { refusal, role } from "../api/session.ts";
+import { CallError } from "../api/problem.ts";
+import { role, signInError } from "../api/session.ts";
 import { ClockBar } from "../clock/clock-bar.tsx";
-import { counted } from "../format.ts";
+import { pluralize } from "../format.ts";
 import { connection } from "../live/connection.ts";
 import { Confirm } from "../parts/action.tsx";
 import { Command, CommandPopover } from "../parts/copy.tsx";
 import { Icon, State } from "../parts/labels.tsx";
-import { Trouble, withCode } from "../parts/messages.tsx";
-import { lastAction, type Outcome, type Performed } from "../state/act.ts";
-import { standing } from "../state/clock.ts";
-import { newestFirst } from "../state/deliveries.ts";
+import { ProblemMessage, withCode } from "../parts/messages.tsx";
+import { type ActionOutcome, lastAction, type PerformedAction } from "../state/act.ts";
+import { readiness } from "../state/clock.ts";
+import { newestDeliveries } from "../state/deliveries.ts";
 import { route } from "../state/route.ts";
-import { asking } from "../state/webhook-health.ts";
+import { attentionCount } from "../state/webhook-health.ts";
 import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Search } from "./search.tsx";
-import { viewOf, views } from "./views.tsx";
+import { findView, views } from "./views.tsx";
 
 /** The whole page: clock above, views beside each other, what was done last below. */
 export function App() {
   const { view, id } = route.value;
-  const { title, draw } = viewOf(view);
+  const { title, draw } = findView(view);
   // Before anybody sees the view: a page and its title change together.
   useLayoutEffect(() => {
     document.title = `${title}${id === undefined ? "" : ` ${id}`} · svc console`;
@@ -53,7 +53,7 @@ export function App() {
 
 /** Which process leads and which one this page came from, where several share a store; nothing where none do. */
 function Standing() {
-  const read = standing.value;
+  const read = readiness.value;
   if (read?.role === undefined) return null;
   return (
     <p class="standing muted">
@@ -71,14 +71,16 @@ function Role() {
 
 /** Every view; beside one, how much of it asks for attention. */
 function Navigation() {
-  const current = viewOf(route.value.view);
-  const failed = newestFirst.value.filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting").length;
-  const hooks = asking.value;
+  const current = findView(route.value.view);
+  const failed = newestDeliveries.value.filter(
+    ({ outcome }) => outcome !== "delivered" && outcome !== "waiting",
+  ).length;
+  const hooks = attentionCount.value;
   const counts = new Map([
     [
       "timeline",
       hooks > 0
-        ? { count: hooks, words: counted(hooks, "webhook needs attention", "webhooks need attention") }
+        ? { count: hooks, words: pluralize(hooks, "webhook needs attention", "webhooks need attention") }
         : undefined,
     ],
     ["deliveries", failed > 0 ? { count: failed, words: `${failed} have not arrived` } : undefined],
@@ -117,7 +119,7 @@ function Navigation() {
 export const SignedOut = () => (
   <main class="signed-out">
     <h1>svc console</h1>
-    {refusal.value && <Trouble problem={refusal.value} />}
+    {signInError.value && <ProblemMessage problem={signInError.value} />}
     <p>
       Nobody is signed in here. A session lasts as long as its emulator; this command opens a new one, in the folder in
       which the emulator runs:
@@ -154,11 +156,11 @@ function Foot() {
 const Lost = () => (
   <>
     <State tone="warn">The emulator does not answer; trying again</State>
-    <span class="muted">{Problem.unreachable().hint}</span>
+    <span class="muted">{CallError.unreachable().hint}</span>
   </>
 );
 
-function What({ state, outcome, problem }: Performed) {
+function What({ state, outcome, problem }: PerformedAction) {
   switch (state) {
     case "running":
       return <span class="muted">Running…</span>;
@@ -174,7 +176,7 @@ function What({ state, outcome, problem }: Performed) {
   }
 }
 
-const Done = ({ outcome }: { readonly outcome: Outcome }) =>
+const Done = ({ outcome }: { readonly outcome: ActionOutcome }) =>
   typeof outcome === "string" ? (
     <State tone="good">{outcome}</State>
   ) : (

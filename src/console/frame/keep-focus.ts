@@ -6,7 +6,7 @@ const view = (): HTMLElement | null => document.getElementById("view");
 let isWanted = false;
 
 /** Goes to the heading of what is shown, as soon as it is there. */
-export function toView(): void {
+export function focusView(): void {
   isWanted = true;
   arrive();
 }
@@ -50,6 +50,6 @@ export function keepFocus(root: HTMLElement): void {
       (element) => element.isConnected && element.tagName !== "MAIN" && element.querySelector(stops),
     );
     if (part) part.querySelector<HTMLElement>(stops)!.focus({ preventScroll: true });
-    else toView();
+    else focusView();
   }).observe(root, { childList: true, subtree: true, attributeFilter: ["disabled"] });
 }

@@ -1,14 +1,14 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { call } from "../api/call.ts";
-import { wordsOf } from "../format.ts";
+import { callOperation } from "../api/call.ts";
+import { toWords } from "../format.ts";
 import { Icon, Name } from "../parts/labels.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
-import { inTheOpen } from "../parts/names.ts";
+import { revealInvisible } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
 import { findRequest } from "../state/requests.ts";
-import { go, href, route } from "../state/route.ts";
-import { hrefOf } from "../trace/reference.ts";
-import { toView } from "./keep-focus.ts";
+import { href, navigate, route } from "../state/route.ts";
+import { formatReferenceHref } from "../trace/reference.ts";
+import { focusView } from "./keep-focus.ts";
 
 /** Takes any reference: a contract, a delivery, a request, a webhook, an address, a token. What was looked for stays as long as it is shown. */
 export function Search() {
@@ -26,8 +26,8 @@ export function Search() {
           event.preventDefault();
           const ref = field.current?.value.trim() ?? "";
           if (ref === "") return;
-          go(hrefOf(ref) ?? href("search", ref));
-          toView();
+          navigate(formatReferenceHref(ref) ?? href("search", ref));
+          focusView();
         }}
       >
         <Icon name="search" />
@@ -48,7 +48,7 @@ export function Search() {
 const either = <Value,>(finding: Promise<Value>): Promise<Value | undefined> => finding.catch(() => undefined);
 
 /** What a reference may mean that does not say what it is a reference to: a bare number, a token, a name. */
-export function Found({ text }: { readonly text: string }) {
+export function SearchResults({ text }: { readonly text: string }) {
   const { value } = useLoaded(text, [], () => find(text));
   const found = value.value;
   return (
@@ -63,7 +63,7 @@ export function Found({ text }: { readonly text: string }) {
       />
       {found === undefined && <p class="muted">Looking…</p>}
       {found?.length === 0 && (
-        <Empty title={`Nothing was found for “${inTheOpen(text)}”`}>
+        <Empty title={`Nothing was found for “${revealInvisible(text)}”`}>
           <p>
             T-1 is a contract; delivery:7, request:12, webhook:1, email:3 and event:4 are what they say; jo@acme.example
             is routed. Traces are found by their id, contracts, webhooks, snapshots and clusters by their names, devices
@@ -95,15 +95,19 @@ async function find(text: string): Promise<readonly Meaning[]> {
     const id = Number(text);
     const [contract, delivery, webhooks, request] = await Promise.all([
       either(
-        call("emulator-contracts.show", { params: { id: text } }).then(({ composite_id, contract_name }) => ({
+        callOperation("emulator-contracts.show", { params: { id: text } }).then(({ composite_id, contract_name }) => ({
           to: href("contracts", composite_id),
           words: `${composite_id}: ${contract_name}`,
         })),
       ),
-      either(call("deliveries.show", { params: { id } }).then((one) => `Delivery ${id}: ${wordsOf(one.activity)}`)),
-      call("emulator-webhooks.list"),
       either(
-        findRequest(id).then(async (one) => one ?? (await call("traces.show", { params: { ref: `request:${id}` } }))),
+        callOperation("deliveries.show", { params: { id } }).then((one) => `Delivery ${id}: ${toWords(one.activity)}`),
+      ),
+      callOperation("emulator-webhooks.list"),
+      either(
+        findRequest(id).then(
+          async (one) => one ?? (await callOperation("traces.show", { params: { ref: `request:${id}` } })),
+        ),
       ),
     ]);
     const webhook = webhooks.find((one) => one.id === id);
@@ -116,23 +120,23 @@ async function find(text: string): Promise<readonly Meaning[]> {
   }
   const email = /^e-?mail[: ] ?([1-9]\d{0,14})$/i.exec(text)?.[1];
   if (email !== undefined) {
-    const { items } = await call("emails.list", { query: { limit: 500 } });
+    const { items } = await callOperation("emails.list", { query: { limit: 500 } });
     const one = items.find(({ id }) => id === Number(email));
     if (one) out.push({ to: href("emails", one.recipient), words: `E-mail ${email}, to ${one.recipient}` });
   }
   // As the page of a contract calls it: `SVC-1`.
   const named = /^SVC-([1-9]\d{0,14})$/i.exec(text)?.[1];
   if (named !== undefined) {
-    const one = await either(call("emulator-contracts.show", { params: { id: named } }));
+    const one = await either(callOperation("emulator-contracts.show", { params: { id: named } }));
     if (one) out.push({ to: href("contracts", one.composite_id), words: `${one.composite_id}: ${one.contract_name}` });
   }
   const [contracts, owners, webhooks, snapshots, devices, clusters] = await Promise.all([
-    call("emulator-contracts.list", { query: { limit: 500 } }),
-    call("owners.list", { query: { identifier: text } }),
-    call("emulator-webhooks.list"),
-    call("snapshots.list"),
-    call("device-grants.list"),
-    call("emulator.clusters"),
+    callOperation("emulator-contracts.list", { query: { limit: 500 } }),
+    callOperation("owners.list", { query: { identifier: text } }),
+    callOperation("emulator-webhooks.list"),
+    callOperation("snapshots.list"),
+    callOperation("device-grants.list"),
+    callOperation("emulator.clusters"),
   ]);
   const isMeant = (name: string): boolean => name.toLowerCase().includes(text.toLowerCase());
   out.push(

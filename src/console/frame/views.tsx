@@ -12,7 +12,7 @@ import { RequestPage } from "../requests/request-page.tsx";
 import { Routing } from "../routing/routing.tsx";
 import { Snapshots } from "../snapshots/snapshots.tsx";
 import { Timeline } from "../timeline/timeline.tsx";
-import { Found } from "./search.tsx";
+import { SearchResults } from "./search.tsx";
 
 interface View {
   /** First part of its address. */
@@ -59,7 +59,7 @@ const nowhere: View = {
   ),
 };
 
-const found: View = { path: "search", title: "Search", draw: (text) => <Found text={text ?? ""} /> };
+const found: View = { path: "search", title: "Search", draw: (text) => <SearchResults text={text ?? ""} /> };
 
-export const viewOf = (path: string): View =>
+export const findView = (path: string): View =>
   path === "" ? views[0]! : ([...views, found].find((view) => view.path === path) ?? nowhere);

@@ -1,13 +1,13 @@
 import { readAll } from "../state/act.ts";
 import { setClock } from "../state/clock.ts";
-import { type Delivery, deliveries, takeDeliveries } from "../state/deliveries.ts";
-import { takeRequests } from "../state/requests.ts";
-import { touch } from "../state/route.ts";
+import { type Delivery, deliveries, mergeDeliveries } from "../state/deliveries.ts";
+import { mergeRequests } from "../state/requests.ts";
+import { markChanged } from "../state/route.ts";
 import { faults } from "../state/webhook-health.ts";
 import type { EmulatorEvent } from "./stream.ts";
 
 /** Changes what is shown by what went on. */
-export function apply(events: readonly EmulatorEvent[]): void {
+export function applyEvents(events: readonly EmulatorEvent[]): void {
   const changed: Delivery[] = [];
   for (const event of events) {
     switch (event.event) {
@@ -22,31 +22,31 @@ export function apply(events: readonly EmulatorEvent[]): void {
         break;
       case "delivery":
         changed.push(...withAttempt(event.delivery, changed));
-        touch("deliveries");
+        markChanged("deliveries");
         break;
       case "request":
-        takeRequests([event.request]);
-        touch("requests");
+        mergeRequests([event.request]);
+        markChanged("requests");
         break;
       case "contract":
-        touch("contracts");
+        markChanged("contracts");
         break;
       case "email":
-        touch("emails");
+        markChanged("emails");
         break;
       case "device":
-        touch("devices");
+        markChanged("devices");
         break;
       case "faults":
         faults.value = event.faults;
-        touch("faults");
+        markChanged("faults");
         break;
       case "snapshots":
-        touch("snapshots");
+        markChanged("snapshots");
         break;
     }
   }
-  if (changed.length > 0) takeDeliveries(changed);
+  if (changed.length > 0) mergeDeliveries(changed);
 }
 
 type Told = Extract<EmulatorEvent, { event: "delivery" }>["delivery"];

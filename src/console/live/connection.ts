@@ -6,4 +6,4 @@ export type Connection = "connecting" | "live" | "lost";
 export const connection = signal<Connection>("connecting");
 
 /** Counts the calls that reached nothing: a stream may stay open although nothing comes through it any more. */
-export const unreached = signal(0);
+export const failedCallCount = signal(0);

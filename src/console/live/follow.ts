@@ -1,9 +1,9 @@
-import { systemWall } from "../../base/clock.ts";
+import { systemWallClock } from "../../base/clock.ts";
 import { session } from "../api/session.ts";
 import { readAll } from "../state/act.ts";
-import { apply } from "./apply.ts";
-import { type Connection, connection, unreached } from "./connection.ts";
-import { type EmulatorEvent, stream } from "./stream.ts";
+import { applyEvents } from "./apply.ts";
+import { type Connection, connection, failedCallCount } from "./connection.ts";
+import { type EmulatorEvent, streamEvents } from "./stream.ts";
 
 /** What tabs tell each other: a browser has few connections for one origin, and one stream is enough for all tabs. */
 type Message =
@@ -24,7 +24,7 @@ let isLeading = false;
 let onward = new AbortController();
 
 /** Follows the emulator from now on: as the tab that has the stream, or by what that one tells. */
-export function follow(): void {
+export function followEmulator(): void {
   if (tabs) return;
   tabs = new BroadcastChannel(name);
   tabs.addEventListener("message", ({ data }: MessageEvent<Message>) => {
@@ -34,7 +34,7 @@ export function follow(): void {
     else if (isLeading) tell({ connection: connection.value });
   });
   tell({ ask: true });
-  unreached.subscribe((count) => {
+  failedCallCount.subscribe((count) => {
     if (count > 0) doubt();
   });
   // The browser knows first that the network is gone, which need not be the way to the emulator, and that it is back.
@@ -63,7 +63,7 @@ const tell = (message: Message): void => tabs?.postMessage(message);
 
 function take(events: readonly EmulatorEvent[]): void {
   after = events.at(-1)?.id ?? after;
-  apply(events);
+  applyEvents(events);
 }
 
 async function lead(): Promise<never> {
@@ -72,7 +72,7 @@ async function lead(): Promise<never> {
     await signedIn();
     onward = new AbortController();
     try {
-      for await (const events of stream(after, onward.signal)) {
+      for await (const events of streamEvents(after, onward.signal)) {
         failures = 0;
         becomes("live");
         if (events.length === 0) continue;
@@ -84,7 +84,7 @@ async function lead(): Promise<never> {
     }
     becomes("lost");
     onward = new AbortController();
-    await systemWall.sleep(delaysMs[Math.min(failures, delaysMs.length - 1)]!, onward.signal);
+    await systemWallClock.sleep(delaysMs[Math.min(failures, delaysMs.length - 1)]!, onward.signal);
   }
 }
 

@@ -1,14 +1,14 @@
 import type { followEvents } from "../../api/emulator/console/events.ts";
 import type { ResultOf } from "../../api/operation.ts";
 import { outlineOf } from "../api/operations.ts";
-import { Problem } from "../api/problem.ts";
+import { CallError } from "../api/problem.ts";
 import { forgetSession, sessionHeaders } from "../api/session.ts";
-import { EventLines } from "./event-lines.ts";
+import { EventStreamParser } from "./event-stream-parser.ts";
 
 export type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer Event> ? Event : never;
 
 /** The events of the emulator from one on, as many at once as come at once. Ends with the connection, or by the signal. */
-export async function* stream(
+export async function* streamEvents(
   after: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<readonly EmulatorEvent[]> {
@@ -16,16 +16,16 @@ export async function* stream(
   const query = after === undefined ? "" : `?${new URLSearchParams({ after })}`;
   const response = await fetch(path + query, { headers: { accept: "text/event-stream", ...sessionHeaders() }, signal });
   if (response.status === 401) forgetSession();
-  if (!response.ok || !response.body) throw Problem.of(response.status, undefined);
+  if (!response.ok || !response.body) throw CallError.of(response.status, undefined);
   // It stands. Where nothing was missed, the next piece may be a heartbeat, many seconds from now.
   yield [];
-  const lines = new EventLines();
+  const lines = new EventStreamParser();
   const text = new TextDecoder();
   const reader = response.body.getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    const events = lines.take(text.decode(value, { stream: true })) as EmulatorEvent[];
+    const events = lines.push(text.decode(value, { stream: true })) as EmulatorEvent[];
     yield events;
   }
 }

@@ -1,16 +1,16 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Answer, Input, OperationId } from "../api/operations.ts";
+import type { OperationId, OperationInput, OperationResult } from "../api/operations.ts";
 import { connection } from "../live/connection.ts";
-import { act, commandOf, type Outcome } from "../state/act.ts";
-import { whyNot } from "../state/requests.ts";
+import { type ActionOutcome, formatCommand, performAction } from "../state/act.ts";
+import { explainDenied } from "../state/requests.ts";
 import { toggleCommand } from "./copy.tsx";
 import { Icon } from "./labels.tsx";
 
 interface Props<Id extends OperationId> {
   readonly op: Id;
-  readonly input: Input<Id>;
+  readonly input: OperationInput<Id>;
   readonly children: ComponentChildren;
   /** What it is called where its text alone does not say it. */
   readonly name?: string;
@@ -19,17 +19,17 @@ interface Props<Id extends OperationId> {
   /** The command, where it is none that is derived. */
   readonly command?: string;
   /** What came of it, in words for the foot of the page. */
-  readonly message?: (answer: Answer<Id>) => Outcome;
+  readonly message?: (answer: OperationResult<Id>) => ActionOutcome;
   /** Asked before it is done, where it cannot be taken back. */
   readonly ask?: Question | undefined;
-  readonly done?: (answer: Answer<Id>) => void;
+  readonly done?: (answer: OperationResult<Id>) => void;
 }
 
 /** A button that calls an operation, and one beside it that shows the command which does the same. */
 export function Action<Id extends OperationId>(props: Props<Id>) {
   const { op, input, children, name, kind, disabled, message, ask, done } = props;
-  const command = props.command ?? commandOf(op, input);
-  const why = whyNot(op);
+  const command = props.command ?? formatCommand(op, input);
+  const why = explainDenied(op);
   // It keeps the keyboard's place, unlike one that is disabled: the emulator may be back in a moment.
   const isLost = connection.value === "lost";
   const isRunning = useSignal(false);
@@ -37,7 +37,7 @@ export function Action<Id extends OperationId>(props: Props<Id>) {
     if (isRunning.value || isLost) return;
     if (ask && !(await confirmed(ask))) return;
     isRunning.value = true;
-    const answered = await act(op, input, message, command);
+    const answered = await performAction(op, input, message, command);
     isRunning.value = false;
     if (answered) done?.(answered.answer);
   };

@@ -1,5 +1,5 @@
 import { signal, useSignal } from "@preact/signals";
-import { systemWall } from "../../base/clock.ts";
+import { systemWallClock } from "../../base/clock.ts";
 import { Icon } from "./labels.tsx";
 
 /** Puts a text on the clipboard, and says so. */
@@ -12,7 +12,7 @@ export function Copy({ text, label = "Copy" }: { readonly text: string; readonly
       () => "Not allowed to copy",
     );
     outcome.value ??= "Select it to copy";
-    await systemWall.sleep(2_000);
+    await systemWallClock.sleep(2_000);
     outcome.value = undefined;
   };
   return (

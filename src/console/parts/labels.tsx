@@ -1,6 +1,6 @@
-import { dateOf, timeOf } from "../format.ts";
+import { formatDate, formatTime } from "../format.ts";
 import { clock } from "../state/clock.ts";
-import { inTheOpen, type Tone } from "./names.ts";
+import { revealInvisible, type Tone } from "./names.ts";
 
 const glyphs = new Map<Tone, string>([
   ["good", "check"],
@@ -20,17 +20,17 @@ export const State = ({ tone, children }: { readonly tone: Tone; readonly childr
 
 /** A moment of virtual time; its date stands there where it is another than today's. */
 export function VirtualTime({ at }: { readonly at: string }) {
-  const today = clock.value && dateOf(clock.value.now);
+  const today = clock.value && formatDate(clock.value.now);
   return (
     <time class="number" dateTime={at} title={`${at}, virtual time`}>
-      {dateOf(at) === today ? "" : `${dateOf(at)} `}
-      {timeOf(at)}
+      {formatDate(at) === today ? "" : `${formatDate(at)} `}
+      {formatTime(at)}
     </time>
   );
 }
 
 /** A name that somebody gave, whichever way it is read: it turns nothing around it. */
-export const Name = ({ children }: { readonly children: string }) => <bdi>{inTheOpen(children)}</bdi>;
+export const Name = ({ children }: { readonly children: string }) => <bdi>{revealInvisible(children)}</bdi>;
 
 /** Drawn on a grid of 16 by 16, with lines in the colour of the text. */
 const paths = new Map([

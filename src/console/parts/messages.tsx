@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { Problem } from "../api/problem.ts";
+import type { CallError } from "../api/problem.ts";
 import { Icon } from "./labels.tsx";
 
 /** Nothing is there: why, and how something comes to be there. */
@@ -11,7 +11,7 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
 );
 
 /** What failed, and what to do. */
-export const Trouble = ({ problem }: { readonly problem: Problem }) => (
+export const ProblemMessage = ({ problem }: { readonly problem: CallError }) => (
   <div class="trouble" role="alert">
     <Icon name="warn" />
     <div>
@@ -26,19 +26,19 @@ export const withCode = (text: string): ComponentChildren =>
   text.split("`").map((part, at) => (at % 2 === 0 ? part : <code key={part}>{part}</code>));
 
 /** What a view says of one thing that is not there, or cannot be read now. */
-export const Missing = (props: { readonly title: string; readonly problem: Problem; readonly all: string }) => (
+export const Missing = (props: { readonly title: string; readonly problem: CallError; readonly all: string }) => (
   <>
     <Head title={props.title}>
       <a class="button" href={`#/${props.all}`}>
         Show all
       </a>
     </Head>
-    <Trouble problem={props.problem} />
+    <ProblemMessage problem={props.problem} />
   </>
 );
 
 /** Said above a list where its address names something that is not in it. */
-export const NotThere = ({ what, all }: { readonly what: string; readonly all: string }) => (
+export const NotListedMessage = ({ what, all }: { readonly what: string; readonly all: string }) => (
   <Empty title={`There is no ${what}`}>
     <a href={`#/${all}`}>Show what there is</a>
   </Empty>

@@ -5,19 +5,19 @@ const unseen = /(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 const codeOf = (letter: string): string => `U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 
 /** A text of somebody else in which nothing hides: `invoice⟨U+202E⟩gnp.exe`. */
-export const inTheOpen = (text: string): string => text.replace(unseen, (letter) => `⟨${codeOf(letter)}⟩`);
+export const revealInvisible = (text: string): string => text.replace(unseen, (letter) => `⟨${codeOf(letter)}⟩`);
 
 /** Letters of Hebrew, Arabic and their sisters, which are read from the right. */
 const fromTheRight = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
 /** The same where there is only text: in labels and messages. */
-export function isolated(text: string): string {
-  const open = inTheOpen(text);
+export function isolateText(text: string): string {
+  const open = revealInvisible(text);
   return fromTheRight.test(open) ? `\u2068${open}\u2069` : open;
 }
 
 /** A text cut where a letter stands that cannot be seen, which stands by itself then: `["a", "U+202E", "b"]`. */
-export function partsOf(text: string): readonly { readonly words: string; readonly isCode: boolean }[] {
+export function splitInvisible(text: string): readonly { readonly words: string; readonly isCode: boolean }[] {
   const out = [];
   let from = 0;
   for (const { 0: letter, index } of text.matchAll(unseen)) {

@@ -1,8 +1,8 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Step } from "../../api/webhook-health/causes.ts";
-import { counted, grouped } from "../format.ts";
+import type { RemedyStep } from "../../api/webhook-health/causes.ts";
+import { formatCount, pluralize } from "../format.ts";
 import { route, withPart } from "../state/route.ts";
 import { Empty } from "./messages.tsx";
 
@@ -40,8 +40,8 @@ export function FilteredRows<Row>(props: {
   const left = rows.filter(chosen.holds);
   const countOf = (filter: Filter<Row>, at: number) =>
     at === 0 && total !== undefined
-      ? grouped(Math.max(total, rows.filter(filter.holds).length))
-      : `${grouped(rows.filter(filter.holds).length)}${isWhole ? "" : "+"}`;
+      ? formatCount(Math.max(total, rows.filter(filter.holds).length))
+      : `${formatCount(rows.filter(filter.holds).length)}${isWhole ? "" : "+"}`;
   return (
     <>
       <fieldset class="filters" aria-label={`Which of the ${label.toLowerCase()}`}>
@@ -57,7 +57,7 @@ export function FilteredRows<Row>(props: {
         ))}
       </fieldset>
       {areRead && left.length === 0 && <Empty title={chosen.none}>{chosen.otherwise}</Empty>}
-      <Windowed rows={left} label={label} keyOf={keyOf} draw={draw} />
+      <WindowedRows rows={left} label={label} keyOf={keyOf} draw={draw} />
     </>
   );
 }
@@ -77,7 +77,7 @@ narrow?.addEventListener("change", ({ matches }) => {
  * Rows of one height of which only those in sight are drawn, however many there are. The page itself scrolls; for those
  * who hear it, each row says its place.
  */
-export function Windowed<Row>(props: {
+export function WindowedRows<Row>(props: {
   readonly rows: readonly Row[];
   readonly label: string;
   readonly draw: (row: Row) => ComponentChildren;
@@ -121,7 +121,7 @@ export function Windowed<Row>(props: {
 }
 
 /** Said below a list that is cut: how much of it stands there. */
-export function Newest(props: {
+export function TruncationNote(props: {
   readonly shown: number;
   readonly of: number | undefined;
   readonly what: string;
@@ -132,7 +132,7 @@ export function Newest(props: {
   if (total <= shown) return null;
   return (
     <p class="muted">
-      The newest {grouped(shown)} of {counted(total, what, many)}.{more && ` ${more}`}
+      The newest {formatCount(shown)} of {pluralize(total, what, many)}.{more && ` ${more}`}
     </p>
   );
 }
@@ -154,7 +154,7 @@ export function Line(props: {
 }
 
 /** What somebody may do, a line each, with the command where one does it. */
-export const Steps = ({ steps }: { readonly steps: readonly Step[] }) => (
+export const Steps = ({ steps }: { readonly steps: readonly RemedyStep[] }) => (
   <>
     {steps.map(({ words, command }) => (
       <p key={words} class="muted">

@@ -1,16 +1,16 @@
-import { counted, grouped } from "../format.ts";
+import { formatCount, pluralize } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Command } from "../parts/copy.tsx";
 import { State, VirtualTime } from "../parts/labels.tsx";
 
 import { Head } from "../parts/messages.tsx";
-import { inTheOpen, toneOfStatus } from "../parts/names.ts";
-import { type Filter, FilteredRows, Line, Newest } from "../parts/rows.tsx";
+import { revealInvisible, toneOfStatus } from "../parts/names.ts";
+import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
 
 import {
-  areRead,
+  areRequestsRead,
   isOfService,
-  most,
+  maxHeldRequests,
   newestRequests,
   type Request,
   readRequests,
@@ -60,7 +60,7 @@ export function RequestList() {
           disabled={all.length === 0}
           ask={{
             title: "Clear the log?",
-            consequence: `${counted(totalRequests.value, "request")} and what was found about them are gone then. Contracts, webhooks and time stay.`,
+            consequence: `${pluralize(totalRequests.value, "request")} and what was found about them are gone then. Contracts, webhooks and time stay.`,
             yes: "Clear the log",
           }}
           message={() => "The log is empty"}
@@ -73,17 +73,17 @@ export function RequestList() {
         label="Requests"
         rows={all}
         filters={filters}
-        areRead={areRead.value}
+        areRead={areRequestsRead.value}
         total={totalRequests.value}
         isWhole={all.filter(isOfService).length >= totalRequests.value}
         keyOf={({ id }) => id}
         draw={(row) => <Row {...row} />}
       />
-      <Newest
+      <TruncationNote
         shown={all.filter(isOfService).length}
         of={totalRequests.value}
         what="request"
-        more={`A page holds ${grouped(most)} of each service; svc emulator requests lists the others.`}
+        more={`A page holds ${formatCount(maxHeldRequests)} of each service; svc emulator requests lists the others.`}
       />
     </>
   );
@@ -97,9 +97,9 @@ function Row(request: Request) {
     <a class="row" href={href("requests", id)}>
       <span class="number id">{id}</span>
       <span class="main">
-        <Line of="title as-is" title={`${method} ${inTheOpen(target)}`}>
+        <Line of="title as-is" title={`${method} ${revealInvisible(target)}`}>
           <code>
-            <strong>{method}</strong> {inTheOpen(target)}
+            <strong>{method}</strong> {revealInvisible(target)}
           </code>
         </Line>
         <Line of="muted sub">{`${listener} · ${asked}${found && ` · ${found}`}`}</Line>

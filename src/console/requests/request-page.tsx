@@ -1,20 +1,20 @@
-import { call } from "../api/call.ts";
-import { Problem } from "../api/problem.ts";
-import { quoted } from "../api/session.ts";
+import { callOperation } from "../api/call.ts";
+import { CallError } from "../api/problem.ts";
+import { quoteShellWord } from "../api/session.ts";
 import { Command } from "../parts/copy.tsx";
 import { State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
-import { inTheOpen, toneOfStatus } from "../parts/names.ts";
+import { revealInvisible, toneOfStatus } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
 import { findRequest, type Request } from "../state/requests.ts";
 import { withTrace } from "../state/route.ts";
 
 /** One request: what it was taken for, what was wrong with it, and the same once more. */
 export function RequestPage({ id }: { readonly id: string }) {
-  const { value: clusters } = useLoaded("clusters", [], () => call("emulator.clusters"));
+  const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
   const { value, problem } = useLoaded(id, ["requests"], async () => {
     if (!/^[1-9]\d{0,14}$/.test(id))
-      throw new Problem(404, "no-such-request", "No request is called so.", "Requests are numbers.");
+      throw new CallError(404, "no-such-request", "No request is called so.", "Requests are numbers.");
     return { found: await findRequest(Number(id)) };
   });
   if (problem.value) return <Missing title={`Request ${id}`} problem={problem.value} all="requests" />;
@@ -35,7 +35,7 @@ export function RequestPage({ id }: { readonly id: string }) {
   const base = clusters.value?.find((cluster) => cluster.id === listener)?.url ?? location.origin;
   return (
     <>
-      <Head title={`Request ${request.id}`} about={<code class="break">{`${method} ${inTheOpen(target)}`}</code>}>
+      <Head title={`Request ${request.id}`} about={<code class="break">{`${method} ${revealInvisible(target)}`}</code>}>
         <a class="button" href={withTrace(`request:${request.id}`)}>
           What followed?
         </a>
@@ -83,7 +83,7 @@ export function RequestPage({ id }: { readonly id: string }) {
               [
                 name,
                 <code key={name} class="break">
-                  {inTheOpen(value)}
+                  {revealInvisible(value)}
                 </code>,
               ] as const,
           ),
@@ -129,12 +129,12 @@ export function asCurl(request: Request, base: string): string {
     .filter(([name, value]) => !isOwn(name) && (value !== hidden || secrets.has(name)))
     .map(([name, value]) => {
       const known = secrets.get(name);
-      return known === undefined ? ` -H ${quoted(`${name}: ${value}`)}` : ` -H "${name}: ${known}"`;
+      return known === undefined ? ` -H ${quoteShellWord(`${name}: ${value}`)}` : ` -H "${name}: ${known}"`;
     });
   const body = hasBody(request) ? " --data-binary @body.json" : "";
-  return `curl -X ${request.method}${headers.join("")}${body} ${quoted(base + request.target)}`;
+  return `curl -X ${request.method}${headers.join("")}${body} ${quoteShellWord(base + request.target)}`;
 }
 
 /** The same request for the command line, which adds the credentials of its service. */
 export const asCommand = (request: Request): string =>
-  `svc api ${request.method} ${quoted(request.target)}${hasBody(request) ? " --data body.json" : ""}`;
+  `svc api ${request.method} ${quoteShellWord(request.target)}${hasBody(request) ? " --data body.json" : ""}`;

@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
-import { call } from "../api/call.ts";
-import { wordsOf } from "../format.ts";
+import { callOperation } from "../api/call.ts";
+import { toWords } from "../format.ts";
 import { Command } from "../parts/copy.tsx";
-import { Empty, Head, Trouble } from "../parts/messages.tsx";
-import { commandOf, useLoaded } from "../state/act.ts";
+import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
+import { formatCommand, useLoaded } from "../state/act.ts";
 
-import { go, href } from "../state/route.ts";
+import { href, navigate } from "../state/route.ts";
 
 /** Which cluster an identifier belongs to, and by which table of the routing data. */
 export function Routing({ identifier }: { readonly identifier: string | undefined }) {
@@ -18,7 +18,7 @@ export function Routing({ identifier }: { readonly identifier: string | undefine
         aria-label="Find the cluster"
         onSubmit={(event) => {
           event.preventDefault();
-          if (typed.value.trim() !== "") go(href("routing", typed.value.trim()));
+          if (typed.value.trim() !== "") navigate(href("routing", typed.value.trim()));
         }}
       >
         <input
@@ -39,10 +39,10 @@ export function Routing({ identifier }: { readonly identifier: string | undefine
 
 function Owners({ identifier }: { readonly identifier: string }) {
   const { value, problem } = useLoaded(identifier, ["requests", "contracts"], () =>
-    call("owners.list", { query: { identifier } }),
+    callOperation("owners.list", { query: { identifier } }),
   );
   const owners = value.value;
-  if (problem.value) return <Trouble problem={problem.value} />;
+  if (problem.value) return <ProblemMessage problem={problem.value} />;
   if (!owners) return <p class="muted">Looking…</p>;
   const clusters = [...new Set(owners.map(({ cluster_id }) => cluster_id))];
   return (
@@ -59,20 +59,20 @@ function Owners({ identifier }: { readonly identifier: string }) {
           <ul>
             {owners.map(({ table, key, cluster_id }) => (
               <li key={`${table} ${key} ${cluster_id}`} class="break">
-                {wordsOf(table)} maps <code>{key}</code> to {cluster_id}
+                {toWords(table)} maps <code>{key}</code> to {cluster_id}
               </li>
             ))}
           </ul>
         </div>
       )}
-      <Command text={commandOf("owners.list", { query: { identifier } })} />
+      <Command text={formatCommand("owners.list", { query: { identifier } })} />
       {identifier.includes("@") && <a href={href("emails", identifier)}>E-mails to {identifier}</a>}
     </>
   );
 }
 
 function Clusters() {
-  const { value } = useLoaded("clusters", [], () => call("emulator.clusters"));
+  const { value } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
   return (
     <>
       <h2>Clusters</h2>

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
-import { call } from "../api/call.ts";
-import { counted } from "../format.ts";
+import { callOperation } from "../api/call.ts";
+import { pluralize } from "../format.ts";
 import { Action, pressAction, type Question } from "../parts/action.tsx";
 import { Command } from "../parts/copy.tsx";
 import { VirtualTime } from "../parts/labels.tsx";
-import { Empty, Head, NotThere, Trouble } from "../parts/messages.tsx";
+import { Empty, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { href } from "../state/route.ts";
 
@@ -26,7 +26,7 @@ const replacing = (name: string): Question => ({
 
 /** Kept states: save, go back, and what is different. */
 export function Snapshots({ name }: { readonly name: string | undefined }) {
-  const { value, problem } = useLoaded("", ["snapshots"], () => call("snapshots.list"));
+  const { value, problem } = useLoaded("", ["snapshots"], () => callOperation("snapshots.list"));
   const typed = useSignal("");
   const snapshots = value.value;
   const isMissing = name !== undefined && snapshots?.every((one) => one.name !== name);
@@ -69,8 +69,8 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
           )}
         </form>
       </Head>
-      {problem.value && <Trouble problem={problem.value} />}
-      {isMissing && <NotThere what={`snapshot ${name}`} all="snapshots" />}
+      {problem.value && <ProblemMessage problem={problem.value} />}
+      {isMissing && <NotListedMessage what={`snapshot ${name}`} all="snapshots" />}
       {snapshots?.length === 0 && !isMissing && (
         <Empty title="Nothing is kept">
           Keep the state before you try something, then come back to it as often as you like.
@@ -108,8 +108,8 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 op="snapshots.restore"
                 input={{ params: { name: one.name } }}
                 name={`Go back to ${one.name}`}
-                message={({ kept_as }) =>
-                  kept_as === null ? "It was the same" : `What was left is kept as ${kept_as}`
+                message={({ backup_snapshot }) =>
+                  backup_snapshot === null ? "It was the same" : `What was left is kept as ${backup_snapshot}`
                 }
               >
                 Go back
@@ -142,14 +142,14 @@ const most = 200;
 /** What is different between a snapshot and the present state: words first, fields below. */
 function Diff({ name }: { readonly name: string }) {
   const { value, problem } = useLoaded(name, ["snapshots", "contracts", "deliveries", "clock"], () =>
-    call("snapshots.diff", { params: { name }, query: { most } }),
+    callOperation("snapshots.diff", { params: { name }, query: { most } }),
   );
   const diff = value.value;
-  if (problem.value) return <Trouble problem={problem.value} />;
+  if (problem.value) return <ProblemMessage problem={problem.value} />;
   if (!diff) return <p class="muted">Comparing…</p>;
   return (
     <div class="diff">
-      <p>{diff.same ? "Nothing is different." : `${counted(diff.total, "difference")} since ${name}:`}</p>
+      <p>{diff.same ? "Nothing is different." : `${pluralize(diff.total, "difference")} since ${name}:`}</p>
       <ul>
         {diff.items.map(({ what, collection, key, change, fields }) => (
           <li key={`${collection} ${key} ${what}`} class={change}>

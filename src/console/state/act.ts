@@ -1,32 +1,38 @@
 import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { call } from "../api/call.ts";
-import { type Answer, type AnyInput, type Input, type OperationId, outlineOf } from "../api/operations.ts";
-import { Problem } from "../api/problem.ts";
-import { commandLine } from "../api/session.ts";
+import { callOperation } from "../api/call.ts";
+import {
+  type OperationId,
+  type OperationInput,
+  type OperationResult,
+  outlineOf,
+  type UntypedInput,
+} from "../api/operations.ts";
+import { CallError } from "../api/problem.ts";
+import { formatApiCommand } from "../api/session.ts";
 import { connection } from "../live/connection.ts";
-import { readClock, readStanding } from "./clock.ts";
+import { loadReadiness, readClock } from "./clock.ts";
 import { readDeliveries, readWebhooks } from "./deliveries.ts";
 import { readRequests } from "./requests.ts";
-import { type Topic, touchAll, versionOf } from "./route.ts";
+import { markAllChanged, type Topic, versionOf } from "./route.ts";
 
 import { readFaults } from "./webhook-health.ts";
 
 /** What was done last, with the command that does the same, and what came of it. */
-export interface Performed {
+export interface PerformedAction {
   readonly command?: string | undefined;
   readonly state: "running" | "done" | "failed";
-  readonly outcome?: Outcome | undefined;
-  readonly problem?: Problem | undefined;
+  readonly outcome?: ActionOutcome | undefined;
+  readonly problem?: CallError | undefined;
 }
 
 /** What came of a call that was answered: where that is bad news, its tone says so. */
-export type Outcome = string | { readonly tone: "good" | "warn" | "bad"; readonly words: string };
+export type ActionOutcome = string | { readonly tone: "good" | "warn" | "bad"; readonly words: string };
 
-export const lastAction = signal<Performed | undefined>(undefined);
+export const lastAction = signal<PerformedAction | undefined>(undefined);
 
-export const commandOf = <Id extends OperationId>(id: Id, input?: Input<Id>): string =>
-  commandLine(outlineOf(id), input as AnyInput | undefined);
+export const formatCommand = <Id extends OperationId>(id: Id, input?: OperationInput<Id>): string =>
+  formatApiCommand(outlineOf(id), input as UntypedInput | undefined);
 
 /** That nothing answered is no news any more once something does; whether it was done all the same, nobody has said. */
 effect(() => {
@@ -37,32 +43,35 @@ effect(() => {
 });
 
 /** Does what a person asked for; undefined where it failed, which the foot of the page says. */
-export async function act<Id extends OperationId>(
+export async function performAction<Id extends OperationId>(
   id: Id,
-  input: Input<Id>,
-  message?: (answer: Answer<Id>) => Outcome,
-  command = commandOf(id, input),
-): Promise<{ readonly answer: Answer<Id> } | undefined> {
+  input: OperationInput<Id>,
+  message?: (answer: OperationResult<Id>) => ActionOutcome,
+  command = formatCommand(id, input),
+): Promise<{ readonly answer: OperationResult<Id> } | undefined> {
   lastAction.value = { command, state: "running" };
   try {
-    const answer = await (call as (id: Id, input: Input<Id>) => Promise<Answer<Id>>)(id, input);
+    const answer = await (callOperation as (id: Id, input: OperationInput<Id>) => Promise<OperationResult<Id>>)(
+      id,
+      input,
+    );
     lastAction.value = { command, state: "done", outcome: message?.(answer) };
     return { answer };
   } catch (error) {
-    const problem = error instanceof Problem ? error : new Problem(0, "page_bug", String(error));
+    const problem = error instanceof CallError ? error : new CallError(0, "page_bug", String(error));
     lastAction.value = { command, state: "failed", problem };
     return undefined;
   } finally {
     // Events tell what came of it, unless there are none now.
     if (connection.value !== "live") readAll();
-    else touchAll();
+    else markAllChanged();
   }
 }
 
 interface Loaded<Value> {
   /** Undefined until the first answer. */
   readonly value: ReadonlySignal<Value | undefined>;
-  readonly problem: ReadonlySignal<Problem | undefined>;
+  readonly problem: ReadonlySignal<CallError | undefined>;
   again(): void;
 }
 
@@ -78,7 +87,7 @@ export function useLoaded<Value>(key: string, about: readonly Topic[], load: () 
 
 function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>) {
   const value: Signal<Value | undefined> = signal(undefined);
-  const problem: Signal<Problem | undefined> = signal(undefined);
+  const problem: Signal<CallError | undefined> = signal(undefined);
   let isUnderWay = false;
   let isStale = false;
   let isEnded = false;
@@ -98,7 +107,7 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
         problem.value = undefined;
       } catch (error) {
         // What was read last stays while nothing answers, which the foot of the page says.
-        if (value.value === undefined || !(error as Problem).isUnreachable) problem.value = error as Problem;
+        if (value.value === undefined || !(error as CallError).isUnreachable) problem.value = error as CallError;
       }
     } while (isStale && !isEnded);
     isUnderWay = false;
@@ -127,11 +136,11 @@ const quietly = (reading: Promise<unknown>): void => void reading.catch(() => un
 /** Reads everything anew: at the beginning, and whenever what is shown may be of another state. */
 export function readAll(): void {
   quietly(readClock());
-  quietly(readStanding());
+  quietly(loadReadiness());
   quietly(readDeliveries());
   quietly(readRequests());
   quietly(readFaults());
-  touchAll();
+  markAllChanged();
 }
 
 /** Counters of subscriptions change with each attempt, and no event tells them. */

@@ -1,10 +1,10 @@
 import { computed, signal } from "@preact/signals";
-import { systemWall } from "../../base/clock.ts";
-import { call } from "../api/call.ts";
-import type { Answer } from "../api/operations.ts";
+import { systemWallClock } from "../../base/clock.ts";
+import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
 import { connection } from "../live/connection.ts";
 
-export type Clock = Answer<"clock.show">;
+export type Clock = OperationResult<"clock.show">;
 
 interface ReadClock extends Clock {
   /** When it was read, on the wall clock. */
@@ -12,14 +12,14 @@ interface ReadClock extends Clock {
 }
 
 export const clock = signal<ReadClock | undefined>(undefined);
-const wallNow = signal(systemWall.now());
+const wallNow = signal(systemWallClock.now());
 
 export const setClock = (read: Clock): void => {
-  wallNow.value = systemWall.now();
-  clock.value = { ...read, readAt: systemWall.now() };
+  wallNow.value = systemWallClock.now();
+  clock.value = { ...read, readAt: systemWallClock.now() };
 };
 
-export const readClock = async (): Promise<void> => setClock(await call("clock.show"));
+export const readClock = async (): Promise<void> => setClock(await callOperation("clock.show"));
 
 /** Virtual time in milliseconds, as it passes between two looks at the emulator. */
 export const now = computed(() => {
@@ -33,17 +33,17 @@ export const now = computed(() => {
 export const nowSeconds = computed(() => Math.floor(now.value / 1_000) * 1_000);
 
 /** Lets shown time pass. It stands while nobody can see the page, and while nobody knows what time it is. */
-export async function letTimePass(): Promise<never> {
+export async function tickDisplayedClock(): Promise<never> {
   for (;;) {
-    await systemWall.sleep(250);
+    await systemWallClock.sleep(250);
     const isKnown = connection.value === "live" && clock.value?.mode === "real";
-    if (document.visibilityState === "visible" && isKnown) wallNow.value = systemWall.now();
+    if (document.visibilityState === "visible" && isKnown) wallNow.value = systemWallClock.now();
   }
 }
 
 /** What the process that answers this page is to those that share its store; undefined until it was read. */
-export const standing = signal<Answer<"emulator.ready"> | undefined>(undefined);
+export const readiness = signal<OperationResult<"emulator.ready"> | undefined>(undefined);
 
-export const readStanding = async (): Promise<void> => {
-  standing.value = await call("emulator.ready");
+export const loadReadiness = async (): Promise<void> => {
+  readiness.value = await callOperation("emulator.ready");
 };

@@ -1,48 +1,48 @@
 import { computed, signal } from "@preact/signals";
-import { isUnsent, isToBeSkipped as willBeSkipped } from "../../api/webhook-health/standing.ts";
-import { call } from "../api/call.ts";
-import type { Answer } from "../api/operations.ts";
+import { isUndelivered, isToBeSkipped as willBeSkipped } from "../../api/webhook-health/delivery-status.ts";
+import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
 
-export type Delivery = Answer<"deliveries.list">["items"][number];
+export type Delivery = OperationResult<"deliveries.list">["items"][number];
 export type Attempt = Delivery["attempts"][number];
-export type Webhook = Answer<"emulator-webhooks.list">[number];
+export type Webhook = OperationResult<"emulator-webhooks.list">[number];
 
 /** All that are read, by their number. */
 export const deliveries = signal<ReadonlyMap<number, Delivery>>(new Map());
 /** How many the emulator has; undefined until it was asked. */
-export const total = signal<number | undefined>(undefined);
+export const totalDeliveries = signal<number | undefined>(undefined);
 export const webhooks = signal<readonly Webhook[] | undefined>(undefined);
 /** Whether all that are held were read once: before that, one that is not there may still come. */
-export const areRead = signal(false);
+export const areDeliveriesRead = signal(false);
 
-export const newestFirst = computed(() => [...deliveries.value.values()].sort((a, b) => b.id - a.id));
+export const newestDeliveries = computed(() => [...deliveries.value.values()].sort((a, b) => b.id - a.id));
 
 /** Those that wait for an attempt, the next one first. */
-export const planned = computed(() =>
-  newestFirst.value
+export const plannedDeliveries = computed(() =>
+  newestDeliveries.value
     .filter(({ next_attempt_at: next }) => next !== null)
     .sort((a, b) => a.next_attempt_at!.localeCompare(b.next_attempt_at!) || a.id - b.id),
 );
 
-export const webhookOf = (id: number): Webhook | undefined => webhooks.value?.find((one) => one.id === id);
+export const findWebhook = (id: number): Webhook | undefined => webhooks.value?.find((one) => one.id === id);
 
 /** Of its webhook, as it was read last; where that is not there, as the delivery said. */
-export const statusNow = ({ webhook_id, webhook_status }: Delivery): Delivery["webhook_status"] =>
-  webhookOf(webhook_id)?.status ?? webhook_status;
+export const currentWebhookStatus = ({ webhook_id, webhook_status }: Delivery): Delivery["webhook_status"] =>
+  findWebhook(webhook_id)?.status ?? webhook_status;
 
-const decided = (delivery: Delivery) => ({ ...delivery, webhook_status: statusNow(delivery) });
+const decided = (delivery: Delivery) => ({ ...delivery, webhook_status: currentWebhookStatus(delivery) });
 
 export const isToBeSkipped = (delivery: Delivery): boolean => willBeSkipped(decided(delivery));
 
 /** It did not arrive, and is not tried again by itself. */
-export const isLost = (delivery: Delivery): boolean => isUnsent(decided(delivery));
+export const isLost = (delivery: Delivery): boolean => isUndelivered(decided(delivery));
 
 const page = 500;
 /** More than this many are not held by a page; the list says so. */
-export const most = 10_000;
+export const maxHeldDeliveries = 10_000;
 
 export const readWebhooks = async (): Promise<void> => {
-  webhooks.value = await call("emulator-webhooks.list");
+  webhooks.value = await callOperation("emulator-webhooks.list");
 };
 
 let reading = 0;
@@ -52,26 +52,26 @@ export async function readDeliveries(): Promise<void> {
   reading += 1;
   const mine = reading;
   let found = new Map<number, Delivery>();
-  const [, first] = await Promise.all([readWebhooks(), call("deliveries.list", { query: { limit: page } })]);
+  const [, first] = await Promise.all([readWebhooks(), callOperation("deliveries.list", { query: { limit: page } })]);
   for (let { items, total: all } = first; mine === reading; ) {
     found = new Map([...found, ...items.map((item) => [item.id, item] as const)]);
     deliveries.value = found;
-    total.value = all;
-    if (items.length < page || found.size >= Math.min(all, most)) {
-      areRead.value = true;
+    totalDeliveries.value = all;
+    if (items.length < page || found.size >= Math.min(all, maxHeldDeliveries)) {
+      areDeliveriesRead.value = true;
       return;
     }
-    ({ items, total: all } = await call("deliveries.list", { query: { limit: page, offset: found.size } }));
+    ({ items, total: all } = await callOperation("deliveries.list", { query: { limit: page, offset: found.size } }));
     // Those that came meanwhile stand in the signal alone.
     found = new Map([...found, ...deliveries.value]);
   }
 }
 
 /** Takes deliveries as events tell them. */
-export function takeDeliveries(changed: readonly Delivery[]): void {
+export function mergeDeliveries(changed: readonly Delivery[]): void {
   const all = new Map(deliveries.value);
   for (const delivery of changed) {
-    if (!all.has(delivery.id)) total.value = (total.value ?? 0) + 1;
+    if (!all.has(delivery.id)) totalDeliveries.value = (totalDeliveries.value ?? 0) + 1;
     all.set(delivery.id, delivery);
   }
   deliveries.value = all;

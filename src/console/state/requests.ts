@@ -1,14 +1,14 @@
 import { computed, signal } from "@preact/signals";
-import { call } from "../api/call.ts";
-import { type Answer, type OperationId, outlineOf } from "../api/operations.ts";
+import { callOperation } from "../api/call.ts";
+import { type OperationId, type OperationResult, outlineOf } from "../api/operations.ts";
 
 import { role } from "../api/session.ts";
 
-export type Request = Answer<"requests.list">["items"][number];
+export type Request = OperationResult<"requests.list">["items"][number];
 
 /** Of the control plane what may change something: what the page itself reads there is left out. */
 const all = signal<ReadonlyMap<number, Request>>(new Map());
-export const areRead = signal(false);
+export const areRequestsRead = signal(false);
 /** How many the log has of the services. */
 export const totalRequests = signal(0);
 
@@ -17,13 +17,15 @@ export const isOfService = ({ service }: Request): boolean => service !== "emula
 export const newestRequests = computed(() => [...all.value.values()].sort((a, b) => b.id - a.id));
 
 /** Of each service; more are not held by a page. */
-export const most = 1_000;
+export const maxHeldRequests = 1_000;
 const allServices = ["router", "contracts", "storage", "emulator"] as const;
 
 /** Reads the log, without what only reads the control plane. */
 export async function readRequests(): Promise<void> {
   const lists = await Promise.all(
-    allServices.map((service) => call("requests.list", { query: { service, limit: most, reads: false } })),
+    allServices.map((service) =>
+      callOperation("requests.list", { query: { service, limit: maxHeldRequests, reads: false } }),
+    ),
   );
   const read = lists.flatMap(({ items }) => items).sort((a, b) => Number(b.left ?? false) - Number(a.left ?? false));
   // Of those that have the same number, the last one: all others are of a state that was left.
@@ -31,18 +33,18 @@ export async function readRequests(): Promise<void> {
   const services = lists.filter(({ items }) => items.some(isOfService));
   const numbered = [...all.value.values()].filter(isOfService).length;
   totalRequests.value = services.reduce((sum, { items, total }) => sum + total - items.length, numbered);
-  areRead.value = true;
+  areRequestsRead.value = true;
 }
 
 /** Takes requests as events tell them, which leave out what only reads the control plane, too. */
-export function takeRequests(added: readonly Request[]): void {
+export function mergeRequests(added: readonly Request[]): void {
   const cleared = added.findLast(({ operation, status }) => operation === "requests.clear" && status < 400);
   const since = cleared?.id ?? 0;
   const next = new Map([...all.value, ...added.map((item) => [item.id, item] as const)].filter(([id]) => id > since));
   const isNew = (item: Request) => isOfService(item) && item.id > since && !all.value.has(item.id);
   totalRequests.value = (cleared ? 0 : totalRequests.value) + added.filter(isNew).length;
   for (const id of next.keys()) {
-    if (next.size <= allServices.length * most) break;
+    if (next.size <= allServices.length * maxHeldRequests) break;
     next.delete(id);
   }
   all.value = next;
@@ -50,12 +52,12 @@ export function takeRequests(added: readonly Request[]): void {
 
 /** One that the page may not hold, by its number; undefined where the log of the emulator does not have it either. */
 export async function findRequest(id: number): Promise<Request | undefined> {
-  const { items } = await call("requests.list", { query: { id } });
+  const { items } = await callOperation("requests.list", { query: { id } });
   return items.findLast(({ left }) => !left) ?? items.at(-1);
 }
 
 /** Why whoever is signed in may not call an operation, in words; undefined where they may. */
-export function whyNot(id: OperationId): string | undefined {
+export function explainDenied(id: OperationId): string | undefined {
   const { allowed } = outlineOf(id);
   if (role.value === undefined || allowed === undefined) return undefined;
   if (allowed.some((each) => each === role.value)) return undefined;

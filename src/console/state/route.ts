@@ -1,6 +1,6 @@
 import { computed, type Signal, signal } from "@preact/signals";
 
-import { systemWall } from "../../base/clock.ts";
+import { systemWallClock } from "../../base/clock.ts";
 
 /** Where the page is: `#/deliveries/7?trace=delivery:7`. */
 export interface Route {
@@ -43,12 +43,12 @@ export function withPart(part: Part): string {
 /** The address of the same view with another trace beside it, or with none. */
 export const withTrace = (trace: string | undefined): string => withPart({ trace });
 
-export const go = (to: string): void => {
+export const navigate = (to: string): void => {
   location.hash = to;
 };
 
 /** Follows the address: links, back and forward. */
-export function followAddress(): void {
+export function trackAddress(): void {
   const read = () => {
     hash.value = location.hash;
   };
@@ -89,15 +89,15 @@ let isPlanned = false;
 const gatherMs = 60;
 
 /** Says that something has changed; those who show it read it again in a moment, once for many changes. */
-export function touch(...which: readonly Topic[]): void {
+export function markChanged(...which: readonly Topic[]): void {
   for (const topic of which) changed.add(topic);
   if (isPlanned || changed.size === 0) return;
   isPlanned = true;
-  void systemWall.sleep(gatherMs).then(() => {
+  void systemWallClock.sleep(gatherMs).then(() => {
     isPlanned = false;
     for (const topic of changed) versionOf(topic).value += 1;
     changed.clear();
   });
 }
 
-export const touchAll = (): void => touch(...topics);
+export const markAllChanged = (): void => markChanged(...topics);

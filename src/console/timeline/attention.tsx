@@ -1,17 +1,17 @@
 import { useSignal } from "@preact/signals";
-import { succeeded } from "../../api/webhook-health/attempts.ts";
-import type { Health, Webhook } from "../../api/webhook-health/health.ts";
-import { resent as outcomeOf, stepsWithoutButtons } from "../deliveries/explain.ts";
-import { counted } from "../format.ts";
+import { hasSucceeded } from "../../api/webhook-health/attempts.ts";
+import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
+import { filterStepsWithoutButtons, toResendOutcome as outcomeOf } from "../deliveries/explain.ts";
+import { pluralize } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Name, State } from "../parts/labels.tsx";
-import { isolated } from "../parts/names.ts";
+import { isolateText } from "../parts/names.ts";
 
 import { Steps } from "../parts/rows.tsx";
-import type { Outcome } from "../state/act.ts";
-import { areRead, newestFirst, planned } from "../state/deliveries.ts";
+import type { ActionOutcome } from "../state/act.ts";
+import { areDeliveriesRead, newestDeliveries, plannedDeliveries } from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";
-import { asksFor, deliveriesTo, healthByWebhook, healthOfDeleted } from "../state/webhook-health.ts";
+import { findDeliveriesTo, healthByWebhook, healthOfDeleted, needsAttention } from "../state/webhook-health.ts";
 
 /** So many have a card at first. */
 const shownAtFirst = 6;
@@ -27,9 +27,9 @@ export function Attention({
   const areAllShown = useSignal(false);
   const failing = webhooks.flatMap((webhook) => {
     const health = healthByWebhook.value.get(webhook.id);
-    return health && asksFor(health) ? [{ webhook, health }] : [];
+    return health && needsAttention(health) ? [{ webhook, health }] : [];
   });
-  if (!areRead.value) return null;
+  if (!areDeliveriesRead.value) return null;
   if (failing.length === 0) return <Calm only={only} />;
   const shown = areAllShown.value ? failing : failing.slice(0, shownAtFirst);
   return (
@@ -42,7 +42,7 @@ export function Attention({
       {failing.length > shown.length && (
         <li>
           <button type="button" onClick={() => (areAllShown.value = true)}>
-            Show {counted(failing.length - shown.length, "more webhook that fails", "more webhooks that fail")}
+            Show {pluralize(failing.length - shown.length, "more webhook that fails", "more webhooks that fail")}
           </button>
         </li>
       )}
@@ -52,7 +52,7 @@ export function Attention({
 
 /** Nothing fails of what is there; what was deleted may have left something behind. */
 function Calm({ only }: { readonly only: string | undefined }) {
-  if (newestFirst.value.length === 0) return null;
+  if (newestDeliveries.value.length === 0) return null;
   const left = [...healthOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
   const lost = left.reduce((sum, [, { unsent }]) => sum + unsent.length, 0);
   if (lost > 0) {
@@ -61,8 +61,8 @@ function Calm({ only }: { readonly only: string | undefined }) {
       <div class="verdict calm">
         <State tone="none">No webhook that is there fails</State>
         <p>
-          {counted(lost, "delivery", "deliveries")} to {counted(to.length, "webhook that was", "webhooks that were")}{" "}
-          deleted did not arrive:{" "}
+          {pluralize(lost, "delivery", "deliveries")} to{" "}
+          {pluralize(to.length, "webhook that was", "webhooks that were")} deleted did not arrive:{" "}
           <a
             href={hrefOfPart("deliveries", { webhook: to.length === 1 ? String(to[0]![0]) : undefined, show: "lost" })}
           >
@@ -74,15 +74,15 @@ function Calm({ only }: { readonly only: string | undefined }) {
   }
   return (
     <div class="verdict good calm">
-      <State tone="good">{planned.value.length === 0 ? "Everything arrived" : "Nothing fails"}</State>
+      <State tone="good">{plannedDeliveries.value.length === 0 ? "Everything arrived" : "Nothing fails"}</State>
     </div>
   );
 }
 
-function Card({ webhook, health }: { readonly webhook: Webhook; readonly health: Health }) {
+function Card({ webhook, health }: { readonly webhook: Webhook; readonly health: WebhookHealth }) {
   const { id, title, url, status, workspace, forbidden } = webhook;
-  const missing = deliveriesTo(id).filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting");
-  const tried = missing.find(({ attempts }) => attempts.length > 0 && !succeeded(attempts.at(-1)!));
+  const missing = findDeliveriesTo(id).filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting");
+  const tried = missing.find(({ attempts }) => attempts.length > 0 && !hasSucceeded(attempts.at(-1)!));
   const first = health.failed?.delivery ?? tried ?? missing[0];
   const isDisabled = status !== "ACTIVE";
   const { tone, words } = health.state.tone === "good" ? { tone: "warn" as const, words: "missed some" } : health.state;
@@ -105,7 +105,7 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
             It answered: <Name>{health.answer}</Name>
           </p>
         )}
-        <Steps steps={stepsWithoutButtons(health.steps)} />
+        <Steps steps={filterStepsWithoutButtons(health.steps)} />
       </div>
       <div class="actions">
         {first && (
@@ -119,7 +119,7 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
             input={{ params: { id } }}
             kind="primary"
             name={`Enable ${title}`}
-            message={() => `${isolated(title)} is enabled`}
+            message={() => `${isolateText(title)} is enabled`}
           >
             Enable
           </Action>
@@ -127,7 +127,7 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
         {forbidden === null && <SendAgain id={id} health={health} isDisabled={isDisabled} />}
         {missing.length > 1 && (
           <a href={hrefOfPart("deliveries", { webhook: String(id), show: "not-arrived" })}>
-            {counted(missing.length, "delivery", "deliveries")} not arrived
+            {pluralize(missing.length, "delivery", "deliveries")} not arrived
           </a>
         )}
       </div>
@@ -142,7 +142,7 @@ function SendAgain({
   isDisabled,
 }: {
   readonly id: number;
-  readonly health: Health;
+  readonly health: WebhookHealth;
   readonly isDisabled: boolean;
 }) {
   const { unsent, failed } = health;
@@ -169,7 +169,7 @@ function resentAll({
 }: {
   readonly items: readonly { readonly id: number }[];
   readonly left: number;
-}): Outcome {
+}): ActionOutcome {
   if (left === 0) return `All ${items.length} arrived`;
   return { tone: "bad", words: `Sent again until delivery ${items.at(-1)?.id ?? "?"}; ${left} undelivered` };
 }

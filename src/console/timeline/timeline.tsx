@@ -1,18 +1,18 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Happened } from "../../api/webhook-health/nothing-sent.ts";
-import { call } from "../api/call.ts";
-import { dateOf, timeOf } from "../format.ts";
+import type { ActivityHistory } from "../../api/webhook-health/no-deliveries.ts";
+import { callOperation } from "../api/call.ts";
+import { formatDate, formatTime } from "../format.ts";
 import { Command } from "../parts/copy.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
-import { Newest } from "../parts/rows.tsx";
+import { TruncationNote } from "../parts/rows.tsx";
 import { useLoaded } from "../state/act.ts";
 import { nowSeconds } from "../state/clock.ts";
-import { newestFirst, total, webhooks } from "../state/deliveries.ts";
+import { newestDeliveries, totalDeliveries, webhooks } from "../state/deliveries.ts";
 import { healthByWebhook } from "../state/webhook-health.ts";
 import { Attention } from "./attention.tsx";
 import { TrackRow } from "./track-row.tsx";
-import { between, timelineOf } from "./tracks.ts";
+import { buildTimeline, sliceBetween } from "./tracks.ts";
 
 /** Beyond what is in sight, so that a mark is there before it is scrolled to. */
 const margin = 240;
@@ -23,14 +23,14 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
   const drawn = useComputed(() => {
     const wanted =
       only === undefined
-        ? newestFirst.value
-        : newestFirst.value.filter(({ webhook_id }) => String(webhook_id) === only);
-    return timelineOf(wanted, hooks.value, nowSeconds.value);
+        ? newestDeliveries.value
+        : newestDeliveries.value.filter(({ webhook_id }) => String(webhook_id) === only);
+    return buildTimeline(wanted, hooks.value, nowSeconds.value);
   });
   // Why nothing was sent to one can be said where it is known what happened.
   const isAsked = hooks.value.some(({ id }) => healthByWebhook.value.get(id)?.untouched);
   const happened = useLoaded(String(isAsked), ["contracts"], async () =>
-    isAsked ? call("activities.list") : undefined,
+    isAsked ? callOperation("activities.list") : undefined,
   );
   if (webhooks.value === undefined) return <p class="muted">Reading…</p>;
   return (
@@ -54,9 +54,9 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
         <>
           <Attention webhooks={hooks.value} only={only} />
           <Tracks drawn={drawn.value} happened={happened.value.value} />
-          <Newest
-            shown={newestFirst.value.length}
-            of={total.value}
+          <TruncationNote
+            shown={newestDeliveries.value.length}
+            of={totalDeliveries.value}
             what="delivery"
             many="deliveries"
             more="Older ones stand in no track."
@@ -71,8 +71,8 @@ function Tracks({
   drawn,
   happened,
 }: {
-  readonly drawn: ReturnType<typeof timelineOf>;
-  readonly happened: Happened | undefined;
+  readonly drawn: ReturnType<typeof buildTimeline>;
+  readonly happened: ActivityHistory | undefined;
 }) {
   const { axis, tracks, now } = drawn;
   const scroller = useRef<HTMLElement>(null);
@@ -105,7 +105,7 @@ function Tracks({
     >
       <div class="canvas" style={{ width: `${axis.width}px` }}>
         <div class="axis" aria-hidden="true">
-          {labelled(between(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled, day }) => (
+          {labelled(sliceBetween(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled, day }) => (
             <span key={at}>
               {gap && (
                 <span class="gap" style={{ left: `${x - 42}px` }}>
@@ -115,7 +115,7 @@ function Tracks({
               {isLabelled && (
                 <span class="tick number" style={{ left: `${x}px` }}>
                   {day && <span class="day">{day}</span>}
-                  {timeOf(at)}
+                  {formatTime(at)}
                 </span>
               )}
             </span>
@@ -141,11 +141,11 @@ const label = { apart: 66, day: 20 } as const;
 
 /** A label is as wide as two steps: not every moment has one, and now has its own. The first of a day names it. */
 function labelled<Tick extends { readonly x: number; readonly at: number }>(ticks: readonly Tick[], now: number) {
-  const isOneDay = ticks.length === 0 || dateOf(ticks[0]!.at) === dateOf(ticks.at(-1)!.at);
+  const isOneDay = ticks.length === 0 || formatDate(ticks[0]!.at) === formatDate(ticks.at(-1)!.at);
   let last = Number.NEGATIVE_INFINITY;
   let today = "";
   return ticks.map((tick) => {
-    const date = dateOf(tick.at);
+    const date = formatDate(tick.at);
     const day = isOneDay || date === today ? undefined : date.slice(5);
     const more = day === undefined ? 0 : label.day;
     const isLabelled = tick.x - last >= label.apart + more && Math.abs(tick.x - now) > 44 + more;

@@ -1,16 +1,16 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { type Happened, nothingSent } from "../../api/webhook-health/nothing-sent.ts";
+import { type ActivityHistory, explainNoDeliveries } from "../../api/webhook-health/no-deliveries.ts";
 import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
 import { isoSeconds } from "../../base/clock.ts";
-import { counted, timeOf } from "../format.ts";
+import { formatTime, pluralize } from "../format.ts";
 import { Icon, Name, State } from "../parts/labels.tsx";
 
-import { isolated } from "../parts/names.ts";
+import { isolateText } from "../parts/names.ts";
 
 import { nowSeconds } from "../state/clock.ts";
-import { areRead, type Webhook } from "../state/deliveries.ts";
-import { go, href, hrefOfPart, withTrace } from "../state/route.ts";
+import { areDeliveriesRead, type Webhook } from "../state/deliveries.ts";
+import { href, hrefOfPart, navigate, withTrace } from "../state/route.ts";
 import { healthByWebhook } from "../state/webhook-health.ts";
 
 import type { Mark, Track } from "./tracks.ts";
@@ -30,7 +30,7 @@ export function TrackRow({
   to,
 }: {
   readonly track: Track;
-  readonly happened: Happened | undefined;
+  readonly happened: ActivityHistory | undefined;
   readonly from: number;
   readonly to: number;
 }) {
@@ -56,7 +56,7 @@ export function TrackRow({
     isMoving.current = true;
     active.value = marks[place]!.key;
   };
-  const title = webhook ? isolated(webhook.title) : "deleted";
+  const title = webhook ? isolateText(webhook.title) : "deleted";
   const drawn = marks.filter((mark, at) => at === chosen || (mark.x >= from && mark.x < to));
   return (
     <section class="track" aria-label={`Webhook ${id}: ${title}`}>
@@ -73,7 +73,7 @@ export function TrackRow({
         <span class="muted url">{webhook?.url}</span>
       </div>
       {marks.length === 0 ? (
-        <p class="muted nothing">{areRead.value ? nothing(webhook, happened) : "Reading…"}</p>
+        <p class="muted nothing">{areDeliveriesRead.value ? nothing(webhook, happened) : "Reading…"}</p>
       ) : (
         <div
           class="marks"
@@ -99,8 +99,8 @@ export function TrackRow({
   );
 }
 
-const nothing = (webhook: Webhook | undefined, happened: Happened | undefined): string =>
-  webhook ? nothingSent(webhook, happened, { at: timeOf, now: nowSeconds.value }) : "nothing was sent";
+const nothing = (webhook: Webhook | undefined, happened: ActivityHistory | undefined): string =>
+  webhook ? explainNoDeliveries(webhook, happened, { at: formatTime, now: nowSeconds.value }) : "nothing was sent";
 
 function Standing({ webhook }: { readonly webhook: Webhook }) {
   const { status, failure_count: failures } = webhook;
@@ -112,7 +112,7 @@ function Standing({ webhook }: { readonly webhook: Webhook }) {
         <span class="muted">
           {status === "ACTIVE"
             ? `${failures} of ${failuresUntilDisabled} failures`
-            : `${counted(failures, "failure")} in a row`}
+            : `${pluralize(failures, "failure")} in a row`}
         </span>
       )}
     </>
@@ -133,7 +133,7 @@ function MarkButton(props: { readonly mark: Mark; readonly isStop: boolean; read
       aria-label={label}
       onClick={() => {
         props.onPress();
-        go(
+        navigate(
           more === undefined
             ? withTrace(`delivery:${delivery}`)
             : hrefOfPart("deliveries", { webhook: String(mark.webhook), at: isoSeconds(mark.at) }),

@@ -1,7 +1,7 @@
-import { scheduledOf, succeeded, turnOf } from "../../api/webhook-health/attempts.ts";
+import { filterScheduled, formatAttemptNumber, hasSucceeded } from "../../api/webhook-health/attempts.ts";
 import { failuresUntilDisabled, retryDelaysMs } from "../../api/webhook-retries.ts";
-import { nameOf } from "../deliveries/explain.ts";
-import { lengthOf } from "../format.ts";
+import { formatAttemptName } from "../deliveries/explain.ts";
+import { formatElapsed } from "../format.ts";
 import type { Tone } from "../parts/names.ts";
 import type { Delivery, Webhook } from "../state/deliveries.ts";
 
@@ -50,7 +50,7 @@ const toSecond = (at: string): number => Math.floor(Date.parse(at) / 1_000) * 1_
  * Every attempt in the track of its subscription, on an axis of virtual time; those of subscriptions that are no more come
  * last. `now` is rounded to seconds.
  */
-export function timelineOf(deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number): Timeline {
+export function buildTimeline(deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number): Timeline {
   const byTrack = new Map<number, Moment[]>(webhooks.map(({ id }) => [id, []]));
   const hooks = new Map(webhooks.map((webhook) => [webhook.id, webhook]));
   const waiting = deliveries.filter(({ next_attempt_at: next }) => next !== null).length;
@@ -61,7 +61,7 @@ export function timelineOf(deliveries: readonly Delivery[], webhooks: readonly W
     if (delivery.attempts.length === 0 && delivery.outcome.startsWith("skipped")) track.push(passedOver(delivery));
     track.push(...toCome(delivery, hooks.get(delivery.webhook_id), waiting <= supposedFor));
   }
-  const axis = axisOf([now, ...[...byTrack.values()].flat().map(({ at }) => at)]);
+  const axis = layOutAxis([now, ...[...byTrack.values()].flat().map(({ at }) => at)]);
   const places = new Map(axis.ticks.map(({ at, x }) => [at, x]));
   const tracks = [...byTrack].map(([id, moments]) => trackOf(id, hooks.get(id), moments, places));
   const isGone = ({ webhook }: Track) => Number(webhook === undefined);
@@ -71,11 +71,11 @@ export function timelineOf(deliveries: readonly Delivery[], webhooks: readonly W
 function madeOf(delivery: Delivery, attempt: Delivery["attempts"][number]): Moment {
   return {
     key: `${delivery.id}.${attempt.number}`,
-    name: nameOf(attempt, delivery),
+    name: formatAttemptName(attempt, delivery),
     delivery: delivery.id,
     webhook: delivery.webhook_id,
     kind: "made",
-    tone: succeeded(attempt) ? "good" : "bad",
+    tone: hasSucceeded(attempt) ? "good" : "bad",
     at: toSecond(attempt.at),
   };
 }
@@ -100,12 +100,12 @@ const reasons = new Map([
 function toCome(delivery: Delivery, webhook: Webhook | undefined, isSupposing: boolean): Moment[] {
   const { id, next_attempt_at: next, created_at } = delivery;
   if (next === null) return [];
-  const made = scheduledOf(delivery.attempts).length;
+  const made = filterScheduled(delivery.attempts).length;
   const begun = Date.parse(created_at);
   const isSkipped = webhook?.status !== "ACTIVE";
   const mark = (number: number, at: number, kind: "planned" | "supposed", words: string): Moment => ({
     key: `${id}.${kind}.${number}`,
-    name: `${turnOf(number)}, ${words} at +${lengthOf(at - begun)}`,
+    name: `${formatAttemptNumber(number)}, ${words} at +${formatElapsed(at - begun)}`,
     delivery: id,
     webhook: delivery.webhook_id,
     kind,
@@ -193,20 +193,20 @@ const collapsed = 84;
 const distance = (gap: number): number => (gap >= 60_000 ? collapsed : gap >= 10_000 ? step + 8 : step);
 
 /** Lays moments out from left to right, in milliseconds, each once; time in which nothing is collapses. */
-export function axisOf(moments: readonly number[]): Axis {
+export function layOutAxis(moments: readonly number[]): Axis {
   const sorted = [...new Set(moments)].sort((a, b) => a - b);
   const ticks: Tick[] = [];
   let x = lead;
   for (const [place, at] of sorted.entries()) {
     const gap = place === 0 ? 0 : at - sorted[place - 1]!;
     if (place > 0) x += distance(gap);
-    ticks.push({ at, x, ...(gap >= 60_000 ? { gap: lengthOf(gap) } : {}) });
+    ticks.push({ at, x, ...(gap >= 60_000 ? { gap: formatElapsed(gap) } : {}) });
   }
   return { ticks, width: x + 2 * collapsed };
 }
 
 /** Of things in order, those that stand between two places: from this one on, and how many. */
-export function between<Thing extends { readonly x: number }>(
+export function sliceBetween<Thing extends { readonly x: number }>(
   all: readonly Thing[],
   from: number,
   to: number,

@@ -16,7 +16,7 @@ const forms = [
 ] as const;
 
 /** Where a reference leads: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: none is known. */
-export function hrefOf(ref: string): string | undefined {
+export function formatReferenceHref(ref: string): string | undefined {
   const text = ref.trim();
   for (const { form, to } of forms) {
     const id = form.exec(text)?.[1];

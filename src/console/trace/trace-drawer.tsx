@@ -1,22 +1,22 @@
 import { useEffect, useRef } from "preact/hooks";
-import { call } from "../api/call.ts";
-import type { Answer } from "../api/operations.ts";
-import { standingOf } from "../deliveries/standing.ts";
-import { wordsOf } from "../format.ts";
+import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { toStatusLabel } from "../deliveries/status-label.ts";
+import { toWords } from "../format.ts";
 import { Command } from "../parts/copy.tsx";
 import { Icon, State, VirtualTime } from "../parts/labels.tsx";
-import { Empty, Trouble } from "../parts/messages.tsx";
+import { Empty, ProblemMessage } from "../parts/messages.tsx";
 
 import { toneOf } from "../parts/names.ts";
-import { commandOf, useLoaded } from "../state/act.ts";
+import { formatCommand, useLoaded } from "../state/act.ts";
 import { deliveries } from "../state/deliveries.ts";
 
-import { go, route, withTrace } from "../state/route.ts";
-import { hrefOf } from "./reference.ts";
+import { navigate, route, withTrace } from "../state/route.ts";
+import { formatReferenceHref } from "./reference.ts";
 
-import { endOf, isBad, plain, wordsOfNode, wordsOfReference } from "./words.ts";
+import { describeNode, describeOutcome, formatReference, isFailedNode, replaceCodes } from "./words.ts";
 
-type Trace = Answer<"traces.show">;
+type Trace = OperationResult<"traces.show">;
 type Node = Trace["nodes"][number];
 
 /** Why something happened, and what followed: lies over any view, and in its address. */
@@ -28,39 +28,39 @@ export function TraceDrawer() {
 function Drawer({ about }: { readonly about: string }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const { value, problem } = useLoaded(about, ["requests", "deliveries", "contracts"], () =>
-    call("traces.show", { params: { ref: about } }),
+    callOperation("traces.show", { params: { ref: about } }),
   );
   useEffect(() => {
     const opened = dialog.current;
     if (opened && !opened.open) opened.showModal();
   }, []);
-  const close = () => go(withTrace(undefined));
+  const close = () => navigate(withTrace(undefined));
   const trace = value.value;
   return (
     <dialog class="drawer" ref={dialog} aria-labelledby="trace" onClose={close}>
       <header class="head">
         <div>
-          <h2 id="trace">Why {wordsOfReference(about)}</h2>
+          <h2 id="trace">Why {formatReference(about)}</h2>
           <p class="muted">What led to it, and what followed. Times are virtual.</p>
         </div>
         <button type="button" class="quiet" aria-label="Close" onClick={close}>
           <Icon name="close" />
         </button>
       </header>
-      {problem.value && <Trouble problem={problem.value} />}
+      {problem.value && <ProblemMessage problem={problem.value} />}
       {trace && <Tree trace={trace} />}
-      <Command text={commandOf("traces.show", { params: { ref: about } })} />
+      <Command text={formatCommand("traces.show", { params: { ref: about } })} />
     </dialog>
   );
 }
 
 function Tree({ trace }: { readonly trace: Trace }) {
-  const depth = depths(trace.nodes);
+  const depth = computeDepths(trace.nodes);
   if (trace.nodes.length === 0) return <Empty title="Nothing is kept of it" />;
   return (
     <>
       <ol class="tree">
-        {withPlanned(trace.nodes, trace.planned).map((entry) =>
+        {insertPlanned(trace.nodes, trace.planned).map((entry) =>
           "node" in entry ? (
             <Happened key={entry.node.id} node={entry.node} depth={depth.get(entry.node.id) ?? 0} />
           ) : (
@@ -83,12 +83,13 @@ const indented = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
 const Happened = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (
   <li class={toneOfNode(node)} style={indented(depth)}>
     <p>
-      <strong>{wordsOfNode(node)}</strong> {node.outcome !== null && <Outcome node={node} />}
+      <strong>{describeNode(node)}</strong> {node.outcome !== null && <Outcome node={node} />}
     </p>
     <p class="muted">
-      <VirtualTime at={node.at} /> · {plain(node.because)}
-      {endOf(node.outcome) && `; ${endOf(node.outcome)}`}
-      {node.fault && ` · ${plain(node.fault)}`} · <a href={hrefOf(node.id) ?? withTrace(node.id)}>{node.id}</a>
+      <VirtualTime at={node.at} /> · {replaceCodes(node.because)}
+      {describeOutcome(node.outcome) && `; ${describeOutcome(node.outcome)}`}
+      {node.fault && ` · ${replaceCodes(node.fault)}`} ·{" "}
+      <a href={formatReferenceHref(node.id) ?? withTrace(node.id)}>{node.id}</a>
     </p>
   </li>
 );
@@ -96,10 +97,10 @@ const Happened = ({ node, depth }: { readonly node: Node; readonly depth: number
 const ToCome = ({ entry, depth }: { readonly entry: Trace["planned"][number]; readonly depth: number }) => (
   <li class="open" style={indented(depth)}>
     <p>
-      <em>to come:</em> <strong>{plain(entry.what)}</strong>
+      <em>to come:</em> <strong>{replaceCodes(entry.what)}</strong>
     </p>
     <p class="muted">
-      <VirtualTime at={entry.due} /> · {plain(entry.because)}
+      <VirtualTime at={entry.due} /> · {replaceCodes(entry.because)}
     </p>
   </li>
 );
@@ -107,11 +108,11 @@ const ToCome = ({ entry, depth }: { readonly entry: Trace["planned"][number]; re
 /** How a delivery stands, as lists say it. */
 function Outcome({ node: { id, outcome } }: { readonly node: Node }) {
   const known = deliveries.value.get(Number(id.slice("delivery:".length)));
-  const { tone, words } = known ? standingOf(known) : { tone: toneOf(outcome!), words: wordsOf(outcome!) };
+  const { tone, words } = known ? toStatusLabel(known) : { tone: toneOf(outcome!), words: toWords(outcome!) };
   return <State tone={tone}>{words}</State>;
 }
 
-const toneOfNode = (node: Node): string => (isBad(node) ? "bad" : node.kind === "attempt" ? "good" : "none");
+const toneOfNode = (node: Node): string => (isFailedNode(node) ? "bad" : node.kind === "attempt" ? "good" : "none");
 
 interface Placed {
   readonly id: string;
@@ -119,7 +120,7 @@ interface Placed {
 }
 
 /** How deep each node stands below a beginning; its parent comes before it. */
-export function depths(nodes: readonly Placed[]): ReadonlyMap<string, number> {
+export function computeDepths(nodes: readonly Placed[]): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const { id, parent } of nodes) found.set(id, parent === null ? 0 : (found.get(parent) ?? -1) + 1);
   return found;
@@ -128,11 +129,11 @@ export function depths(nodes: readonly Placed[]): ReadonlyMap<string, number> {
 type Entry<Node, Planned> = { readonly node: Node } | { readonly planned: Planned };
 
 /** What happened, and what is to come behind the last thing that followed from the same: `nodes` are in that order. */
-export function withPlanned<Node extends Placed, Planned extends { readonly parent: string }>(
+export function insertPlanned<Node extends Placed, Planned extends { readonly parent: string }>(
   nodes: readonly Node[],
   planned: readonly Planned[],
 ): readonly Entry<Node, Planned>[] {
-  const depth = depths(nodes);
+  const depth = computeDepths(nodes);
   const entries: Entry<Node, Planned>[] = [];
   /** Those whose followers are not all told yet, innermost last. */
   const open: string[] = [];

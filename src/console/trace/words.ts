@@ -1,5 +1,5 @@
-import { answerWords } from "../deliveries/explain.ts";
-import { wordsOf } from "../format.ts";
+import { describeResponseCode } from "../deliveries/explain.ts";
+import { toWords } from "../format.ts";
 
 interface Node {
   readonly kind: string;
@@ -11,21 +11,21 @@ interface Node {
 }
 
 /** What happened, as all views of the page call it: `contract created`, `attempt 1: nobody listens`. */
-export function wordsOfNode({ kind, what, status, error }: Pick<Node, "kind" | "what" | "status" | "error">): string {
+export function describeNode({ kind, what, status, error }: Pick<Node, "kind" | "what" | "status" | "error">): string {
   if (kind === "request") return `${what.split(" ", 1)[0]} was called`;
-  if (kind !== "attempt") return plain(what);
+  if (kind !== "attempt") return replaceCodes(what);
   const [name] = what.split(":", 1);
-  return `${name}: ${answerWords(status, error)}`;
+  return `${name}: ${describeResponseCode(status, error)}`;
 }
 
 /** A sentence of the emulator without its codes: `webhook 1 wants contract created`. */
-export const plain = (sentence: string): string =>
+export const replaceCodes = (sentence: string): string =>
   sentence.replace(/\b[a-z]+(?:_[a-z]+)+\b|\bE[A-Z]{4,}\b|\b[A-Z]+(?:_[A-Z]+)+\b/g, (code) =>
-    code === code.toUpperCase() && !code.startsWith("E") ? wordsOf(code) : answerWords(null, code),
+    code === code.toUpperCase() && !code.startsWith("E") ? toWords(code) : describeResponseCode(null, code),
   );
 
 /** Why a delivery did not arrive in the end. */
-export const endOf = (outcome: string | null): string | undefined => ends.get(outcome ?? "");
+export const describeOutcome = (outcome: string | null): string | undefined => ends.get(outcome ?? "");
 
 const ends = new Map([
   ["failed", "the last attempt failed, it is not tried again"],
@@ -35,7 +35,7 @@ const ends = new Map([
 ]);
 
 /** Whether it is bad news: an attempt or a request that failed, a delivery that never arrived. */
-export function isBad({
+export function isFailedNode({
   status,
   error,
   outcome,
@@ -49,4 +49,4 @@ export function isBad({
 }
 
 /** `delivery 3` of `delivery:3`; a contract and a trace are called as they are. */
-export const wordsOfReference = (ref: string): string => ref.replace(/^([a-z]+):(?=\d)/, "$1 ");
+export const formatReference = (ref: string): string => ref.replace(/^([a-z]+):(?=\d)/, "$1 ");

@@ -3,10 +3,10 @@ import { type FailureCode, failures } from "../../api/failures.ts";
 import { isOAuthRequest, type Operation } from "../../api/operation.ts";
 import { basisOf } from "./basis.ts";
 import type { Json } from "./schemas.ts";
-import { shapes } from "./shapes.ts";
+import { failureShapes } from "./shapes.ts";
 
 /** The failures that an operation may answer with: its own, its cluster's, and those of its service that can happen to it. */
-export const failuresOf = (operation: Operation): FailureCode[] => [
+export const collectFailures = (operation: Operation): FailureCode[] => [
   ...new Set([
     ...operation.failures,
     ...(operation.clusterFailures ?? []),
@@ -28,7 +28,7 @@ function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): 
 /** One response per status, since OpenAPI keys them so; failures that share it are told apart by their examples. */
 export function failureResponses(operation: Operation): Record<string, Json> {
   const byStatus = new Map<number, FailureCode[]>();
-  for (const code of failuresOf(operation)) {
+  for (const code of collectFailures(operation)) {
     const { status } = catalogue[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
@@ -37,13 +37,13 @@ export function failureResponses(operation: Operation): Record<string, Json> {
 
 function responseOf(codes: readonly FailureCode[]): Json {
   const forms = [...new Set(codes.map((code) => catalogue[code].shape))];
-  const mediaTypes = [...new Set(forms.map((form) => shapes[form].mediaType))];
+  const mediaTypes = [...new Set(forms.map((form) => failureShapes[form].mediaType))];
   return {
     description: codes.map((code) => `${code}: ${catalogue[code].when}.`).join("\n"),
     content: Object.fromEntries(
       mediaTypes.map((mediaType) => {
-        const ofType = forms.filter((form) => shapes[form].mediaType === mediaType);
-        const refs = ofType.map((form) => ({ $ref: `#/components/schemas/${shapes[form].name}` }));
+        const ofType = forms.filter((form) => failureShapes[form].mediaType === mediaType);
+        const refs = ofType.map((form) => ({ $ref: `#/components/schemas/${failureShapes[form].name}` }));
         const told = codes.filter((code) => ofType.includes(catalogue[code].shape));
         return [
           mediaType,
@@ -51,7 +51,7 @@ function responseOf(codes: readonly FailureCode[]): Json {
             // Not oneOf: a domain error is a detail as well, and any object may be field errors.
             schema: refs.length === 1 ? refs[0] : { anyOf: refs },
             examples: Object.fromEntries(
-              told.map((code) => [code, { summary: catalogue[code].when, value: sampleOf(catalogue[code]) }]),
+              told.map((code) => [code, { summary: catalogue[code].when, value: buildSample(catalogue[code]) }]),
             ),
           },
         ];
@@ -62,15 +62,15 @@ function responseOf(codes: readonly FailureCode[]): Json {
 }
 
 /** A body of the failure, with `<name>` where the words need to know something. */
-export function sampleOf(failure: Failure<unknown>): unknown {
+export function buildSample(failure: Failure<unknown>): unknown {
   const data = new Proxy({}, { get: (_, name) => (typeof name === "string" ? `<${name}>` : undefined) });
   try {
     const body = failure.body(data);
     // Bodies that are handed in whole, such as validation errors, have no words of their own.
     const known = JSON.stringify(body);
-    return known === undefined || known === "{}" || known.includes("{}") ? shapes[failure.shape].sample : body;
+    return known === undefined || known === "{}" || known.includes("{}") ? failureShapes[failure.shape].sample : body;
   } catch {
-    return shapes[failure.shape].sample;
+    return failureShapes[failure.shape].sample;
   }
 }
 

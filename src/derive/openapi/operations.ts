@@ -4,7 +4,7 @@ import { basisOf } from "./basis.ts";
 import { requestBody, slug, successResponses } from "./bodies.ts";
 import { failureResponses } from "./failures.ts";
 import type { Json, SchemaWriter } from "./schemas.ts";
-import { requirements } from "./security.ts";
+import { securityRequirements } from "./security.ts";
 
 /** One operation as OpenAPI describes it, under one of its methods. */
 export function operationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
@@ -17,7 +17,7 @@ export function operationObject(operation: Operation, method: Method, writer: Sc
     tags: [tagOf(operation)],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: requirements[auth].map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
+    security: securityRequirements[auth].map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
     parameters: parametersOf(operation, writer),
     ...(body && method !== "GET" ? { requestBody: body } : {}),
     responses: {

@@ -24,7 +24,7 @@ type Scheme = keyof typeof securitySchemes;
  * What each kind of credentials demands: one of the rows, and all of a row. An empty row: they may be left out, which
  * the specification says of the cluster key and of userinfo's header (DECISIONS.md, R6).
  */
-export const requirements: Readonly<Record<Auth, readonly (readonly Scheme[])[]>> = {
+export const securityRequirements: Readonly<Record<Auth, readonly (readonly Scheme[])[]>> = {
   none: [],
   "api-key": [["clientId", "clientSecret"]],
   "cluster-key": [["clusterKey"], []],

@@ -16,7 +16,7 @@ const text = { type: "string" };
 const object = (required: readonly string[], properties: Json): Json => ({ type: "object", required, properties });
 
 /** The forms of failure bodies, each described once in every document (src/api/failure.ts). */
-export const shapes: Readonly<Record<Failure["shape"], Form>> = {
+export const failureShapes: Readonly<Record<Failure["shape"], Form>> = {
   detail: {
     name: "Detail",
     mediaType: "application/json",

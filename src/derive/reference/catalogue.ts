@@ -1,16 +1,16 @@
 import { activityGroups } from "../../api/activities.ts";
-import { notEmulated, withoutPath } from "../../api/contracts/not-emulated.ts";
+import { unemulatedFeatures, unemulatedRoutes } from "../../api/contracts/unemulated-routes.ts";
 import type { Failure } from "../../api/failure.ts";
 import { failures } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
 import { basisWords } from "./basis.ts";
-import { blocks, code, codes, table } from "./markdown.ts";
+import { blocks, code, codes, renderMarkdownTable } from "./markdown.ts";
 
 /** Every declared failure once, by code. */
 export const failureSection = (): string =>
   blocks(
     "## Failures",
-    table(
+    renderMarkdownTable(
       ["Code", "Status", "Form", "When", "Known from"],
       Object.entries(failures as Readonly<Record<string, Failure<unknown>>>)
         .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -19,18 +19,18 @@ export const failureSection = (): string =>
   );
 
 /** The public routes that are known by name alone, with what is missing to build each. */
-export const notEmulatedSection = (): string =>
+export const renderUnemulatedSection = (): string =>
   blocks(
     "## Public routes that are not emulated",
     "The service has them, but not all that is needed to build them is public. The emulator answers them 501 and says what is missing, unless the seed scripts an answer (`apps.answers`).",
-    table(
+    renderMarkdownTable(
       ["Route", "About", "Missing to build it"],
-      notEmulated.map(({ path, about, missing }) => [code(path), about, missing]),
+      unemulatedRoutes.map(({ path, about, missing }) => [code(path), about, missing]),
     ),
     "Of these not even the path is public, so that a request for one is 404 as any other:",
-    table(
+    renderMarkdownTable(
       ["About", "Missing to build it"],
-      withoutPath.map(({ about, missing }) => [about, missing]),
+      unemulatedFeatures.map(({ about, missing }) => [about, missing]),
     ),
   );
 
@@ -41,7 +41,7 @@ export const activitySection = (registry: readonly Operation[]): string =>
     "Any of them can also be fired by hand: `svc webhooks trigger`.",
     ...Object.entries(activityGroups).flatMap(([group, activities]) => [
       `### ${group}`,
-      table(
+      renderMarkdownTable(
         ["Activity", "Caused by"],
         activities.map((activity) => [
           code(activity),

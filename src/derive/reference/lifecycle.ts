@@ -1,13 +1,13 @@
 import {
   conditions,
-  deliveredLater,
+  emailDeliveryActivities,
   type ForbiddenMove,
   lifecycle,
   type Move,
   requirements,
 } from "../../api/contracts/lifecycle.ts";
 import { lookupTable } from "../../base/lookup-table.ts";
-import { blocks, codes, table } from "./markdown.ts";
+import { blocks, codes, renderMarkdownTable } from "./markdown.ts";
 
 /** The states of a contract as a diagram, and every move as a row. */
 export const lifecycleSection = (): string =>
@@ -15,7 +15,7 @@ export const lifecycleSection = (): string =>
     "## Lifecycle of a contract",
     "What stands in no row is refused.",
     ["```mermaid", "stateDiagram-v2", ...arrows(), "```"],
-    table(
+    renderMarkdownTable(
       ["Trigger", "From", "When", "Needs", "To", "Emits", "One virtual minute later"],
       moves.map((move) => [
         move.trigger,
@@ -26,7 +26,7 @@ export const lifecycleSection = (): string =>
           : "",
         "refusedAs" in move ? `refused: ${move.refusedAs}` : (ends[move.to] ?? move.to),
         "emits" in move ? codes(move.emits) : "",
-        "sends" in move && move.sends ? codes(deliveredLater[move.sends]) : "",
+        "sends" in move && move.sends ? codes(emailDeliveryActivities[move.sends]) : "",
       ]),
     ),
   );

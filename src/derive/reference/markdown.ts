@@ -1,5 +1,5 @@
 /** A table; cells are escaped, and an empty table is nothing at all. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+export function renderMarkdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return [];
   const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
   return [line(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(line)];

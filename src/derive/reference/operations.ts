@@ -1,7 +1,7 @@
 import { type Operation, roleOf } from "../../api/operation.ts";
 import type { CommandDeclaration } from "../command-spec.ts";
 import { basisWords } from "./basis.ts";
-import { flagTable, meaningOfCommand, usage } from "./commands.ts";
+import { describeCommand, flagTable, usage } from "./commands.ts";
 import { blocks, code, codes } from "./markdown.ts";
 
 /** One operation with its command; `command` is undefined while the hand-written one is missing. */
@@ -39,7 +39,7 @@ export function operationSection(operation: Operation, command: CommandDeclarati
     `${summary}.${description === undefined ? "" : ` ${description}`}`,
     facts.filter(([, text]) => text !== "").map(([name, text]) => `- ${name}: ${text}`),
     command ? `${code(usage(command))}` : "",
-    ...(command ? meaningOfCommand(command, [`${summary}.`, description ?? ""]) : []),
+    ...(command ? describeCommand(command, [`${summary}.`, description ?? ""]) : []),
     command ? flagTable(command.flags) : [],
   );
 }

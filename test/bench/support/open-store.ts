@@ -1,8 +1,8 @@
 /** A process that opens the store of a file and ends: `open-store FILE ROWS`. It fails where fewer rows came back. */
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { collections, owners } from "../../support/store.ts";
 
 const [, , path = "", rows] = process.argv;
-const store = await openFileStore({ path, collections, wall: systemWall });
+const store = await openFileStore({ path, collections, wall: systemWallClock });
 process.exit((await store.read((view) => view.size(owners))) < Number(rows) ? 1 : 0);

@@ -3,7 +3,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
-import { browserCommand } from "../../../src/cli/terminal/browser.ts";
+import { findBrowserCommand } from "../../../src/cli/terminal/browser.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { movedWall } from "../../support/walls/moved-wall.ts";
 
@@ -22,7 +22,7 @@ describe("a browser", () => {
     ["may be forbidden", { BROWSER: "none", DISPLAY: ":0" }, "linux", undefined],
   ];
   for (const [what, env, platform, command] of cases) {
-    it(what, () => assert.deepEqual(browserCommand({ env }, platform), command));
+    it(what, () => assert.deepEqual(findBrowserCommand({ env }, platform), command));
   }
 
   /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { Wall } from "../../../src/base/clock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
 import { readJobLog } from "../../../src/cli/bulk/log/job-log.ts";
 import { createLog } from "../../../src/cli/bulk/log/log-file.ts";
 import { OpenJob } from "../../../src/cli/bulk/log/open-job.ts";
@@ -12,7 +12,7 @@ import { seeded } from "../../support/files/crashes.ts";
 import { type Chance, Crashed, ForgetfulDisk } from "../../support/files/forgetful-disk.ts";
 
 const folder = "/state/jobs/job_1";
-const wall: Wall = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
+const wall: WallClock = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
 const started = JSON.stringify({ event: "started", at: "2031-01-02T03:04:05Z" });
 
 /** What a job was told to be durable: that it is there at all, and how many of its batches are finished. */

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promi
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { bulkService } from "../../support/cli/bulk-service.ts";
 import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
@@ -57,7 +57,7 @@ describe("jobs", () => {
   it("that are finished are passed over by resume --last", async (t) => {
     const { svc } = await bulkStage(t, numbered(6), failsOnce);
     const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).err)?.[1];
-    const wall = { ...systemWall, now: () => Date.parse("2099-01-01T00:00:00Z") };
+    const wall = { ...systemWallClock, now: () => Date.parse("2099-01-01T00:00:00Z") };
     const newest = /^(job_\w+): map-clients/.exec((await svc(run, { wall })).err)?.[1];
     const resumed = await svc("router jobs resume --last");
     assert.deepEqual([resumed.exit, resumed.out], [0, "Mapped 6 client ids to eu-1\n"]);
@@ -139,7 +139,7 @@ describe("jobs", () => {
   it("are removed when they are asked to be, long done and without trouble; others stay", async (t) => {
     const day = 86_400_000;
     let now = Date.parse("2031-01-02T03:04:05Z");
-    const wall = { ...systemWall, now: () => now };
+    const wall = { ...systemWallClock, now: () => now };
     let isDown = false;
     const { svc, jobs, write } = await bulkStage(t, numbered(2), () => (isDown ? { status: 503 } : undefined));
     await svc(run, { wall });

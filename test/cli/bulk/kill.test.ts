@@ -5,7 +5,7 @@ import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator } from "../../support/emulator.ts";
 import { shippedSvc } from "../../support/shipped.ts";
@@ -19,7 +19,7 @@ async function stage(t: TestContext) {
   const svc = shippedSvc();
   const twin = await emulator(t);
   const host = { env: { PATH: process.env.PATH, SVC_STATE_DIR: join(folder, "state") } };
-  const env = environmentOf(twin, host as unknown as Parameters<typeof environmentOf>[1]);
+  const env = buildChildEnvironment(twin, host as unknown as Parameters<typeof buildChildEnvironment>[1]);
   const start = (...argv: string[]): ChildProcess => {
     const child = spawn(process.execPath, [svc, ...argv, "--quiet"], {
       cwd: folder,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
@@ -18,7 +18,7 @@ const rows = [
 describe("the report of a bulk job", () => {
   it("counts rows, repetitions, reasons and how long it took, as CSV", async (t) => {
     let now = Date.parse("2031-01-02T03:04:05Z");
-    const wall = { ...systemWall, now: () => now };
+    const wall = { ...systemWallClock, now: () => now };
     const { svc, cwd, service } = await bulkStage(t, rows, () => {
       now += 80_000;
       return undefined;

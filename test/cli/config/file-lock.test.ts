@@ -5,13 +5,13 @@ import { readdir, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { systemWall } from "../../../src/base/clock.ts";
-import { isLocked, takeLock } from "../../../src/cli/config/file-lock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
+import { acquireFileLock, isLocked } from "../../../src/cli/config/file-lock.ts";
 import type { Host } from "../../../src/cli/host.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { program } from "../../support/program.ts";
 
-const host = { pid: process.pid, wall: systemWall } as Host;
+const host = { pid: process.pid, wall: systemWallClock } as Host;
 const nobody = 2 ** 22 + 1;
 
 describe("a lock", () => {
@@ -35,11 +35,11 @@ describe("a lock", () => {
 
   it("is one process's at a time, and anybody's once it is released", async (t) => {
     const file = join(await testFolder(t), "lock");
-    const lock = await takeLock(file, host);
-    assert.deepEqual([await takeLock(file, host), await isLocked(file, host)], [undefined, true]);
+    const lock = await acquireFileLock(file, host);
+    assert.deepEqual([await acquireFileLock(file, host), await isLocked(file, host)], [undefined, true]);
     await lock!.release();
     assert.equal(await isLocked(file, host), false);
-    assert.ok(await takeLock(file, host));
+    assert.ok(await acquireFileLock(file, host));
   });
 
   const held = { id: "left", pid: process.pid, machine: hostname(), began: 0 };
@@ -52,7 +52,7 @@ describe("a lock", () => {
       const folder = await testFolder(t);
       const file = join(folder, "lock");
       await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
-      const lock = await takeLock(file, host);
+      const lock = await acquireFileLock(file, host);
       assert.equal(await isLocked(file, host), true);
       await lock!.release();
       assert.deepEqual(await readdir(folder), []);
@@ -64,7 +64,7 @@ describe("a lock", () => {
     const file = join(folder, "lock");
     await writeFile(file, JSON.stringify({ ...held, pid: nobody }));
     await writeFile(`${file}.left`, JSON.stringify({ ...held, id: "heir", pid: nobody }));
-    const lock = await takeLock(file, host);
+    const lock = await acquireFileLock(file, host);
     await lock!.release();
     assert.deepEqual(await readdir(folder), []);
   });
@@ -77,8 +77,8 @@ describe("a lock", () => {
     const ago = (ms: number) => new Date(Date.now() - ms);
     await utimes(file, ago(3_600_000), ago(3_600_000));
     await utimes(life, ago(240_000), ago(240_000));
-    assert.equal(await takeLock(file, host, life), undefined);
+    assert.equal(await acquireFileLock(file, host, life), undefined);
     await utimes(life, ago(360_000), ago(360_000));
-    assert.ok(await takeLock(file, host, life));
+    assert.ok(await acquireFileLock(file, host, life));
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { proxiesOf } from "../../../src/cli/connection/proxies.ts";
+import { readProxies } from "../../../src/cli/connection/proxies.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { forwardProxy } from "../../support/cli/forward-proxy.ts";
 import { type RunOptions, type RunResult, runCli } from "../../support/cli/run-cli.ts";
@@ -193,7 +193,7 @@ describe("a proxy of the environment", () => {
 
 describe("NO_PROXY", () => {
   const isExempt = (list: string, url: string, name = "NO_PROXY") =>
-    proxiesOf({ HTTP_PROXY: "http://p:1", HTTPS_PROXY: "p:1", [name]: list })(new URL(url)) === undefined;
+    readProxies({ HTTP_PROXY: "http://p:1", HTTPS_PROXY: "p:1", [name]: list })(new URL(url)) === undefined;
 
   it("takes hosts, domains, ports, addresses, networks and *", () => {
     const out: readonly [list: string, url: string][] = [
@@ -254,9 +254,9 @@ describe("NO_PROXY", () => {
   });
 
   it("belongs to variables by the scheme: neither stands in for the other", () => {
-    const proxyFor = proxiesOf({ HTTP_PROXY: "p:1", https_proxy: "https://q:2", HTTPS_PROXY: "http://r:3" });
+    const proxyFor = readProxies({ HTTP_PROXY: "p:1", https_proxy: "https://q:2", HTTPS_PROXY: "http://r:3" });
     const origin = (url: string) => proxyFor(new URL(url))?.origin;
     assert.deepEqual([origin("http://s.example"), origin("https://s.example")], ["http://p:1", "https://q:2"]);
-    assert.equal(proxiesOf({ HTTP_PROXY: "p:1" })(new URL("https://s.example")), undefined);
+    assert.equal(readProxies({ HTTP_PROXY: "p:1" })(new URL("https://s.example")), undefined);
   });
 });

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { parseEnv } from "node:util";
-import { variablesText } from "../../../src/cli/output/shell-variables.ts";
+import { formatVariables } from "../../../src/cli/output/shell-variables.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hasProgram } from "../../support/cli/terminal.ts";
@@ -140,7 +140,7 @@ describe("svc emulator env", () => {
     it(`is read back by ${shell}, whatever the values hold`, { skip: !hasProgram(shell) }, async (t) => {
       const script = shell === "fish" ? 'eval "$TEXT"; $NODE -e $PRINT' : 'eval "$TEXT"; "$NODE" -e "$PRINT"';
       const env = {
-        TEXT: variablesText(awkward, shell),
+        TEXT: formatVariables(awkward, shell),
         NODE: process.execPath,
         PRINT: printed,
         SVC_TOKEN: "real",
@@ -155,22 +155,22 @@ describe("svc emulator env", () => {
   it("is read back from a .env file, and refuses what its readers would take in different ways", () => {
     const { SVC_QUOTES: _, SVC_LINES: __, ...fits } = awkward;
     const shown = { ...fits, SVC_SHELL: fits.SVC_SHELL.replaceAll("'", "") };
-    assert.deepEqual({ ...parseEnv(variablesText(shown, "dotenv")) }, { ...shown, SVC_TOKEN: "" });
+    assert.deepEqual({ ...parseEnv(formatVariables(shown, "dotenv")) }, { ...shown, SVC_TOKEN: "" });
     for (const value of [awkward.SVC_QUOTES, awkward.SVC_LINES]) {
-      assert.throws(() => variablesText({ SVC_X: value }, "dotenv"), /value of SVC_X cannot be written into a \.env/);
+      assert.throws(() => formatVariables({ SVC_X: value }, "dotenv"), /value of SVC_X cannot be written into a \.env/);
     }
   });
 
   it("doubles every quote that PowerShell knows", () => {
     assert.equal(
-      variablesText({ SVC_X: "it's ‘so’", SVC_TOKEN: undefined }, "powershell"),
+      formatVariables({ SVC_X: "it's ‘so’", SVC_TOKEN: undefined }, "powershell"),
       "$env:SVC_X = 'it''s ‘‘so’’'\nRemove-Item Env:SVC_TOKEN -ErrorAction SilentlyContinue\n",
     );
   });
 
   it("fits the file of GitHub Actions, and masks the secrets in the log alone", async (t) => {
     assert.equal(
-      variablesText({ A: "x=y", B: "one\nend\ntwo", SVC_TOKEN: undefined }, "github"),
+      formatVariables({ A: "x=y", B: "one\nend\ntwo", SVC_TOKEN: undefined }, "github"),
       "A=x=y\nB<<end_\none\nend\ntwo\nend_\nSVC_TOKEN=\n",
     );
     const { cwd, twin } = await runningIn(t);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { svcProcess } from "../../support/cli/process-of-svc.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -105,7 +105,7 @@ describe("svc emulator start with SVC_GRACE", () => {
         stopped = run.stopped("SIGTERM");
         await run.saw('"event":"stopping"');
         // Longer than a run without it has.
-        await systemWall.sleep(1_500);
+        await systemWallClock.sleep(1_500);
         response.writeHead(200).end();
       });
       const answer = await router("GET", "/somewhere", { headers: { "client-id": "somebody" } }).catch(() => undefined);

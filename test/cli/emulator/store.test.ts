@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { storeOf } from "../../../src/cli/connection/store-url.ts";
+import { resolveStore } from "../../../src/cli/connection/store-url.ts";
 import type { Host } from "../../../src/cli/host.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -45,14 +45,15 @@ describe("svc emulator start --store", () => {
     await writeFile(path, "# ours\nother:5432:*:*:wrong\nh:*:db:me:of\\:the\\\\file\nlocalhost:5432:*:me:local\n", {
       mode: 0o600,
     });
-    const store = (url: string, env: Readonly<Record<string, string>>) => storeOf({ store: url }, hostWith(env))?.store;
+    const store = (url: string, env: Readonly<Record<string, string>>) =>
+      resolveStore({ store: url }, hostWith(env))?.store;
     const file = { PGPASSFILE: path };
     assert.deepEqual(
       [
-        storeOf({}, hostWith({ SVC_STORE: "postgres://me:own@h/db", PGPASSWORD: "other" })),
+        resolveStore({}, hostWith({ SVC_STORE: "postgres://me:own@h/db", PGPASSWORD: "other" })),
         store("postgres://me@h/db", { SVC_STORE: "postgres://me:own@h/db", PGPASSWORD: "other" }),
         store("postgres://you@h/db", { SVC_STORE: "postgres://me:own@h/db" }),
-        storeOf({ file: "x.json" }, hostWith({ SVC_STORE: "postgres://me:own@h/db" })),
+        resolveStore({ file: "x.json" }, hostWith({ SVC_STORE: "postgres://me:own@h/db" })),
         store("postgres://me@h/db", { PGPASSWORD: "p/w", ...file }),
         store("postgres://me@h/db", file),
         store("postgres://me@/any?host=/run", file),

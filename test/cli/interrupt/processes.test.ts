@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { signalCodes } from "../../../src/cli/exit.ts";
 import type { SignalName } from "../../../src/cli/host.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
@@ -42,8 +42,8 @@ async function hanging(t: TestContext) {
 async function withEmulator(t: TestContext) {
   const cwd = await testFolder(t);
   const world = await emulator(t);
-  const host = { env: {} } as unknown as Parameters<typeof environmentOf>[1];
-  return { world, cwd, env: environmentOf(world, host) };
+  const host = { env: {} } as unknown as Parameters<typeof buildChildEnvironment>[1];
+  return { world, cwd, env: buildChildEnvironment(world, host) };
 }
 
 /** Hears each signal, and ends by none. */

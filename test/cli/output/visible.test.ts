@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
-  jsonWithoutCommands,
-  visible,
-  visibleJson,
-  visibleText,
-  withoutCommands,
-} from "../../../src/cli/output/visible.ts";
+  escapeControlCharacters,
+  escapeJson,
+  escapeMultilineText,
+  neutralizeCommands,
+  neutralizeJsonCommands,
+} from "../../../src/cli/output/control-characters.ts";
 
 const ordinary = [
   "",
@@ -47,27 +47,27 @@ const attacks: Readonly<Record<string, readonly [text: string, shown: string]>> 
 
 describe("text for people", () => {
   for (const text of ordinary) {
-    it(`stays as it is: ${text}`, () => assert.equal(visible(text), text));
+    it(`stays as it is: ${text}`, () => assert.equal(escapeControlCharacters(text), text));
   }
 
   for (const [what, [text, shown]] of Object.entries(attacks)) {
     it(`shows ${what}`, () => {
-      assert.equal(visible(text), shown);
-      assert.equal(visible(shown), shown);
+      assert.equal(escapeControlCharacters(text), shown);
+      assert.equal(escapeControlCharacters(shown), shown);
     });
   }
 
   it("keeps line breaks and tabs where they have their place, and nothing else", () =>
-    assert.equal(visibleText("a\tb\n\x1b[1mc\r\n"), "a\tb\n\\x1b[1mc\\r\n"));
+    assert.equal(escapeMultilineText("a\tb\n\x1b[1mc\r\n"), "a\tb\n\\x1b[1mc\\r\n"));
 });
 
 describe("JSON", () => {
   it("means the same after it was made harmless, and holds nothing that a terminal acts upon", () => {
     for (const [text] of [...Object.values(attacks), ...ordinary.map((one) => [one] as const)]) {
       const document = { [text]: [text] };
-      const json = visibleJson(JSON.stringify(document, null, 2));
+      const json = escapeJson(JSON.stringify(document, null, 2));
       assert.deepEqual(JSON.parse(json), document);
-      assert.equal(visibleText(json), json);
+      assert.equal(escapeMultilineText(json), json);
     }
   });
 });
@@ -81,14 +81,14 @@ describe("what a runner of GitHub Actions takes for commands", () => {
     ["a ::b:: # c", "a ::b:: # c"],
   ] as const) {
     it(`is none any more: ${JSON.stringify(line)}`, () => {
-      assert.equal(withoutCommands(line), shown);
-      assert.equal(withoutCommands(shown), shown);
+      assert.equal(neutralizeCommands(line), shown);
+      assert.equal(neutralizeCommands(shown), shown);
     });
   }
 
   it("is none in JSON, which still means what it meant", () => {
     const document = { "##[group]": "##[endgroup]###[" };
-    const json = jsonWithoutCommands(JSON.stringify(document));
+    const json = neutralizeJsonCommands(JSON.stringify(document));
     assert.equal(json.includes("##["), false);
     assert.deepEqual(JSON.parse(json), document);
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import width from "fast-string-width";
-import { cutTo } from "../../../src/cli/output/text.ts";
+import { truncateText } from "../../../src/cli/output/text.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { nda } from "../../support/cli/nda.ts";
 
@@ -178,11 +178,13 @@ describe("a table on a terminal", () => {
 
 it("a text is cut between characters, never within one", () => {
   assert.deepEqual(
-    ["abcdef", "契約契約", "e\u0301e\u0301e\u0301e\u0301", "👩‍👩‍👧‍👦👩‍👩‍👧‍👦x", "abc"].map((text) => cutTo(text, 3)),
+    ["abcdef", "契約契約", "e\u0301e\u0301e\u0301e\u0301", "👩‍👩‍👧‍👦👩‍👩‍👧‍👦x", "abc"].map((text) =>
+      truncateText(text, 3),
+    ),
     ["ab…", "契…", "e\u0301e\u0301…", "👩‍👩‍👧‍👦…", "abc"],
   );
   assert.deepEqual(
-    [cutTo("abcdef", 4, "start"), cutTo("abcdefg", 4, "middle"), cutTo("契約契約", 6, "start")],
+    [truncateText("abcdef", 4, "start"), truncateText("abcdefg", 4, "middle"), truncateText("契約契約", 6, "start")],
     ["…def", "ab…g", "…契約"],
   );
 });

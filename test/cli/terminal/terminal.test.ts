@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { hasProgram, installSvc, terminal } from "../../support/cli/terminal.ts";
 import { emulator } from "../../support/emulator.ts";
@@ -13,8 +13,8 @@ async function atShell(t: TestContext, size: { columns?: number } = {}) {
   const folder = await testFolder(t);
   await installSvc(folder);
   const world = await emulator(t);
-  const host = { env: {} } as unknown as Parameters<typeof environmentOf>[1];
-  const env = { ...(environmentOf(world, host) as Record<string, string>), SVC_CONFIG_DIR: folder };
+  const host = { env: {} } as unknown as Parameters<typeof buildChildEnvironment>[1];
+  const env = { ...(buildChildEnvironment(world, host) as Record<string, string>), SVC_CONFIG_DIR: folder };
   const shell = await terminal(t, ["bash", "--norc", "--noprofile"], { folder, env, ...size });
   await shell.until("$");
   return { world, ...shell };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { treeLines } from "../../../src/cli/trace/tree-lines.ts";
+import { formatTree } from "../../../src/cli/trace/tree-lines.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 const node = {
@@ -11,7 +11,7 @@ const node = {
 } as const;
 
 function printed(wallAt: string): string {
-  const lines = treeLines({ nodes: [{ ...node, wall_at: wallAt }], planned: [], more: false });
+  const lines = formatTree({ nodes: [{ ...node, wall_at: wallAt }], planned: [], more: false });
   return lines
     .flat()
     .map((part) => (typeof part === "string" ? part : part.text))
@@ -28,7 +28,7 @@ describe("a line of a trace", () => {
     const wall_at = "2026-11-23T10:00:00.000Z";
     const later = "2026-11-23T10:00:07.000Z";
     const below = (id: string, wall: string) => ({ ...node, id, parent: "request:1", wall_at: wall });
-    const lines = treeLines({
+    const lines = formatTree({
       nodes: [{ ...node, wall_at }, below("event:1", wall_at), below("event:2", later), below("event:3", later)],
       planned: [],
       more: false,

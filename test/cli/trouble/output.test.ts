@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { describe, it } from "node:test";
-import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import type { Host } from "../../../src/cli/host.ts";
 import { main } from "../../../src/cli/main.ts";
 import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
@@ -78,7 +78,10 @@ describe("a reader that goes away", () => {
   ]) {
     it(`ends svc ${argv} with exit 0, and nothing is left of it`, async (t) => {
       const { svc, json, emulator } = await cliEmulator(t);
-      const env = { ...environmentOf(emulator, { env: {} } as unknown as Host), SVC_CONFIG_DIR: "/nonexistent" };
+      const env = {
+        ...buildChildEnvironment(emulator, { env: {} } as unknown as Host),
+        SVC_CONFIG_DIR: "/nonexistent",
+      };
       assert.deepEqual(await onBrokenOutput(argv.split(" "), "EPIPE", "stdout", env), { exit: 0, text: "" });
       assert.deepEqual(await json("emulator webhooks"), []);
       assert.equal((await svc("router health")).exit, 0);

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { systemWall, type Wall } from "../../../src/base/clock.ts";
+import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import { type CliEmulator, cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
 import { type Following, following } from "../../support/cli/following.ts";
 import { nda } from "../../support/cli/nda.ts";
@@ -11,20 +11,20 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { emulator } from "../../support/emulator.ts";
 
 /** Looks every few milliseconds, where people wait for a second. */
-class FastWall implements Wall {
+class FastWall implements WallClock {
   #onSleep = () => {};
 
   now(): number {
-    return systemWall.now();
+    return systemWallClock.now();
   }
 
   monotonicNow(): number {
-    return systemWall.monotonicNow();
+    return systemWallClock.monotonicNow();
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     this.#onSleep();
-    return systemWall.sleep(ms / 50, signal);
+    return systemWallClock.sleep(ms / 50, signal);
   }
 
   /** Resolves once it has looked again. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { SavedDeliveries, savedHeaders } from "../../../src/cli/commands/webhooks/saved.ts";
+import { readSavedHeaders, SavedDeliveries } from "../../../src/cli/commands/webhooks/saved-deliveries.ts";
 import type { Host } from "../../../src/cli/host.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 
@@ -16,7 +16,7 @@ describe("deliveries that are saved", () => {
     const paths = await Promise.all(texts.map((text, i) => (i % 2 ? one : other).add("SIGNED", delivery(text))));
     assert.equal(new Set(paths).size, texts.length);
     assert.deepEqual(await Promise.all(paths.map((path) => readFile(path, "utf8"))), texts);
-    const headers = await Promise.all(paths.map((path) => savedHeaders({ cwd } as Host, path)));
+    const headers = await Promise.all(paths.map((path) => readSavedHeaders({ cwd } as Host, path)));
     assert.deepEqual(
       headers,
       texts.map((text) => ({ "x-of": text })),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { NotAhead } from "../../../emulator/clock/advance.ts";
-import { AdvanceUnderWay } from "../../../emulator/clock/runner.ts";
+import { AdvanceTargetInPastError } from "../../../emulator/clock/advance.ts";
+import { AdvanceUnderWayError } from "../../../emulator/clock/runner.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";
 
 describe("advancing the clock", () => {
@@ -54,14 +54,14 @@ describe("advancing the clock", () => {
 
   it("refuses a time that does not lie ahead, and a second call meanwhile", async (t) => {
     const { add, runner, clock } = await stage(t);
-    await assert.rejects(runner.advance({ to: begin }), NotAhead);
-    await assert.rejects(runner.advance({ by: -1 }), NotAhead);
+    await assert.rejects(runner.advance({ to: begin }), AdvanceTargetInPastError);
+    await assert.rejects(runner.advance({ by: -1 }), AdvanceTargetInPastError);
     assert.equal(clock.now(), begin);
 
     await add([minutes(1), "a"]);
     const first = runner.advance({ by: minutes(2) });
-    await assert.rejects(runner.advance({ by: minutes(3) }), AdvanceUnderWay);
-    await assert.rejects(runner.setClock({ mode: "auto" }), AdvanceUnderWay);
+    await assert.rejects(runner.advance({ by: minutes(3) }), AdvanceUnderWayError);
+    await assert.rejects(runner.setClock({ mode: "auto" }), AdvanceUnderWayError);
     assert.equal((await first).to, begin + minutes(2));
     assert.equal((await runner.advance({ by: minutes(1) })).to, begin + minutes(3));
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Runner } from "../../../emulator/clock/runner.ts";
-import { dequeue, type Entry, enqueue, schedule } from "../../../emulator/clock/schedule.ts";
+import { dequeue, enqueue, type ScheduledEntry, schedule } from "../../../emulator/clock/schedule.ts";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
@@ -17,7 +17,7 @@ interface Workshop {
   /** How many entries are begun and not let go. */
   readonly atWork: number;
   /** Puts entries into the queue in one transaction, written `key ref`, due so many ms after the beginning. */
-  add(due: number, ...entries: readonly string[]): Promise<readonly Entry[]>;
+  add(due: number, ...entries: readonly string[]): Promise<readonly ScheduledEntry[]>;
   /** Lets work end, and everything that follows from it come to rest. */
   letGo(...refs: readonly string[]): Promise<void>;
   left(): Promise<readonly string[]>;
@@ -83,8 +83,8 @@ async function workshop(
     troubles,
     letGo,
     replaceState() {
-      runner.takeOver(clock.standingAt(clock.now()));
-      void runner.idle();
+      runner.replaceState(clock.stateAt(clock.now()));
+      void runner.whenIdle();
     },
     get atWork() {
       return held.size;
@@ -216,7 +216,7 @@ describe("an entry in trouble", () => {
       "odd: Nothing is registered for schedule entries of kind unknown",
     ]);
     await shop.letGo("good0", "good1");
-    await shop.runner.idle();
+    await shop.runner.whenIdle();
     assert.deepEqual(await shop.left(), ["bad", "odd"]);
 
     trial.spoilt = false;
@@ -231,7 +231,7 @@ describe("who waits for an outcome", () => {
   it("is told it in a word", async (t) => {
     const shop = await workshop(t);
     const [entry] = await shop.add(2_000, "a a0");
-    const outcome = shop.runner.outcomeOf(entry!.id);
+    const outcome = shop.runner.waitForOutcome(entry!.id);
     const advanced = shop.runner.advance({ by: 1_000 });
     await idle();
     await shop.letGo("a0");
@@ -241,7 +241,7 @@ describe("who waits for an outcome", () => {
   it("is told that the emulator closes", async (t) => {
     const shop = await workshop(t);
     const [entry] = await shop.add(2_000, "a a0");
-    const outcome = shop.runner.outcomeOf(entry!.id);
+    const outcome = shop.runner.waitForOutcome(entry!.id);
     await shop.runner.close();
     assert.deepEqual([await outcome, await shop.left()], ["closing", ["a0"]]);
   });

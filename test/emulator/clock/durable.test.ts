@@ -6,7 +6,7 @@ import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";
 import { gatedDisk, temporaryFolder } from "../../support/store.ts";
 import { idle } from "../../support/walls/standing-wall.ts";
@@ -17,7 +17,7 @@ async function heldDisk(t: TestContext) {
   let release = () => {};
   const disk = gatedDisk((call) => (call === "datasync" ? sync : undefined));
   const path = join(await temporaryFolder(t), "emulator.json");
-  const store = await openFileStore({ path, collections, wall: systemWall, disk });
+  const store = await openFileStore({ path, collections, wall: systemWallClock, disk });
   t.after(() => release());
   const hold = () => {
     sync = new Promise((resolve) => {
@@ -55,7 +55,7 @@ describe("what is due", () => {
     const added = store.transaction("add", (tx) =>
       enqueue(tx, { due: begin, kind: "play", concurrency_key: "a", ref: "a" }),
     );
-    const ended = runner.idle();
+    const ended = runner.whenIdle();
     await idle();
     assert.deepEqual(seen, []);
 
@@ -80,7 +80,7 @@ describe("what is due", () => {
     });
     const { runner, seen, add } = await stage(t, {}, { store: busy });
     await add([minutes(5), "a"]);
-    await runner.idle();
+    await runner.whenIdle();
 
     hold();
     isHeld = true;
@@ -97,7 +97,7 @@ describe("what is due", () => {
   });
 
   it("is begun once, also when it is recorded while somebody looks what there is to do", async (t) => {
-    const store = openMemoryStore({ collections, wall: systemWall });
+    const store = openMemoryStore({ collections, wall: systemWallClock });
     const slow = changed(store, {
       // What it has read arrives late: others go on meanwhile.
       async read(work) {
@@ -113,7 +113,7 @@ describe("what is due", () => {
       await add([0, name]);
       await idle();
     }
-    await runner.idle();
+    await runner.whenIdle();
     const late = names.filter((_, i) => i % 2 === 0).map((name) => `late ${name}`);
     assert.deepEqual([...seen].sort(), [...names, ...late].map((name) => `+0 ${name}`).sort());
   });

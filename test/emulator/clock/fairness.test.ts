@@ -5,7 +5,7 @@ import { dequeue, enqueue } from "../../../emulator/clock/schedule.ts";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
@@ -21,8 +21,8 @@ interface Queue {
 }
 
 async function queue(t: TestContext): Promise<Queue> {
-  const store = openMemoryStore({ collections, wall: systemWall });
-  const clock = await VirtualClock.open(store, systemWall, { mode: "manual", now: begin });
+  const store = openMemoryStore({ collections, wall: systemWallClock });
+  const clock = await VirtualClock.open(store, systemWallClock, { mode: "manual", now: begin });
   const begun: string[] = [];
   let waiting: { readonly count: number; done(): void }[] = [];
   const ownerOf = (key: string) => key.split(":")[0]!;
@@ -44,9 +44,9 @@ async function queue(t: TestContext): Promise<Queue> {
           enqueue(tx, { due: begin, kind: "work", concurrency_key: `${owner}:${i % keys}`, workspace_id, ref: "" });
       }),
     run(hanging = () => false) {
-      const hurry = new AbortController();
+      const closeSignal = new AbortController();
       const runner = Runner.start({
-        ...{ store, clock, wall: systemWall, hurry: hurry.signal },
+        ...{ store, clock, wall: systemWallClock, closeSignal: closeSignal.signal },
         handlers: {
           work: {
             prepare: async (_, entries) =>
@@ -64,7 +64,7 @@ async function queue(t: TestContext): Promise<Queue> {
         },
       });
       t.after(() => {
-        hurry.abort();
+        closeSignal.abort();
         return runner.close();
       });
     },

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Runner } from "../../../emulator/clock/runner.ts";
-import { dequeue, type Entry, enqueue } from "../../../emulator/clock/schedule.ts";
+import { dequeue, enqueue, type ScheduledEntry } from "../../../emulator/clock/schedule.ts";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
 import type { Store, Transaction, View } from "../../../emulator/store/port.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";
 import { idle } from "../../support/walls/standing-wall.ts";
 
@@ -48,12 +48,12 @@ async function running(
   {
     mayEnd = Promise.resolve(),
     commit = dequeue,
-  }: { mayEnd?: Promise<void>; commit?: (tx: Transaction, entry: Entry) => void },
+  }: { mayEnd?: Promise<void>; commit?: (tx: Transaction, entry: ScheduledEntry) => void },
 ) {
-  const clock = await VirtualClock.open(store, systemWall, { mode: "manual", now: begin + minutes(10) });
+  const clock = await VirtualClock.open(store, systemWallClock, { mode: "manual", now: begin + minutes(10) });
   const seen: string[] = [];
   const runner = Runner.start({
-    ...{ store, clock, wall: systemWall },
+    ...{ store, clock, wall: systemWallClock },
     handlers: {
       play: {
         prepare: async (_, entries) =>
@@ -79,13 +79,13 @@ async function running(
 describe("the queue", () => {
   it("is not listed for entries that are due at once: the store reports them", async (t) => {
     const listed: unknown[] = [];
-    const store = watched(openMemoryStore({ collections, wall: systemWall }), listed);
+    const store = watched(openMemoryStore({ collections, wall: systemWallClock }), listed);
     const { runner, seen, add } = await stage(t, {}, { store });
-    await runner.idle();
+    await runner.whenIdle();
     listed.length = 0;
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     await Promise.all(names.map((name) => add([0, name])));
-    await runner.idle();
+    await runner.whenIdle();
     assert.deepEqual(
       seen,
       names.map((name) => `+0 ${name}`),
@@ -94,7 +94,7 @@ describe("the queue", () => {
   });
 
   it("is looked at again for what is due again before its last run has quite ended", async (t) => {
-    const inner = openMemoryStore({ collections, wall: systemWall });
+    const inner = openMemoryStore({ collections, wall: systemWallClock });
     const { opened, open } = gate();
     const store = new Proxy(inner, {
       get(target, name) {
@@ -121,7 +121,7 @@ describe("the queue", () => {
 
   it("finds, when a long backlog has shrunk, what was put in front of it", async (t) => {
     const { opened, open } = gate();
-    const store = openMemoryStore({ collections, wall: systemWall });
+    const store = openMemoryStore({ collections, wall: systemWallClock });
     const { seen, add } = await running(t, store, { mayEnd: opened });
     const backlog = Array.from({ length: 1_500 }, (_, i) => `n${i}`);
     await add(...backlog.map((name) => [minutes(5), name] as const));

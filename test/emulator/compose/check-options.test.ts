@@ -50,16 +50,16 @@ describe("options that no emulator has", () => {
   ];
   for (const [options, message] of cases) {
     it(`are refused by name: ${JSON.stringify(options)}`, async () => {
-      assert.equal(await refusal(options), `InvalidOptions: startEmulator: ${message}`);
+      assert.equal(await refusal(options), `InvalidOptionsError: startEmulator: ${message}`);
     });
   }
 
   it("are refused of a seed, too", async () => {
     assert.equal(
       await refusal({ seed: { clusters: [{ id: 5, label: "eu" }], clusterz: [] } }),
-      'InvalidOptions: The seed is not valid: clusters[0].id: expected string, received number; Unrecognized key: "clusterz"',
+      'InvalidOptionsError: The seed is not valid: clusters[0].id: expected string, received number; Unrecognized key: "clusterz"',
     );
-    assert.match(await refusal({ seed: "demos" }), /^InvalidOptions: There is no seed "demos"/);
+    assert.match(await refusal({ seed: "demos" }), /^InvalidOptionsError: There is no seed "demos"/);
   });
 
   it("are none of the hosts that webhooks may go to", async () => {

@@ -28,7 +28,7 @@ async function standby(t: TestContext, options: EmulatorOptions): Promise<Router
   let over: Promise<unknown> = Promise.resolve();
   const url = await new Promise<string>((resolve, reject) => {
     const following = ({ routerUrl }: { routerUrl: string }) => resolve(routerUrl);
-    const leads = startEmulator({ port: 0, ...options, following, signal: ended.signal });
+    const leads = startEmulator({ port: 0, ...options, onLeaderChange: following, signal: ended.signal });
     leads.catch(reject);
     over = leads.then((late) => late.close()).catch(() => {});
   });

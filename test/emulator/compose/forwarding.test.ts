@@ -36,7 +36,7 @@ describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
     const ended = new AbortController();
     let leads: Promise<Emulator> | undefined;
     const { routerUrl } = await new Promise<{ routerUrl: string }>((following, reject) => {
-      leads = startEmulator({ port: 0, ...place, ...ofStandby, following, signal: ended.signal });
+      leads = startEmulator({ port: 0, ...place, ...ofStandby, onLeaderChange: following, signal: ended.signal });
       leads.catch(reject);
     });
     t.after(async () => {

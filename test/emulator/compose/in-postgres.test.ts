@@ -81,11 +81,11 @@ describe("an emulator in PostgreSQL", { skip: noPostgres }, () => {
         refusal({ schema: "svc" }),
       ]),
       [
-        "InvalidOptions: startEmulator: a store stands in the place of a file: leave one out",
-        "InvalidOptions: startEmulator: store: a store is named by a URL: postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket",
-        "InvalidOptions: startEmulator: store: a store's URL has the parameters host, port and sslmode, not pool",
-        "InvalidOptions: startEmulator: schema: a schema is named by small letters, digits and underscores",
-        "InvalidOptions: startEmulator: a schema is that of a store: name one, too",
+        "InvalidOptionsError: startEmulator: a store stands in the place of a file: leave one out",
+        "InvalidOptionsError: startEmulator: store: a store is named by a URL: postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket",
+        "InvalidOptionsError: startEmulator: store: a store's URL has the parameters host, port and sslmode, not pool",
+        "InvalidOptionsError: startEmulator: schema: a schema is named by small letters, digits and underscores",
+        "InvalidOptionsError: startEmulator: a schema is that of a store: name one, too",
       ],
     );
   });

@@ -30,7 +30,7 @@ describe("clock.advance, for programs", () => {
     ];
     for (const [move, message] of cases) {
       await assert.rejects(clock.advance(move as Move), {
-        name: "InvalidOptions",
+        name: "InvalidOptionsError",
         message: `clock.advance: ${message}`,
       });
     }

@@ -28,7 +28,7 @@ describe("a state that one emulator writes to", () => {
       return (await another.start()).replace(/pid \d+, http:[^)]*/, "…");
     });
     const refused =
-      `StateInUse: An emulator is running on this state (${state}.run: …). ` +
+      `StateLockedError: An emulator is running on this state (${state}.run: …). ` +
       `Use it, stop it with "svc emulator stop --file ${state}", or name another file with the option file.`;
     assert.deepEqual(await Promise.all(outcomes), Array(4).fill(refused));
   });
@@ -43,7 +43,7 @@ describe("a state that one emulator writes to", () => {
       const owner = await emulatorStart(t, options, first);
       assert.equal(await owner.start(), "up");
       const another = await emulatorStart(t, { ...options, runFile: join(folder, `${i}.run`) }, second);
-      assert.match(await another.start(), /^StateInUse: An emulator is running on this state/);
+      assert.match(await another.start(), /^StateLockedError: An emulator is running on this state/);
     }
   });
 
@@ -53,15 +53,15 @@ describe("a state that one emulator writes to", () => {
     assert.equal(await owner.start(), "up");
     owner.signal("SIGSTOP");
     const early = await emulatorStart(t, { file });
-    assert.match(await early.start(), /^StateInUse: /);
+    assert.match(await early.start(), /^StateLockedError: /);
 
     const heirs = await Promise.all(Array.from({ length: 4 }, () => emulatorStart(t, { file })));
     await owner.kill();
     const outcomes = await Promise.all(heirs.map((heir) => heir.start()));
     assert.deepEqual(outcomes.map((outcome) => outcome.replace(/:.*/, "")).sort(), [
-      "StateInUse",
-      "StateInUse",
-      "StateInUse",
+      "StateLockedError",
+      "StateLockedError",
+      "StateLockedError",
       "up",
     ]);
   });
@@ -99,7 +99,7 @@ describe("a state behind a link with journals beside the link", () => {
     const link = join(folder, "real", "link.json");
     await writeFile(`${link}.journal.3`, "");
     await assert.rejects(startEmulator({ port: 0, file: link }), {
-      name: "StateRefused",
+      name: "StateFormatError",
       message:
         `${link} is a link, and an earlier version left journals beside it. Nothing was changed. ` +
         `Move ${link}.journal.3 to ${state}.journal.3.`,

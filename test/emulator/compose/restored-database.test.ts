@@ -22,7 +22,7 @@ async function startedOn(t: TestContext, options: EmulatorOptions) {
   const leaders: string[] = [];
   const started = await startEmulator({
     ...{ port: 0, leaseMs: 600, ...options },
-    following: ({ leader }) => leaders.push(leader),
+    onLeaderChange: ({ leader }) => leaders.push(leader),
   });
   t.after(() => started.close());
   const { routerUrl, token } = started;

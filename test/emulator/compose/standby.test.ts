@@ -20,7 +20,7 @@ async function standby(t: TestContext, options: EmulatorOptions): Promise<Standb
   const ended = new AbortController();
   let leads: Promise<Emulator> | undefined;
   const at = await new Promise<{ routerUrl: string; leader: string }>((resolve, reject) => {
-    leads = startEmulator({ port: 0, ...options, following: resolve, signal: ended.signal });
+    leads = startEmulator({ port: 0, ...options, onLeaderChange: resolve, signal: ended.signal });
     leads.catch(reject);
   });
   t.after(async () => {
@@ -103,7 +103,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
       sender(`${second.url}/_emulator`, { authorization: `Bearer ${token}` })("POST", "stop");
     assert.equal((await stop("wrong")).status, 401);
     assert.equal((await stop(leader.token)).status, 202);
-    await assert.rejects(second.leads, { name: "NoLongerWanted" });
+    await assert.rejects(second.leads, { name: "CandidacyAbortedError" });
     assert.equal((await leader.router("GET", "/_emulator/ready")).status, 200);
   });
 

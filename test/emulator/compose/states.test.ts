@@ -9,8 +9,8 @@ import { collections } from "../../../emulator/compose/state/collections.ts";
 import { startEmulator } from "../../../emulator/index.ts";
 import { isBlobName } from "../../../emulator/store/file/file-blobs.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
-import { systemWall } from "../../../src/base/clock.ts";
-import { counted } from "../../../src/base/counted.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
+import { pluralize } from "../../../src/base/pluralize.ts";
 import { sender } from "../../support/emulator.ts";
 import { assertGolden } from "../../support/golden.ts";
 import { contentOf, temporaryFolder } from "../../support/store.ts";
@@ -146,7 +146,12 @@ describe("a journal of the first format", () => {
       await writeFile(join(folder, journal), whole.subarray(0, end));
       const reports: string[] = [];
       const path = join(folder, "emulator.json");
-      const store = await openFileStore({ path, collections, wall: systemWall, report: (line) => reports.push(line) });
+      const store = await openFileStore({
+        path,
+        collections,
+        wall: systemWallClock,
+        report: (line) => reports.push(line),
+      });
       const content = await contentOf(store);
       await store.close();
       return { content, reports };
@@ -157,7 +162,7 @@ describe("a journal of the first format", () => {
     for (const end of [last + 1, last + 9, last + 20, whole.byteLength - 1]) {
       const { content, reports } = await openedAt(end);
       assert.deepEqual(content, before.content, `cut at byte ${end}`);
-      assert.match(reports.join(), new RegExp(`cut short \\(${counted(end - last, "byte")}\\)`));
+      assert.match(reports.join(), new RegExp(`cut short \\(${pluralize(end - last, "byte")}\\)`));
     }
   });
 });

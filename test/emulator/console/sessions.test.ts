@@ -81,7 +81,7 @@ describe("a session of the console", () => {
   it("is given within a minute of the wall", async () => {
     const wall = new StandingWall();
     const sessions = new Sessions(seededIds("sessions"), wall);
-    const [late, inTime] = [sessions.newCode(owner), sessions.newCode(owner)];
+    const [late, inTime] = [sessions.createCode(owner), sessions.createCode(owner)];
     await wall.pass(59_999);
     const { token, key } = sessions.begin(inTime)!;
     await wall.pass(1);
@@ -173,10 +173,10 @@ describe("a session of the console", () => {
   it("is one of fifty of its token: who signs in beyond that ends the oldest, and nobody else's", () => {
     const sessions = new Sessions(seededIds("sessions"), new StandingWall());
     const reader = { name: "reader", role: "read", hash: "h" } as const;
-    const admin = sessions.begin(sessions.newCode(owner))!;
-    const waiting = sessions.newCode(owner);
-    const others = Array.from({ length: 51 }, () => sessions.begin(sessions.newCode(reader))!);
-    for (let i = 0; i < 21; i += 1) sessions.newCode(reader);
+    const admin = sessions.begin(sessions.createCode(owner))!;
+    const waiting = sessions.createCode(owner);
+    const others = Array.from({ length: 51 }, () => sessions.begin(sessions.createCode(reader))!);
+    for (let i = 0; i < 21; i += 1) sessions.createCode(reader);
     assert.deepEqual(
       [admin, others[0]!, others[1]!, others[50]!].map(({ token, key }) => sessions.openerOf(token, key)),
       [owner, undefined, reader, reader],
@@ -187,7 +187,7 @@ describe("a session of the console", () => {
   it("ends after twelve hours of the wall", async () => {
     const wall = new StandingWall();
     const sessions = new Sessions(seededIds("sessions"), wall);
-    const { token, key } = sessions.begin(sessions.newCode(owner))!;
+    const { token, key } = sessions.begin(sessions.createCode(owner))!;
     await wall.pass(12 * 3_600_000 - 1);
     const before = sessions.openerOf(token, key);
     await wall.pass(1);

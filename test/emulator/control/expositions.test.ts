@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Family, openMetrics, plainText } from "../../../emulator/control/metrics/expositions.ts";
+import { type Family, formatOpenMetrics, formatPrometheusText } from "../../../emulator/control/metrics/expositions.ts";
 
 const families: readonly Family[] = [
   {
@@ -23,7 +23,7 @@ const families: readonly Family[] = [
 describe("expositions", () => {
   it("are OpenMetrics: the unit is told, and where they end", () => {
     assert.equal(
-      openMetrics(families),
+      formatOpenMetrics(families),
       `# TYPE svc_requests counter
 # HELP svc_requests Requests, \\"all\\" of them;\\nC:\\\\svc
 svc_requests_total{service="a \\"b\\"\\n\\\\c",class="2xx"} 3
@@ -49,7 +49,7 @@ svc_request_duration_seconds_sum{service="router"} 4.5
 
   it("are the text of before: counters have the name of their samples, and a quote in help stands as it is", () => {
     assert.equal(
-      plainText(families),
+      formatPrometheusText(families),
       `# TYPE svc_requests_total counter
 # HELP svc_requests_total Requests, "all" of them;\\nC:\\\\svc
 svc_requests_total{service="a \\"b\\"\\n\\\\c",class="2xx"} 3

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import net from "node:net";
 import { describe, it } from "node:test";
-import { part } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/parts.ts";
 import { Passthrough, reply } from "../../../emulator/http/reply.ts";
-import { StateReplaced, StoreFailed } from "../../../emulator/store/port.ts";
+import { StateReplacedError, StoreFailedError } from "../../../emulator/store/port.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { isoMillis } from "../../../src/base/clock.ts";
 import {
@@ -155,7 +155,7 @@ describe("An answer", () => {
       },
     );
     const { origin, listener } = await serving(t, [
-      part({
+      createPart({
         operations: [list, watch],
         handlers: {
           "made.list": () => "the list",
@@ -241,7 +241,7 @@ describe("A disk that refuses", () => {
     it(`is answered 503 in the words of ${service.name}`, async (t) => {
       const path = service === emulator ? "/_emulator/made" : "/made";
       const refuse = () => {
-        throw new StoreFailed("disk full");
+        throw new StoreFailedError("disk full");
       };
       const { send, log } = await serving(t, [alone(made(service, "GET", path), refuse)]);
       assert.deepEqual(await send("GET", path), {
@@ -256,7 +256,7 @@ describe("A disk that refuses", () => {
 
 describe("A state that took the place of another meanwhile", () => {
   const late = () => {
-    throw new StateReplaced("made waited");
+    throw new StateReplacedError("made waited");
   };
   const message = "The state was replaced while this request was in progress. Nothing was saved.";
 
@@ -296,7 +296,7 @@ describe("The order of checks", () => {
     );
   const parts = (service: typeof router | typeof contracts) =>
     [
-      part({
+      createPart({
         operations: [operation(service)],
         handlers: { "made.post": () => "in" },
         world: stateless,

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { arrivalLimits } from "../../../emulator/http/arrival.ts";
-import { part } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/parts.ts";
+import { defaultBodyReadTimeouts } from "../../../emulator/http/request-body-reader.ts";
 import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 import { contracts, emulator, json, made, raw, router, stream, z } from "./made-up.ts";
 import { read, serving, stateless } from "./serving.ts";
 
-const { bodyMs, paceMs, paceBytes } = arrivalLimits;
+const { bodyMs, paceMs, paceBytes } = defaultBodyReadTimeouts;
 
 /** A listener on whose wall time stands still; `uploaded` tells how many bytes its upload has been given so far. */
 async function stage(t: TestContext) {
@@ -16,7 +16,7 @@ async function stage(t: TestContext) {
   const server = await serving(
     t,
     [
-      part({
+      createPart({
         operations: [
           made(contracts, "POST", "/json", { body: json(z.object({ a: z.string() })) }, { id: "json" }),
           made(router, "POST", "/raw", { body: raw() }, { id: "raw" }),
@@ -156,8 +156,8 @@ describe("An upload", () => {
 describe("A head that comes drop by drop", () => {
   it("is answered 408 when its time is over", async (t) => {
     // Node checks this one, by the machine's own time.
-    const { origin } = await serving(t, [part({ operations: [], handlers: {}, world: stateless })], {
-      arrival: { ...arrivalLimits, headMs: 20 },
+    const { origin } = await serving(t, [createPart({ operations: [], handlers: {}, world: stateless })], {
+      arrival: { ...defaultBodyReadTimeouts, headMs: 20 },
     });
     const { port } = new URL(origin);
     const socket = net.connect(Number(port), "127.0.0.1");

@@ -3,8 +3,8 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Server } from "node:http";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { part } from "../../../emulator/http/parts.ts";
-import { unreadAnswerMs } from "../../../emulator/http/sending/departure.ts";
+import { createPart } from "../../../emulator/http/parts.ts";
+import { unreadResponseTimeoutMs } from "../../../emulator/http/sending/response-writer.ts";
 import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 import { bytes, made, router } from "./made-up.ts";
 import { serving, stateless } from "./serving.ts";
@@ -27,7 +27,7 @@ async function stage(t: TestContext) {
   const server = await serving(
     t,
     [
-      part({
+      createPart({
         operations: [
           made(router, "GET", "/whole", {}, { id: "whole", responses }),
           made(router, "GET", "/pieces", {}, { id: "pieces", responses }),
@@ -65,7 +65,7 @@ describe("An answer that nobody reads", () => {
       const { origin, wall } = await stage(t);
       const caller = connected(origin, target);
       await until(() => wall.sleeping.length > 0);
-      await wall.pass(unreadAnswerMs);
+      await wall.pass(unreadResponseTimeoutMs);
       caller.read();
       await caller.closed;
       assert.ok(caller.received() < large.length, String(caller.received()));
@@ -76,10 +76,10 @@ describe("An answer that nobody reads", () => {
     const { origin, wall } = await stage(t);
     const caller = connected(origin, "/whole");
     await until(() => wall.sleeping.length > 0);
-    await wall.pass(unreadAnswerMs - 1);
+    await wall.pass(unreadResponseTimeoutMs - 1);
     caller.read();
     await until(() => caller.received() > large.length);
-    await wall.pass(unreadAnswerMs);
+    await wall.pass(unreadResponseTimeoutMs);
     assert.equal(caller.socket.destroyed, false);
     caller.socket.destroy();
   });
@@ -130,7 +130,7 @@ describe("Requests that are sent ahead on one connection", () => {
     it(`wait, no more of them than one read of the socket brings: ${requests}, with answers of ${size} bytes`, async (t) => {
       const answer = Buffer.alloc(size, "x");
       const { origin } = await serving(t, [
-        part({
+        createPart({
           operations: [made(router, "GET", "/x", {}, { id: "x", responses: { 200: bytes("text/plain") } })],
           handlers: { x: () => answer },
           world: stateless,

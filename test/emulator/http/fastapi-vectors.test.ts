@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it, type TestContext } from "node:test";
-import { part } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/parts.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
 import { fail } from "../../../src/api/failures.ts";
 import type { Operation } from "../../../src/api/operation.ts";
@@ -49,7 +49,7 @@ const passing = operations.map((operation) => ({
 
 const router = (t: TestContext): Promise<Serving> =>
   serving(t, [
-    part({
+    createPart({
       operations: passing,
       handlers,
       world: stateless,
@@ -102,7 +102,7 @@ describe("What matches no operation reaches the catch-all", () => {
     const seen: unknown[] = [];
     const catchAll = operations.filter(({ id }) => id === "catch-all");
     const { send } = await serving(t, [
-      part({
+      createPart({
         operations: catchAll,
         handlers: {
           "catch-all": ({ params }: { params: unknown }) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Fault } from "../../../emulator/http/parts.ts";
+import type { RequestFault } from "../../../emulator/http/parts.ts";
 import { alone, made, router, type TestHandler } from "./made-up.ts";
 import { deferred, serving, stateless } from "./serving.ts";
 
@@ -29,7 +29,7 @@ describe("A scripted fault", () => {
     const count: TestHandler = () => {
       ran += 1;
     };
-    const fault: Fault = { status: 503, headers: { "retry-after": "7" }, body: { detail: "later" } };
+    const fault: RequestFault = { status: 503, headers: { "retry-after": "7" }, body: { detail: "later" } };
     const { send } = await serving(t, [alone(operation, count)], { faultFor: () => fault });
     assert.deepEqual(await send("GET", "/made"), {
       status: 503,

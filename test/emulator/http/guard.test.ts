@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createListener } from "../../../emulator/http/listener.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { alone, echo, emulator, html, made, router } from "./made-up.ts";
 import { read, serving, talk } from "./serving.ts";
 
@@ -116,7 +116,7 @@ describe("Before a listener is opened", () => {
   it("only what is meant for that time is answered", async (t) => {
     const ready = alone(made(emulator, "GET", "/_emulator/ready", {}, { id: "emulator.ready" }), () => false);
     const log = new RequestLog();
-    const shared = { name: "router", wall: systemWall, log, settings: defaultSettings, whileStarting: [ready] };
+    const shared = { name: "router", wall: systemWallClock, log, settings: defaultSettings, whileStarting: [ready] };
     const listener = createListener(shared);
     const origin = await listener.listen(0);
     t.after(() => listener.close());
@@ -125,7 +125,7 @@ describe("Before a listener is opened", () => {
     const starting = '{"detail":"The emulator is starting."}';
     assert.deepEqual(await answers(), ["false", starting, starting]);
 
-    listener.open({ parts: open(), clock: systemWall });
+    listener.open({ parts: open(), clock: systemWallClock });
     assert.equal((await fetch(`${origin}/made`)).status, 200);
   });
 });

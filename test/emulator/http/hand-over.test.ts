@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { part } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/parts.ts";
 import { made, router } from "./made-up.ts";
 import { deferred, read, serving, stateless, talk } from "./serving.ts";
 
@@ -10,7 +10,7 @@ describe("A listener that hands over", () => {
     const { origin, listener, log } = await serving(
       t,
       [
-        part({
+        createPart({
           operations: [made(router, "GET", "/slow", {}, { id: "slow" })],
           handlers: {
             slow: async () => {

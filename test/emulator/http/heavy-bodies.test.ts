@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bounded, mostProblems } from "../../../emulator/http/validation/validate.ts";
+import { limitProblems, maxProblems } from "../../../emulator/http/validation/validate.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 import { z } from "./made-up.ts";
 
@@ -79,7 +79,7 @@ describe("The refusal of a body", () => {
 
 describe("A schema that looks for so many problems and no more", () => {
   const item = z.object({ a: z.array(z.int()).optional(), b: z.record(z.string(), z.string()).nullish() });
-  const schema = bounded(z.union([z.array(item), z.object({ list: z.array(z.string()).min(2) })]));
+  const schema = limitProblems(z.union([z.array(item), z.object({ list: z.array(z.string()).min(2) })]));
 
   it("takes what is right as it is", () => {
     for (const right of [[], [{ a: [1, 2], b: { x: "y" } }, { b: null }], { list: ["a", "b"] }]) {
@@ -88,7 +88,7 @@ describe("A schema that looks for so many problems and no more", () => {
   });
 
   it("refuses what is wrong, wherever in a long list it is wrong", () => {
-    const long = Array.from({ length: 3 * mostProblems }, () => ({ a: [1] as unknown[] }));
+    const long = Array.from({ length: 3 * maxProblems }, () => ({ a: [1] as unknown[] }));
     assert.equal(schema.safeParse(long).success, true);
     assert.equal(schema.safeParse([...long, { a: ["x"] }]).success, false);
     assert.equal(schema.safeParse([...long.map(() => ({ a: ["x"] })), { a: [1] }]).success, false);
@@ -96,11 +96,11 @@ describe("A schema that looks for so many problems and no more", () => {
   });
 
   it("counts anew for each document", () => {
-    const numbers = bounded(z.array(z.int()));
-    const wrong = Array.from({ length: mostProblems + 5 }, () => "x");
-    for (let time = 0; time < 2; time += 1) assert.equal(numbers.safeParse(wrong).error?.issues.length, mostProblems);
+    const numbers = limitProblems(z.array(z.int()));
+    const wrong = Array.from({ length: maxProblems + 5 }, () => "x");
+    for (let time = 0; time < 2; time += 1) assert.equal(numbers.safeParse(wrong).error?.issues.length, maxProblems);
     assert.equal(numbers.safeParse([1, 2]).success, true);
-    const members = bounded(z.record(z.string(), z.int()));
-    assert.equal(members.safeParse(Object.fromEntries(wrong.map((x, i) => [i, x]))).error?.issues.length, mostProblems);
+    const members = limitProblems(z.record(z.string(), z.int()));
+    assert.equal(members.safeParse(Object.fromEntries(wrong.map((x, i) => [i, x]))).error?.issues.length, maxProblems);
   });
 });

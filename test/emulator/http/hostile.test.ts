@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
 import { parsePlainJson } from "../../../emulator/http/bodies/python-json.ts";
-import { part } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/parts.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
 import { contracts, echo, emulator, form, json, jsonOrForm, made, passthrough, raw, router, z } from "./made-up.ts";
 import { read, serving, stateless, talk } from "./serving.ts";
@@ -13,7 +13,7 @@ const paths = ["/made", "/form", "/either", "/_emulator/made", "/other", "/contr
 /** One listener with an operation for each way of reading a body. */
 const everything = (t: TestContext) =>
   serving(t, [
-    part({
+    createPart({
       operations: [
         made(router, "POST", "/made", { body: json(schema) }, { id: "json" }),
         made(router, "POST", "/form", { body: form(z.object({ a: z.string() })) }, { id: "form" }),

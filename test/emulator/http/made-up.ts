@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type HandlerIn, part } from "../../../emulator/http/parts.ts";
+import { createPart, type HandlerIn } from "../../../emulator/http/parts.ts";
 import {
   bytes,
   empty,
@@ -64,7 +64,7 @@ export const made = (
 
 /** One operation with its handler. */
 export const alone = (operation: Operation, handler: TestHandler) =>
-  part({ operations: [operation], handlers: { [operation.id]: handler }, world: stateless });
+  createPart({ operations: [operation], handlers: { [operation.id]: handler }, world: stateless });
 
 /** Answers with what it was given, as a document. */
 export const echo: TestHandler = (input: unknown) => input;

@@ -5,9 +5,13 @@ import { readFileSync } from "node:fs";
 import { createServer as createTls } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { createOutgoing, type OutgoingOptions, type Posted } from "../../../emulator/http/outgoing/outgoing.ts";
+import {
+  createWebhookSender,
+  type PostResult,
+  type WebhookSenderOptions,
+} from "../../../emulator/http/outgoing/webhook-sender.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { forwardProxy } from "../../support/cli/forward-proxy.ts";
 import { receiver } from "../../support/receiver.ts";
 import { StandingWall } from "../../support/walls/standing-wall.ts";
@@ -18,8 +22,8 @@ const limits = {
 };
 
 /** The sender of webhooks with its default limits, closed when the test ends. */
-function poster(t: TestContext, options: Partial<OutgoingOptions> = {}): (url: string) => Promise<Posted> {
-  const outgoing = createOutgoing({ allow: [], strict: false, wall: systemWall, ...limits, ...options });
+function poster(t: TestContext, options: Partial<WebhookSenderOptions> = {}): (url: string) => Promise<PostResult> {
+  const outgoing = createWebhookSender({ allow: [], strict: false, wall: systemWallClock, ...limits, ...options });
   t.after(() => outgoing.close());
   return (url) => outgoing.post({ url, headers: {}, body: Buffer.from("{}") });
 }
@@ -158,7 +162,7 @@ describe("a receiver's name", () => {
     assert.deepEqual([asked, sink.received[0]?.headers.host], [["hooks.example"], `hooks.example:${port}`]);
   });
 
-  const cases: readonly (readonly [what: string, options: Partial<OutgoingOptions>, addresses: string[]])[] = [
+  const cases: readonly (readonly [what: string, options: Partial<WebhookSenderOptions>, addresses: string[]])[] = [
     ["a metadata service, though its host is allowed", { allow: ["hooks.example"] }, ["169.254.169.254"]],
     ["this machine, under --strict=receivers", { strict: true }, ["127.0.0.1"]],
     ["a private network, under --strict=receivers", { strict: true }, ["10.0.0.7"]],

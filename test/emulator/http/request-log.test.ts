@@ -43,7 +43,7 @@ describe("The request log", () => {
   it("keeps nothing of a request that is larger than all it may keep", () => {
     const log = new RequestLog(5_000);
     log.add(answered(log, "/before"));
-    log.add(answered(log, "/", log.shared(["x-a", "y".repeat(10_000)])));
+    log.add(answered(log, "/", log.internHeaders(["x-a", "y".repeat(10_000)])));
     assert.deepEqual(log.amount, { count: 0, bytes: 0, max_bytes: 5_000, dropped: 2 });
     log.add(answered(log, "/small"));
     assert.deepEqual(targets(log), ["3 /small"]);
@@ -68,9 +68,9 @@ describe("The request log", () => {
 
   it("holds the same headers once", () => {
     const log = new RequestLog();
-    const first = log.shared(["Host", "a"]);
-    assert.equal(log.shared(["Host", "a"]), first);
-    assert.notEqual(log.shared(["Host", "b"]), first);
+    const first = log.internHeaders(["Host", "a"]);
+    assert.equal(log.internHeaders(["Host", "a"]), first);
+    assert.notEqual(log.internHeaders(["Host", "b"]), first);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { part } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/parts.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
 import { storage } from "../../../src/api/services.ts";
 import { alone, contracts, echo, emulator, made, passthrough, raw, router, z } from "./made-up.ts";
@@ -19,7 +19,7 @@ const pass = ({ params }: { params: unknown }) => new Passthrough(200, [], Buffe
 /** A router with one named path, the catch-all, and a control plane with one path. */
 const routerParts = () =>
   [
-    part({
+    createPart({
       operations: [
         made(router, "GET", "/things/{name}", named, { id: "things.get" }),
         made(router, "POST", "/things/{name}", named, { id: "things.post" }),
@@ -121,7 +121,7 @@ describe("A path of the contract API", () => {
     made(contracts, "POST", "/api/v2.1/public/contracts/", {}, { id: "made.post" }),
   ];
   const parts = () =>
-    [part({ operations, handlers: { "made.get": echo, "made.post": echo }, world: stateless })] as const;
+    [createPart({ operations, handlers: { "made.get": echo, "made.post": echo }, world: stateless })] as const;
 
   for (const [method, target, location] of [
     ["POST", "/api/v2.1/public/contracts?x=%20", "/api/v2.1/public/contracts/?x=%20"],

@@ -1,11 +1,16 @@
 import net from "node:net";
 import type { TestContext } from "node:test";
-import { createListener, type Listener, type ListenerOptions, type Served } from "../../../emulator/http/listener.ts";
+import {
+  createListener,
+  type Listener,
+  type ListenerOptions,
+  type ServedParts,
+} from "../../../emulator/http/listener.ts";
 import type { Part } from "../../../emulator/http/parts.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
-import type { EmulatorBug } from "../../../src/base/bug.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import type { EmulatorBugError } from "../../../src/base/bug.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { randomIds } from "../../../src/base/ids.ts";
 
 /** Virtual time of all these tests: 2031-01-02T03:04:05.678Z. */
@@ -15,7 +20,7 @@ export const now = Date.UTC(2031, 0, 2, 3, 4, 5, 678);
 export const stateless = {
   store: {} as never,
   clock: { now: () => now },
-  wall: systemWall,
+  wall: systemWallClock,
   ids: randomIds(),
 };
 
@@ -29,7 +34,7 @@ export interface Answered {
 export interface Serving {
   readonly origin: string;
   readonly log: RequestLog;
-  readonly bugs: readonly EmulatorBug[];
+  readonly bugs: readonly EmulatorBugError[];
   readonly listener: Listener;
   /** Sends bytes as they are over a socket of its own, and gives the answer of the server. */
   send(method: string, target: string, sent?: Sent): Promise<Answered>;
@@ -44,14 +49,14 @@ export interface Sent {
 export async function serving(
   t: Pick<TestContext, "after">,
   parts: readonly [Part, ...Part[]],
-  options: Partial<Omit<ListenerOptions, "log"> & Omit<Served, "parts">> = {},
+  options: Partial<Omit<ListenerOptions, "log"> & Omit<ServedParts, "parts">> = {},
 ): Promise<Serving> {
   const log = new RequestLog();
-  const bugs: EmulatorBug[] = [];
+  const bugs: EmulatorBugError[] = [];
   const { faultFor, fallback, clock = stateless.clock, ...bound } = options;
   const listener = createListener({
     name: "router",
-    wall: systemWall,
+    wall: systemWallClock,
     settings: defaultSettings,
     log,
     report: (bug) => bugs.push(bug),

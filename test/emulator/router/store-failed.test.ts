@@ -2,47 +2,56 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createListener } from "../../../emulator/http/listener.ts";
 import { createForwarder } from "../../../emulator/http/outgoing/forward.ts";
-import { part } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/parts.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { IssuerKeys } from "../../../emulator/router/apps/issuer-keys.ts";
+import type { RouterContext } from "../../../emulator/router/context.ts";
 import { routerAuthenticators } from "../../../emulator/router/credentials.ts";
 import { routerHandlers } from "../../../emulator/router/handlers.ts";
 import { mappingTables } from "../../../emulator/router/mapping/tables.ts";
-import type { RouterWorld } from "../../../emulator/router/world.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
-import { type Store, StoreFailed } from "../../../emulator/store/port.ts";
+import { type Store, StoreFailedError } from "../../../emulator/store/port.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { randomIds } from "../../../src/base/ids.ts";
 import { plain, sender } from "../../support/emulator.ts";
 import { bulk, bulkBody } from "../../support/routed.ts";
 
 /** A router whose disk refuses every write and whose reads go on. */
 async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
-  const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWall });
+  const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWallClock });
   await store.transaction("test", (tx) => tx.map(mappingTables.cluster_emails, "eu-1", ["a"]));
   const refusing: Store = Object.assign(Object.create(store), {
     read: store.read.bind(store),
-    transaction: () => Promise.reject(new StoreFailed("no space left")),
+    transaction: () => Promise.reject(new StoreFailedError("no space left")),
   });
   Object.defineProperty(refusing, "writable", { value: false });
 
-  const forwarder = createForwarder({ wall: systemWall, mark: "test" });
+  const forwarder = createForwarder({ wall: systemWallClock, mark: "test" });
   const url = "http://127.0.0.1:9";
-  const world: RouterWorld = {
-    ...{ store: refusing, clock: systemWall, wall: systemWall, ids: randomIds(), settings: defaultSettings, forwarder },
+  const world: RouterContext = {
+    ...{
+      store: refusing,
+      clock: systemWallClock,
+      wall: systemWallClock,
+      ids: randomIds(),
+      settings: defaultSettings,
+      forwarder,
+    },
     clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: true }],
     inSeedOrder: () => true,
     hasAccount: async () => false,
     hideControlTokens: (text) => text,
-    issuerKeys: new IssuerKeys({ wall: systemWall, settings: defaultSettings, forwarder }),
+    issuerKeys: new IssuerKeys({ wall: systemWallClock, settings: defaultSettings, forwarder }),
   };
   const operations = registry.filter(({ service }) => service.name === "router");
-  const parts = [part({ operations, handlers: routerHandlers, authenticate: routerAuthenticators, world })] as const;
-  const shared = { wall: systemWall, settings: defaultSettings, log: new RequestLog() };
+  const parts = [
+    createPart({ operations, handlers: routerHandlers, authenticate: routerAuthenticators, world }),
+  ] as const;
+  const shared = { wall: systemWallClock, settings: defaultSettings, log: new RequestLog() };
   const listener = createListener({ ...shared, name: "router" });
-  listener.open({ parts, clock: systemWall });
+  listener.open({ parts, clock: systemWallClock });
   t.after(async () => {
     await listener.close();
     await forwarder.close();

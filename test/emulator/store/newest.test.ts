@@ -3,18 +3,18 @@ import { describe, it } from "node:test";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { trialStates } from "../../../emulator/router/trial/signups.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
-import { keepNewest, mostOfStrangers } from "../../../emulator/store/newest.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { evictOldest, maxUnauthenticatedRows } from "../../../emulator/store/retention.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { emulator } from "../../support/emulator.ts";
 
 const row = (state: string) => ({ state, provider: "ProviderA" as const });
 
 describe("The newest rows of a collection", () => {
   it("are kept, and those that must stay", async () => {
-    const store = openMemoryStore({ collections, wall: systemWall });
+    const store = openMemoryStore({ collections, wall: systemWallClock });
     const left = await store.transaction("test", async (tx) => {
       for (const state of ["a", "b", "c", "d", "e"]) tx.put(trialStates, row(state));
-      await keepNewest(tx, trialStates, { most: 2, stays: ({ state }) => state === "b" });
+      await evictOldest(tx, trialStates, { most: 2, stays: ({ state }) => state === "b" });
       return (await tx.list(trialStates)).map(({ state }) => state);
     });
     assert.deepEqual(left, ["b", "d", "e"]);
@@ -26,7 +26,7 @@ describe("What strangers begin and never end", () => {
     const world = await emulator(t);
     const before = (await world.ask("GET", "state")).body as { rows: Record<string, unknown[]> };
     const cluster_id = world.clusters[0]!.id;
-    const many = Array.from({ length: mostOfStrangers }, (_, i) => `s${i}`);
+    const many = Array.from({ length: maxUnauthenticatedRows }, (_, i) => `s${i}`);
     const signup = { oauth_provider: null, account_details: null, claimed: false, workspace: null, answers: null };
     const filled = {
       ...before,
@@ -46,7 +46,7 @@ describe("What strangers begin and never end", () => {
     const { rows } = (await world.ask("GET", "state")).body as typeof before;
     for (const name of ["trial_states", "trial_signups", "provider_states"]) {
       const kept = rows[name]!;
-      assert.equal(kept.length, mostOfStrangers, name);
+      assert.equal(kept.length, maxUnauthenticatedRows, name);
       assert.ok(JSON.stringify(kept[0]).includes('"s1"'), `${name} lost its oldest: ${JSON.stringify(kept[0])}`);
     }
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { type EmulatorProcess, emulatorProcess } from "../../support/emulator-process.ts";
@@ -38,7 +38,7 @@ whereverItIsKept("kill -9 amid save, restore and rewind", (place) => {
         ] as const
       )[kill % 3]!;
       const asked = ask().catch(() => undefined);
-      await systemWall.sleep(Math.random() * longestMs);
+      await systemWallClock.sleep(Math.random() * longestMs);
       await killed.kill();
       await asked;
       killed = await emulatorProcess(t, options);

@@ -21,11 +21,11 @@ describe("a program", () => {
 
     await on.clock.advance({ by: "PT1H" });
     const other = await draft(on.api);
-    assert.deepEqual(await on.restore("drafted"), { keptAs: "before-1" });
+    assert.deepEqual(await on.restore("drafted"), { backupSnapshot: "before-1" });
     assert.deepEqual([await stateOf(on), on.clock.now()], [drafted, at]);
-    assert.deepEqual(await on.restore("before-1"), { keptAs: "before-2" });
+    assert.deepEqual(await on.restore("before-1"), { backupSnapshot: "before-2" });
     assert.equal(await statusOf(on.api, other), "DRAFT");
-    assert.deepEqual(await on.restore(unnamed), { keptAs: "before-3" });
+    assert.deepEqual(await on.restore(unnamed), { backupSnapshot: "before-3" });
     assert.equal(await statusOf(on.api, contract), "DRAFT");
     assert.deepEqual(await stateOf(on), drafted);
   });
@@ -34,27 +34,27 @@ describe("a program", () => {
     const on = await emulator(t);
     await on.snapshot("taken");
     const there = "There is a snapshot taken already: give another name, or { replace: true }";
-    await assert.rejects(on.snapshot("Taken"), { name: "SnapshotThere", message: there });
+    await assert.rejects(on.snapshot("Taken"), { name: "SnapshotExistsError", message: there });
     assert.equal((await on.snapshot("Taken", { replace: true })).name, "Taken");
     for (const name of ["../state", "", "before-1"])
-      await assert.rejects(on.snapshot(name), { name: "InvalidOptions" });
+      await assert.rejects(on.snapshot(name), { name: "InvalidOptionsError" });
     const gone = "There is no snapshot gone; there are: Taken";
-    await assert.rejects(on.restore("gone"), { name: "NoSuchSnapshot", message: gone });
+    await assert.rejects(on.restore("gone"), { name: "SnapshotNotFoundError", message: gone });
   });
 
   it("is told what it takes to go back: a history, and a time that lies behind", async (t) => {
     const message =
       "Nothing is kept of what led to the present state: start the emulator with a file or a store, and with historyBytes " +
       "that are not 0";
-    await assert.rejects((await emulator(t)).rewind({ steps: 1 }), { name: "NoHistory", message });
+    await assert.rejects((await emulator(t)).rewind({ steps: 1 }), { name: "HistoryUnavailableError", message });
 
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await assert.rejects(on.rewind({ to: "2031-01-02T03:04:06Z" }), {
-      name: "NotBehind",
+      name: "RewindTargetInFutureError",
       message: "The time to go back to lies ahead: it is 2031-01-02T03:04:05.000Z now",
     });
     await assert.rejects(on.rewind({ steps: 7 }), {
-      name: "BeyondHistory",
+      name: "RewindOutOfRangeError",
       message: "The history that is kept does not reach so far; it has 0 requests and moves of time to take back",
     });
   });
@@ -128,7 +128,7 @@ describe("a fork", () => {
   it("is made of an emulator that runs: once it is closed, all that keeps a state or moves time says so", async (t) => {
     const on = await emulator(t);
     await on.close();
-    const closed = { name: "EmulatorClosed", message: /^The emulator is closed/ };
+    const closed = { name: "EmulatorClosedError", message: /^The emulator is closed/ };
     await assert.rejects(on.fork(), closed);
     await assert.rejects(on.snapshot(), closed);
     await assert.rejects(on.restore("any"), closed);

@@ -4,8 +4,8 @@ import type { Store } from "../../../emulator/store/port.ts";
 import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import {
   dropExpired,
-  latestDeliveriesOf,
   listDeliveries,
+  listLatestDeliveries,
   resend,
   showDelivery,
 } from "../../../emulator/webhooks/log.ts";
@@ -19,7 +19,7 @@ const days = (count: number): number => minutes(count * 24 * 60);
 async function again({ store, clock, runner }: Post, id: number): Promise<string> {
   const { outcome } = await store.transaction("again", async (tx) => {
     const delivery = await tx.get(deliveries, id);
-    return { outcome: runner.outcomeOf(resend(tx, delivery!, clock.now()).id) };
+    return { outcome: runner.waitForOutcome(resend(tx, delivery!, clock.now()).id) };
   });
   return outcome;
 }
@@ -71,7 +71,7 @@ describe("sending again", () => {
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url, { status: "DISABLED_BY_ERROR", failure_count: 6 });
     await office.happen("CONTRACT_CREATED");
-    await office.runner.idle();
+    await office.runner.whenIdle();
     assert.equal(sink.received.length, 0);
     assert.equal(await again(office, 1), "delivered");
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 0 });
@@ -84,7 +84,7 @@ describe("sending again", () => {
     const id = await office.subscribe(sink.url, { failure_count: 5 });
     await office.store.transaction("off", (tx) => switchSubscription(tx, id, false, office.clock.now()));
     await office.happen("CONTRACT_CREATED");
-    await office.runner.idle();
+    await office.runner.whenIdle();
     await office.store.transaction("on", async (tx) => {
       const row = await tx.get(subscriptions, id);
       tx.put(subscriptions, { ...row!, status: "ACTIVE", failure_count: 5 });
@@ -98,7 +98,7 @@ describe("sending again", () => {
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.idle();
+    await office.runner.whenIdle();
     await office.store.transaction("delete", (tx) => tx.delete(subscriptions, id));
     assert.equal(await again(office, 1), "skipped_deleted");
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
@@ -109,12 +109,12 @@ describe("sending again", () => {
     const sink = await receiver(t);
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
-    const found = await office.store.read((view) => latestDeliveriesOf(view, 1, [17, 18, 17]));
+    const found = await office.store.read((view) => listLatestDeliveries(view, 1, [17, 18, 17]));
     assert.deepEqual(
       found.map(({ activity }) => activity),
       ["CONTRACT_SIGNED"],
     );
-    assert.deepEqual(await office.store.read((view) => latestDeliveriesOf(view, 2, [17])), []);
+    assert.deepEqual(await office.store.read((view) => listLatestDeliveries(view, 2, [17])), []);
   });
 });
 
@@ -127,7 +127,7 @@ describe("the log of deliveries", () => {
     const one = await office.subscribe(good.url);
     const two = await office.subscribe(bad.url, { only_for_activities: ["CONTRACT_SIGNED"] });
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_SIGNED");
-    await office.runner.idle();
+    await office.runner.whenIdle();
 
     const ids = async (filter: Parameters<typeof listDeliveries>[1], offset = 0, limit = 10) => {
       const { items, total } = await office.store.read((view) => listDeliveries(view, filter, { offset, limit }));
@@ -148,7 +148,7 @@ describe("the log of deliveries", () => {
     sink.answer((_, response) => void response.writeHead(418).end("no coffee"));
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.idle();
+    await office.runner.whenIdle();
     const shown = await office.store.read((view) => showDelivery(view, 1));
     assert.equal(shown?.requestBody, sink.received[0]?.body.toString());
     const [{ duration_ms, wall_at, ...attempt } = { duration_ms: -1, wall_at: null }] = shown?.attempts ?? [];
@@ -200,7 +200,7 @@ describe("the log of deliveries", () => {
     sink.answer(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.idle();
+    await office.runner.whenIdle();
     await office.store.transaction("delete", (tx) => tx.delete(subscriptions, id));
     await office.runner.advance({ untilIdle: true });
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "skipped_deleted", attempts: ["+0 500"] }]);

@@ -5,10 +5,10 @@ import { createServer as createTls } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createServer as createTcp } from "node:net";
 import { describe, it } from "node:test";
-import { createOutgoing } from "../../../emulator/http/outgoing/outgoing.ts";
-import { forbiddenAddress, forbiddenUrl } from "../../../emulator/http/outgoing/receivers.ts";
+import { findForbiddenAddressReason, findForbiddenUrlReason } from "../../../emulator/http/outgoing/receiver-rules.ts";
+import { createWebhookSender } from "../../../emulator/http/outgoing/webhook-sender.ts";
 import { showDelivery } from "../../../emulator/webhooks/log.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { verifyStandardWebhook } from "../../../src/schemes/standard-webhooks.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
 import { rawServer } from "../../support/raw-server.ts";
@@ -52,14 +52,14 @@ describe("an attempt", () => {
     const when = deterministic ? ", under --deterministic, too" : "";
     it(`carries the Standard Webhooks headers when asked to: the id stays, the time is the attempt's by the wall${when}`, async (t) => {
       let now = Date.UTC(2026, 0, 1);
-      const wall = { ...systemWall, now: () => now };
+      const wall = { ...systemWallClock, now: () => now };
       const settings = { standardWebhooks: true, deterministic };
       const { subscribe, happen, runner } = await post(t, { settings, wall });
       const sink = await receiver(t);
       sink.answer(500);
       await subscribe(sink.url);
       await happen("CONTRACT_SIGNED");
-      await runner.idle();
+      await runner.whenIdle();
       now += 7_000;
       await runner.advance({ next: true });
 
@@ -97,7 +97,7 @@ describe("an attempt", () => {
       sink.answer((_, response) => void response.writeHead(status, { location: sink.url }).end());
       const id = await subscribe(sink.url);
       await happen("CONTRACT_CREATED");
-      await runner.idle();
+      await runner.whenIdle();
       // A redirect is not followed: one request.
       assert.equal(sink.received.length, 1);
       assert.deepEqual(await story(), [{ webhook: id, outcome, attempts: [`+0 ${status}`] }]);
@@ -108,7 +108,7 @@ describe("an attempt", () => {
     const { subscribe, happen, runner, story } = await post(t);
     const id = await subscribe(nobody);
     await happen("CONTRACT_CREATED");
-    await runner.idle();
+    await runner.whenIdle();
     assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: ["+0 connection_refused"] }]);
   });
 
@@ -122,7 +122,7 @@ describe("an attempt", () => {
     await subscribe(silent);
     await subscribe(chatty);
     await happen("CONTRACT_CREATED");
-    await runner.idle();
+    await runner.whenIdle();
     assert.deepEqual(
       (await story()).map(({ attempts }) => attempts),
       [["+0 connection_reset"], ["+0 not_http"]],
@@ -156,7 +156,7 @@ describe("an attempt", () => {
     finish();
     while ((await story())[2]?.outcome !== "delivered") await idle();
     await wall.pass(1);
-    await runner.idle();
+    await runner.whenIdle();
     assert.deepEqual(await told(), [
       ["retrying", "+0 response_timeout"],
       ["retrying", "+0 response_timeout"],
@@ -172,7 +172,7 @@ describe("an attempt", () => {
     t.after(() => server.close());
     await subscribe(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
     await happen("CONTRACT_CREATED");
-    await runner.idle();
+    await runner.whenIdle();
     assert.deepEqual(
       (await story()).map(({ attempts }) => attempts),
       [["+0 tls_error"]],
@@ -192,7 +192,7 @@ describe("an attempt", () => {
     });
     await subscribe(sink.url);
     await happen("CONTRACT_CREATED");
-    await runner.idle();
+    await runner.whenIdle();
     const shown = await store.read((view) => showDelivery(view, 1));
     assert.deepEqual(
       [shown?.delivery.outcome, shown?.attempts[0]?.status, shown?.attempts[0]?.response_body?.length],
@@ -204,7 +204,7 @@ describe("an attempt", () => {
     const { subscribe, happen, runner, story, subscription } = await post(t);
     const id = await subscribe("https://receiver.example/hooks");
     await happen("CONTRACT_CREATED");
-    await runner.idle();
+    await runner.whenIdle();
     assert.deepEqual(await story(), [{ webhook: id, outcome: "skipped_not_allowed", attempts: [] }]);
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
   });
@@ -259,26 +259,26 @@ describe("where deliveries may go", () => {
     ["http://[::ffff:127.0.0.1]/", local, undefined],
   ] as const) {
     it(`${rules.strict ? "strict: " : ""}${url} ${code ? `is refused: ${code}` : "is fine"}`, () => {
-      assert.equal(forbiddenUrl(url, rules)?.code, code);
+      assert.equal(findForbiddenUrlReason(url, rules)?.code, code);
     });
   }
 
   it("a metadata address stays blocked even when it is on the list", () => {
     const rules = { allow: ["169.254.169.254"], strict: false };
-    assert.equal(forbiddenUrl("http://169.254.169.254/", rules)?.code, "address_not_allowed");
+    assert.equal(findForbiddenUrlReason("http://169.254.169.254/", rules)?.code, "address_not_allowed");
   });
 
   it("a name is checked by every address it stands for", () => {
     const url = new URL("http://localhost/");
-    assert.equal(forbiddenAddress("127.0.0.1", url, local), undefined);
-    assert.equal(forbiddenAddress("93.184.216.34", url, local)?.code, "address_not_allowed");
+    assert.equal(findForbiddenAddressReason("127.0.0.1", url, local), undefined);
+    assert.equal(findForbiddenAddressReason("93.184.216.34", url, local)?.code, "address_not_allowed");
   });
 
   it("a listed name resolves and is connected to", async (t) => {
     const sink = await receiver(t);
-    const outgoing = createOutgoing({
+    const outgoing = createWebhookSender({
       ...local,
-      wall: systemWall,
+      wall: systemWallClock,
       connectTimeoutMs: 60_000,
       responseTimeoutMs: 60_000,
     });
@@ -328,7 +328,7 @@ describe("What a receiver answered", () => {
       await subscribe(sink.url);
       for (let i = 0; i < 2; i += 1) {
         await happen("CONTRACT_SIGNED");
-        await runner.idle();
+        await runner.whenIdle();
       }
       const attempts = (await story()).map(({ attempts }) => attempts);
       assert.deepEqual(attempts, [[`+0 ${status}`], [`+0 ${status}`]]);

@@ -6,14 +6,14 @@ import { describe, it, type TestContext } from "node:test";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { receiver } from "../../support/receiver.ts";
 import { minutes, post } from "../../support/webhooks.ts";
 
 async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
   const folder = await mkdtemp(join(tmpdir(), "svc-"));
   t.after(() => rm(folder, { recursive: true }));
-  return () => openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWall });
+  return () => openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWallClock });
 }
 
 describe("after a restart", () => {
@@ -52,7 +52,7 @@ describe("after a restart", () => {
 
     sink.answer(200);
     const after = await post(t, { store: await open() });
-    await after.runner.idle();
+    await after.runner.whenIdle();
     assert.deepEqual(await after.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
     assert.equal(sink.received.length, 2);
     assert.deepEqual(sink.received[0]?.body, sink.received[1]?.body);
@@ -61,6 +61,6 @@ describe("after a restart", () => {
 
 /** Sleeps of closing end at once. */
 const impatient = {
-  ...systemWall,
-  sleep: (ms: number, signal?: AbortSignal) => systemWall.sleep(Math.min(ms, 50), signal),
+  ...systemWallClock,
+  sleep: (ms: number, signal?: AbortSignal) => systemWallClock.sleep(Math.min(ms, 50), signal),
 };

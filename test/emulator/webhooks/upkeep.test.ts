@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { AboutToSend } from "../../../emulator/faults/faults.ts";
-import type { Outgoing } from "../../../emulator/http/outgoing/outgoing.ts";
+import type { PendingAttempt } from "../../../emulator/faults/faults.ts";
+import type { WebhookSender } from "../../../emulator/http/outgoing/webhook-sender.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { deliveryJobHandlers } from "../../../emulator/webhooks/deliver.ts";
 import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import { dropExpired } from "../../../emulator/webhooks/log.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
-import { systemWall } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { receiver } from "../../support/receiver.ts";
 import { minutes, post } from "../../support/webhooks.ts";
 
@@ -28,11 +28,11 @@ describe("what is over", () => {
     await office.happen(...Array.from({ length: 60 }, () => "CONTRACT_CREATED" as const));
     // Nobody listens to this one.
     await office.happen("CONTRACT_VOIDED");
-    await office.runner.idle();
+    await office.runner.whenIdle();
     const attempt = async (byMs: number) => {
       if (byMs > 0) await office.runner.advance({ by: byMs });
       await office.happen("CONTRACT_SIGNED");
-      await office.runner.idle();
+      await office.runner.whenIdle();
       return idsOf(office.store);
     };
     await attempt(days(30) - 1);
@@ -54,7 +54,7 @@ describe("what is over", () => {
     const sink = await receiver(t);
     for (let i = 0; i < 3; i += 1) await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 400 }, () => "CONTRACT_CREATED" as const));
-    await office.runner.idle();
+    await office.runner.whenIdle();
     // One delivery of the first event lasts longer than its sisters.
     await office.store.transaction("keep", async (tx) => {
       const kept = await tx.get(deliveries, 2);
@@ -70,7 +70,7 @@ describe("what is over", () => {
 
 describe("what a script of faults is told", () => {
   it("is which attempt is about to begin, by its number, and whether it is a resend", async (t) => {
-    const told: AboutToSend[] = [];
+    const told: PendingAttempt[] = [];
     const office = await post(t, { intervene: (about) => void told.push(about) });
     const sink = await receiver(t);
     sink.answer(500);
@@ -102,7 +102,7 @@ describe("an emulator that closes", () => {
     await office.runner.close();
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
     let brokenOff = 0;
-    const outgoing: Outgoing = {
+    const outgoing: WebhookSender = {
       forbidden: () => undefined,
       post: async () => ({ status: 200, body: Buffer.alloc(0) }),
       breakOff: () => {
@@ -111,7 +111,7 @@ describe("an emulator that closes", () => {
       close: async () => {},
     };
     const { clock, store } = office;
-    const { deliver } = deliveryJobHandlers({ clock, wall: systemWall, settings: defaultSettings, outgoing });
+    const { deliver } = deliveryJobHandlers({ clock, wall: systemWallClock, settings: defaultSettings, outgoing });
     const entries = [1, 2].map((n) => ({
       id: n,
       due: clock.now(),

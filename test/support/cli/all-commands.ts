@@ -1,13 +1,13 @@
-import { declarationsOf } from "../../../src/cli/command-tree.ts";
-import { groups } from "../../../src/cli/groups.ts";
+import { loadDeclarations } from "../../../src/cli/command-tree.ts";
+import { commandGroups } from "../../../src/cli/groups.ts";
 import { writtenCommands } from "../../../src/cli/written-commands.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 
 /** The whole command tree as people see it, in the order of the root help. */
 export async function allCommands(): Promise<CommandDeclaration[]> {
-  const names = new Set([...Object.keys(groups), ...Object.keys(deriveSpecs())]);
-  return (await Promise.all([...names].map(declarationsOf))).flat();
+  const names = new Set([...Object.keys(commandGroups), ...Object.keys(deriveSpecs())]);
+  return (await Promise.all([...names].map(loadDeclarations))).flat();
 }
 
 /** The commands that are written by hand. */

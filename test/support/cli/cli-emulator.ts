@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
-import { environmentOf } from "../../../src/cli/commands/emulator/exec.ts";
+import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { emulator, type TestEmulator } from "../emulator.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
@@ -29,8 +29,8 @@ export async function cliEmulator(t: Pick<TestContext, "after">, options: Emulat
   const cwd = await testFolder(t);
   const started = await emulator(t, options);
   const svc = (argv: string | readonly string[], more: RunOptions = {}) => {
-    const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof environmentOf>[1];
-    return runCli(argv, { cwd, ...more, env: { ...environmentOf(started, host), ...more.env } });
+    const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof buildChildEnvironment>[1];
+    return runCli(argv, { cwd, ...more, env: { ...buildChildEnvironment(started, host), ...more.env } });
   };
   return {
     emulator: started,

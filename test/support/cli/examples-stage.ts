@@ -3,8 +3,8 @@ import { delimiter, join } from "node:path";
 import type { TestContext } from "node:test";
 import { importExecuted } from "../../../src/api/contracts/executed.ts";
 import { receiveActivity } from "../../../src/api/router/chat-b.ts";
-import { exitCodeOf, signalCodes } from "../../../src/cli/exit.ts";
-import { contractDocument, emptyPdf } from "../../../src/cli/tour/documents.ts";
+import { exitCodeByFailure, signalCodes } from "../../../src/cli/exit.ts";
+import { contractDocument, createEmptyPdf } from "../../../src/cli/tour/documents.ts";
 import type { CommandExample } from "../../../src/derive/command-spec.ts";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { receiver } from "../receiver.ts";
@@ -111,7 +111,7 @@ function files({ emulator: { clusters } }: CliEmulator): Record<string, string |
   return {
     "activity.json": JSON.stringify({ ...receiveActivity.examples[0].body, serviceUrl: "https://chat-b.example/eu" }),
     "annex.docx": "docx",
-    "annex.pdf": emptyPdf(),
+    "annex.pdf": createEmptyPdf(),
     "archived.json": JSON.stringify(importExecuted.examples[0].body),
     "billing.secret": env.SVC_BASIC_AUTH.slice("billing:".length),
     "body.json": "{}",
@@ -129,17 +129,17 @@ function files({ emulator: { clusters } }: CliEmulator): Record<string, string |
     "hmac.key": hmacKey!,
     [`${saved}.json`]: "{}",
     [`${saved}.headers`]: `x-svc-webhook-content-hash: ${contentHash(hmacKey!, Buffer.from("{}"))}\n`,
-    "msa.pdf": emptyPdf(),
-    "nda-2029.pdf": emptyPdf(),
-    "nda-v2.pdf": emptyPdf(),
+    "msa.pdf": createEmptyPdf(),
+    "nda-2029.pdf": createEmptyPdf(),
+    "nda-v2.pdf": createEmptyPdf(),
     "nda.json": JSON.stringify(contractDocument),
-    "nda.pdf": emptyPdf(),
-    "order-form-7.pdf": emptyPdf(),
+    "nda.pdf": createEmptyPdf(),
+    "order-form-7.pdf": createEmptyPdf(),
     "payload.txt": `payload=${encodeURIComponent(JSON.stringify(team))}`,
     "prices.txt": "10 EUR",
     "secret.txt": "s3cret",
     "token.txt": "t0ken",
-    "vendor-agreement.pdf": emptyPdf(),
+    "vendor-agreement.pdf": createEmptyPdf(),
     "webhooks.ndjson": JSON.stringify({
       activity: "CONTRACT_CREATED",
       activity_data: { timestamp: "2031-01-02T03:04:05Z" },
@@ -168,7 +168,7 @@ const afterwards: Readonly<Record<string, string>> = {
 /** A command line as it is typed, without `svc`. */
 export type Example = Pick<CommandExample, "argv" | "stdin">;
 
-const { pending } = exitCodeOf;
+const { pending } = exitCodeByFailure;
 
 type Svc = (line: string) => Promise<RunResult>;
 

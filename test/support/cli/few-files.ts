@@ -1,10 +1,10 @@
 // Runs a command line twice in a process of its own: once as it is, and once when no further file can be opened.
 import { execFileSync } from "node:child_process";
 import { openSync, readdirSync } from "node:fs";
-import { main, processHost } from "../../../src/cli/entry.ts";
+import { createProcessHost, main } from "../../../src/cli/entry.ts";
 
 const argv = process.argv.slice(2);
-const run = () => main(argv, processHost("0.0.0-test"));
+const run = () => main(argv, createProcessHost("0.0.0-test"));
 await run();
 const open = readdirSync("/proc/self/fd").map(Number);
 execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${Math.max(...open)}`]);

@@ -6,15 +6,15 @@ import { randomBytes } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setImmediate as turn } from "node:timers/promises";
-import { systemWall } from "../../../src/base/clock.ts";
-import { takeLock } from "../../../src/cli/config/file-lock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
+import { acquireFileLock } from "../../../src/cli/config/file-lock.ts";
 import type { Host } from "../../../src/cli/host.ts";
 
 const [, , file, times] = process.argv as [string, string, string, string];
-const host = { pid: process.pid, wall: systemWall } as Host;
+const host = { pid: process.pid, wall: systemWallClock } as Host;
 
 for (let taken = 0; taken < Number(times); ) {
-  const lock = await takeLock(file, host);
+  const lock = await acquireFileLock(file, host);
   if (!lock) {
     await turn();
     continue;

@@ -1,5 +1,5 @@
 import { PassThrough, Readable, Writable } from "node:stream";
-import { systemWall, type Wall } from "../../../src/base/clock.ts";
+import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import type { Host } from "../../../src/cli/host.ts";
 import { main } from "../../../src/cli/main.ts";
 import { program } from "../program.ts";
@@ -18,7 +18,7 @@ export interface RunOptions {
   readonly tty?: boolean;
   readonly columns?: number;
   readonly cwd?: string;
-  readonly wall?: Wall;
+  readonly wall?: WallClock;
   /** Is handed a function that sends a signal to the run. */
   readonly onStart?: (run: {
     signal: (name: "SIGINT" | "SIGTERM") => void;
@@ -51,7 +51,7 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
     stdin: Object.assign(stdinOf(options), { isTTY: options.tty === true }),
     stdout: out.stream,
     stderr: err.stream,
-    wall: options.wall ?? systemWall,
+    wall: options.wall ?? systemWallClock,
     version: "0.0.0-test",
     pid: process.pid,
     program: built.program,

@@ -1,4 +1,4 @@
 // `svc` as a process of its own, from the sources: what bin/svc.js does with the bundle.
-import { main, processHost } from "../../../src/cli/entry.ts";
+import { createProcessHost, main } from "../../../src/cli/entry.ts";
 
-process.exitCode = await main(process.argv.slice(2), processHost("0.0.0-test"));
+process.exitCode = await main(process.argv.slice(2), createProcessHost("0.0.0-test"));

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { addChecksum } from "../../../emulator/store/file/checksummed-document.ts";
 import { openFileSnapshotStore, snapshotFolder } from "../../../emulator/store/file/file-snapshot-store.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
-import { sealed } from "../../../emulator/store/file/sealed.ts";
 import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
-import { type History, StateRefused, type Store, type Transaction } from "../../../emulator/store/port.ts";
-import { systemWall } from "../../../src/base/clock.ts";
-import type { Position } from "../../../src/files/log-line.ts";
+import { type History, StateFormatError, type Store, type Transaction } from "../../../emulator/store/port.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
+import type { LogPosition } from "../../../src/files/log-line.ts";
 import { collections, contentOf, exported, people, person } from "../store.ts";
 import { type Chance, Crashed, ForgetfulDisk } from "./forgetful-disk.ts";
 
@@ -42,7 +42,7 @@ async function holds(store: Store): Promise<string> {
 
 /** Lives it in memory first, to know what is to be found. */
 export async function lifeOf(actions: readonly Action[], historyBytes?: number): Promise<Life> {
-  const store = openMemoryStore({ collections, wall: systemWall });
+  const store = openMemoryStore({ collections, wall: systemWallClock });
   const history = [await holds(store)];
   /** The states that led to the present one, which is the last. */
   let way = [await exported(store)];
@@ -74,7 +74,7 @@ export async function lifeOf(actions: readonly Action[], historyBytes?: number):
 }
 
 const open = (disk: ForgetfulDisk, { historyBytes }: Life): Promise<Store> =>
-  openFileStore({ path, collections, wall: systemWall, disk, compactAfterBytes: 300, historyBytes });
+  openFileStore({ path, collections, wall: systemWallClock, disk, compactAfterBytes: 300, historyBytes });
 
 const snapshotsOn = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: snapshotFolder(path), disk });
 
@@ -82,7 +82,7 @@ const snapshotsOn = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: sna
 async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promise<number> {
   let acknowledged = 0;
   let store: Store | undefined;
-  let past: Position | undefined;
+  let past: LogPosition | undefined;
   try {
     store = await open(disk, life);
     for (const action of life.actions) {
@@ -91,11 +91,11 @@ async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promis
         store = await open(disk, life);
       } else if (action === "keep") {
         past = store.history?.place();
-        await (await snapshotsOn(disk)).put("kept", sealed(store.export()));
+        await (await snapshotsOn(disk)).put("kept", addChecksum(store.export()));
       } else if (action === "go back") {
         const snapshotStore = await snapshotsOn(disk);
         const { store: next } = await store.load((await snapshotStore.open("kept"))!);
-        await store.takeOver(next, { keep: (present) => snapshotStore.put("left", sealed(present)), past });
+        await store.takeOver(next, { keep: (present) => snapshotStore.put("left", addChecksum(present)), past });
         acknowledged += 1;
       } else if (action === "rewind") {
         const history = store.history!;
@@ -119,7 +119,7 @@ async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promis
   } catch (error) {
     const root = (error as Error).cause ?? error;
     // A compaction that was cut off has put its base in place, and not noted yet what the ways back begin at.
-    const isCutOff = died() && error instanceof StateRefused;
+    const isCutOff = died() && error instanceof StateFormatError;
     if (!(root instanceof Crashed || isCutOff)) throw error;
   } finally {
     await store?.close().catch(() => {});

@@ -3,12 +3,12 @@
  * who has it), and lives until its input ends. Usage: lock-holder.ts FILE
  */
 import { createInterface } from "node:readline";
-import { systemWall } from "../../../src/base/clock.ts";
-import { isHeld, takeLock } from "../../../src/files/lock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
+import { acquireLock, isLockConflict } from "../../../src/files/lock.ts";
 
 const [, , file] = process.argv as [string, string, string];
 process.stdout.write("up\n");
 for await (const _ of createInterface({ input: process.stdin })) {
-  const taken = await takeLock(file, { wall: systemWall });
-  process.stdout.write(`${isHeld(taken) ? taken.life : "held"}\n`);
+  const taken = await acquireLock(file, { wall: systemWallClock });
+  process.stdout.write(`${isLockConflict(taken) ? taken.life : "held"}\n`);
 }

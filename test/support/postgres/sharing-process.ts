@@ -6,8 +6,8 @@ const tell = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`)
 
 const emulator = await startEmulator({
   ...options,
-  following: (at) => tell({ role: "standby", ...at }),
-  leading: () => tell({ role: "leader" }),
+  onLeaderChange: (at) => tell({ role: "standby", ...at }),
+  onLeadershipRegained: () => tell({ role: "leader" }),
   log: (line) => tell({ log: line }),
 });
 const { routerUrl, token, clusters } = emulator;

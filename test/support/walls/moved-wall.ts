@@ -1,6 +1,6 @@
-import type { Wall } from "../../../src/base/clock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
 
-export interface MovedWall extends Wall {
+export interface MovedWall extends WallClock {
   /** Every sleep so far, in seconds. */
   readonly slept: readonly number[];
 }

@@ -1,4 +1,4 @@
-import type { Wall } from "../../../src/base/clock.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
 
 interface Sleeper {
   readonly until: number;
@@ -6,7 +6,7 @@ interface Sleeper {
 }
 
 /** Wall time that stands still until a test lets it pass. Sleepers wake in order. */
-export class StandingWall implements Wall {
+export class StandingWall implements WallClock {
   #now: number;
   #sleepers: Sleeper[] = [];
   /** How far the machine's clock was set back. */

@@ -3,18 +3,18 @@ import type { ImportExecutedRequest } from "../../../../src/api/contracts/execut
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { View } from "../../../store/port.ts";
 import type { Workspace } from "../../../world/workspaces.ts";
-import { Problems } from "../../answer.ts";
-import { tellNews } from "../../counterparties/activities.ts";
-import { keepFile, newVersion } from "../../documents/inline-file.ts";
-import { type Checked, checkPdf } from "../../pdf/reader.ts";
-import { ownContractType, ownEntity } from "../../workspace/own-rows.ts";
-import type { ClusterHandlers } from "../../world.ts";
-import { keptMetadata, requireKnownConfiguration } from "../details.ts";
-import { create } from "../lifecycle/transition.ts";
-import { type PartyInput, partiesOf, partyOfFields } from "../parties.ts";
-import { listedContract, performer } from "../records.ts";
+import type { ClusterHandlers } from "../../context.ts";
+import { emitCounterpartyChanges } from "../../counterparties/activities.ts";
+import { createVersion, storeFile } from "../../documents/inline-file.ts";
+import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
+import { Problems } from "../../response.ts";
+import { findContractType, findEntity } from "../../workspace/workspace-rows.ts";
+import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
+import { createByTransition } from "../lifecycle/transition.ts";
+import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
+import { performer, toListedContract } from "../records.ts";
 
-import { newContract } from "./new-contract.ts";
+import { createContract } from "./new-contract.ts";
 import { partyInputs } from "./template-contract.ts";
 
 type Request = z.output<typeof ImportExecutedRequest>;
@@ -26,27 +26,27 @@ export const executedHandlers = {
     const checked = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
     // Looked at before the bytes are kept, so that a refused import leaves nothing behind.
     const { file } = await store.read((view) => acceptable(view, workspace, body, checked, fail));
-    const blob = await keepFile(blobs, file);
+    const blob = await storeFile(blobs, file);
 
     return store.transaction("executed.import", async (tx) => {
       const at = clock.now();
       const { type, entity } = await acceptable(tx, workspace, body, checked, fail);
-      const { parties, news } = await partiesOf(tx, counterparties(body), workspace, at);
-      await tellNews(tx, { clock, caller }, news);
-      const contract = newContract(tx, caller, at, {
+      const { parties, news } = await resolveParties(tx, counterparties(body), workspace, at);
+      await emitCounterpartyChanges(tx, { clock, caller }, news);
+      const contract = createContract(tx, caller, at, {
         name: body.contract_name,
         kind: "EXECUTED_CONTRACT",
         contract_type_id: type.id,
         entity_id: entity.id,
         counterparties: [...parties],
-        external_metadata: keptMetadata(body.external_metadata),
-        versions: [newVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
+        external_metadata: normalizeMetadata(body.external_metadata),
+        versions: [createVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });
       const by = performer(caller);
-      return listedContract(
+      return toListedContract(
         tx,
         { cluster },
-        await create(tx, { clock, settings }, contract, "import-executed", { by }),
+        await createByTransition(tx, { clock, settings }, contract, "import-executed", { by }),
       );
     });
   },
@@ -57,16 +57,16 @@ async function acceptable(
   view: View,
   workspace: Workspace,
   body: Request,
-  checked: Checked,
+  checked: PdfCheckResult,
   fail: Fail<"invalid-fields" | "unknown-object-configuration">,
 ) {
   const problems = new Problems();
-  const type = await ownContractType(view, workspace, body.contract_type_id, problems);
+  const type = await findContractType(view, workspace, body.contract_type_id, problems);
   const entityField =
     body.creator_organization_entity_id === undefined && body.organization_entity_id !== undefined
       ? "organization_entity_id"
       : "creator_organization_entity_id";
-  const entity = await ownEntity(view, workspace, body[entityField]!, entityField, problems);
+  const entity = await findEntity(view, workspace, body[entityField]!, entityField, problems);
   if (!/\.pdf$/i.test(body.file_name)) problems.add(["file_name"], "Value should be a file name that ends in .pdf");
   // DECISIONS.md, C8: on file_base64, whichever spelling was sent.
   if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
@@ -80,6 +80,6 @@ async function acceptable(
 
 /** The specification's fields name one counterparty; the other spelling is a list (DECISIONS.md, C8 and F17). */
 function counterparties(body: Request): PartyInput[] {
-  const party = partyOfFields(body);
+  const party = parsePartyFields(body);
   return party ? [party] : partyInputs(body.counterparty_details ?? []);
 }

@@ -1,11 +1,16 @@
 import type { Transaction } from "../../../store/port.ts";
-import type { Member } from "../../world.ts";
+import type { AuthenticatedMember } from "../../context.ts";
 import { type Contract, contracts } from "../rows.ts";
 
 type NewContract = Pick<Contract, "name" | "kind" | "contract_type_id"> & Partial<Contract>;
 
 /** A contract row with the next number, of the caller's workspace; the lifecycle gives it its status and stores it. */
-export function newContract(tx: Transaction, { workspace, user }: Member, at: number, given: NewContract): Contract {
+export function createContract(
+  tx: Transaction,
+  { workspace, user }: AuthenticatedMember,
+  at: number,
+  given: NewContract,
+): Contract {
   return {
     id: tx.next("contract"),
     cluster_id: workspace.cluster_id,
@@ -39,7 +44,7 @@ export function newContract(tx: Transaction, { workspace, user }: Member, at: nu
 }
 
 /** Stores a change that moves nothing, with its time. */
-export function changed(tx: Transaction, row: Contract, at: number, change: Partial<Contract>): Contract {
+export function storeContractChange(tx: Transaction, row: Contract, at: number, change: Partial<Contract>): Contract {
   const after = { ...row, ...change, updated_at: at };
   tx.put(contracts, after);
   return after;

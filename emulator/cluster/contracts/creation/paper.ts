@@ -4,21 +4,27 @@ import type { Fail } from "../../../../src/api/failures.ts";
 import type { Call } from "../../../http/handler.ts";
 import type { View } from "../../../store/port.ts";
 import { type ContractType, roles, type Workspace } from "../../../world/workspaces.ts";
-import { Problems } from "../../answer.ts";
-import { tellNews } from "../../counterparties/activities.ts";
-import { keepFile, newVersion } from "../../documents/inline-file.ts";
-import { type Checked, checkPdf } from "../../pdf/reader.ts";
-import { noteUnknownAnswers, problemsOf } from "../../templates/answers.ts";
-import { noSuchUser, ownContractType, ownEntity, ownUser, primaryEntity } from "../../workspace/own-rows.ts";
-import { noSuchRow } from "../../workspace/users.ts";
-import type { ClusterHandlers, ClusterWorld, Member } from "../../world.ts";
-import { keptMetadata, requireKnownConfiguration } from "../details.ts";
-import { create } from "../lifecycle/transition.ts";
-import { type PartyInput, partiesOf, partyOfFields } from "../parties.ts";
-import { fullName, listedContract, performer } from "../records.ts";
+import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../../context.ts";
+import { emitCounterpartyChanges } from "../../counterparties/activities.ts";
+import { createVersion, storeFile } from "../../documents/inline-file.ts";
+import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
+import { Problems } from "../../response.ts";
+import { noteUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
+import { rowNotFoundMessage } from "../../workspace/users.ts";
+import {
+  findContractType,
+  findEntity,
+  findPrimaryEntity,
+  findUser,
+  userNotFoundMessage,
+} from "../../workspace/workspace-rows.ts";
+import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
+import { createByTransition } from "../lifecycle/transition.ts";
+import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
+import { fullName, performer, toListedContract } from "../records.ts";
 import type { Party, Review } from "../rows.ts";
-import { newContract } from "./new-contract.ts";
-import { type Named, signatoryRows } from "./template-signatories.ts";
+import { createContract } from "./new-contract.ts";
+import { type SignatoryInput, signatoryRows } from "./template-signatories.ts";
 
 /** Third-party paper by its two routes (the specification, Endpoints, rule 3; DECISIONS.md, C9). */
 export const paperHandlers = {
@@ -26,9 +32,9 @@ export const paperHandlers = {
   "paper.upload-for-signature": ({ body }, call) => uploaded("sign", body, call),
 } satisfies ClusterHandlers;
 
-type PaperCall = ClusterWorld &
+type PaperCall = ClusterContext &
   Pick<
-    Call<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration", Member>,
+    Call<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration", AuthenticatedMember>,
     "caller" | "fail" | "finding"
   >;
 
@@ -39,15 +45,15 @@ async function uploaded(route: "review" | "sign", body: PaperRequest, call: Pape
   // Looked at before the bytes are kept, so that a refused upload leaves nothing behind.
   const { type, file } = await store.read((view) => acceptable(view, workspace, route, body, checked, fail));
   noteUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
-  const blob = await keepFile(blobs, file);
+  const blob = await storeFile(blobs, file);
 
   return store.transaction(`paper.upload-for-${route}`, async (tx) => {
     const at = clock.now();
     const { type, entity, party, reviewer, owner } = await acceptable(tx, workspace, route, body, checked, fail);
-    const { parties, news } = await partiesOf(tx, [party], workspace, at);
-    await tellNews(tx, { clock, caller }, news);
+    const { parties, news } = await resolveParties(tx, [party], workspace, at);
+    await emitCounterpartyChanges(tx, { clock, caller }, news);
     const people = await paperSignatories(tx, workspace, body.creator_signatories ?? [], parties);
-    const contract = newContract(tx, caller, at, {
+    const contract = createContract(tx, caller, at, {
       name: body.contract_name,
       kind: route === "review" ? "THIRD_PARTY_CONTRACT" : "SIGN_CONTRACT",
       contract_type_id: type.id,
@@ -56,13 +62,17 @@ async function uploaded(route: "review" | "sign", body: PaperRequest, call: Pape
       signatories: await signatoryRows(tx, workspace, people, at),
       reviews: route === "review" ? [openReview(reviewer, at)] : [],
       intake_form: body.intake_form_data ? { data: body.intake_form_data, created_at: at } : null,
-      external_metadata: keptMetadata(body.external_metadata),
-      versions: [newVersion(tx, user, at, { file_name: body.file_name, blob })],
+      external_metadata: normalizeMetadata(body.external_metadata),
+      versions: [createVersion(tx, user, at, { file_name: body.file_name, blob })],
       business_user_id: owner?.id ?? user.id,
     });
     const by = performer(caller);
     const trigger = route === "review" ? "upload-for-review" : "upload-for-signature";
-    return listedContract(tx, { cluster }, await create(tx, { clock, settings }, contract, trigger, { by }));
+    return toListedContract(
+      tx,
+      { cluster },
+      await createByTransition(tx, { clock, settings }, contract, trigger, { by }),
+    );
   });
 }
 
@@ -86,13 +96,13 @@ async function paperSignatories(
   workspace: Workspace,
   own: readonly CreatorSignatory[],
   parties: readonly Party[],
-): Promise<Named[]> {
-  const creators: Named[] = [];
+): Promise<SignatoryInput[]> {
+  const creators: SignatoryInput[] = [];
   for (const { email, title, note } of own) {
-    const name = (await ownUser(view, workspace, email))?.name ?? email;
+    const name = (await findUser(view, workspace, email))?.name ?? email;
     creators.push({ name, email, is_counterparty: false, counterparty_name: null, title, note: note ?? null });
   }
-  const contacts = parties.flatMap(({ name, poc }): Named[] =>
+  const contacts = parties.flatMap(({ name, poc }): SignatoryInput[] =>
     poc ? [{ name: fullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
   );
   return [...creators, ...contacts];
@@ -108,16 +118,16 @@ async function acceptable(
   workspace: Workspace,
   route: "review" | "sign",
   body: PaperRequest,
-  checked: Checked,
+  checked: PdfCheckResult,
   fail: Fail<"invalid-fields" | "type-without-route" | "unknown-object-configuration">,
 ) {
   const problems = new Problems();
-  const type = await ownContractType(view, workspace, body.contract_type_id, problems);
+  const type = await findContractType(view, workspace, body.contract_type_id, problems);
   const entityId = body.creator_organization_entity_id;
   const entity =
     entityId == null
-      ? await primaryEntity(view, workspace)
-      : await ownEntity(view, workspace, entityId, "creator_organization_entity_id", problems);
+      ? await findPrimaryEntity(view, workspace)
+      : await findEntity(view, workspace, entityId, "creator_organization_entity_id", problems);
   const party = partyOf(body, problems);
   const owner = await businessUser(view, workspace, body.business_user_email, problems);
   const reviewer = await reviewerOf(view, workspace, type, body.reviewer, problems);
@@ -130,7 +140,10 @@ async function acceptable(
     problems.add(["counterparty_poc_details"], "Field required");
   }
   const answers = body.intake_form_data ?? {};
-  problems.addAll(["intake_form_data"], problemsOf(type?.intake_form ?? [], answers, { partial: route === "review" }));
+  problems.addAll(
+    ["intake_form_data"],
+    validateAnswers(type?.intake_form ?? [], answers, { partial: route === "review" }),
+  );
 
   if (problems.found || !type || !party || checked.problem !== undefined) return fail("invalid-fields", problems.found);
   if (!type.routes.includes(route)) return fail("type-without-route");
@@ -139,19 +152,19 @@ async function acceptable(
 }
 
 function partyOf(body: PaperRequest, problems: Problems): PartyInput | undefined {
-  if (body.counterparty_organization_name != null) return partyOfFields(body);
+  if (body.counterparty_organization_name != null) return parsePartyFields(body);
   if (body.counterparty_workspace_id == null) {
     problems.add(["counterparty_organization_name"], "Field required");
     return undefined;
   }
   // Workspaces are separate: the number is all that this one may know of another.
-  return partyOfFields({ ...body, counterparty_organization_name: `Workspace ${body.counterparty_workspace_id}` });
+  return parsePartyFields({ ...body, counterparty_organization_name: `Workspace ${body.counterparty_workspace_id}` });
 }
 
 async function businessUser(view: View, workspace: Workspace, email: string | null | undefined, problems: Problems) {
   if (email == null) return undefined;
-  const user = await ownUser(view, workspace, email);
-  if (!user) problems.add(["business_user_email"], noSuchUser(email));
+  const user = await findUser(view, workspace, email);
+  if (!user) problems.add(["business_user_email"], userNotFoundMessage(email));
   return user;
 }
 
@@ -164,13 +177,13 @@ async function reviewerOf(
   problems: Problems,
 ): Promise<Reviewer> {
   const description = given?.description ?? "";
-  const user = given?.org_user_email == null ? undefined : await ownUser(view, workspace, given.org_user_email);
+  const user = given?.org_user_email == null ? undefined : await findUser(view, workspace, given.org_user_email);
   if (given?.org_user_email != null && !user) {
-    problems.add(["reviewer", "org_user_email"], noSuchUser(given.org_user_email));
+    problems.add(["reviewer", "org_user_email"], userNotFoundMessage(given.org_user_email));
   }
   const role = given?.role_id == null ? undefined : await view.get(roles, given.role_id);
   if (given?.role_id != null && role?.workspace_id !== workspace.id) {
-    problems.add(["reviewer", "role_id"], noSuchRow(given.role_id));
+    problems.add(["reviewer", "role_id"], rowNotFoundMessage(given.role_id));
   }
   const named = user !== undefined || given?.role_id != null;
   return {

@@ -4,18 +4,18 @@ import type { CounterPartyDetails } from "../../../../src/api/contracts/shapes/p
 import type { Call } from "../../../http/handler.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import { type Entity, entities, type Template, type Workspace } from "../../../world/workspaces.ts";
-import { Problems } from "../../answer.ts";
-import type { CounterpartyNews } from "../../counterparties/rows.ts";
-import { noteUnknownAnswers, problemsOf, withDefaults } from "../../templates/answers.ts";
-import { ownTemplate } from "../../workspace/own-rows.ts";
-import { noSuchRow } from "../../workspace/users.ts";
-import type { Member } from "../../world.ts";
-import { keptMetadata, requireKnownConfiguration } from "../details.ts";
-import { type PartyInput, partiesOf } from "../parties.ts";
+import type { AuthenticatedMember } from "../../context.ts";
+import type { CounterpartyChange } from "../../counterparties/rows.ts";
+import { Problems } from "../../response.ts";
+import { noteUnknownAnswers, validateAnswers, withDefaults } from "../../templates/answers.ts";
+import { rowNotFoundMessage } from "../../workspace/users.ts";
+import { findTemplate } from "../../workspace/workspace-rows.ts";
+import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
+import { type PartyInput, resolveParties } from "../parties.ts";
 import { fullName } from "../records.ts";
 import type { Contract } from "../rows.ts";
-import { newContract } from "./new-contract.ts";
-import { checkSignatories, signatoriesOf, signatoryRows } from "./template-signatories.ts";
+import { createContract } from "./new-contract.ts";
+import { checkSignatories, resolveSignatories, signatoryRows } from "./template-signatories.ts";
 
 type Request = z.output<typeof CreateContractRequest>;
 type Refusals = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
@@ -23,13 +23,13 @@ type Refusals = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "u
 /** A draft, not stored yet, and the counterparties that are new by it, of whom nobody is told yet. */
 interface Draft {
   readonly draft: Contract;
-  readonly news: readonly CounterpartyNews[];
+  readonly news: readonly CounterpartyChange[];
 }
 
 /** The draft that a creation request asks for (DECISIONS.md, C10, F11). */
 export async function draftFromTemplate(
   tx: Transaction,
-  caller: Member,
+  caller: AuthenticatedMember,
   body: Request,
   at: number,
   { fail, finding }: Pick<Call<Refusals, unknown>, "fail" | "finding">,
@@ -40,21 +40,21 @@ export async function draftFromTemplate(
   if (typeof template === "string") return fail("invalid-fields", { contract_template_id: [template] });
   const entity = await entityOf(tx, workspace, body.entity_reference_id);
   if (!entity && body.entity_reference_id != null) {
-    problems.add(["entity_reference_id"], noSuchRow(body.entity_reference_id));
+    problems.add(["entity_reference_id"], rowNotFoundMessage(body.entity_reference_id));
   }
   noteUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
   const contract_data = withDefaults(template.attributes, body.contract_data);
-  problems.addAll(["contract_data"], problemsOf(template.attributes, contract_data));
+  problems.addAll(["contract_data"], validateAnswers(template.attributes, contract_data));
   checkCounterparties(body.counter_party_details, template, workspace, problems);
   const given = body.signatories ?? [];
   checkSignatories(given, body.counter_party_details.map(nameOf), problems);
   if (problems.found) return fail("invalid-fields", problems.found);
   requireKnownConfiguration(body.external_metadata, fail);
 
-  const { parties, news } = await partiesOf(tx, partyInputs(body.counter_party_details), workspace, at);
-  const people = signatoriesOf(given, parties, template, fail);
+  const { parties, news } = await resolveParties(tx, partyInputs(body.counter_party_details), workspace, at);
+  const people = resolveSignatories(given, parties, template, fail);
   const others = parties.map((party) => party.name).join(", ");
-  const draft = newContract(tx, caller, at, {
+  const draft = createContract(tx, caller, at, {
     name: body.contract_name ?? (others ? `${template.name} - ${others}` : template.name),
     kind: "TEMPLATE_CONTRACT",
     contract_type_id: template.contract_type_id,
@@ -64,15 +64,15 @@ export async function draftFromTemplate(
     contract_data,
     counterparties: [...parties],
     signatories: await signatoryRows(tx, workspace, people, at),
-    external_metadata: keptMetadata(body.external_metadata),
+    external_metadata: normalizeMetadata(body.external_metadata),
   });
   return { draft, news };
 }
 
 /** The template, or what is wrong with the id. */
 async function usableTemplate(view: View, workspace: Workspace, id: number): Promise<Template | string> {
-  const template = await ownTemplate(view, workspace, id);
-  if (!template) return noSuchRow(id);
+  const template = await findTemplate(view, workspace, id);
+  if (!template) return rowNotFoundMessage(id);
   return template.signature_capable ? template : "This template cannot be sent for signature";
 }
 

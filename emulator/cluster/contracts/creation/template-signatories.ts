@@ -3,14 +3,14 @@ import type { SignatoryDetails } from "../../../../src/api/contracts/shapes/part
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { Transaction } from "../../../store/port.ts";
 import type { Template, Workspace } from "../../../world/workspaces.ts";
-import type { Problems } from "../../answer.ts";
-import { numberPeople } from "../../workspace/users.ts";
+import type { Problems } from "../../response.ts";
+import { assignPersonIds } from "../../workspace/users.ts";
 import { fullName } from "../records.ts";
 import type { Party, Signatory } from "../rows.ts";
 
 type Details = z.output<typeof SignatoryDetails>;
 /** A signatory who has not been asked yet. */
-export type Named = Pick<Signatory, "name" | "email" | "is_counterparty" | "counterparty_name"> &
+export type SignatoryInput = Pick<Signatory, "name" | "email" | "is_counterparty" | "counterparty_name"> &
   Partial<Pick<Signatory, "title" | "note" | "sign_order">>;
 
 /** More parties than any contract has. */
@@ -39,19 +39,21 @@ export function checkSignatories(given: readonly Details[], partyNames: readonly
  * Who signs (DECISIONS.md, C10 and C11): those of the payload; else the contact of each counterparty, in order, then
  * the template's own slot. A slot that must be filled is filled by payload or template, or refused.
  */
-export function signatoriesOf(
+export function resolveSignatories(
   given: readonly Details[],
   parties: readonly Party[],
   { creator_slot: slot }: Template,
   fail: Fail<"no-creator-slot" | "creator-slot-empty">,
-): Named[] {
+): SignatoryInput[] {
   const ownSide = given.some((signatory) => !signatory.is_counterparty_signatory);
   if (ownSide && !slot) return fail("no-creator-slot");
   if (slot?.required && !slot.signatory && !ownSide) return fail("creator-slot-empty");
 
-  const own: Named[] = slot?.signatory ? [{ ...slot.signatory, is_counterparty: false, counterparty_name: null }] : [];
+  const own: SignatoryInput[] = slot?.signatory
+    ? [{ ...slot.signatory, is_counterparty: false, counterparty_name: null }]
+    : [];
   if (given.length === 0) {
-    const contacts = parties.flatMap(({ name, poc }): Named[] =>
+    const contacts = parties.flatMap(({ name, poc }): SignatoryInput[] =>
       poc ? [{ name: fullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
     );
     return [...contacts, ...own];
@@ -75,11 +77,11 @@ export function signatoriesOf(
 export async function signatoryRows(
   tx: Transaction,
   workspace: Workspace,
-  people: readonly Named[],
+  people: readonly SignatoryInput[],
   at: number,
 ): Promise<Signatory[]> {
   const emails = people.map(({ email }) => email);
-  await numberPeople(tx, workspace.id, emails);
+  await assignPersonIds(tx, workspace.id, emails);
   return people.map((person) => ({
     title: "",
     note: null,

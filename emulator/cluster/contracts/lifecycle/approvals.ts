@@ -4,12 +4,12 @@ import type { Fail } from "../../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../../src/api/operation.ts";
 import { isoSeconds } from "../../../../src/base/clock.ts";
 import type { Transaction, View } from "../../../store/port.ts";
-import type { Person } from "../../../webhooks/emit.ts";
+import type { Performer } from "../../../webhooks/emit.ts";
 import { roles, type Workspace } from "../../../world/workspaces.ts";
-import { activeUser, noSuchRow, orgUser } from "../../workspace/users.ts";
-import type { ClusterHandlers } from "../../world.ts";
+import type { ClusterHandlers } from "../../context.ts";
+import { activeUser, rowNotFoundMessage, toOrgUser } from "../../workspace/users.ts";
 import { type Approval, type Contract, requireContract } from "../rows.ts";
-import { type LifecycleWorld, transition } from "./transition.ts";
+import { type LifecycleContext, transition } from "./transition.ts";
 
 export const approvalHandlers = {
   "approvals.create": ({ params, body }, world) =>
@@ -35,7 +35,7 @@ export const approvalHandlers = {
         }),
       );
       const by = { name: caller.user.name, email: caller.user.email };
-      const patch = (row: Contract) => ({ ...row, approvals: withTurnsToApprove([...row.approvals, ...requested]) });
+      const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, ...requested]) });
       const after = await transition(tx, world, contract, "request-approval", { by, patch }, fail);
       return after.approvals.slice(-requested.length).map((approval) => requestRecord(approval, after));
     }),
@@ -64,9 +64,9 @@ async function requireApprovers(
     else if (user !== undefined && role !== undefined) {
       problems.push([index, { approver_role_id: ["Only one of approver_user_id and approver_role_id can be given"] }]);
     } else if (user !== undefined && !(await activeUser(view, workspace, user))) {
-      problems.push([index, { approver_user_id: [noSuchRow(user)] }]);
+      problems.push([index, { approver_user_id: [rowNotFoundMessage(user)] }]);
     } else if (role !== undefined && (await view.get(roles, role))?.workspace_id !== workspace.id) {
-      problems.push([index, { approver_role_id: [noSuchRow(role)] }]);
+      problems.push([index, { approver_role_id: [rowNotFoundMessage(role)] }]);
     }
   }
   if (problems.length > 0) fail("invalid-fields", { approvals: Object.fromEntries(problems) });
@@ -113,7 +113,7 @@ async function approvalRecord(
 }
 
 async function personRecord(view: View, userId: number) {
-  const { id, name, email } = await orgUser(view, userId);
+  const { id, name, email } = await toOrgUser(view, userId);
   return { id, name, email };
 }
 
@@ -123,7 +123,7 @@ const isOpen = ({ status }: Approval): boolean => status === "NOT_STARTED" || st
  * Requests the approvals that are due: all without an order, and of the open ones with an order the first. Called when
  * approvals are requested and whenever one is completed.
  */
-export function withTurnsToApprove(approvals: readonly Approval[]): Approval[] {
+export function requestDueApprovals(approvals: readonly Approval[]): Approval[] {
   const first = approvals.reduce(
     (least, each) => (isOpen(each) && each.order !== null ? Math.min(least, each.order) : least),
     Number.POSITIVE_INFINITY,
@@ -140,12 +140,12 @@ export function withTurnsToApprove(approvals: readonly Approval[]): Approval[] {
  */
 export async function approve(
   tx: Transaction,
-  world: LifecycleWorld,
+  world: LifecycleContext,
   contract: Contract,
   act: {
     readonly approval?: number | undefined;
     readonly approver?: number | undefined;
-    readonly by: Person;
+    readonly by: Performer;
     readonly note?: string | undefined;
   },
   fail: Fail<RefusalOf<"approve">>,
@@ -163,7 +163,7 @@ export async function approve(
     world,
     contract,
     "approve",
-    { by: act.by, patch: (row) => ({ ...row, approvals: withTurnsToApprove(row.approvals.map(mark)) }) },
+    { by: act.by, patch: (row) => ({ ...row, approvals: requestDueApprovals(row.approvals.map(mark)) }) },
     fail,
   );
 }

@@ -54,7 +54,7 @@ export function redliningMails(contract: Contract, addressees?: Addressees): rea
  * The further keys of `activity_data`, once for each time that the activity is told (DECISIONS.md, F21): most
  * activities once and without any, a notification once for each signatory who is invited.
  */
-export function dataPerPerson(
+export function createActivityDataPerPerson(
   activity: Activity,
   contract: Contract,
   { invited, addressees }: { readonly invited: readonly Signatory[]; readonly addressees?: Addressees | undefined },

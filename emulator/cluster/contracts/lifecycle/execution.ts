@@ -2,14 +2,14 @@ import { addressKey } from "../../../../src/schemes/email-hash.ts";
 import { reply } from "../../../http/reply.ts";
 import type { View } from "../../../store/port.ts";
 import { roles, users, type Workspace } from "../../../world/workspaces.ts";
-import { noSuchRow } from "../../workspace/users.ts";
-import type { ClusterHandlers } from "../../world.ts";
-import { tellOfContract } from "../activities.ts";
+import type { ClusterHandlers } from "../../context.ts";
+import { rowNotFoundMessage } from "../../workspace/users.ts";
+import { emitContractEvent } from "../activities.ts";
 import { performer } from "../records.ts";
 
 import { contracts, requireContract, requireContractNumber } from "../rows.ts";
 import { signingMails } from "./email-events.ts";
-import { send } from "./timers.ts";
+import { sendContractEmails } from "./timers.ts";
 import { transition } from "./transition.ts";
 
 /** What moves a contract through the public API, beside sending it (DECISIONS.md, F12). */
@@ -74,10 +74,10 @@ export const executionHandlers = {
       const at = clock.now();
       const sent = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
       tx.put(contracts, { ...row, signatories: sent, updated_at: at });
-      await send(tx, row, signingMails([signatory]), at);
+      await sendContractEmails(tx, row, signingMails([signatory]), at);
       const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";
       const data = { signatory: { name: signatory.name, email: signatory.email } };
-      await tellOfContract(tx, { clock, by: performer(caller), at }, activity, row, data);
+      await emitContractEvent(tx, { clock, by: performer(caller), at }, activity, row, data);
       return reply(200, undefined);
     }),
 } satisfies ClusterHandlers;
@@ -96,8 +96,8 @@ async function assigneeProblems(view: View, workspace: Workspace, { assignee_use
   if (assignee_user_id !== undefined) {
     const user = await view.get(users, assignee_user_id);
     const fits = user?.workspace_id === workspace.id && user.is_active;
-    return fits ? undefined : { assignee_user_id: [noSuchRow(assignee_user_id)] };
+    return fits ? undefined : { assignee_user_id: [rowNotFoundMessage(assignee_user_id)] };
   }
   const role = assignee_role_id === undefined ? undefined : await view.get(roles, assignee_role_id);
-  return role?.workspace_id === workspace.id ? undefined : { assignee_role_id: [noSuchRow(assignee_role_id)] };
+  return role?.workspace_id === workspace.id ? undefined : { assignee_role_id: [rowNotFoundMessage(assignee_role_id)] };
 }

@@ -1,16 +1,16 @@
 import type { Activity } from "../../../../src/api/activities.ts";
 import { fail } from "../../../../src/api/failures.ts";
-import { commitOnly, type JobHandler, type JobHandlers } from "../../../clock/job-handler.ts";
+import { createCommitOnlyRun, type JobHandler, type JobHandlers } from "../../../clock/job-handler.ts";
 import { dequeue, schedule } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emit, SYSTEM } from "../../../webhooks/emit.ts";
 
 import { emails } from "../../../world/emails.ts";
-import { emailEventData, isSettled, tellEmailEvent } from "../../emails/emails.ts";
+import { emailEventData, emitEmailEvent, hasDeliveryOutcome } from "../../emails/emails.ts";
 import { contractFacts } from "../records.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { sign } from "./signatures.ts";
-import type { LifecycleWorld } from "./transition.ts";
+import type { LifecycleContext } from "./transition.ts";
 
 type Job = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
@@ -20,14 +20,14 @@ type Job = (tx: Transaction, contract: Contract, rest: readonly string[]) => Pro
  * (DECISIONS.md, C11). `contract-activity` (ref: `<contract id> <activity> <address> <to or cc>`) stands in schedules of
  * states in which e-mails were no rows, and tells the activity alone.
  */
-export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
+export function contractJobHandlers(world: LifecycleContext): JobHandlers {
   const { clock } = world;
 
   const handlerFor = (does: string, job: Job): JobHandler => ({
     does,
     prepare: async (_, entries) =>
       entries.map((entry) =>
-        commitOnly(async (tx) => {
+        createCommitOnlyRun(async (tx) => {
           const waiting = await tx.get(schedule, entry.id);
           // Ended when the contract left its state, while the entry was already on its way.
           if (waiting?.ref !== entry.ref) return "ended";
@@ -42,8 +42,8 @@ export function contractJobHandlers(world: LifecycleWorld): JobHandlers {
   return {
     "email-delivery": handlerFor("the provider of e-mails reports a delivery", async (tx, _, [emailId = ""]) => {
       const email = await tx.get(emails, Number(emailId));
-      if (!email || isSettled(email)) return "reported-before";
-      await tellEmailEvent(tx, clock, email, { type: "Delivery", detail: null });
+      if (!email || hasDeliveryOutcome(email)) return "reported-before";
+      await emitEmailEvent(tx, clock, email, { type: "Delivery", detail: null });
       return "told";
     }),
     "contract-activity": handlerFor(

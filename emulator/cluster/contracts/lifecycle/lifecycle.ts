@@ -108,20 +108,20 @@ function reviewed(contract: Contract, trigger: Trigger, to: Move["to"], at: numb
 }
 
 /** The review to complete next. An internal one comes first: the other side's is not complete before ours is. */
-export function nextToReview({ reviews }: Pick<Contract, "reviews">): Review | undefined {
+export function findNextReview({ reviews }: Pick<Contract, "reviews">): Review | undefined {
   const waiting = reviews.filter((review) => review.completed_at === null);
   return waiting.find((review) => review.by === "internal") ?? waiting[0];
 }
 
 function oldestCompleted({ reviews }: Contract, at: number): Contract["reviews"] {
-  const done = nextToReview({ reviews });
+  const done = findNextReview({ reviews });
   return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
 }
 
 /** Everybody starts anew; those whose turn it is have the contract before them. */
 function invited(signatories: readonly Signatory[], at: number): Signatory[] {
   const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
-  return withTurns(fresh, at);
+  return inviteNextSignatories(fresh, at);
 }
 
 /** Signatures given so far are void with the links; who declined stays visible until the next round. */
@@ -132,7 +132,7 @@ function recalled(signatories: readonly Signatory[]): Signatory[] {
 }
 
 /** Those before whom a move has put the contract: all whose turn it is where signature begins, else who come next. */
-export function invitedBy({ to }: Move, before: Contract, after: Contract): Signatory[] {
+export function findInvitedSignatories({ to }: Move, before: Contract, after: Contract): Signatory[] {
   const asked = new Set(
     to === "SIGN" ? [] : before.signatories.flatMap(({ id, sent_at }) => (sent_at === null ? [] : id)),
   );
@@ -140,7 +140,10 @@ export function invitedBy({ to }: Move, before: Contract, after: Contract): Sign
 }
 
 /** Whoever signs before that signatory and has not signed yet. Without an order nobody does. */
-export function waitsFor(signatories: readonly Signatory[], { sign_order }: Signatory): Signatory | undefined {
+export function findPrecedingSignatory(
+  signatories: readonly Signatory[],
+  { sign_order }: Signatory,
+): Signatory | undefined {
   if (sign_order === null) return undefined;
   return signatories.find(
     (other) => other.action === null && other.sign_order !== null && other.sign_order < sign_order,
@@ -148,13 +151,13 @@ export function waitsFor(signatories: readonly Signatory[], { sign_order }: Sign
 }
 
 /** Those whose turn it is; nobody when all have acted. */
-export function nextToSign(signatories: readonly Signatory[]): Signatory[] {
+export function findNextSignatories(signatories: readonly Signatory[]): Signatory[] {
   const first = firstOrder(signatories);
   return signatories.filter((each) => each.action === null && hasTurn(each, first));
 }
 
 /** Puts the contract before those whose turn has come. */
-export function withTurns(signatories: readonly Signatory[], at: number): Signatory[] {
+export function inviteNextSignatories(signatories: readonly Signatory[], at: number): Signatory[] {
   const first = firstOrder(signatories);
   return signatories.map((signatory) =>
     signatory.action === null && signatory.sent_at === null && hasTurn(signatory, first)

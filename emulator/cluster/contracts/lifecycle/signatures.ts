@@ -3,11 +3,11 @@ import type { Fail } from "../../../../src/api/failures.ts";
 import { addressKey } from "../../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../../store/port.ts";
 import type { Contract, Signatory } from "../rows.ts";
-import { nextToSign, waitsFor, withTurns } from "./lifecycle.ts";
-import { type LifecycleWorld, transition } from "./transition.ts";
+import { findNextSignatories, findPrecedingSignatory, inviteNextSignatories } from "./lifecycle.ts";
+import { type LifecycleContext, transition } from "./transition.ts";
 
 /** Who acts, and what they write beside it. Without an address it is the next whose turn it is. */
-export interface Act {
+export interface SignatureAction {
   readonly email?: string | undefined;
   readonly note?: string | undefined;
 }
@@ -17,9 +17,9 @@ type NotTheirs = "not-a-signatory" | "already-signed" | "not-their-turn" | "forb
 /** A signatory signs; the last signature executes the contract. */
 export async function sign(
   tx: Transaction,
-  world: LifecycleWorld,
+  world: LifecycleContext,
   contract: Contract,
-  act: Act,
+  act: SignatureAction,
   fail: Fail<NotTheirs | RefusalOf<"sign" | "all-signed">>,
 ): Promise<Contract> {
   const at = world.clock.now();
@@ -27,7 +27,7 @@ export async function sign(
   const action = { is_success: true, notes: act.note ?? null, at };
   const patch = (row: Contract) => ({
     ...row,
-    signatories: withTurns(replaced(row.signatories, { ...signatory, action }), at),
+    signatories: inviteNextSignatories(replaced(row.signatories, { ...signatory, action }), at),
   });
   const signed = await transition(tx, world, contract, "sign", { by: person(signatory), patch }, fail);
   const everybody = signed.signatories.every((each) => each.action?.is_success === true);
@@ -37,9 +37,9 @@ export async function sign(
 /** A signatory declines: the contract leaves signature (DECISIONS.md, C22). */
 export async function decline(
   tx: Transaction,
-  world: LifecycleWorld,
+  world: LifecycleContext,
   contract: Contract,
-  act: Act,
+  act: SignatureAction,
   fail: Fail<NotTheirs | RefusalOf<"decline">>,
 ): Promise<Contract> {
   const signatory = whoActs(contract, "decline", act.email, fail);
@@ -58,16 +58,16 @@ function whoActs(
   const forbidden = () => fail("forbidden-move", { status: contract.status, words: triggers[trigger] });
   if (contract.status !== "SIGN") return forbidden();
   if (email === undefined) {
-    return nextToSign(contract.signatories)[0] ?? forbidden();
+    return findNextSignatories(contract.signatories)[0] ?? forbidden();
   }
   const address = addressKey(email);
   const theirs = contract.signatories.filter((each) => addressKey(each.email) === address);
   const signatory = theirs.find((each) => each.action === null);
   if (!signatory) {
-    const turn = [...new Set(nextToSign(contract.signatories).map((each) => each.email))];
+    const turn = [...new Set(findNextSignatories(contract.signatories).map((each) => each.email))];
     return fail(theirs.length ? "already-signed" : "not-a-signatory", { email, turn });
   }
-  const before = waitsFor(contract.signatories, signatory);
+  const before = findPrecedingSignatory(contract.signatories, signatory);
   return before ? fail("not-their-turn", { email, first: before.email }) : signatory;
 }
 

@@ -3,9 +3,9 @@ import { addressKey } from "../../../../src/schemes/email-hash.ts";
 import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emails, sendEmail } from "../../../world/emails.ts";
-import { isSettled } from "../../emails/emails.ts";
+import { hasDeliveryOutcome } from "../../emails/emails.ts";
 import { inviteCounterparties } from "../../invitations/invite.ts";
-import { report } from "../../reports/report.ts";
+import { scheduleReport } from "../../reports/report.ts";
 import { personPaths } from "../links.ts";
 import type { Contract, Signatory } from "../rows.ts";
 import { type Addressees, type Mail, redliningMails, signingMails } from "./email-events.ts";
@@ -13,7 +13,7 @@ import { type Addressees, type Mail, redliningMails, signingMails } from "./emai
 /** The provider reports an e-mail as delivered this much after it was sent (DECISIONS.md, C11). */
 const emailDeliveryMs = 60_000;
 
-export interface Timing {
+export interface TimerOptions {
   readonly taken: Move;
   /** Whether the contract entered another state; timers belong to a state. */
   readonly leaves: boolean;
@@ -30,7 +30,7 @@ export const stopTimers = (tx: Transaction, { id }: Contract): Promise<void> => 
  * Sends the e-mails of a move, puts into the schedule what follows by itself from the state just entered, and lets the
  * cluster report who signs and who is invited.
  */
-export async function startTimers(tx: Transaction, contract: Contract, timing: Timing): Promise<void> {
+export async function startTimers(tx: Transaction, contract: Contract, timing: TimerOptions): Promise<void> {
   const { taken, leaves, at, autoSignMs, invited, addressees } = timing;
   const mails =
     taken.sends === "signing"
@@ -39,7 +39,7 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
         ? redliningMails(contract, addressees)
         : [];
   const isSent = taken.sends !== undefined && leaves && contract.signatories.length > 0;
-  await send(tx, contract, mails, at, isSent);
+  await sendContractEmails(tx, contract, mails, at, isSent);
   if (taken.to === "held") await expectReports(tx, contract, at);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of inOrder(contract).entries()) {
@@ -51,7 +51,7 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
  * Sends e-mails of a contract: a row each, and an entry of the schedule for the time at which each is delivered. They
  * invite the people of the other side, who are reported; `isSent`: with all who sign.
  */
-export async function send(
+export async function sendContractEmails(
   tx: Transaction,
   contract: Contract,
   mails: readonly Mail[],
@@ -61,8 +61,8 @@ export async function send(
   const { id: contract_id, cluster_id, workspace_id } = contract;
   const people = mails.flatMap(({ recipient: email, invites: name }) => (name === undefined ? [] : { email, name }));
   const { tokens, isNew } = await inviteCounterparties(tx, contract, people, at);
-  if (isSent) report(tx, "report-signatories", contract_id, at);
-  else if (isNew) report(tx, "report-invitations", contract_id, at);
+  if (isSent) scheduleReport(tx, "report-signatories", contract_id, at);
+  else if (isNew) scheduleReport(tx, "report-invitations", contract_id, at);
   if (mails.length === 0) return;
   const pathOf = await personPaths(tx, contract);
   for (const { purpose, recipient, mode } of mails) {
@@ -89,7 +89,7 @@ async function expectReports(tx: Transaction, contract: Contract, at: number): P
     if (email.purpose !== purpose || email.sent_at < since) continue;
     const person = addressKey(email.recipient);
     newest.delete(person);
-    if (!isSettled(email) && (purpose === "redlining" || waiting.has(person))) newest.set(person, email.id);
+    if (!hasDeliveryOutcome(email) && (purpose === "redlining" || waiting.has(person))) newest.set(person, email.id);
   }
   for (const id of newest.values()) timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
 }

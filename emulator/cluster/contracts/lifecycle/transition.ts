@@ -2,26 +2,26 @@ import type { RefusalOf, Trigger } from "../../../../src/api/contracts/lifecycle
 import type { Fail, FailureCode } from "../../../../src/api/failures.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
 import type { Transaction } from "../../../store/port.ts";
-import { emit, type Person, SYSTEM } from "../../../webhooks/emit.ts";
+import { emit, type Performer, SYSTEM } from "../../../webhooks/emit.ts";
 
 import type { Settings } from "../../../world/settings.ts";
 import { endInvitations } from "../../invitations/invite.ts";
 import { metricsDiffer } from "../details.ts";
 import { contractFacts } from "../records.ts";
 import { type Contract, contracts } from "../rows.ts";
-import { type Addressees, dataPerPerson } from "./email-events.ts";
-import { invitedBy, move } from "./lifecycle.ts";
+import { type Addressees, createActivityDataPerPerson } from "./email-events.ts";
+import { findInvitedSignatories, move } from "./lifecycle.ts";
 import { startTimers, stopTimers } from "./timers.ts";
 
 /** What moving a contract needs of the world. */
-export interface LifecycleWorld {
+export interface LifecycleContext {
   readonly clock: Clock;
   readonly settings: Settings;
 }
 
 export interface TransitionOptions {
   /** Who does it; ignored where the table says that the service does. */
-  readonly by: Person;
+  readonly by: Performer;
   /** Whom the e-mail to the counterparty goes to, instead of the configured people. */
   readonly addressees?: Addressees;
   /** What else changes on the contract, once the table has allowed the move. */
@@ -34,7 +34,7 @@ export interface TransitionOptions {
  */
 export async function transition<T extends Trigger>(
   tx: Transaction,
-  world: LifecycleWorld,
+  world: LifecycleContext,
   contract: Contract,
   trigger: T,
   options: TransitionOptions,
@@ -45,9 +45,9 @@ export async function transition<T extends Trigger>(
 }
 
 /** The same for a contract that is being created; creation is never refused by the table. */
-export function create(
+export function createByTransition(
   tx: Transaction,
-  world: LifecycleWorld,
+  world: LifecycleContext,
   contract: Contract,
   trigger: "create-from-template" | "upload-for-review" | "upload-for-signature" | "import-executed",
   options: TransitionOptions,
@@ -61,7 +61,7 @@ type Refuse = (code: FailureCode, data: unknown) => never;
 
 async function applied(
   tx: Transaction,
-  { clock, settings }: LifecycleWorld,
+  { clock, settings }: LifecycleContext,
   before: Contract,
   trigger: Trigger,
   { by, addressees, patch }: TransitionOptions,
@@ -76,7 +76,7 @@ async function applied(
   const after = patch ? patch(outcome.contract) : outcome.contract;
   const leaves = after.status !== before.status || after.deleted_at !== null || from === "(new)";
   if (leaves) await stopTimers(tx, after);
-  const invited = invitedBy(taken, before, after);
+  const invited = findInvitedSignatories(taken, before, after);
   await startTimers(tx, after, { taken, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
   tx.put(contracts, after);
   if (leaves && isOver(after)) await endInvitations(tx, after, at);
@@ -84,7 +84,7 @@ async function applied(
   const facts = await contractFacts(tx, after);
   const performed_by = taken.by === "SYSTEM" ? SYSTEM : by;
   for (const activity of taken.emits) {
-    for (const data of dataPerPerson(activity, after, { invited, addressees })) {
+    for (const data of createActivityDataPerPerson(activity, after, { invited, addressees })) {
       await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts, data });
     }
     if (activity === "CONTRACT_CREATED" && after.external_metadata) {

@@ -1,10 +1,10 @@
 import { type ContractFilter, contractFilters } from "../../../../src/api/contracts/contract-list.ts";
 import type { View } from "../../../store/port.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../../world/workspaces.ts";
-import { Problems, pageOfList, pageOfSlice } from "../../answer.ts";
-import type { ClusterHandlers } from "../../world.ts";
-import { listedContract, numberedContract, pendingWith } from "../records.ts";
-import { type Contract, contracts, ofWorkspace, referenceId } from "../rows.ts";
+import type { ClusterHandlers } from "../../context.ts";
+import { Problems, paginateList, paginateSlice } from "../../response.ts";
+import { findPendingParty, toListedContract, toNumberedContract } from "../records.ts";
+import { type Contract, contracts, referenceId, workspaceSlice } from "../rows.ts";
 import { type Candidates, type ContractSlice, candidatesFor, type FilterBounds } from "./slices.ts";
 
 export const contractListHandlers = {
@@ -23,32 +23,35 @@ export const contractListHandlers = {
       );
       const [only, ...others] = slices;
       if (only && others.length === 0 && covers === conditions && isInOrder(only)) {
-        return answer(view, await pageOfSlice(view, contracts, { ...only, reverse: true }, query));
+        return answer(view, await paginateSlice(view, contracts, { ...only, reverse: true }, query));
       }
       const names = await namesIn(view, caller.workspace);
       const found = new Set((await Promise.all(slices.map((slice) => view.list(contracts, slice)))).flat());
-      const rows = [...found].filter((row) => passes(filters, row, names) && mentions(row, names, text));
+      const rows = [...found].filter((row) => matchesFilters(filters, row, names) && mentions(row, names, text));
       return answer(
         view,
-        pageOfList(
+        paginateList(
           rows.sort((a, b) => b.id - a.id),
           query,
         ),
       );
     });
 
-    async function answer(view: View, page: Awaited<ReturnType<typeof pageOfList<Contract>>>) {
-      return { ...page, results: await Promise.all(page.results.map((row) => listedContract(view, { cluster }, row))) };
+    async function answer(view: View, page: Awaited<ReturnType<typeof paginateList<Contract>>>) {
+      return {
+        ...page,
+        results: await Promise.all(page.results.map((row) => toListedContract(view, { cluster }, row))),
+      };
     }
   },
 
   "contracts.list-v1": ({ query }, { store, cluster, caller }) =>
     store.read(async (view) => {
-      const newestFirst = { ...ofWorkspace(caller.workspace.id), reverse: true };
-      const page = await pageOfSlice(view, contracts, newestFirst, query);
+      const newestFirst = { ...workspaceSlice(caller.workspace.id), reverse: true };
+      const page = await paginateSlice(view, contracts, newestFirst, query);
       return {
         ...page,
-        results: await Promise.all(page.results.map((row) => numberedContract(view, { cluster }, row))),
+        results: await Promise.all(page.results.map((row) => toNumberedContract(view, { cluster }, row))),
       };
     }),
 } satisfies ClusterHandlers;
@@ -58,7 +61,7 @@ export const contractListHandlers = {
  * at every contract of it.
  */
 async function narrowest(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
-  const whole = { slices: [ofWorkspace(workspaceId)], covers: 0 };
+  const whole = { slices: [workspaceSlice(workspaceId)], covers: 0 };
   const sized = await Promise.all(
     [...sets, whole].map(async (candidates) => {
       const counts = await Promise.all(candidates.slices.map((slice) => view.count(contracts, slice)));
@@ -125,7 +128,7 @@ const values: Readonly<Record<ContractFilter, Read>> = {
   expiring_at: () => [],
   last_updated_on: (row) => [row.updated_at],
   legal_user_id: (row) => [row.created_by],
-  pending_with: (row) => [pendingWith(row) ?? ""],
+  pending_with: (row) => [findPendingParty(row) ?? ""],
   signatories: (row) => signatories(row, () => true),
   signatures_completed_by: (row) => signatories(row, (action) => action?.is_success === true),
   signatures_pending_on: (row) => signatories(row, (action) => action === null),
@@ -158,7 +161,7 @@ function filtersOf(query: Readonly<Record<string, unknown>>, problems: Problems)
 }
 
 /** Whether a row passes all filters. */
-export const passes = (filters: readonly Filter[], row: Contract, names: Names): boolean =>
+export const matchesFilters = (filters: readonly Filter[], row: Contract, names: Names): boolean =>
   filters.every(({ field, matches }) => matches(values[field](row, names)));
 
 const readerOf = (field: ContractFilter) => (text: string) => (dates.has(field) ? Date.parse(text) : Number(text));

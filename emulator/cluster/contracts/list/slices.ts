@@ -1,7 +1,7 @@
 import { contractStatuses } from "../../../../src/api/contract-statuses.ts";
 import type { ContractFilter } from "../../../../src/api/contracts/contract-list.ts";
 import type { Slice } from "../../../store/port.ts";
-import { type contracts, inWorkspace, referenceId, sortable } from "../rows.ts";
+import { type contracts, referenceId, toSortableString, workspaceIndexKey } from "../rows.ts";
 
 type Index = keyof (typeof contracts)["indexes"];
 export type ContractSlice = Slice<Index>;
@@ -33,10 +33,10 @@ const lookups: Partial<Readonly<Record<ContractFilter, Lookup>>> = {
   contract_type_id: (value) => ["type", Number(value)],
   client_email: byEmail,
   client_email_address: byEmail,
-  contract_id: (value) => ["number", sortable(Number(value))],
+  contract_id: (value) => ["number", toSortableString(Number(value))],
   contract_reference_id: (value) => {
     const id = Number(/^svc-(\d+)$/i.exec(value)?.[1]);
-    return referenceId({ id }) === value.toUpperCase() ? ["number", sortable(id)] : undefined;
+    return referenceId({ id }) === value.toUpperCase() ? ["number", toSortableString(id)] : undefined;
   },
 };
 
@@ -48,7 +48,7 @@ const ranges: Partial<Readonly<Record<ContractFilter, Index>>> = {
 
 /** What the indexes know of the filters: a set of candidates for each filter, or range of a field, that has an index. */
 export function candidatesFor(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
-  const value = (of: string | number) => inWorkspace(workspaceId, of);
+  const value = (of: string | number) => workspaceIndexKey(workspaceId, of);
 
   const equal = filters.flatMap(({ field, equals }) => {
     const lookup = lookups[field];
@@ -65,7 +65,7 @@ export function candidatesFor(workspaceId: number, filters: readonly FilterBound
     if (bounds.length === 0) return [];
     const from = Math.max(0, ...bounds.map((each) => each.from ?? 0));
     const to = Math.min(Number.MAX_SAFE_INTEGER, ...bounds.map((each) => each.to ?? Number.MAX_SAFE_INTEGER));
-    const slices = to < from ? [] : [{ by, from: value(sortable(from)), to: value(sortable(to)) }];
+    const slices = to < from ? [] : [{ by, from: value(toSortableString(from)), to: value(toSortableString(to)) }];
     return [{ covers: bounds.length, slices }];
   });
   return [...equal, ...within];

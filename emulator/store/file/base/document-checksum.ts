@@ -1,18 +1,18 @@
 import { crc32 } from "node:zlib";
 import type { Disk } from "../../../../src/files/disk.ts";
-import { hexOf } from "../../../../src/files/log-line.ts";
-import { documentEnd, format } from "../document.ts";
+import { toHex } from "../../../../src/files/log-line.ts";
+import { documentEnd, formatVersion } from "../document.ts";
 
 /**
  * The last member of a base is a checksum of all bytes before that line. One byte is taken for a 0 whatever it is:
  * the one that says whether the state was closed, which is changed in place. One byte is written whole or not at all.
  */
 const opening = /^\{\n"svc_state": \d,\n"closed": $/;
-const closedAt = Buffer.byteLength(`{\n"svc_state": ${format},\n"closed": `);
+const closedAt = Buffer.byteLength(`{\n"svc_state": ${formatVersion},\n"closed": `);
 const zero = "0".charCodeAt(0);
 const closedMark = (isClosed: boolean): Buffer => Buffer.from(isClosed ? "1" : "0");
 
-export const lastMember = (checksum: number): string => `"checksum": "crc32:${hexOf(checksum)}"${documentEnd}`;
+export const lastMember = (checksum: number): string => `"checksum": "crc32:${toHex(checksum)}"${documentEnd}`;
 export const lastMemberLength = lastMember(0).length;
 
 /** Takes the bytes of a base, block by block, and tells whether the checksum at their end is theirs. */
@@ -37,7 +37,7 @@ export class DocumentChecksum {
 }
 
 /** The first bytes of a base, made to say that the state is closed. */
-export function markedClosed(first: Buffer): Buffer {
+export function withClosedMark(first: Buffer): Buffer {
   const marked = Buffer.from(first);
   closedMark(true).copy(marked, closedAt);
   return marked;

@@ -1,5 +1,5 @@
 import type { Commit, Moment } from "../../history.ts";
-import { written } from "../../live/journal-changes.ts";
+import { toJournalChanges } from "../../live/journal-changes.ts";
 import type { Change } from "../../live/state.ts";
 
 /*
@@ -13,11 +13,11 @@ export function commitLine(changes: readonly Change[], cause: string | undefined
   // Put together of texts: there is one for each commit, and an object for it would be felt there.
   const why = cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`;
   const drawn = ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`;
-  return `{"at":${at ?? null}${why}${drawn},"changes":${JSON.stringify(written(changes))}}`;
+  return `{"at":${at ?? null}${why}${drawn},"changes":${JSON.stringify(toJournalChanges(changes))}}`;
 }
 
 /** What the text of a line says beside its changes; undefined where it has none. */
-export function commitIn(json: string): Omit<Commit, "number"> | undefined {
+export function parseCommitLine(json: string): Omit<Commit, "number"> | undefined {
   const end = json.indexOf(changesAt);
   if (end === -1 || !json.startsWith('{"at":')) return undefined;
   const { at, cause, ids } = JSON.parse(`${json.slice(0, end)}}`);

@@ -1,12 +1,12 @@
 import { type Disk, isMissing } from "../../../../src/files/disk.ts";
 import { readLines } from "../../../../src/files/read-lines.ts";
 import { readLog } from "../../../../src/files/read-log.ts";
-import { StateRefused } from "../../port.ts";
-import { headLength } from "../base/base-file.ts";
+import { StateFormatError } from "../../port.ts";
+import { maxHeadLength } from "../base/checkpoint-file.ts";
 import { journalGenerations, journalPath } from "../journal/journal-file.ts";
 import { Replay } from "../journal/journal-reader.ts";
 import type { HistoryFiles } from "./history-files.ts";
-import { type Segment, type SegmentHead, segmentHead } from "./kept-history.ts";
+import { type Segment, type SegmentHead, segmentHead } from "./stored-history.ts";
 
 interface StateFiles {
   readonly disk: Disk;
@@ -21,11 +21,11 @@ export async function fileSegments({ disk, path, files }: StateFiles): Promise<S
   const generations = (await journalGenerations(disk, path)).filter((each) => each >= (own?.generation ?? 0));
   const kept = await Promise.all(
     files.segments.map(async ({ base, journals }) => {
-      const head = await headAt(disk, files.basePath(base));
+      const head = await headAt(disk, files.checkpointPath(base));
       // That of the present one is a second name of it, of a replacement that did not come about.
       if (!head || head.generation === own?.generation) return [];
       const paths = journals.map((each) => files.journalPath(each));
-      return [segmentOf(disk, { path: files.basePath(base), head, journals: paths })];
+      return [segmentOf(disk, { path: files.checkpointPath(base), head, journals: paths })];
     }),
   );
   const journals = generations.map((each) => journalPath(path, each));
@@ -76,7 +76,7 @@ const segmentOf = (disk: Disk, { path, head, journals }: SegmentFiles): Segment 
 
 async function headAt(disk: Disk, path: string): Promise<SegmentHead | undefined> {
   try {
-    for await (const { bytes } of readLines(disk, path)) return segmentHead(bytes.toString("utf8", 0, headLength));
+    for await (const { bytes } of readLines(disk, path)) return segmentHead(bytes.toString("utf8", 0, maxHeadLength));
   } catch (cause) {
     if (!isMissing(cause)) throw cause;
   }
@@ -84,7 +84,7 @@ async function headAt(disk: Disk, path: string): Promise<SegmentHead | undefined
 }
 
 const gone = (cause: unknown): unknown =>
-  isMissing(cause) ? new StateRefused((cause as Error).message, { cause }) : cause;
+  isMissing(cause) ? new StateFormatError((cause as Error).message, { cause }) : cause;
 
 /** Nothing more is wanted of a file that is being read. */
 class Enough extends Error {}

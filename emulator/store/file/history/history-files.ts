@@ -52,7 +52,7 @@ export class HistoryFiles {
     return this.#options.limit;
   }
 
-  basePath(generation: number): string {
+  checkpointPath(generation: number): string {
     return join(this.folder, `base.${generation}`);
   }
 
@@ -76,11 +76,11 @@ export class HistoryFiles {
   }
 
   /** Gives the state's file, which another one is to replace, a second name that stays. */
-  keepBase(generation: number): Promise<void> {
+  retainCheckpoint(generation: number): Promise<void> {
     return this.#try(async ({ disk, path }) => {
       await makeFolderDurably(disk, this.folder);
-      await disk.remove(this.basePath(generation));
-      await disk.link(path, this.basePath(generation));
+      await disk.remove(this.checkpointPath(generation));
+      await disk.link(path, this.checkpointPath(generation));
       await disk.syncFolder(this.folder);
       await this.#measure(`base.${generation}`);
     });
@@ -92,7 +92,7 @@ export class HistoryFiles {
   }
 
   /** Takes a journal that the state's file holds, or removes it. */
-  async keepJournal(generation: number): Promise<void> {
+  async retainJournal(generation: number): Promise<void> {
     const { disk, path } = this.#options;
     const journal = journalPath(path, generation);
     const isWanted = this.segments.some(({ base }) => base <= generation);

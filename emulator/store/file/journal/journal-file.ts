@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import { svcVersion } from "../../../../src/base/version.ts";
 import type { Disk, DiskFile } from "../../../../src/files/disk.ts";
 import { firstLine } from "../../../../src/files/log-line.ts";
-import { format } from "../document.ts";
+import { formatVersion } from "../document.ts";
 
 /**
  * The first line of a journal. `after` is the generation whose lines come before its own. The versions of its rows are
@@ -35,7 +35,7 @@ export async function createJournal(
   after: number,
 ): Promise<{ readonly file: DiskFile; readonly length: number }> {
   const path = journalPath(statePath, generation);
-  const header: Header = { svc_journal: format, written_by: svcVersion, generation, after };
+  const header: Header = { svc_journal: formatVersion, written_by: svcVersion, generation, after };
   const bytes = firstLine(JSON.stringify(header));
   const file = await disk.create(path);
   try {

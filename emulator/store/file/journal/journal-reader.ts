@@ -1,14 +1,14 @@
-import { parsedJson } from "../../../../src/base/object.ts";
+import { tryParseJson } from "../../../../src/base/object.ts";
 import { svcVersion } from "../../../../src/base/version.ts";
 import type { Disk } from "../../../../src/files/disk.ts";
-import type { Position } from "../../../../src/files/log-line.ts";
+import type { LogPosition } from "../../../../src/files/log-line.ts";
 import { type LogEnd, readLog } from "../../../../src/files/read-log.ts";
-import { changesOf } from "../../live/journal-changes.ts";
+import { parseJournalChanges } from "../../live/journal-changes.ts";
 import type { Change, State } from "../../live/state.ts";
-import { SchemaMismatch, type Upgrade } from "../../live/versions.ts";
-import { StateRefused } from "../../port.ts";
-import type { BaseHead } from "../base/base-file.ts";
-import { requireFormat, validRow } from "../document.ts";
+import { SchemaMismatchError, type Upgrade } from "../../live/versions.ts";
+import { StateFormatError } from "../../port.ts";
+import type { CheckpointHead } from "../base/checkpoint-file.ts";
+import { requireFormat, validateRow } from "../document.ts";
 import type { Header } from "./journal-file.ts";
 
 /*
@@ -29,15 +29,15 @@ export interface JournalContent extends Omit<LogEnd, "damage"> {
 }
 
 /** Who takes what a journal holds, in order. Both may refuse with StateRefused. */
-export interface JournalTaker {
+export interface JournalVisitor {
   /** Returns the position that the first line has to follow; undefined when any will do. */
-  begin(header: Header): Position | undefined;
+  begin(header: Header): LogPosition | undefined;
   /** `number`: of the line; undefined where lines have none. */
   take(changes: readonly Change[], number: number | undefined): void;
 }
 
 /** Reads a journal. Damage fails with StateRefused, which names file and line. */
-export async function readJournal(disk: Disk, path: string, taker: JournalTaker): Promise<JournalContent> {
+export async function readJournal(disk: Disk, path: string, taker: JournalVisitor): Promise<JournalContent> {
   let lines = 0;
   let header: Header | undefined;
   let transactions = 0;
@@ -51,31 +51,31 @@ export async function readJournal(disk: Disk, path: string, taker: JournalTaker)
     },
     line(json, place) {
       lines += 1;
-      if (next !== undefined) throw new StateRefused("it stands after the last line of the journal");
-      const value = parsedJson(json);
+      if (next !== undefined) throw new StateFormatError("it stands after the last line of the journal");
+      const value = tryParseJson(json);
       next = nextIn(value);
       if (next !== undefined) return;
-      const changes = changesOf(changesIn(value));
-      if (changes === undefined) throw new StateRefused("the line holds something else than changes");
+      const changes = parseJournalChanges(changesIn(value));
+      if (changes === undefined) throw new StateFormatError("the line holds something else than changes");
       taker.take(changes, place?.number);
       transactions += 1;
     },
   });
   const { damage, ...end } = await read.catch((cause) => {
-    if (!(cause instanceof StateRefused)) throw cause;
+    if (!(cause instanceof StateFormatError)) throw cause;
     const { message, repairable } = cause;
-    throw new StateRefused(`${path}, line ${lines}: ${message}`, { cause, repairable });
+    throw new StateFormatError(`${path}, line ${lines}: ${message}`, { cause, repairable });
   });
-  if (damage) throw new StateRefused(`${path}, line ${damage.line}: ${damage.reason}`);
+  if (damage) throw new StateFormatError(`${path}, line ${damage.line}: ${damage.reason}`);
   return { path, header, transactions, next, ...end };
 }
 
 function headerOf(json: string): Header {
-  const header = parsedJson(json) as Partial<Header> | null | undefined;
-  if (header?.svc_journal === undefined) throw new StateRefused("this is not the first line of a journal");
+  const header = tryParseJson(json) as Partial<Header> | null | undefined;
+  if (header?.svc_journal === undefined) throw new StateFormatError("this is not the first line of a journal");
   requireFormat(header.svc_journal, header.written_by);
   if (!Number.isSafeInteger(header.generation) || !Number.isSafeInteger(header.after)) {
-    throw new StateRefused("the first line does not say which generation it is");
+    throw new StateFormatError("the first line does not say which generation it is");
   }
   return header as Header;
 }
@@ -91,7 +91,7 @@ const changesIn = (value: unknown): unknown =>
   Array.isArray(value) ? value : (value as { changes?: unknown } | null)?.changes;
 
 /** What the journals go on from; undefined where there is no base. */
-type Beginning = Pick<BaseHead, "generation" | "position"> | undefined;
+type Beginning = Pick<CheckpointHead, "generation" | "position"> | undefined;
 
 /** Applies journals to the state of a base, oldest first. */
 export class Replay {
@@ -100,7 +100,7 @@ export class Replay {
   /** Applied so far, also of a journal that turned out to be damaged. */
   transactions = 0;
   /** Where the chain ends so far; undefined when nothing said where it begins. */
-  position: Position | undefined;
+  position: LogPosition | undefined;
   readonly #disk: Disk;
   readonly #state: State;
   readonly #upgrade: Upgrade;
@@ -139,9 +139,9 @@ export class Replay {
       },
       take: (changes, number = 0) => {
         if (number > this.#last) return;
-        if (torn) throw new StateRefused("the journal before this one ends in a damaged line");
+        if (torn) throw new StateFormatError("the journal before this one ends in a damaged line");
         if (this.#base === undefined) {
-          throw new StateRefused("the state file that it belongs to is missing", { repairable: false });
+          throw new StateFormatError("the state file that it belongs to is missing", { repairable: false });
         }
         applyChecked(this.#state, changes, this.#upgrade, this.#isTrusted);
         this.transactions += 1;
@@ -153,7 +153,7 @@ export class Replay {
 
   #follow({ generation, after }: Header): void {
     if (this.#base !== undefined && generation !== this.#base.generation && !this.#reached.has(after)) {
-      throw new StateRefused(`the journal that comes before it (generation ${after}) is missing`);
+      throw new StateFormatError(`the journal that comes before it (generation ${after}) is missing`);
     }
     this.#reached.add(generation);
   }
@@ -170,8 +170,8 @@ export function applyChecked(state: State, changes: readonly Change[], upgrade: 
 function checked(state: State, change: Change, upgrade: Upgrade, isTrusted: boolean): Change {
   const [kind, collection] = change;
   if (kind === "put" && isTrusted && state.rows.has(collection)) return change;
-  if (kind === "put") return ["put", collection, validRow(state, upgrade, collection, change[2], "The row")];
+  if (kind === "put") return ["put", collection, validateRow(state, upgrade, collection, change[2], "The row")];
   const known = kind === "next" || (kind === "delete" ? state.rows : state.mappings).has(collection);
-  if (!known) throw new SchemaMismatch(`this version of svc has no collection ${collection}`);
+  if (!known) throw new SchemaMismatchError(`this version of svc has no collection ${collection}`);
   return change;
 }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { dictionary } from "../../dictionary.ts";
 import { email } from "../../email.ts";
 import { expectedCountry } from "../../expectation.ts";
-import { withoutEffect } from "./without-effect.ts";
+import { noEffectNote } from "./no-effect-note.ts";
 
 /** Whom to write to at the other side. */
 export const PocDetails = z.object({
@@ -38,7 +38,7 @@ export const CounterPartyDetails = z.object({
       address: Address.nullish(),
     })
     .nullish(),
-  party_role_identifier: z.string().nullish().describe(`Its role among several parties; ${withoutEffect}`),
+  party_role_identifier: z.string().nullish().describe(`Its role among several parties; ${noEffectNote}`),
 });
 
 /** A row of `signatories` (DECISIONS.md, F11). */
@@ -62,7 +62,7 @@ export const ExternalMetadataIn = z.object({
 });
 
 /** What a contract tells of the counterparties that are new by it, before it tells of itself (DECISIONS.md, C8). */
-export const namingCounterparties = [
+export const counterpartyActivities = [
   "COUNTER_PARTY_CREATED",
   "COUNTER_PARTY_CONTACT_CREATED",
   "COUNTER_PARTY_ADDRESS_CREATED",

@@ -5,7 +5,7 @@ import { events, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
 import { timestamp } from "../../timestamp.ts";
 import { Clock } from "../clock.ts";
-import { toldDelivery } from "../deliveries.ts";
+import { deliveryEventFields } from "../deliveries.ts";
 import { Email } from "../emails.ts";
 import { Fault } from "../faults.ts";
 import { LoggedRequest } from "../requests.ts";
@@ -59,7 +59,7 @@ const EmulatorEvent = z.discriminatedUnion("event", [
       at,
       event: z.literal("delivery"),
       ref: ref("delivery:3"),
-      delivery: z.strictObject(toldDelivery),
+      delivery: z.strictObject(deliveryEventFields),
     })
     .describe("A delivery is new, was attempted, or changed otherwise"),
   z.strictObject({ id, at, event: z.literal("contract"), ref: ref("T-1"), contract: ContractEvent }),

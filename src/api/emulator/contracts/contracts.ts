@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { assumed } from "../../basis.ts";
-import { toldBy } from "../../contracts/lifecycle.ts";
+import { activitiesCausedBy } from "../../contracts/lifecycle.ts";
 import { ContractStatus } from "../../contracts/shapes/records.ts";
 import { email } from "../../email.ts";
 import { json, operation } from "../../operation.ts";
@@ -39,7 +39,7 @@ export const signContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
-  emits: toldBy("sign", "all-signed"),
+  emits: activitiesCausedBy("sign", "all-signed"),
   cli: { command: "emulator sign" },
   examples: [{ title: "One signatory signs", params: { id: "T-1" }, body: { email: "jo@acme.example" } }],
 });
@@ -53,7 +53,7 @@ export const declineContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
-  emits: toldBy("decline"),
+  emits: activitiesCausedBy("decline"),
   cli: { command: "emulator decline" },
   examples: [{ title: "With a reason", params: { id: "T-1" }, body: { note: "Wrong amount" } }],
 });
@@ -68,7 +68,7 @@ export const completeReview = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "no-open-review", "no-signatories"],
-  emits: toldBy("complete-review"),
+  emits: activitiesCausedBy("complete-review"),
   cli: { command: "emulator complete-review" },
   examples: [{ title: "The review is done", params: { id: "T-1" }, body: {} }],
 });
@@ -81,7 +81,7 @@ export const approveContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "no-pending-approval"],
-  emits: toldBy("approve"),
+  emits: activitiesCausedBy("approve"),
   cli: { command: "emulator approve" },
   examples: [{ title: "Finance approves", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
@@ -94,7 +94,7 @@ export const voidByControl = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move", "cannot-void-executed"],
-  emits: toldBy("void"),
+  emits: activitiesCausedBy("void"),
   cli: { command: "emulator void" },
   examples: [{ title: "It is off", params: { id: "T-1" }, body: { note: "Deal lost" } }],
 });
@@ -107,7 +107,7 @@ export const holdContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move"],
-  emits: toldBy("hold"),
+  emits: activitiesCausedBy("hold"),
   cli: { command: "emulator hold" },
   examples: [{ title: "Wait with it", params: { id: "T-1" }, body: {} }],
 });
@@ -122,7 +122,12 @@ export const resumeContract = operation({
   request,
   responses,
   failures: ["no-such-contract", "forbidden-move"],
-  emits: [...toldBy("resume"), "MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED", "REDLINING_EMAIL_DELIVERED"],
+  emits: [
+    ...activitiesCausedBy("resume"),
+    "MAILER_EMAIL_EVENT",
+    "SIGNING_EMAIL_DELIVERED",
+    "REDLINING_EMAIL_DELIVERED",
+  ],
   cli: { command: "emulator resume" },
   examples: [{ title: "Go on", params: { id: "T-1" }, body: {} }],
 });
@@ -136,7 +141,7 @@ export const deleteContract = operation({
   request,
   responses,
   failures: ["no-such-contract"],
-  emits: toldBy("delete"),
+  emits: activitiesCausedBy("delete"),
   cli: { command: "emulator delete" },
   examples: [{ title: "Move it to the deleted tab", params: { id: "T-1" }, body: {} }],
 });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { UsageError } from "../../failure.ts";
-import type { FinishedBatches } from "../log/finished.ts";
+import type { FinishedBatches } from "../log/finished-batches.ts";
 import type { IdentifierCounter } from "./distinct.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 import type { RowGroup } from "./row-group.ts";
@@ -31,7 +31,7 @@ export interface Batch {
   readonly digest: string | undefined;
 }
 
-export interface Batching {
+export interface BatchOptions {
   readonly size: number;
   readonly kind: IdentifierKind;
   /** Counts those of the batches that are not finished. */
@@ -46,7 +46,10 @@ export interface Batching {
  * Groups rows to batches. Throws a UsageError when the rows of finished batches are not those of before, or not all
  * there: what follows them would be lost unnoticed.
  */
-export async function* batchesOf(groups: AsyncIterable<RowGroup>, batching: Batching): AsyncGenerator<Batch> {
+export async function* groupIntoBatches(
+  groups: AsyncIterable<RowGroup>,
+  batching: BatchOptions,
+): AsyncGenerator<Batch> {
   const { size } = batching;
   let digest = "";
   let index = 0;
@@ -105,7 +108,7 @@ class RawBatch {
     this.texts.push(text);
   }
 
-  validated(index: number, digest: string | undefined, { kind, counter }: Batching): Batch {
+  validated(index: number, digest: string | undefined, { kind, counter }: BatchOptions): Batch {
     const { problem, value } = kind;
     const { texts } = this;
     const invalid: InvalidRow[] = [];

@@ -2,8 +2,8 @@ import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { createUnreadableInputError } from "./input-error.ts";
 import { OtherFormatError } from "./other-format.ts";
-import { unreadable } from "./trouble.ts";
 
 /** Larger pieces make fewer turns of the event loop, and leave more to collect: memory would reach 150 MB. */
 const pieceBytes = 64 * 1_024;
@@ -50,7 +50,7 @@ const binaries: ReadonlyMap<string, Buffer> = new Map([
 const saveAsCsv = "Save it as “CSV UTF-8” first, and name that file.";
 
 /** Plain bytes; gzip is recognised by its first two. */
-export async function* unzipped(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const iterator = input[Symbol.asyncIterator]();
   let begin = Buffer.alloc(0);
   while (begin.byteLength < 4) {
@@ -73,6 +73,6 @@ export async function* unzipped(input: AsyncIterable<Uint8Array>): AsyncGenerato
   try {
     yield* gunzip;
   } catch (cause) {
-    throw unreadable("The gzip file is damaged or cut off", { cause });
+    throw createUnreadableInputError("The gzip file is damaged or cut off", { cause });
   }
 }

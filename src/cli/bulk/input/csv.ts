@@ -1,16 +1,16 @@
 import { CsvError, Parser } from "csv-parse";
-import { cellsOf, OtherFormatError, separatorIn } from "./other-format.ts";
+import { createUnreadableInputError } from "./input-error.ts";
+import { detectSeparator, OtherFormatError, splitCells } from "./other-format.ts";
 import type { InputRecord, Notation } from "./records.ts";
-import { unreadable } from "./trouble.ts";
-import { utf8Trouble } from "./utf8.ts";
+import { toUtf8Error } from "./utf8.ts";
 
 const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 
 /** Cells with a delimiter between, some of them in quotes (RFC 4180). */
-export const csv = (bytes: AsyncIterable<Buffer>, delimiter: string | null): Notation => ({
+export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: string | null): Notation => ({
   records: csvRecords(bytes, delimiter ?? ","),
   text: (cell) => cell,
-  trouble: (cause, line) => csvTrouble(utf8Trouble(cause, line), line),
+  trouble: (cause, line) => csvTrouble(toUtf8Error(cause, line), line),
   other: (first, message) => (delimiter === null ? otherDelimiter(first, message) : undefined),
   // Excel writes it, and leaves it out when it reads.
   isDirective: (raw) => raw.trim() === `sep=${delimiter ?? ","}`,
@@ -90,7 +90,7 @@ function csvTrouble(cause: unknown, line: number): unknown {
   const flags = delimiterFlags(found);
   return flags
     ? new OtherFormatError(message, { flags, hint: delimiterHint, cause })
-    : unreadable(message, { hint: otherFormats, cause });
+    : createUnreadableInputError(message, { hint: otherFormats, cause });
 }
 
 /** The parser refuses nothing but quotes; its own words speak of what programs set. */
@@ -116,13 +116,13 @@ const delimiterFlags = (character: string): string[] | undefined =>
 function otherDelimiter(row: readonly string[], message: string | undefined): OtherFormatError | undefined {
   const line = row.join(",");
   const isWhole = row.filter((cell) => cell.trim() !== "").length === 1;
-  const separator = message !== undefined && isWhole && line.includes("|") ? "|" : separatorIn(line)?.character;
+  const separator = message !== undefined && isWhole && line.includes("|") ? "|" : detectSeparator(line)?.character;
   const flags = delimiterFlags(separator ?? "");
   if (!flags) return undefined;
   const shown = separator === "\t" ? "a tab" : `"${separator}"`;
   return new OtherFormatError(message ?? `The input has ${shown} between its cells, not a comma.`, {
     flags,
     hint: message === undefined ? "Where it is part of an identifier, say so: --delimiter ','." : delimiterHint,
-    columns: { first: cellsOf(line, separator!), second: [] },
+    columns: { first: splitCells(line, separator!), second: [] },
   });
 }

@@ -8,7 +8,7 @@ const byExtension: readonly (readonly [RegExp, InputFormat])[] = [
 ];
 
 /** The format by the name of the file: `.csv`, `.tsv`, `.ndjson` or `.jsonl`, each also with `.gz`. */
-export function formatByName(path: string): InputFormat {
+export function detectFormat(path: string): InputFormat {
   const name = path.toLowerCase().replace(/\.gz$/, "");
   return byExtension.find(([extension]) => extension.test(name))?.[1] ?? "lines";
 }

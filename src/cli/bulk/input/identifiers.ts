@@ -24,7 +24,7 @@ const odd = /[\s\p{Cc}]/u;
 const asItIs = (text: string): string => text;
 
 /** Any text without spaces or control characters inside; the service takes any string. */
-export const word = (noun: string): IdentifierKind => ({
+export const createWordKind = (noun: string): IdentifierKind => ({
   noun,
   shown: asItIs,
   problem(text) {
@@ -37,17 +37,17 @@ export const word = (noun: string): IdentifierKind => ({
 });
 
 /** The same, of which nothing may be printed. */
-export const secretWord = (noun: string): IdentifierKind => ({ ...word(noun), shown: () => mask });
+export const createSecretWordKind = (noun: string): IdentifierKind => ({ ...createWordKind(noun), shown: () => mask });
 
 /** An external id; the emulator's tables, and svc router resolve, have it behind its type. */
 export const externalId: IdentifierKind = {
-  ...word("external id"),
+  ...createWordKind("external id"),
   value: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
   key: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
 };
 
 /** Addresses are hashed; a digest passes (DECISIONS.md, R11), in lower case, as the service stores it. */
-export const emailHashedBy = (hash: (address: string) => string): IdentifierKind => ({
+export const createHashedEmailKind = (hash: (address: string) => string): IdentifierKind => ({
   noun: "e-mail",
   shown: asItIs,
   problem(text) {
@@ -60,14 +60,14 @@ export const emailHashedBy = (hash: (address: string) => string): IdentifierKind
 });
 
 const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
-  sha256: emailHashedBy(emailHash),
-  none: word("e-mail"),
+  sha256: createHashedEmailKind(emailHash),
+  none: createWordKind("e-mail"),
 };
 
 export const emailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
 
 /** What is sent for what a person has typed. */
-export function identifierOf({ problem, value, shown }: IdentifierKind, typed: string): string {
+export function toIdentifier({ problem, value, shown }: IdentifierKind, typed: string): string {
   const text = typed.trim();
   const found = problem(text);
   if (found !== undefined) throw new UsageError(`"${shown(text)}" is ${found}`);

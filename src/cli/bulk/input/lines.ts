@@ -1,5 +1,5 @@
 import type { RowGroup } from "./row-group.ts";
-import { utf8Trouble } from "./utf8.ts";
+import { toUtf8Error } from "./utf8.ts";
 
 /** Rows that are lines, without the blanks around them; `checkTop` looks at the first of them. */
 export async function* lineRows(
@@ -27,7 +27,7 @@ export async function* numberedLines(
       first += lines.length;
     }
   } catch (cause) {
-    throw utf8Trouble(cause, first);
+    throw toUtf8Error(cause, first);
   }
 }
 

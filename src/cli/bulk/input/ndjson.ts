@@ -1,7 +1,7 @@
 import { lineRows } from "./lines.ts";
 import { OtherFormatError } from "./other-format.ts";
-import { nameAmong } from "./records.ts";
-import type { RowGroup, WithoutText } from "./row-group.ts";
+import { matchColumnName } from "./records.ts";
+import type { MissingText, RowGroup } from "./row-group.ts";
 
 /** Rows of JSON: a text, or an object with the fields that are named, else its first. */
 export async function* ndjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string[]): AsyncGenerator<RowGroup> {
@@ -20,7 +20,7 @@ export async function* ndjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly
   }
 }
 
-function ndjsonText(line: string, fields: readonly string[]): string | WithoutText {
+function ndjsonText(line: string, fields: readonly string[]): string | MissingText {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -33,7 +33,7 @@ function ndjsonText(line: string, fields: readonly string[]): string | WithoutTe
   if (fields.length === 0 && names.length > 1 && !Array.isArray(value)) throw severalFields(object, names);
   const texts: string[] = [];
   for (const field of fields.length > 0 ? fields : [names[0] ?? ""]) {
-    const found = object[nameAmong(names, field, fields)];
+    const found = object[matchColumnName(names, field, fields)];
     const isText = (typeof found === "string" && found.trim() !== "") || typeof found === "number";
     if (!isText) return { problem: `without a text in the field "${field}"` };
     texts.push(String(found).trim());

@@ -26,7 +26,7 @@ const separators: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The separator of which a line has most, and what --delimiter calls it; undefined where it has none. */
-export function separatorIn(line: string): { readonly character: string; readonly name: string } | undefined {
+export function detectSeparator(line: string): { readonly character: string; readonly name: string } | undefined {
   const counts = [...separators].map(([character, name]) => ({
     character,
     name,
@@ -37,21 +37,21 @@ export function separatorIn(line: string): { readonly character: string; readonl
 }
 
 /** The cells of a line, for a hint alone. */
-export const cellsOf = (line: string, separator: string): string[] =>
+export const splitCells = (line: string, separator: string): string[] =>
   line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 
 /** Refuses lines that are rows of a table, where nobody has said that they are lines. */
-export function refuseTable(lines: readonly string[], columns: readonly string[]): void {
+export function rejectTable(lines: readonly string[], columns: readonly string[]): void {
   const at = lines.findIndex((line) => line !== "");
   const line = lines[at] ?? "";
-  const separator = separatorIn(line);
+  const separator = detectSeparator(line);
   if (!separator) return;
   const { character, name } = separator;
   const flags =
     name === "tab"
       ? ["--input-format", "tsv"]
       : ["--input-format", "csv", ...(name === "," ? [] : ["--delimiter", name])];
-  const [first, second] = [cellsOf(line, character), cellsOf(lines[at + 1] ?? "", character)];
+  const [first, second] = [splitCells(line, character), splitCells(lines[at + 1] ?? "", character)];
   if (columns.length > 0) {
     // Rows of a kind and an identifier, which may hold separators.
     if (!first.includes("kind") && !first.includes("table")) return;

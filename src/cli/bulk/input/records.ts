@@ -2,7 +2,7 @@ import { lookupTable } from "../../../base/lookup-table.ts";
 import { UsageError } from "../../failure.ts";
 import { headingProblem, isHeadingText } from "./heading.ts";
 import { OtherFormatError } from "./other-format.ts";
-import type { RowGroup, WithoutText } from "./row-group.ts";
+import type { MissingText, RowGroup } from "./row-group.ts";
 
 /** The cells of one row, with the line, or the lines, that it was read of. */
 export interface InputRecord {
@@ -66,7 +66,7 @@ function recordText(
   places: readonly number[],
   columns: readonly string[],
   text: Notation["text"],
-): string | WithoutText {
+): string | MissingText {
   const texts = places.map((place) => text(record[place] ?? "").trim());
   const missing = texts.indexOf("");
   if (missing < 0) return texts.join(" ");
@@ -90,14 +90,14 @@ const linesIn = (record: readonly string[]): number =>
 const otherNames = lookupTable({ kind: "table", identifier: "key" });
 
 /** The name that a table has for a column. */
-export function nameAmong(names: readonly string[], column: string, columns: readonly string[]): string {
+export function matchColumnName(names: readonly string[], column: string, columns: readonly string[]): string {
   return columns.length > 1 && !names.includes(column) ? (otherNames[column] ?? column) : column;
 }
 
 function placesOf(columns: readonly string[], header: readonly string[], { other }: Notation): number[] {
   const names = header.map((name) => name.trim());
   return columns.map((column) => {
-    const name = nameAmong(names, column, columns);
+    const name = matchColumnName(names, column, columns);
     const place = names.indexOf(name);
     if (place < 0) throw other(header, `There is no column "${column}"`) ?? unknownColumn(column, header);
     const again = names.indexOf(name, place + 1);

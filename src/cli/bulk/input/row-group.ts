@@ -10,7 +10,7 @@ export interface RowGroup {
 }
 
 /** Why a row has no text; `isEmpty`: nothing stands where it should. */
-export interface WithoutText {
+export interface MissingText {
   readonly problem: string;
   readonly isEmpty?: boolean;
 }

@@ -16,19 +16,19 @@ export function parseShard(text: string): Shard {
 }
 
 /** Whether a row is in the share; `ordinal` counts those with a text, from 1: one without goes with the one before. */
-export const isOfShare = (ordinal: number, { index, of }: Shard): boolean => (ordinal - index) % of === 0;
+export const isInShare = (ordinal: number, { index, of }: Shard): boolean => (ordinal - index) % of === 0;
 
 /**
  * Every `of`-th row, from the `index`-th on; the others become rows that are passed over. By rows and not by batches,
  * so that runs with different batch sizes still cover every row once.
  */
-export async function* shareOf(groups: AsyncIterable<RowGroup>, shard: Shard): AsyncGenerator<RowGroup> {
+export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Shard): AsyncGenerator<RowGroup> {
   let ordinal = 0;
   for await (const group of groups) {
     const texts = group.texts.map((text, i) => {
       if (text === "") return "";
       if (!group.empty?.has(i)) ordinal += 1;
-      return isOfShare(ordinal, shard) ? text : "";
+      return isInShare(ordinal, shard) ? text : "";
     });
     yield { ...group, texts };
   }

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import type { Host } from "../../host.ts";
-import { existingFile, openInput } from "../../parse/body.ts";
+import { openInput, requireFile } from "../../parse/body.ts";
 import { fileBytes } from "./bytes.ts";
 
 /** Where the rows of a run come from. */
@@ -13,14 +13,14 @@ export interface InputSource {
 }
 
 /** What a command line names as its rows. Throws UsageError where there is nothing to read. */
-export async function sourceOf(host: Host, named: string, place: string): Promise<InputSource> {
+export async function openInputSource(host: Host, named: string, place: string): Promise<InputSource> {
   if (named === "-") {
     const open = async function* () {
       yield* await openInput(host, named, place);
     };
     return { path: "-", name: "standard input", open };
   }
-  const path = await existingFile(host, named, place);
+  const path = await requireFile(host, named, place);
   const isLasting = (await stat(path)).isFile() && !ofThisProcess.test(path);
   return { path: isLasting ? path : "-", name: named, open: () => fileBytes(path) };
 }

@@ -2,8 +2,8 @@ import type { InvalidRow } from "./batches.ts";
 import { type Fingerprint, FingerprintedBytes } from "./bytes.ts";
 import { IdentifierCounter } from "./distinct.ts";
 import type { IdentifierKind } from "./identifiers.ts";
-import { type ReadOptions, rowsOf } from "./rows.ts";
-import { isOfShare, type Shard } from "./shard.ts";
+import { type RowReadOptions, readRows } from "./rows.ts";
+import { isInShare, type Shard } from "./shard.ts";
 
 /** What one look through an input tells before anything is sent. */
 export interface Survey extends Fingerprint {
@@ -32,13 +32,13 @@ interface SurveyOptions {
 }
 
 /** Reads the whole input once: its identity, and every row that is no identifier. */
-export async function surveyOf(
+export async function surveySource(
   source: AsyncIterable<Uint8Array>,
-  reading: ReadOptions,
+  reading: RowReadOptions,
   { kind, batchSize, shard, onInvalid, signal }: SurveyOptions,
 ): Promise<Survey> {
   const bytes = new FingerprintedBytes(source);
-  const groups = rowsOf(bytes, reading);
+  const groups = readRows(bytes, reading);
   const sample: string[] = [];
   let all = 0;
   let ordinal = 0;
@@ -61,7 +61,7 @@ export async function surveyOf(
       if (text === "") continue;
       all += 1;
       if (!empty?.has(i)) ordinal += 1;
-      if (shard && !isOfShare(ordinal, shard)) continue;
+      if (shard && !isInShare(ordinal, shard)) continue;
       rows += 1;
       const problem = problems?.get(i) ?? kind.problem(text);
       if (problem !== undefined) {
@@ -83,7 +83,7 @@ export async function surveyOf(
 }
 
 /** Its identity alone. */
-export async function fingerprintOf(source: AsyncIterable<Uint8Array>): Promise<Fingerprint> {
+export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Promise<Fingerprint> {
   const bytes = new FingerprintedBytes(source);
   for await (const _ of bytes);
   return bytes.fingerprint();

@@ -2,7 +2,7 @@ import { numberedLines } from "./lines.ts";
 import type { InputRecord, Notation } from "./records.ts";
 
 /** Cells with a tab between, a line each, as `--format tsv` writes them: with escapes and without quotes. */
-export const tsv = (bytes: AsyncIterable<Buffer>): Notation => ({
+export const createTsvNotation = (bytes: AsyncIterable<Buffer>): Notation => ({
   records: tsvRecords(bytes),
   text: withoutEscapes,
   trouble: (cause) => cause,

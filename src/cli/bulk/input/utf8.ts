@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { unreadable } from "./trouble.ts";
+import { createUnreadableInputError } from "./input-error.ts";
 
 const newline = 0x0a;
 
@@ -18,7 +18,7 @@ class NotUtf8 extends Error {
  * The same bytes, cut between characters. Fails where they are no UTF-8, with the whole lines before that passed on:
  * decoded regardless, different identifiers would become the same one, and their hashes those of nobody.
  */
-export async function* utf8(input: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let rest: Uint8Array = Buffer.alloc(0);
   let encoding: string | undefined;
   for await (const piece of input) {
@@ -66,8 +66,8 @@ function linesBeforeTrouble(bytes: Buffer): Buffer {
 }
 
 /** The same in words, where it stands in that row; any other trouble as it is. */
-export function utf8Trouble(cause: unknown, row: number): unknown {
+export function toUtf8Error(cause: unknown, row: number): unknown {
   if (!(cause instanceof NotUtf8)) return cause;
   const hint = `Convert it first. If it is ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;
-  return unreadable(`The rows cannot be read: row ${row} is not UTF-8`, { hint, cause });
+  return createUnreadableInputError(`The rows cannot be read: row ${row} is not UTF-8`, { hint, cause });
 }

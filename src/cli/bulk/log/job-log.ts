@@ -1,9 +1,9 @@
 import { type Disk, systemDisk } from "../../../files/disk.ts";
-import { FinishedBatches } from "./finished.ts";
-import { LaterLog, type LogFile, readLogFile } from "./log-file.ts";
+import { FinishedBatches } from "./finished-batches.ts";
+import { LaterLogError, type LogFile, readLogFile } from "./log-file.ts";
 
 /** Numbers of rows, summed over all batches that are finished. */
-export interface Counts {
+export interface RowCounts {
   readonly rows: number;
   readonly invalid: number;
   readonly failed: number;
@@ -11,10 +11,11 @@ export interface Counts {
   readonly moved: number | null;
 }
 
-export const sumOf = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
+export const addCounts = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? null : a + b;
 
 /** One finished batch. Its rows with trouble stand in the results, whole, when its line stands here. */
-export interface BatchLine extends Counts {
+export interface BatchLine extends RowCounts {
   readonly batch: number;
   /** Every batch below this one is finished. */
   readonly low: number;
@@ -33,7 +34,7 @@ export interface EventLine {
 export type LogLine = BatchLine | EventLine;
 
 /** What a job log tells. */
-export interface LoggedState extends Counts {
+export interface LoggedState extends RowCounts {
   readonly finished: FinishedBatches;
   readonly results: number;
   readonly last: EventLine | undefined;
@@ -60,14 +61,14 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
     sum.rows += line.rows;
     sum.invalid += line.invalid;
     sum.failed += line.failed;
-    sum.moved = sumOf(sum.moved, line.moved);
+    sum.moved = addCounts(sum.moved, line.moved);
     results = line.results;
   };
   try {
     const file = await readLogFile(disk, folder, take);
     return file && { ...sum, finished, results, last, file };
   } catch (error) {
-    if (error instanceof LaterLog) return undefined;
+    if (error instanceof LaterLogError) return undefined;
     throw error;
   }
 }

@@ -3,17 +3,17 @@ import { join } from "node:path";
 import * as z from "zod";
 import { isoSeconds } from "../../../base/clock.ts";
 import { randomIds } from "../../../base/ids.ts";
-import { parsedJson } from "../../../base/object.ts";
+import { tryParseJson } from "../../../base/object.ts";
+import { isTemporaryName, writeFileAtomic } from "../../../files/atomic-write.ts";
 import { systemDisk } from "../../../files/disk.ts";
 import { makeFolderDurably } from "../../../files/folder.ts";
 import type { Lock } from "../../../files/lock.ts";
-import { isLeftOfLock } from "../../../files/lock.ts";
-import { isKeptTail } from "../../../files/torn-tail.ts";
-import { isTemporaryName, writeWhole } from "../../../files/whole-file.ts";
-import { isLocked, takeLock } from "../../config/file-lock.ts";
+import { isLockRemnant } from "../../../files/lock.ts";
+import { isSavedTail } from "../../../files/torn-tail.ts";
+import { acquireFileLock, isLocked } from "../../config/file-lock.ts";
 import type { Host } from "../../host.ts";
 import { JobPlan } from "../plan.ts";
-import { type Counts, readJobLog } from "./job-log.ts";
+import { type RowCounts, readJobLog } from "./job-log.ts";
 import { createLog, logNames, logPath } from "./log-file.ts";
 import { jobsFolder } from "./state-folder.ts";
 
@@ -36,7 +36,7 @@ const killed = "The process was killed, or the machine went down: nothing was no
 export type JobStatus = "running" | "interrupted" | "done" | "partial";
 
 /** A job as it stands on disk. */
-export interface StoredJob extends Counts {
+export interface StoredJob extends RowCounts {
   readonly record: JobRecord;
   readonly folder: string;
   readonly status: JobStatus;
@@ -56,7 +56,7 @@ export async function createJob(jobs: string, record: JobRecord): Promise<string
   await makeFolderDurably(systemDisk, folder);
   await createLog(systemDisk, folder, [JSON.stringify({ event: "started", at: record.created_at })]);
   // A folder without a record is no job: it appears whole.
-  await writeWhole(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
+  await writeFileAtomic(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
   return folder;
 }
 
@@ -73,7 +73,7 @@ export async function readJob(id: string, host: Host): Promise<StoredJob | undef
   const text = await readFile(join(folder, "job.json"), "utf8").catch(() => undefined);
   const log = text === undefined ? undefined : await readJobLog(folder);
   if (text === undefined || !log) return undefined;
-  const { data: record } = JobRecord.safeParse(parsedJson(text));
+  const { data: record } = JobRecord.safeParse(tryParseJson(text));
   if (!record) return undefined;
   const { rows, invalid, failed, moved, finished, last } = log;
   const ended = invalid + failed > 0 ? "partial" : "done";
@@ -104,11 +104,11 @@ const isOfJob = (name: string): boolean =>
   [...logNames, "results.csv", "lock"].includes(name) ||
   /^undo-.*\.txt$/.test(name) ||
   isTemporaryName(name, "job.json") ||
-  logNames.some((log) => isKeptTail(name, log) || isTemporaryName(name, log)) ||
-  isLeftOfLock(name, "lock");
+  logNames.some((log) => isSavedTail(name, log) || isTemporaryName(name, log)) ||
+  isLockRemnant(name, "lock");
 
 /** The lock of a job: one process works on it. Undefined when another one, still alive, does. */
 export const lockJob = async (folder: string, host: Host): Promise<Lock | undefined> =>
-  takeLock(lockPath(folder), host, await logPath(systemDisk, folder));
+  acquireFileLock(lockPath(folder), host, await logPath(systemDisk, folder));
 
 export const lockPath = (folder: string): string => join(folder, "lock");

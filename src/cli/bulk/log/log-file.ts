@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { parsedJson } from "../../../base/object.ts";
+import { tryParseJson } from "../../../base/object.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Disk, isMissing } from "../../../files/disk.ts";
-import { beginning, firstLine, logLine } from "../../../files/log-line.ts";
+import { firstLine, logLine, startPosition } from "../../../files/log-line.ts";
 import { readLines } from "../../../files/read-lines.ts";
 import { type LogEnd, readLog } from "../../../files/read-log.ts";
 
@@ -14,7 +14,7 @@ const oldName = "log.ndjson";
 export const logNames: readonly string[] = [name, oldName];
 
 /** A log was written by a later version of svc. */
-export class LaterLog extends Error {}
+export class LaterLogError extends Error {}
 
 /** Where a log stands, and where it ends. */
 export interface LogFile extends LogEnd {
@@ -33,7 +33,7 @@ export async function logPath(disk: Disk, folder: string): Promise<string> {
 export async function createLog(disk: Disk, folder: string, lines: readonly string[]): Promise<void> {
   const path = join(folder, name);
   const bytes = [firstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
-  let { number, checksum } = beginning;
+  let { number, checksum } = startPosition;
   for (const json of lines) {
     number += 1;
     const line = logLine(json, { number, group: 1, before: checksum });
@@ -52,7 +52,7 @@ export async function createLog(disk: Disk, folder: string, lines: readonly stri
 }
 
 /** Writes a log of format 1 anew, and one whose first line is not whole: durably, and without losing a line of it. */
-export async function renewLog(disk: Disk, folder: string): Promise<void> {
+export async function rewriteLog(disk: Disk, folder: string): Promise<void> {
   const lines: string[] = [];
   await readLogFile(disk, folder, (json) => lines.push(json));
   await createLog(disk, folder, lines);
@@ -80,8 +80,8 @@ export async function readLogFile(
 
 function first(json: string) {
   const { svc_job_log } = JSON.parse(json) as { readonly svc_job_log?: unknown };
-  if (svc_job_log !== format) throw new LaterLog();
-  return beginning;
+  if (svc_job_log !== format) throw new LaterLogError();
+  return startPosition;
 }
 
 /** Format 1: whatever is no JSON ends it. */
@@ -92,7 +92,7 @@ async function readOld(disk: Disk, path: string, take: (json: string) => void): 
     for (let at = 0; at < bytes.byteLength; ) {
       const newline = bytes.indexOf("\n", at);
       const json = bytes.toString("utf8", at, newline);
-      if (newline === -1 || parsedJson(json) === undefined) return end(true);
+      if (newline === -1 || tryParseJson(json) === undefined) return end(true);
       take(json);
       at = newline + 1;
       length = offset + at;

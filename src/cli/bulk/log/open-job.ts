@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import { isoSeconds, type Wall } from "../../../base/clock.ts";
-import { counted } from "../../../base/counted.ts";
+import { isoSeconds, type WallClock } from "../../../base/clock.ts";
+import { pluralize } from "../../../base/pluralize.ts";
 import { AppendLog } from "../../../files/append-log.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../files/disk.ts";
-import { beginning } from "../../../files/log-line.ts";
-import { keepTail, keepTornTail } from "../../../files/torn-tail.ts";
-import type { FinishedBatches } from "./finished.ts";
-import { type BatchLine, type Counts, type EventLine, type LoggedState, readJobLog, sumOf } from "./job-log.ts";
-import { type LogFile, renewLog } from "./log-file.ts";
+import { startPosition } from "../../../files/log-line.ts";
+import { saveTail, saveTornTail } from "../../../files/torn-tail.ts";
+import type { FinishedBatches } from "./finished-batches.ts";
+import { addCounts, type BatchLine, type EventLine, type LoggedState, type RowCounts, readJobLog } from "./job-log.ts";
+import { type LogFile, rewriteLog } from "./log-file.ts";
 import { OpenResults } from "./open-results.ts";
 
 type Finished = Omit<BatchLine, "low" | "results">;
@@ -18,7 +18,7 @@ const waitingMax = 64;
 const gatherMs = 10;
 
 interface Options {
-  readonly wall: Wall;
+  readonly wall: WallClock;
   readonly disk?: Disk;
   /** Told what of the files was left out. */
   readonly report: (message: string) => Promise<void>;
@@ -32,12 +32,12 @@ export class OpenJob {
   readonly finished: FinishedBatches;
   readonly #log: AppendLog<Error>;
   readonly #results: OpenResults;
-  readonly #wall: Wall;
-  #counts: Counts;
-  #kept: Counts;
+  readonly #wall: WallClock;
+  #counts: RowCounts;
+  #kept: RowCounts;
   #hurry = new AbortController();
 
-  private constructor(file: DiskFile, state: LoggedState, results: OpenResults, wall: Wall) {
+  private constructor(file: DiskFile, state: LoggedState, results: OpenResults, wall: WallClock) {
     const { rows, invalid, failed, moved, finished } = state;
     this.finished = finished;
     this.#counts = { rows, invalid, failed, moved };
@@ -48,7 +48,7 @@ export class OpenJob {
       path: state.file.path,
       file,
       length: state.file.length,
-      position: state.file.position ?? beginning,
+      position: state.file.position ?? startPosition,
       // The error of the system has the code by which the job's end is explained.
       failure: (_reason, cause) => cause as Error,
       gather: () => this.#gather(),
@@ -69,12 +69,12 @@ export class OpenJob {
   }
 
   /** Of all batches that are finished, in this run and before. */
-  get counts(): Counts {
+  get counts(): RowCounts {
     return this.#counts;
   }
 
   /** The same without those that are not known to be on the disk: a resume sends them again. */
-  get kept(): Counts {
+  get kept(): RowCounts {
     return this.#kept;
   }
 
@@ -83,11 +83,11 @@ export class OpenJob {
     if (this.#log.failure) throw this.#log.failure;
     this.finished.add(batch.batch, batch.digest);
     const { rows, invalid, failed, moved } = this.#counts;
-    const counts: Counts = {
+    const counts: RowCounts = {
       rows: rows + batch.rows,
       invalid: invalid + batch.invalid,
       failed: failed + batch.failed,
-      moved: sumOf(moved, batch.moved),
+      moved: addCounts(moved, batch.moved),
     };
     this.#counts = counts;
     this.#results.add(results);
@@ -116,7 +116,7 @@ export class OpenJob {
 
   #flushed(): Promise<void> {
     this.#hurry.abort();
-    return this.#log.flushed();
+    return this.#log.waitUntilDurable();
   }
 
   async #gather(): Promise<void> {
@@ -130,12 +130,12 @@ async function writable(folder: string, disk: Disk, report: Options["report"]): 
   const state = (await readJobLog(folder, disk))!;
   if (state.file.torn || state.file.damage) await report(await keptTail(disk, state.file));
   if (!state.file.isOld && state.file.length > 0) return state;
-  await renewLog(disk, folder);
+  await rewriteLog(disk, folder);
   return (await readJobLog(folder, disk))!;
 }
 
 async function keptTail(disk: Disk, { path, length, damage }: LogFile): Promise<string> {
-  if (!damage) return keepTornTail(disk, path, length);
-  const { path: kept, bytes } = await keepTail(disk, path, length);
-  return `${path}, line ${damage.line}: ${damage.reason}. What follows (${counted(bytes, "byte")}) is kept in ${kept}, and done again`;
+  if (!damage) return saveTornTail(disk, path, length);
+  const { path: kept, bytes } = await saveTail(disk, path, length);
+  return `${path}, line ${damage.line}: ${damage.reason}. What follows (${pluralize(bytes, "byte")}) is kept in ${kept}, and done again`;
 }

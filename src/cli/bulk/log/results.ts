@@ -1,6 +1,6 @@
 import { csvLine } from "../../output/text.ts";
 import type { Batch, InvalidRow } from "../input/batches.ts";
-import type { RefusedRange } from "../send.ts";
+import type { RejectedRange } from "../send.ts";
 
 /** One row of the results (DECISIONS.md, L17). */
 export interface ResultRow {
@@ -33,7 +33,7 @@ export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow 
 
 /** What became of the rows of a batch; places are among those that are identifiers. */
 export interface BatchOutcome {
-  readonly refused: readonly RefusedRange[];
+  readonly refused: readonly RejectedRange[];
   /** What a look-up has found afterwards, where that is not what was asked for. */
   readonly contradicted: ReadonlyMap<number, string>;
   readonly movedFrom: ReadonlyMap<number, string>;
@@ -64,7 +64,7 @@ export function resultLines(
   return lines.join("");
 }
 
-const reasonOf = ({ error: { status, problem } }: RefusedRange) => ({
+const reasonOf = ({ error: { status, problem } }: RejectedRange) => ({
   code: problem.code ?? `http_${status}`,
   message: problem.message,
 });

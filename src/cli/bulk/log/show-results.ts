@@ -1,6 +1,6 @@
 import type { Context } from "../../command.ts";
+import { escapeJson } from "../../output/control-characters.ts";
 import { checkFields } from "../../output/output.ts";
-import { visibleJson } from "../../output/visible.ts";
 import { fileBytes } from "../input/bytes.ts";
 import { csvRecords } from "../input/csv.ts";
 import { resultsPath } from "../job.ts";
@@ -39,5 +39,5 @@ export async function showResults(
 /** Some of the documents of one long array. */
 const piece = (documents: readonly unknown[], isFirst: boolean): Buffer =>
   Buffer.from(
-    documents.map((one, i) => `${isFirst && i === 0 ? "[" : ","}\n  ${visibleJson(JSON.stringify(one))}`).join(""),
+    documents.map((one, i) => `${isFirst && i === 0 ? "[" : ","}\n  ${escapeJson(JSON.stringify(one))}`).join(""),
   );

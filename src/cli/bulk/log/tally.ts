@@ -3,7 +3,7 @@ import { csvRecords } from "../input/csv.ts";
 import { resultColumns } from "./results.ts";
 
 /** Rows of the results that have the same reason. */
-export interface Reason {
+export interface TallyReason {
   readonly status: string;
   readonly reason: string;
   readonly rows: number;
@@ -13,7 +13,7 @@ export interface Reason {
 /** What the results of a job come to. */
 export interface Tally {
   /** Of invalid and failed rows, the most frequent first. */
-  readonly reasons: readonly Reason[];
+  readonly reasons: readonly TallyReason[];
   /** How many identifiers were moved, by the cluster that had them. */
   readonly moves: ReadonlyMap<string, number>;
 }

@@ -1,10 +1,10 @@
-import { type Context, command } from "../../command.ts";
-import { InputRequired, UsageError } from "../../failure.ts";
-import { nextLine } from "../../next.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { InputRequiredError, UsageError } from "../../failure.ts";
+import { formatNextCommand } from "../../next-command.ts";
 import { oauthClientSetting, tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
-export const authDeviceLogin = command({
+export const authDeviceLogin = defineCommand({
   words: ["auth", "device-login"],
   summary: "Sign in by approving a code in a browser",
   description:
@@ -52,7 +52,7 @@ export const authDeviceLogin = command({
       scope: input.flags.scope,
       offersBrowser: input.flags["no-browser"] !== true,
     });
-    const next = `Once it is approved: ${nextLine(["auth", "device-login", "--finish"], context)}`;
+    const next = `Once it is approved: ${formatNextCommand(["auth", "device-login", "--finish"], context)}`;
     if (!waits && !input.flags.finish) {
       await beginSignIn(await request(), context);
       await output.note(next);
@@ -71,7 +71,7 @@ export const authDeviceLogin = command({
     await output.note(
       `Signed in at ${address}${expires_at === undefined ? "" : `; the token is good until ${expires_at}`}`,
     );
-    await output.note(`Next: ${nextLine(["auth", "status"], context)}`);
+    await output.note(`Next: ${formatNextCommand(["auth", "status"], context)}`);
     return undefined;
   },
 });
@@ -79,7 +79,7 @@ export const authDeviceLogin = command({
 async function clientIdOf(given: string | undefined, context: Context): Promise<string> {
   const clientId = given ?? (await oauthClientSetting(context))?.value;
   if (clientId) return clientId;
-  throw new InputRequired("client-id", "--client-id is required: the OAuth client that signs in", {
+  throw new InputRequiredError("client-id", "--client-id is required: the OAuth client that signs in", {
     hint: "Or set SVC_OAUTH_CLIENT_ID, or: svc config set oauth_client_id ID. svc auth create-client makes one.",
   });
 }

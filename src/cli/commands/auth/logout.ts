@@ -1,9 +1,9 @@
-import { type Context, command } from "../../command.ts";
-import { PartialFailure } from "../../failure.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { PartialFailureError } from "../../failure.ts";
 import { tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
-export const authLogout = command({
+export const authLogout = defineCommand({
   words: ["auth", "logout"],
   summary: "Sign out, and revoke the tokens if the server can",
   positionals: [],
@@ -14,10 +14,10 @@ export const authLogout = command({
   ],
   async run(input, context) {
     const { readAccounts } = await import("../../auth/accounts.ts");
-    const { chosenAddress } = await import("../../auth/chosen.ts");
+    const { resolveAccountAddress } = await import("../../auth/account-address.ts");
     const { output, host } = context;
     const known = Object.keys(await readAccounts(context));
-    const named = input.flags.all === true ? known : [await chosenAddress(input.flags.issuer, context)];
+    const named = input.flags.all === true ? known : [await resolveAccountAddress(input.flags.issuer, context)];
     const done = [];
     for (const address of named) {
       // Forgotten first: whatever the server says, this machine no longer holds it.
@@ -49,7 +49,7 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
   const client = await oauthClient(context);
   const answer = await oauthPost(client, url, "form", { token, client_id }, context.signal).catch((error: unknown) => {
     if (!context.signal.aborted) return undefined;
-    throw new PartialFailure(error, [
+    throw new PartialFailureError(error, [
       `The sign-in at ${address} is forgotten here; whether its tokens are revoked is not known`,
     ]);
   });

@@ -1,7 +1,7 @@
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 import { issuerFlag } from "./issuer.ts";
 
-export const authRefresh = command({
+export const authRefresh = defineCommand({
   words: ["auth", "refresh"],
   summary: "Exchange the refresh token for new tokens now",
   description:
@@ -10,10 +10,10 @@ export const authRefresh = command({
   flags: [issuerFlag],
   examples: [{ title: "Before a long job", argv: ["auth", "refresh"] }],
   async run(input, context) {
-    const { chosenAddress } = await import("../../auth/chosen.ts");
-    const { refreshed } = await import("../../auth/tokens.ts");
-    const address = await chosenAddress(input.flags.issuer, context);
-    const { expires_at, scope, refreshed_at } = await refreshed(context, address, true);
+    const { resolveAccountAddress } = await import("../../auth/account-address.ts");
+    const { refreshAccount } = await import("../../auth/tokens.ts");
+    const address = await resolveAccountAddress(input.flags.issuer, context);
+    const { expires_at, scope, refreshed_at } = await refreshAccount(context, address, true);
     const shown = { address, expires_at: expires_at ?? null, scope: scope ?? null, refreshed_at: refreshed_at ?? null };
     await context.output.show(shown, { fields: Object.keys(shown) });
     return undefined;

@@ -1,12 +1,12 @@
-import { type Context, command } from "../../command.ts";
-import { nextLine } from "../../next.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { formatNextCommand } from "../../next-command.ts";
 import { checkFields } from "../../output/output.ts";
 import { tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
 
-export const authStatus = command({
+export const authStatus = defineCommand({
   words: ["auth", "status"],
   summary: "Show where you are signed in",
   description:
@@ -32,7 +32,7 @@ export const authStatus = command({
 
 /** Why none of the sign-ins that are kept can be used, and what to do. */
 function lacking(ended: string | undefined, chosen: string | undefined, context: Context): string {
-  const again = nextLine(["auth", "device-login"], context);
+  const again = formatNextCommand(["auth", "device-login"], context);
   if (ended !== undefined) return `The sign-in at ${ended} has expired. Next: ${again}`;
   if (chosen !== undefined)
     return `Nobody is signed in at ${chosen}, which is the server that is meant. Next: ${again}`;
@@ -42,12 +42,12 @@ function lacking(ended: string | undefined, chosen: string | undefined, context:
 async function signIns(issuer: string | undefined, context: Context) {
   const { readAccounts, tokensPath } = await import("../../auth/accounts.ts");
   const { hasExpired } = await import("../../auth/tokens.ts");
-  const { accountAddress } = await import("../../auth/server.ts");
+  const { resolveServerAddress } = await import("../../auth/server.ts");
   const { host } = context;
   const accounts = await readAccounts(context);
   const names = Object.keys(accounts);
   // Without a target the only account is the one that is meant.
-  const chosen = await accountAddress(issuer, context).catch((error: unknown) => {
+  const chosen = await resolveServerAddress(issuer, context).catch((error: unknown) => {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });

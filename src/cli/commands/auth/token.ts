@@ -1,8 +1,8 @@
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 import { tokenSetting } from "../../settings.ts";
 import { issuerFlag } from "./issuer.ts";
 
-export const authToken = command({
+export const authToken = defineCommand({
   words: ["auth", "token"],
   summary: "Print a valid access token for other programs",
   description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
@@ -11,12 +11,12 @@ export const authToken = command({
   examples: [{ title: "Hand it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],
   async run(input, context) {
     const { output, host } = context;
-    const { chosenAddress } = await import("../../auth/chosen.ts");
-    const { goodAccount } = await import("../../auth/tokens.ts");
+    const { resolveAccountAddress } = await import("../../auth/account-address.ts");
+    const { requireValidAccount } = await import("../../auth/tokens.ts");
     const given = input.flags.issuer === undefined ? tokenSetting(host)?.value : undefined;
     const { access_token, token_type, expires_at } = given
       ? { access_token: given, token_type: "Bearer", expires_at: undefined }
-      : await goodAccount(context, await chosenAddress(input.flags.issuer, context));
+      : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
     if (output.format === "table" && !context.globals.fields) await output.print(access_token);
     else {
       await output.show(

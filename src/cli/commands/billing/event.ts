@@ -1,8 +1,8 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, command, type InputOf } from "../../command.ts";
-import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
-import { call } from "../../derived.ts";
-import { InputRequired, UsageError } from "../../failure.ts";
+import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../../config/secrets.ts";
+import { prepareCall } from "../../derived-command.ts";
+import { InputRequiredError, UsageError } from "../../failure.ts";
 
 const password = appSecrets.billing;
 
@@ -13,7 +13,7 @@ const username = {
   description: "User name of the billing provider; or set SVC_BASIC_AUTH",
 } as const satisfies FlagSpec;
 
-export const billingEvent = command({
+export const billingEvent = defineCommand({
   words: ["billing", "event"],
   summary: "Forward a billing event to the cluster of its customer",
   extendsDerived: true,
@@ -27,14 +27,14 @@ export const billingEvent = command({
   ],
   async run(input, context, spec) {
     const basic = await basicOf(input, context);
-    const prepared = await call(spec!, input, context, basic ? { credentials: { basic } } : {});
+    const prepared = await prepareCall(spec!, input, context, basic ? { credentials: { basic } } : {});
     if (prepared !== "dry-run") await prepared.send();
     return undefined;
   },
 });
 
 async function basicOf(
-  input: InputOf<readonly [typeof username, ReturnType<typeof secretFlag<"password-file">>]>,
+  input: CommandInputOf<readonly [typeof username, ReturnType<typeof secretFlag<"password-file">>]>,
   context: Context,
 ) {
   const { username } = input.flags;
@@ -42,8 +42,8 @@ async function basicOf(
     if (input.flags[password.flag] === undefined) return undefined;
     throw new UsageError(`--${password.flag} needs --username`);
   }
-  const secret = await secretFrom(password, input, context);
+  const secret = await readAppSecret(password, input, context);
   if (secret === undefined)
-    throw new InputRequired(password.flag, `--${password.flag} is required, or the password in ${password.env}`);
+    throw new InputRequiredError(password.flag, `--${password.flag} is required, or the password in ${password.env}`);
   return { username, password: secret };
 }

@@ -1,12 +1,12 @@
 import { fieldsOf } from "../../../base/object.ts";
-import { type Context, command } from "../../command.ts";
-import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
-import { call } from "../../derived.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../../config/secrets.ts";
+import { prepareCall } from "../../derived-command.ts";
 import { UsageError } from "../../failure.ts";
 
 const token = appSecrets.chatB;
 
-export const chatBMessaging = command({
+export const chatBMessaging = defineCommand({
   words: ["chat-b", "messaging"],
   summary: "Verify and forward an activity of chat_b to its cluster",
   description: "The token comes from a file or the environment. --mint requests one from the running emulator.",
@@ -32,8 +32,8 @@ export const chatBMessaging = command({
     if (mints && input.flags["token-file"] !== undefined) {
       throw new UsageError("--mint cannot be used with --token-file");
     }
-    const ofApp = mints ? undefined : await secretFrom(token, input, context);
-    const prepared = await call(spec!, input, context, {
+    const ofApp = mints ? undefined : await readAppSecret(token, input, context);
+    const prepared = await prepareCall(spec!, input, context, {
       async sign(given) {
         const isDry = input.flags["dry-run"] === true;
         // A dry run asks nobody for anything; the header is masked when it is printed.

@@ -1,7 +1,7 @@
-import { command } from "../../command.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
+import { defineCommand } from "../../command.ts";
+import { CommandFailedError, UsageError } from "../../failure.ts";
 
-export const configGet = command({
+export const configGet = defineCommand({
   words: ["config", "get"],
   summary: "Show one setting",
   description: "Exits 5 if it is not set. Secrets are not shown.",
@@ -9,14 +9,14 @@ export const configGet = command({
   flags: [],
   examples: [{ title: "Which routing service?", argv: ["config", "get", "router_url"] }],
   async run(input, context) {
-    const { effectiveSettings } = await import("../../config/effective.ts");
-    const { settingOf } = await import("../../config/setting-keys.ts");
+    const { effectiveSettings } = await import("../../config/effective-settings.ts");
+    const { findSetting } = await import("../../config/setting-keys.ts");
     const key = input.positionals.key;
     const found = (await effectiveSettings(context)).find((one) => one.key === key);
     if (found?.isSecret) throw new UsageError(`${key} is a secret and is not shown; it comes from ${found.origin}.`);
     if (!found) {
-      settingOf(key);
-      throw new CommandFailed("not-found", "not_set", `${key} is not set.`);
+      findSetting(key);
+      throw new CommandFailedError("not-found", "not_set", `${key} is not set.`);
     }
     const { value, origin } = found;
     if (context.output.format === "table") await context.output.print(String(value));

@@ -1,8 +1,8 @@
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 
 const hidden = "[hidden]";
 
-export const configList = command({
+export const configList = defineCommand({
   words: ["config", "list"],
   summary: "Show the settings that commands would use here",
   description:
@@ -14,7 +14,7 @@ export const configList = command({
     { title: "What another profile would give", argv: ["config", "list", "--profile", "staging"] },
   ],
   async run(input, context) {
-    const { effectiveSettings } = await import("../../config/effective.ts");
+    const { effectiveSettings } = await import("../../config/effective-settings.ts");
     const found = await effectiveSettings(context);
     const rows = found.map((one) => ({ key: one.key, value: one.isSecret ? hidden : one.value, origin: one.origin }));
     const value = { name: "value", cut: 1 } as const;

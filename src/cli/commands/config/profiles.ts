@@ -1,9 +1,9 @@
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 import { readProfiles } from "../../config/profile.ts";
 
 const fields = ["name", "current", "router_url", "contracts_url", "client_id", "has_secret", "clusters"];
 
-export const configProfiles = command({
+export const configProfiles = defineCommand({
   words: ["config", "profiles"],
   summary: "List the profiles",
   positionals: [],

@@ -1,7 +1,7 @@
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 import { confirmYes } from "../../prompt/confirm.ts";
 
-export const configRemove = command({
+export const configRemove = defineCommand({
   words: ["config", "remove"],
   prints: "text",
   summary: "Remove a profile with its credentials",
@@ -9,9 +9,9 @@ export const configRemove = command({
   flags: [],
   examples: [{ title: "Without a question", argv: ["config", "remove", "staging", "--yes"] }],
   async run(input, context) {
-    const { refuseUnknown, removeProfile } = await import("../../config/profile-change.ts");
+    const { requireKnownProfile, removeProfile } = await import("../../config/profile-change.ts");
     const name = input.positionals.profile;
-    await refuseUnknown(context, name);
+    await requireKnownProfile(context, name);
     await confirmYes(`Remove profile ${name} with its credentials`, context);
     await removeProfile(context, name);
     await context.output.note(`Removed profile ${name}`);

@@ -1,11 +1,11 @@
-import { type Context, command } from "../../command.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import type { Profile } from "../../config/profile.ts";
 import type { Setting } from "../../config/setting-keys.ts";
-import { mayAsk } from "../../context.ts";
+import { canPrompt } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
 import { readText } from "../../parse/body.ts";
 
-export const configSet = command({
+export const configSet = defineCommand({
   words: ["config", "set"],
   prints: "text",
   summary: "Save a setting in a profile",
@@ -32,9 +32,9 @@ export const configSet = command({
     { title: "The key of one cluster, typed", argv: ["config", "set", "cluster_keys.eu-1"] },
   ],
   async run(input, context) {
-    const { settingOf, withSetting } = await import("../../config/setting-keys.ts");
+    const { findSetting, withSetting } = await import("../../config/setting-keys.ts");
     const { changeProfile } = await import("../../config/profile-change.ts");
-    const setting = settingOf(input.positionals.key);
+    const setting = findSetting(input.positionals.key);
     const value = setting.checked(
       await valueFor(setting, input.positionals.value, input.flags["secret-file"], context),
     );
@@ -63,7 +63,7 @@ async function valueFor(
       hint: `Use --secret-file FILE|-, or leave the value out to be asked. The one just typed may be in your shell's history.`,
     });
   }
-  if (file === undefined && !mayAsk(host, globals)) {
+  if (file === undefined && !canPrompt(host, globals)) {
     throw new UsageError("--secret-file required when not running interactively", {
       hint: "--secret-file - takes it from standard input.",
     });

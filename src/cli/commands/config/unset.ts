@@ -1,6 +1,6 @@
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 
-export const configUnset = command({
+export const configUnset = defineCommand({
   words: ["config", "unset"],
   prints: "text",
   summary: "Remove a setting from a profile",
@@ -8,9 +8,9 @@ export const configUnset = command({
   flags: [],
   examples: [{ title: "Forget a secret", argv: ["config", "unset", "client_secret"] }],
   async run(input, context) {
-    const { settingOf, withSetting } = await import("../../config/setting-keys.ts");
+    const { findSetting, withSetting } = await import("../../config/setting-keys.ts");
     const { changeProfile } = await import("../../config/profile-change.ts");
-    const { key } = settingOf(input.positionals.key);
+    const { key } = findSetting(input.positionals.key);
     const { name } = await changeProfile(context, (profile) => withSetting(profile, key, undefined), {
       mustExist: true,
     });

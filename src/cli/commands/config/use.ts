@@ -1,7 +1,7 @@
-import { command } from "../../command.ts";
-import { serviceSettings, variable } from "../../settings.ts";
+import { defineCommand } from "../../command.ts";
+import { readVariable, serviceSettings } from "../../settings.ts";
 
-export const configUse = command({
+export const configUse = defineCommand({
   words: ["config", "use"],
   prints: "text",
   summary: "Set the profile of later commands",
@@ -13,7 +13,7 @@ export const configUse = command({
     const name = input.positionals.profile;
     await useProfile(context, name);
     await context.output.note(`Commands use profile ${name} from now on`);
-    const over = variable(context.host, "SVC_PROFILE");
+    const over = readVariable(context.host, "SVC_PROFILE");
     if (over && over.value !== name) {
       await context.output.warn(`${over.origin} is set to ${over.value} here, and outranks it.`);
     }

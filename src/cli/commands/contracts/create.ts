@@ -1,12 +1,12 @@
 import { fieldsOf } from "../../../base/object.ts";
-import type { Answer } from "../../../client/response.ts";
-import { command } from "../../command.ts";
-import { mayAsk } from "../../context.ts";
-import { call } from "../../derived.ts";
-import { nextLine } from "../../next.ts";
-import { idempotentFlag, showExisting, withSafeRepeat } from "./idempotent.ts";
+import type { ApiResponse } from "../../../client/response.ts";
+import { defineCommand } from "../../command.ts";
+import { canPrompt } from "../../context.ts";
+import { prepareCall } from "../../derived-command.ts";
+import { formatNextCommand } from "../../next-command.ts";
+import { addSafeRepeat, idempotentFlag, showExisting } from "./idempotent.ts";
 
-export const contractsCreate = command({
+export const contractsCreate = defineCommand({
   words: ["contracts", "create"],
   summary: "Create a contract from a template",
   description:
@@ -34,24 +34,24 @@ export const contractsCreate = command({
   async run(given, context, spec) {
     const { flags } = given;
     const isBare = flags.data === undefined && flags.set === undefined;
-    const asks = isBare && mayAsk(context.host, context.globals);
+    const asks = isBare && canPrompt(context.host, context.globals);
     const questions = asks ? await import("../../prompt/contract.ts") : undefined;
     let input = questions ? await questions.askContract(given, context) : given;
-    let answer: Answer | undefined;
+    let answer: ApiResponse | undefined;
     while (answer === undefined) {
-      const prepared = await call(spec!, input, context);
+      const prepared = await prepareCall(spec!, input, context);
       if (prepared === "dry-run") return undefined;
       if (flags.idempotent && (await showExisting(prepared, spec!, context))) return undefined;
       answer = await prepared.send().catch(async (error: unknown) => {
-        const more = await questions?.askWhatWasMissing(error, input, context);
-        if (more === undefined) throw withSafeRepeat(error);
+        const more = await questions?.askForRejectedFields(error, input, context);
+        if (more === undefined) throw addSafeRepeat(error);
         input = more;
         return undefined;
       });
     }
     const { id } = fieldsOf(answer.value);
     if (typeof id === "string")
-      await context.output.note(`Created ${id}. Next: ${nextLine(["contracts", "send", id], context)}`);
+      await context.output.note(`Created ${id}. Next: ${formatNextCommand(["contracts", "send", id], context)}`);
     return undefined;
   },
 });

@@ -2,8 +2,8 @@ import { fieldsOf } from "../../../base/object.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
-import type { PreparedCall } from "../../derived.ts";
-import { PartialFailure, UsageError } from "../../failure.ts";
+import type { PreparedCall } from "../../derived-command.ts";
+import { PartialFailureError, UsageError } from "../../failure.ts";
 
 export const idempotentFlag = {
   flag: "idempotent",
@@ -39,9 +39,9 @@ export async function showExisting(
 }
 
 /** After an outcome that is unknown, the same request must not be repeated as it is: says how to repeat it. */
-export function withSafeRepeat(error: unknown): unknown {
+export function addSafeRepeat(error: unknown): unknown {
   const isOfCall = error instanceof NetworkError || error instanceof ServiceError;
   if (!isOfCall || !error.outcomeUnknown) return error;
   const hint = "It may have been done. To repeat it safely, use --idempotent: it looks up external_metadata.id first.";
-  return new PartialFailure(error, [], { hint });
+  return new PartialFailureError(error, [], { hint });
 }

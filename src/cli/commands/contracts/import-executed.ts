@@ -1,8 +1,8 @@
-import { command } from "../../command.ts";
-import { call } from "../../derived.ts";
-import { idempotentFlag, showExisting, withSafeRepeat } from "./idempotent.ts";
+import { defineCommand } from "../../command.ts";
+import { prepareCall } from "../../derived-command.ts";
+import { addSafeRepeat, idempotentFlag, showExisting } from "./idempotent.ts";
 
-export const contractsImportExecuted = command({
+export const contractsImportExecuted = defineCommand({
   words: ["contracts", "import-executed"],
   summary: "Import a contract that was executed outside the service",
   description: "Its composite ID begins with H-.",
@@ -24,11 +24,11 @@ export const contractsImportExecuted = command({
     },
   ],
   async run({ flags, ...input }, context, spec) {
-    const prepared = await call(spec!, { ...input, flags }, context);
+    const prepared = await prepareCall(spec!, { ...input, flags }, context);
     if (prepared === "dry-run") return undefined;
     if (flags.idempotent && (await showExisting(prepared, spec!, context))) return undefined;
     await prepared.send().catch((error: unknown) => {
-      throw withSafeRepeat(error);
+      throw addSafeRepeat(error);
     });
     return undefined;
   },

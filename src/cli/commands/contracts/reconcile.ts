@@ -2,19 +2,19 @@ import { type Activity, activities } from "../../../api/activities.ts";
 import type { showProcessMetrics } from "../../../api/contracts/contract-details.ts";
 import type { listContracts } from "../../../api/contracts/contract-list.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { counted } from "../../../base/counted.ts";
 import { parseDuration } from "../../../base/duration.ts";
-import { fieldsOf, parsedJson } from "../../../base/object.ts";
+import { fieldsOf, tryParseJson } from "../../../base/object.ts";
+import { pluralize } from "../../../base/pluralize.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, command } from "../../command.ts";
-import { InputRequired, UsageError } from "../../failure.ts";
-import { nextLine } from "../../next.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { InputRequiredError, UsageError } from "../../failure.ts";
+import { formatNextCommand } from "../../next-command.ts";
 import { withSpinner } from "../../terminal/spinner.ts";
-import { activitiesOf } from "../webhooks/registration.ts";
-import { receivedIn } from "../webhooks/saved.ts";
+import { parseActivities } from "../webhooks/registration.ts";
+import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
 
 type Contract = ResultOf<typeof listContracts>["results"][number];
 type Metrics = ResultOf<typeof showProcessMetrics>;
@@ -62,7 +62,7 @@ const flags = [
   },
 ] as const satisfies readonly FlagSpec[];
 
-export const contractsReconcile = command({
+export const contractsReconcile = defineCommand({
   words: ["contracts", "reconcile"],
   summary: "Find webhooks that a receiver missed",
   description: `Reads the contracts that changed since a time, and lists the webhooks that the service sent for them. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shown.join(", ")} do.`,
@@ -81,8 +81,8 @@ export const contractsReconcile = command({
   async run({ flags: given }, context) {
     const wanted = checkedActivities(given.activities);
     const { since: from, received: path } = given;
-    const received = path === undefined ? undefined : await receivedIn(context, path);
-    if (from === undefined) throw new InputRequired("since", "--since is required");
+    const received = path === undefined ? undefined : await readReceivedPayloads(context, path);
+    if (from === undefined) throw new InputRequiredError("since", "--since is required");
     checkedSince(from);
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {
@@ -94,21 +94,21 @@ export const contractsReconcile = command({
       fields: ["contract", "contract_name", "contract_status", "activity", "at"],
       columns: ["contract", { name: "contract_name", cut: 1 }, "contract_status", "activity", "at"],
       none: received
-        ? `None of ${counted(due.length, "webhook")} is missing`
+        ? `None of ${pluralize(due.length, "webhook")} is missing`
         : "No webhook was due: no contract has changed",
     });
     if (!received || rows.length === 0) return undefined;
     const numbers = [...new Set(rows.map(({ contract }) => numberOf(contract)))].filter(Number.isInteger);
     const again = ["webhooks", "re-trigger", ...numbers.flatMap((id) => ["--contract-ids", String(id)])];
     await context.output.note(
-      `${rows.length} of ${counted(due.length, "webhook")} missing. To have the last one of each contract sent again: ${nextLine(again, context)}`,
+      `${rows.length} of ${pluralize(due.length, "webhook")} missing. To have the last one of each contract sent again: ${formatNextCommand(again, context)}`,
     );
     return "failed";
   },
 });
 
 function checkedActivities(lists: readonly string[] | undefined): readonly Activity[] {
-  const given = activitiesOf(lists) ?? shown;
+  const given = parseActivities(lists) ?? shown;
   const other = given.find((name) => !(shown as readonly Activity[]).includes(name));
   if (other === undefined) return given;
   throw new UsageError(`The state of a contract does not show ${other}.`, { hint: `It shows ${shown.join(", ")}.` });
@@ -194,7 +194,7 @@ function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
   const left = [...due];
   const seen = new Set<string>();
   for (const body of received) {
-    const { activity, contract_id: number, activity_data: data } = fieldsOf(parsedJson(body.toString("utf8")));
+    const { activity, contract_id: number, activity_data: data } = fieldsOf(tryParseJson(body.toString("utf8")));
     const { timestamp } = fieldsOf(data);
     // A delivery that was repeated is one webhook.
     const key = JSON.stringify([activity, number, timestamp]);

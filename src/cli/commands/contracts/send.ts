@@ -3,16 +3,16 @@ import type { showContractStatus } from "../../../api/contracts/contracts.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
-import { type Context, command } from "../../command.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import { pollUntil } from "../../connection/poll.ts";
-import { call } from "../../derived.ts";
-import { CommandFailed, PartialFailure } from "../../failure.ts";
-import { nextLine } from "../../next.ts";
-import { checkedDuration } from "../../parse/globals.ts";
+import { prepareCall } from "../../derived-command.ts";
+import { CommandFailedError, PartialFailureError } from "../../failure.ts";
+import { formatNextCommand } from "../../next-command.ts";
+import { parseDurationFlag } from "../../parse/globals.ts";
 import { withSpinner } from "../../terminal/spinner.ts";
 import { isFinal } from "./final-status.ts";
 
-export const contractsSend = command({
+export const contractsSend = defineCommand({
   words: ["contracts", "send"],
   summary: "Send a contract to its counterparties for signature",
   extendsDerived: true,
@@ -40,13 +40,13 @@ export const contractsSend = command({
   async run(input, context, spec) {
     const target = input.flags.wait?.toUpperCase();
     const longest = input.flags["wait-timeout"] ?? "10m";
-    const timeoutMs = checkedDuration(longest, "--wait-timeout");
-    const prepared = await call(spec!, input, context);
+    const timeoutMs = parseDurationFlag(longest, "--wait-timeout");
+    const prepared = await prepareCall(spec!, input, context);
     if (prepared === "dry-run") return undefined;
     const id = input.positionals.composite_id;
     if (target === undefined) {
       await prepared.send();
-      await context.output.note(`Sent ${id}. Next: ${nextLine(["contracts", "status", id], context)}`);
+      await context.output.note(`Sent ${id}. Next: ${formatNextCommand(["contracts", "status", id], context)}`);
       return undefined;
     }
     const ask = await statusOf(id, prepared.client, context.signal);
@@ -60,7 +60,7 @@ export const contractsSend = command({
     await context.output.note(`${begun}, waiting for ${target} (at most ${longest}: --wait-timeout)`);
     const awaited = () => untilStatus(context, id, target, timeoutMs, ask);
     const answer = await withSpinner(context, `Waiting for ${target}`, awaited, { tellsTime: true }).catch((error) => {
-      throw new PartialFailure(error, [`${id} was sent, and what failed is the wait for ${target}`], {
+      throw new PartialFailureError(error, [`${id} was sent, and what failed is the wait for ${target}`], {
         next: ["contracts", "status", id],
         repeatable: true,
       });
@@ -91,7 +91,7 @@ async function untilStatus(context: Context, id: string, target: string, timeout
     const status: string = answer.contract_status;
     if (status === target) return answer;
     if (isFinal(status)) {
-      throw new CommandFailed("failed", "wrong_status", `${id} is ${status} and will never be ${target}.`);
+      throw new CommandFailedError("failed", "wrong_status", `${id} is ${status} and will never be ${target}.`);
     }
     return undefined;
   });

@@ -1,11 +1,11 @@
 import type { showContractStatus } from "../../../api/contracts/contracts.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { command } from "../../command.ts";
-import { call } from "../../derived.ts";
+import { defineCommand } from "../../command.ts";
+import { prepareCall } from "../../derived-command.ts";
 import { isFinal } from "./final-status.ts";
 
 /** Says by its exit code where a contract stands, for scripts that look again later (DECISIONS.md, L10). */
-export const contractsStatus = command({
+export const contractsStatus = defineCommand({
   words: ["contracts", "status"],
   summary: "Show a contract's status",
   extendsDerived: true,
@@ -19,7 +19,7 @@ export const contractsStatus = command({
   ],
   examples: [{ title: "Only go on once everybody has signed", argv: ["contracts", "status", "T-1", "--exit-status"] }],
   async run(input, context, spec) {
-    const prepared = await call<ResultOf<typeof showContractStatus>>(spec!, input, context, {
+    const prepared = await prepareCall<ResultOf<typeof showContractStatus>>(spec!, input, context, {
       reads: input.flags["exit-status"] === true,
     });
     if (prepared === "dry-run") return undefined;

@@ -1,7 +1,10 @@
 import type { Command } from "../../command.ts";
-import { signedCommand } from "./signed.ts";
+import { defineSignedCommand } from "./signed-command.ts";
 
 export const commands: readonly Command[] = [
-  signedCommand("iframe", "Open the embedded app of crm_a", ["--contract-id", "T-17"]),
-  signedCommand("cards", "List the cards that crm_a shows beside a record", ["--query", "associatedObjectId=245"]),
+  defineSignedCommand("iframe", "Open the embedded app of crm_a", ["--contract-id", "T-17"]),
+  defineSignedCommand("cards", "List the cards that crm_a shows beside a record", [
+    "--query",
+    "associatedObjectId=245",
+  ]),
 ];

@@ -1,9 +1,9 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { TypedFlag } from "../../../derive/flag-values.ts";
-import { type Context, command, type InputOf } from "../../command.ts";
-import { appSecrets, secretFlag, secretFrom } from "../../config/secrets.ts";
-import { call } from "../../derived.ts";
-import { InputRequired, UsageError } from "../../failure.ts";
+import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../../config/secrets.ts";
+import { prepareCall } from "../../derived-command.ts";
+import { InputRequiredError, UsageError } from "../../failure.ts";
 import { readText } from "../../parse/body.ts";
 
 const consumerSecret = appSecrets.crmB;
@@ -16,7 +16,7 @@ const envelope = {
 } as const satisfies FlagSpec;
 const signedRequest = { flag: "signed-request", type: "text" } as const satisfies TypedFlag;
 
-export const crmBOpen = command({
+export const crmBOpen = defineCommand({
   words: ["crm-b", "open"],
   summary: "Open the canvas app with a signed request",
   description: "With the app's consumer secret, an envelope is signed like the CRM does.",
@@ -34,14 +34,14 @@ export const crmBOpen = command({
   async run(input, context, spec) {
     const signed = await requestOf(input, context);
     const flags = signed === undefined ? input.flags : { ...input.flags, "signed-request": signed };
-    const prepared = await call(spec!, { ...input, flags }, context);
+    const prepared = await prepareCall(spec!, { ...input, flags }, context);
     if (prepared !== "dry-run") await prepared.send();
     return undefined;
   },
 });
 
 async function requestOf(
-  input: InputOf<readonly [typeof envelope, typeof signedRequest]>,
+  input: CommandInputOf<readonly [typeof envelope, typeof signedRequest]>,
   context: Context,
 ): Promise<string | undefined> {
   const { envelope } = input.flags;
@@ -49,10 +49,10 @@ async function requestOf(
     if (envelope === undefined) return undefined;
     throw new UsageError("--envelope cannot be used with --signed-request");
   }
-  const secret = await secretFrom(consumerSecret, input, context);
+  const secret = await readAppSecret(consumerSecret, input, context);
   if (secret === undefined) {
     if (envelope === undefined) return undefined;
-    throw new InputRequired(
+    throw new InputRequiredError(
       consumerSecret.flag,
       `--${consumerSecret.flag} is required, or the secret in ${consumerSecret.env}`,
     );

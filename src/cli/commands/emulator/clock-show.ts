@@ -1,7 +1,7 @@
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 
 /** Under the verb, too, by which other groups show one thing. */
-export const emulatorClockShow = command({
+export const emulatorClockShow = defineCommand({
   words: ["emulator", "clock", "show"],
   summary: "Show virtual time and what is due next",
   positionals: [],

@@ -1,5 +1,5 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 
 const flags = [
   {
@@ -13,7 +13,7 @@ const flags = [
 ] as const satisfies readonly FlagSpec[];
 
 const decides = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
-  command({
+  defineCommand({
     words: ["emulator", "device", verb],
     summary: `${verb === "approve" ? "Approve" : "Deny"} a device by its user code, as a person`,
     positionals: [{ name: "user_code", description: "User code that the device shows; case and hyphen are ignored" }],

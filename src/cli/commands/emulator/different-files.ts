@@ -1,4 +1,4 @@
-import { realTarget } from "../../../files/real-path.ts";
+import { resolveRealPath } from "../../../files/real-path.ts";
 import { UsageError } from "../../failure.ts";
 
 /** Refuses one file for two things, whatever links lead to it: each would overwrite the other. Throws UsageError. */
@@ -6,7 +6,7 @@ export async function requireDifferentFiles(files: Readonly<Record<string, strin
   const flagAt = new Map<string, string>();
   for (const [flag, path] of Object.entries(files)) {
     if (path === undefined) continue;
-    const real = await realTarget(path);
+    const real = await resolveRealPath(path);
     const other = flagAt.get(real);
     if (other !== undefined) throw new UsageError(`${flag} and ${other} name the same file, ${path}`);
     flagAt.set(real, flag);

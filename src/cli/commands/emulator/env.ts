@@ -1,16 +1,16 @@
 import { basename } from "node:path";
 import { isHidden } from "../../../api/control-roles.ts";
-import { NoCredentials } from "../../../client/errors.ts";
-import { type Context, command } from "../../command.ts";
+import { MissingCredentialsError } from "../../../client/errors.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
-import { emulatorVariables, mainCluster, secretsOf } from "../../connection/emulator-variables.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
+import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator-variables.ts";
+import { CommandFailedError, UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
-import { type VariableFormat, variableFormats, variablesText } from "../../output/shell-variables.ts";
-import { keyOfProfile, namedProfile } from "../../settings.ts";
+import { formatVariables, type VariableFormat, variableFormats } from "../../output/shell-variables.ts";
+import { readProfileKey, readProfileName } from "../../settings.ts";
 
-export const emulatorEnv = command({
+export const emulatorEnv = defineCommand({
   words: ["emulator", "env"],
   summary: "Print variables that connect a shell to the emulator",
   description:
@@ -42,33 +42,38 @@ export const emulatorEnv = command({
     if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
     const emulator = await seenBy(flags.workspace, await running(flags.file, context), context);
     if (isHidden(mainCluster(emulator)?.clientSecret)) {
-      throw new CommandFailed("forbidden", "secrets_hidden", "The emulator does not show its API keys to this token.", {
-        hint: "It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.",
-      });
+      throw new CommandFailedError(
+        "forbidden",
+        "secrets_hidden",
+        "The emulator does not show its API keys to this token.",
+        {
+          hint: "It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.",
+        },
+      );
     }
-    await maskSecrets(host, secretsOf(emulator));
+    await maskSecrets(host, collectSecrets(emulator));
     const variables = emulatorVariables(emulator);
     if (output.format !== "table") {
       const set = Object.entries(variables).filter(([, value]) => value !== undefined);
       await output.show(Object.fromEntries(set));
       return undefined;
     }
-    await output.content([Buffer.from(variablesText(variables, flags.shell ?? shellOf(host)))]);
+    await output.content([Buffer.from(formatVariables(variables, flags.shell ?? shellOf(host)))]);
     return undefined;
   },
 });
 
 /** That of this folder comes before the one that the environment names: its variables may be those of an earlier one. */
 async function running(file: string | undefined, context: Context): Promise<EmulatorAccess> {
-  const { accessFromOutside, emulatorHere } = await import("../../connection/emulator-access.ts");
+  const { readPublicAccess, findLocalEmulator } = await import("../../connection/emulator-access.ts");
   const { globals, host } = context;
-  const isNamed = globals.baseUrl !== undefined || namedProfile({ globals, host }) !== undefined;
-  const here = file === undefined && !isNamed ? await emulatorHere(host) : undefined;
-  if (here) return accessFromOutside(here);
+  const isNamed = globals.baseUrl !== undefined || readProfileName({ globals, host }) !== undefined;
+  const here = file === undefined && !isNamed ? await findLocalEmulator(host) : undefined;
+  if (here) return readPublicAccess(here);
   const { baseUrls, credentials } = await context.target("emulator", file);
   const token = credentials.controlToken;
-  if (token === undefined) throw new NoCredentials("control-token");
-  return accessFromOutside({ routerUrl: String(baseUrls.emulator), token });
+  if (token === undefined) throw new MissingCredentialsError("control-token");
+  return readPublicAccess({ routerUrl: String(baseUrls.emulator), token });
 }
 
 /** As the workspace that is named, else as that of the profile's API key, where the emulator has it. */
@@ -77,10 +82,10 @@ async function seenBy(
   emulator: EmulatorAccess,
   { globals, host }: Context,
 ): Promise<EmulatorAccess> {
-  const key = wanted === undefined ? await keyOfProfile({ globals, host }) : undefined;
+  const key = wanted === undefined ? await readProfileKey({ globals, host }) : undefined;
   if (wanted === undefined && key === undefined) return emulator;
-  const { asWorkspace, workspacesOf } = await import("../../connection/emulator-access.ts");
-  const known = await workspacesOf(emulator);
+  const { asWorkspace, listKnownWorkspaces } = await import("../../connection/emulator-access.ts");
+  const known = await listKnownWorkspaces(emulator);
   if (wanted === undefined) {
     const own = known.find(({ client_id }) => client_id === key);
     return own ? asWorkspace(emulator, own) : emulator;

@@ -2,18 +2,18 @@ import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 // On Windows npm is a batch file, which Node's own spawn refuses to start.
 import spawn from "cross-spawn";
-import { type Context, command } from "../../command.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
-import { emulatorVariables, secretsOf } from "../../connection/emulator-variables.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
-import { quoted } from "../../help/examples.ts";
+import { collectSecrets, emulatorVariables } from "../../connection/emulator-variables.ts";
+import { CommandFailedError, UsageError } from "../../failure.ts";
+import { quoteShellWord } from "../../help/examples.ts";
 import type { Host } from "../../host.ts";
-import { inGroup, maskSecrets } from "../../output/github-actions.ts";
+import { maskSecrets, printInGroup } from "../../output/github-actions.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
 import { reportRun } from "./run-report.ts";
 
-export const emulatorExec = command({
+export const emulatorExec = defineCommand({
   words: ["emulator", "exec"],
   summary: "Run a command against an emulator of its own",
   description:
@@ -50,9 +50,9 @@ export const emulatorExec = command({
     const ephemeral = options.file === undefined;
     const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { toldAt: options.file });
     const { host } = context;
-    await maskSecrets(host, secretsOf(emulator));
-    const run = () => context.outlast(() => runChild(program, args, environmentOf(emulator, host), context));
-    const code = await inGroup(host, [program, ...args].join(" "), run);
+    await maskSecrets(host, collectSecrets(emulator));
+    const run = () => context.outlast(() => runChild(program, args, buildChildEnvironment(emulator, host), context));
+    const code = await printInGroup(host, [program, ...args].join(" "), run);
     // A report that fails must not hide how the command ended.
     await reportRun(emulator, code, host).catch((error: Error) => context.output.warn(`no report: ${error.message}`));
     return { exit: code };
@@ -60,7 +60,7 @@ export const emulatorExec = command({
 });
 
 /** The environment that a child finds: that of this run, with what points at the emulator (DECISIONS.md, L21). */
-export function environmentOf(emulator: EmulatorAccess, host: Host): Record<string, string> {
+export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Record<string, string> {
   const all = { ...host.env, ...emulatorVariables(emulator) };
   return Object.fromEntries(
     Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -112,13 +112,13 @@ function connect(child: ChildProcess, host: Host): void {
   }
 }
 
-class CannotRun extends CommandFailed {
+class CannotRun extends CommandFailedError {
   readonly exit: number;
   constructor(program: string, args: readonly string[], error: NodeJS.ErrnoException) {
     const reason = error.code === "ENOENT" ? "there is no such program" : (error.code ?? error.message);
     const isLine = error.code === "ENOENT" && args.length === 0 && /\S\s+\S/.test(program);
     const hint = isLine
-      ? `No shell takes it apart: give its words one by one, or run sh -c ${quoted(program)}.`
+      ? `No shell takes it apart: give its words one by one, or run sh -c ${quoteShellWord(program)}.`
       : undefined;
     super("failed", "cannot_run", `Cannot run ${program}: ${reason}`, { cause: error, hint });
     this.exit = error.code === "ENOENT" ? 127 : 126;

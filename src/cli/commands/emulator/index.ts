@@ -3,7 +3,7 @@ import { emulatorClockShow } from "./clock-show.ts";
 import { deviceApprove, deviceDeny } from "./device.ts";
 import { emulatorEnv } from "./env.ts";
 import { emulatorExec } from "./exec.ts";
-import { tokensCreate, workspacesCreate } from "./masked.ts";
+import { tokensCreate, workspacesCreate } from "./masked-commands.ts";
 import { emulatorOpen } from "./open-console.ts";
 import { emulatorRepair } from "./repair.ts";
 import { emulatorDeliveries, emulatorRequests } from "./requests.ts";

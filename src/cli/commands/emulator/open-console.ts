@@ -1,9 +1,9 @@
 import { ServiceError } from "../../../client/errors.ts";
-import { command } from "../../command.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
-import { browserCommand, isWebAddress, openBrowser } from "../../terminal/browser.ts";
+import { defineCommand } from "../../command.ts";
+import { CommandFailedError, UsageError } from "../../failure.ts";
+import { findBrowserCommand, isWebAddress, openBrowser } from "../../terminal/browser.ts";
 
-export const emulatorOpen = command({
+export const emulatorOpen = defineCommand({
   words: ["emulator", "open"],
   summary: "Open the console of the running emulator in the browser",
   description:
@@ -27,7 +27,7 @@ export const emulatorOpen = command({
     // What answers may say anything: the browser goes where was asked, and nowhere else.
     const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
     const url = isWebAddress(told) ? told : own;
-    const browser = flags.url ? undefined : browserCommand(host);
+    const browser = flags.url ? undefined : findBrowserCommand(host);
     const why = browser ? await openBrowser(browser, own, host) : "There is no browser here";
     const opened = why === undefined && !flags.url;
     if (output.format !== "table") await output.show({ opened, url, expires_in });
@@ -42,8 +42,13 @@ export const emulatorOpen = command({
 function explain(error: unknown): never {
   const isOlder = error instanceof ServiceError && error.status === 404;
   if (!isOlder) throw error;
-  throw new CommandFailed("failed", "no_console", "This emulator has no console: it is of an older version of svc.", {
-    hint: "Stop it with svc emulator stop, and start it with this version.",
-    cause: error,
-  });
+  throw new CommandFailedError(
+    "failed",
+    "no_console",
+    "This emulator has no console: it is of an older version of svc.",
+    {
+      hint: "Stop it with svc emulator stop, and start it with this version.",
+      cause: error,
+    },
+  );
 }

@@ -1,10 +1,10 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
 import type { Context } from "../../command.ts";
-import { runFileOf } from "../../connection/run-file.ts";
-import { endedBy, notStarted } from "../../connection/start-trouble.ts";
+import { resolveRunFile } from "../../connection/run-file.ts";
+import { toEndedError, toStartError } from "../../connection/start-error.ts";
 import { makeStateFolder } from "../../connection/state-folder.ts";
 import { requireDifferentFiles } from "./different-files.ts";
-import { alreadyRunning, portTaken } from "./port-taken.ts";
+import { createAlreadyRunningError, createPortTakenError } from "./port-taken.ts";
 
 /** So many processes of one store find a run file in one folder. */
 const maxProcesses = 20;
@@ -48,8 +48,8 @@ export async function openEmulator(
         ? await startEmulator(given)
         : await startBeside(startEmulator, given, toldAt, toldBeside);
     context.atEnd(() =>
-      emulator.close({ hurry: context.cut }).catch((error) => {
-        throw endedBy(error);
+      emulator.close({ signal: context.cut }).catch((error) => {
+        throw toEndedError(error);
       }),
     );
     return emulator;
@@ -57,11 +57,11 @@ export async function openEmulator(
     const isPortTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
     const state = options.file ?? toldAt;
     if (state !== undefined && (isPortTaken || isFileTaken(error as Error, options))) {
-      const running = await alreadyRunning(state, error);
+      const running = await createAlreadyRunningError(state, error);
       if (running) throw running;
     }
-    if (isPortTaken) throw await portTaken({ port: options.port, state: toldAt, cause: error }, context);
-    throw notStarted(error as Error, options);
+    if (isPortTaken) throw await createPortTakenError({ port: options.port, state: toldAt, cause: error }, context);
+    throw toStartError(error as Error, options);
   }
 }
 
@@ -74,12 +74,12 @@ async function startBeside(
 ): Promise<Emulator> {
   for (let number = 1; ; number += 1) {
     const state = number === 1 ? toldAt : `${toldAt}.${number}`;
-    const runFile = number === 1 ? options.runFile : await runFileOf(state);
+    const runFile = number === 1 ? options.runFile : await resolveRunFile(state);
     try {
       if (number > 1) toldBeside(state);
       return await startEmulator({ ...options, runFile });
     } catch (error) {
-      if ((error as Error).name !== "StateInUse" || number === maxProcesses) throw error;
+      if ((error as Error).name !== "StateLockedError" || number === maxProcesses) throw error;
     }
   }
 }
@@ -91,4 +91,4 @@ const publicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly
 
 /** Of a store several processes may run, each with a file of its own that tells of it: that one is meant there. */
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
-  name === "StateInUse" && file !== undefined;
+  name === "StateLockedError" && file !== undefined;

@@ -1,16 +1,16 @@
 import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
-import { strictnesses } from "../../../api/strictnesses.ts";
-import { hostForms, hostMeant, isHostPattern } from "../../../base/host-name.ts";
+import { strictChecks } from "../../../api/strict-checks.ts";
+import { hostForms, isHostPattern, suggestHostPattern } from "../../../base/host-name.ts";
 import { isOneOf } from "../../../base/one-of.ts";
 import { didYouMean } from "../../../base/suggest.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { InputOf } from "../../command.ts";
-import { keptStateFile } from "../../connection/snapshot-names.ts";
+import type { CommandInputOf } from "../../command.ts";
+import { resolveSnapshotFile } from "../../connection/snapshot-names.ts";
 import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { readDocument } from "../../parse/body.ts";
-import { checkedBaseUrl, checkedDuration, checkedSize } from "../../parse/globals.ts";
+import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag } from "../../parse/globals.ts";
 import { controlTokenSetting } from "../../settings.ts";
 
 /** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
@@ -156,7 +156,7 @@ export const emulatorFlags = (defaultPort: number) =>
       type: "text",
       placeholder: "LIST",
       optionalValue: true,
-      description: `Reject what the emulator tolerates: ${strictnesses.join(", ")} (default: all of them)`,
+      description: `Reject what the emulator tolerates: ${strictChecks.join(", ")} (default: all of them)`,
     },
     {
       flag: "deterministic",
@@ -169,9 +169,9 @@ export const emulatorFlags = (defaultPort: number) =>
 type EmulatorFlags = ReturnType<typeof emulatorFlags>;
 
 /** The options of these flags. Paths are relative to the folder of the run; the token may come from the environment. */
-export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: Host): Promise<EmulatorOptions> {
+export async function emulatorOptions({ flags }: CommandInputOf<EmulatorFlags>, host: Host): Promise<EmulatorOptions> {
   const duration = (name: "webhook-response-timeout" | "auto-sign") =>
-    flags[name] === undefined ? undefined : checkedDuration(flags[name], `--${name}`);
+    flags[name] === undefined ? undefined : parseDurationFlag(flags[name], `--${name}`);
   const clock = { mode: flags.clock, speed: speedOf(flags["clock-speed"]), start: clockStart(flags["clock-start"]) };
   const { file, from, "webhook-headers": headers } = flags;
   const options = {
@@ -182,8 +182,8 @@ export async function emulatorOptions({ flags }: InputOf<EmulatorFlags>, host: H
     ...publicUrls(flags["public-url"] ?? []),
     file: file === undefined ? undefined : resolve(host.cwd, file),
     historyBytes: historyOf(flags.history),
-    from: from === undefined ? undefined : await keptStateFile(from, host),
-    ephemeral: keepsNothing(flags) || undefined,
+    from: from === undefined ? undefined : await resolveSnapshotFile(from, host),
+    ephemeral: isStateless(flags) || undefined,
     seed: await seedOf(flags.seed ?? "demo", host),
     clock: given(clock),
     token: controlTokenSetting(host)?.value,
@@ -205,9 +205,9 @@ function publicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl"
   const ofRouter = named.filter(([, cluster]) => cluster === undefined);
   if (ofRouter.length > 1)
     throw new UsageError("--public-url must name the cluster of each further address (CLUSTER=URL)");
-  const [url] = ofRouter.map(([, , text = ""]) => checkedBaseUrl(text, "--public-url"));
+  const [url] = ofRouter.map(([, , text = ""]) => parseBaseUrlFlag(text, "--public-url"));
   const ofClusters = named.flatMap(([, cluster, text = ""]) =>
-    cluster === undefined ? [] : [[cluster, checkedBaseUrl(text, `--public-url ${cluster}`)] as const],
+    cluster === undefined ? [] : [[cluster, parseBaseUrlFlag(text, `--public-url ${cluster}`)] as const],
   );
   return {
     ...(url !== undefined && { publicUrl: url }),
@@ -217,11 +217,11 @@ function publicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl"
 
 function historyOf(size: string | undefined): number | undefined {
   if (size === undefined) return undefined;
-  return size === "0" ? 0 : checkedSize(size, "--history");
+  return size === "0" ? 0 : parseSizeFlag(size, "--history");
 }
 
 /** A copy has no state of its own to go on with: it is kept where a new file is named for it. */
-export const keepsNothing = ({ ephemeral, from, file }: Partial<InputOf<EmulatorFlags>["flags"]>): boolean =>
+export const isStateless = ({ ephemeral, from, file }: Partial<CommandInputOf<EmulatorFlags>["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
 
 const given = (options: Record<string, unknown>): Record<string, unknown> =>
@@ -234,11 +234,11 @@ async function seedOf(name: string, host: Host): Promise<EmulatorOptions["seed"]
 
 function strictOf(value: string | true | undefined): readonly string[] | undefined {
   if (value === undefined) return undefined;
-  if (value === true || value === "") return strictnesses;
+  if (value === true || value === "") return strictChecks;
   const names = value.split(",");
   for (const name of names) {
-    if (!isOneOf(strictnesses, name))
-      throw new UsageError(`--strict: unknown "${name}". ${didYouMean(name, strictnesses)}`);
+    if (!isOneOf(strictChecks, name))
+      throw new UsageError(`--strict: unknown "${name}". ${didYouMean(name, strictChecks)}`);
   }
   return names;
 }
@@ -246,7 +246,7 @@ function strictOf(value: string | true | undefined): readonly string[] | undefin
 function allowedReceivers(hosts: readonly string[] | undefined): readonly string[] | undefined {
   const wrong = hosts?.find((one) => !isHostPattern(one));
   if (wrong === undefined) return hosts;
-  const likely = hostMeant(wrong);
+  const likely = suggestHostPattern(wrong);
   const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
   throw new UsageError(`--webhook-allow must be ${hostForms}, got "${wrong}"`, hint);
 }

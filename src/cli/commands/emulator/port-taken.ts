@@ -1,16 +1,19 @@
 import type { Context } from "../../command.ts";
-import { listeningAt, wayToEnd } from "../../connection/listening.ts";
-import { readRunFile, runFileOf } from "../../connection/run-file.ts";
-import { CommandFailed } from "../../failure.ts";
+import { findStopInstructions, probeListener } from "../../connection/listener.ts";
+import { readRunFile, resolveRunFile } from "../../connection/run-file.ts";
+import { CommandFailedError } from "../../failure.ts";
 
 const another = "Choose another with --port, or --port 0 for free ones.";
 
 /** What to say where an emulator runs on a state already and answers; undefined where none does. */
-export async function alreadyRunning(state: string, cause: unknown): Promise<CommandFailed | undefined> {
-  const running = await readRunFile(await runFileOf(state));
-  if (!running || (await listeningAt(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
+export async function createAlreadyRunningError(
+  state: string,
+  cause: unknown,
+): Promise<CommandFailedError | undefined> {
+  const running = await readRunFile(await resolveRunFile(state));
+  if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
   const message = `An emulator runs on ${state} already: ${running.routerUrl}.`;
-  return new CommandFailed("failed", "already_running", message, {
+  return new CommandFailedError("failed", "already_running", message, {
     hint: "Use that one, or stop it with svc emulator stop.",
     next: ["emulator", "status", "--file", state],
     cause,
@@ -21,20 +24,20 @@ export async function alreadyRunning(state: string, cause: unknown): Promise<Com
  * What to say where a port is taken by something else than the emulator of this very state, beside which it would have told
  * of itself.
  */
-export async function portTaken(
+export async function createPortTakenError(
   { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },
   { host }: Context,
-): Promise<CommandFailed> {
-  const runFile = state === undefined ? undefined : await runFileOf(state);
+): Promise<CommandFailedError> {
+  const runFile = state === undefined ? undefined : await resolveRunFile(state);
   const taken = (who: string, hint: string) =>
-    new CommandFailed("failed", "port_taken", `${who} listens on port ${port} or the ones after it already.`, {
+    new CommandFailedError("failed", "port_taken", `${who} listens on port ${port} or the ones after it already.`, {
       hint,
       cause,
     });
   const address = `http://127.0.0.1:${port}`;
-  const found = await listeningAt(address);
+  const found = await probeListener(address);
   if (found === undefined) return taken("Something", another);
-  const way = await wayToEnd(found, address);
+  const way = await findStopInstructions(found, address);
   if (way.isLost && way.runFile === runFile) {
     const who = `An emulator on ${state}, whose files were removed while it ran,`;
     return taken(who, `No command reaches it any more: ${way.words}. ${another}`);

@@ -1,9 +1,9 @@
-import { counted } from "../../../base/counted.ts";
 import { lookupTable } from "../../../base/lookup-table.ts";
-import { command } from "../../command.ts";
-import { inFlags } from "../../connection/start-trouble.ts";
-import { CommandFailed } from "../../failure.ts";
-import { existingFile } from "../../parse/body.ts";
+import { pluralize } from "../../../base/pluralize.ts";
+import { defineCommand } from "../../command.ts";
+import { toFlagTerms } from "../../connection/start-error.ts";
+import { CommandFailedError } from "../../failure.ts";
+import { requireFile } from "../../parse/body.ts";
 
 const codes = lookupTable<string>({
   StateInUse: "state_in_use",
@@ -12,7 +12,7 @@ const codes = lookupTable<string>({
   NoLockFile: "not_a_run_file",
 });
 
-export const emulatorRepair = command({
+export const emulatorRepair = defineCommand({
   words: ["emulator", "repair"],
   summary: "Repair a damaged state up to the damaged part",
   description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
@@ -22,12 +22,12 @@ export const emulatorRepair = command({
     { title: "After a message that names a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] },
   ],
   async run(input, context) {
-    const path = await existingFile(context.host, input.positionals.file, "<file>");
+    const path = await requireFile(context.host, input.positionals.file, "<file>");
     const { repairState } = await import("../../../../emulator/index.ts");
     const repair = await repairState(path).catch((error: Error) => {
       const code = codes[error.name];
       if (code === undefined) throw error;
-      throw new CommandFailed("failed", code, inFlags(error), { cause: error });
+      throw new CommandFailedError("failed", code, toFlagTerms(error), { cause: error });
     });
     const { output } = context;
     if (output.format !== "table") {
@@ -35,7 +35,7 @@ export const emulatorRepair = command({
       return undefined;
     }
     const { rows, mappings, transactions } = repair.kept;
-    const kept = `${counted(rows, "row")}, ${counted(mappings, "mapping")}, ${counted(transactions, "transaction")} of the journal`;
+    const kept = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
     if (!repair.repaired) {
       await output.print(`Nothing is damaged: ${kept}`);
       return undefined;

@@ -1,16 +1,16 @@
 import type { watchRequests } from "../../../api/emulator/requests.ts";
-import { counted } from "../../../base/counted.ts";
 import { fieldsOf } from "../../../base/object.ts";
+import { pluralize } from "../../../base/pluralize.ts";
 import type { CommandSpec } from "../../../derive/command-spec.ts";
-import { type Context, command, type Input } from "../../command.ts";
+import { type CommandInput, type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
-import { call, runDerived } from "../../derived.ts";
-import { picked } from "../../parse/picked.ts";
+import { prepareCall, runDerivedCommand } from "../../derived-command.ts";
+import { pickGiven } from "../../parse/given-values.ts";
 import { deliveryFlags, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
 
 type Event = EventOf<typeof watchRequests>;
 
-export const emulatorRequests = command({
+export const emulatorRequests = defineCommand({
   words: ["emulator", "requests"],
   summary: "List or follow the requests that the emulator received",
   description:
@@ -38,36 +38,36 @@ export const emulatorRequests = command({
   examples: [{ title: "As they come", argv: ["emulator", "requests", "--follow"] }],
   async run(input, context, spec) {
     if (!input.flags.follow) return list(spec!, input, context);
-    const [{ watchRequests }, { follow }] = await Promise.all([
+    const [{ watchRequests }, { followStream }] = await Promise.all([
       import("../../../api/emulator/requests.ts"),
       import("../../connection/follow.ts"),
     ]);
     const query = {
       ...withoutReads(input),
-      ...picked(input.flags, ["service", "operation", "status", "since", "reads"]),
+      ...pickGiven(input.flags, ["service", "operation", "status", "since", "reads"]),
     };
-    return follow(context, watchRequests, { query }, input.flags.file, line);
+    return followStream(context, watchRequests, { query }, input.flags.file, line);
   },
 });
 
 /** Left out where nobody names what is wanted. */
 const withoutReads = ({
   flags: { reads, service, operation, id },
-}: Pick<Input, "flags">): { readonly reads?: boolean } =>
+}: Pick<CommandInput, "flags">): { readonly reads?: boolean } =>
   [reads, service, operation, id].every((given) => given === undefined) ? { reads: false } : {};
 
-async function list(spec: CommandSpec, input: Input, context: Context): Promise<undefined> {
+async function list(spec: CommandSpec, input: CommandInput, context: Context): Promise<undefined> {
   const { reads } = withoutReads(input);
-  const prepared = await call(spec, input, context, reads === undefined ? {} : { query: { reads } });
+  const prepared = await prepareCall(spec, input, context, reads === undefined ? {} : { query: { reads } });
   if (prepared === "dry-run") return undefined;
   const { reads_left_out: count } = fieldsOf((await prepared.send()).value);
   if (typeof count === "number" && count > 0) {
-    await context.output.note(`${counted(count, "read")} of the control plane left out: --reads shows them`);
+    await context.output.note(`${pluralize(count, "read")} of the control plane left out: --reads shows them`);
   }
   return undefined;
 }
 
-export const emulatorDeliveries = command({
+export const emulatorDeliveries = defineCommand({
   words: ["emulator", "deliveries"],
   summary: "List or follow webhook deliveries",
   extendsDerived: true,
@@ -77,7 +77,7 @@ export const emulatorDeliveries = command({
   examples: [{ title: "As they happen", argv: ["emulator", "deliveries", "--follow"] }],
   async run(input, context, spec) {
     if (input.flags.follow) return followDeliveries(input, context);
-    return runDerived(spec!, input, context);
+    return runDerivedCommand(spec!, input, context);
   },
 });
 

@@ -1,15 +1,15 @@
 import type { resendDelivery } from "../../../api/emulator/deliveries.ts";
 import type { resendToWebhook } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { type Attempt, shortTroubleOf, succeeded } from "../../../api/webhook-health/attempts.ts";
-import { readable } from "../../../client/response.ts";
-import { type Context, command, type Input } from "../../command.ts";
-import { call, type PreparedCall } from "../../derived.ts";
+import { type Attempt, hasSucceeded, summarizeAttemptOutcome } from "../../../api/webhook-health/attempts.ts";
+import { requireValidValue } from "../../../client/response.ts";
+import { type CommandInput, type Context, defineCommand } from "../../command.ts";
+import { type PreparedCall, prepareCall } from "../../derived-command.ts";
 
 type Resent = ResultOf<typeof resendDelivery>;
 
 /** Says by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
-export const deliveriesResend = command({
+export const deliveriesResend = defineCommand({
   words: ["emulator", "deliveries", "resend"],
   summary: "Resend deliveries now, and show the results",
   description:
@@ -30,8 +30,11 @@ export const deliveriesResend = command({
     try {
       for (const id of ids) {
         // As the parser makes a number of a single one; what is none is refused in the usual words.
-        const one = { ...input, positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id } } as unknown as Input;
-        const prepared = await call<Resent>(spec!, one, context, { reads: true });
+        const one = {
+          ...input,
+          positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },
+        } as unknown as CommandInput;
+        const prepared = await prepareCall<Resent>(spec!, one, context, { reads: true });
         if (prepared === "dry-run") continue;
         const value = ids.length === 1 ? (await prepared.send()).value : await silently(prepared, context);
         made.push(value);
@@ -51,18 +54,18 @@ export const deliveriesResend = command({
 function failureOf({ attempts }: { readonly attempts: readonly Attempt[] }): string | undefined {
   const last = attempts.at(-1);
   if (!last?.resend) return "was not sent: its address is not allowed";
-  if (succeeded(last)) return undefined;
-  return `failed again: ${shortTroubleOf(last)}${last.answer === null ? "" : `: ${last.answer}`}`;
+  if (hasSucceeded(last)) return undefined;
+  return `failed again: ${summarizeAttemptOutcome(last)}${last.answer === null ? "" : `: ${last.answer}`}`;
 }
 
 const columns = ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"] as const;
 
 async function silently({ call: one, client }: PreparedCall<Resent>, { signal }: Context): Promise<Resent> {
-  return readable(await client.send(one, { signal })) as Resent;
+  return requireValidValue(await client.send(one, { signal })) as Resent;
 }
 
 /** Says by its exit code whether nothing is left that has not arrived. */
-export const webhooksResend = command({
+export const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],
   summary: "Resend the undelivered deliveries of a webhook",
   description:
@@ -72,7 +75,7 @@ export const webhooksResend = command({
   flags: [],
   examples: [],
   async run(input, context, spec) {
-    const prepared = await call<ResultOf<typeof resendToWebhook>>(spec!, input, context, { reads: true });
+    const prepared = await prepareCall<ResultOf<typeof resendToWebhook>>(spec!, input, context, { reads: true });
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();
     const { items, left } = value;

@@ -1,10 +1,10 @@
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { counted } from "../../../base/counted.ts";
+import { pluralize } from "../../../base/pluralize.ts";
 import { createClient } from "../../../client/client.ts";
 import type { Host } from "../../host.ts";
-import { addSummary, annotates, markdownCell, printGroup } from "../../output/github-actions.ts";
+import { addSummary, markdownCell, printGroup, shouldAnnotate } from "../../output/github-actions.ts";
 
 type Logged = ResultOf<typeof listRequests>["items"][number];
 
@@ -13,7 +13,7 @@ type Logged = ResultOf<typeof listRequests>["items"][number];
  * refused, what only leniency let through. Under GitHub Actions alone; nothing otherwise.
  */
 export async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
-  if (!annotates(host.env)) return;
+  if (!shouldAnnotate(host.env)) return;
   const [{ createTransport }, { listRequests }, { listDeliveries }] = await Promise.all([
     import("../../../client/transport.ts"),
     import("../../../api/emulator/requests.ts"),
@@ -29,7 +29,7 @@ export async function reportRun(emulator: Emulator, exit: number, host: Host): P
     const requests = items.filter(({ service }) => service !== "emulator");
     const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
     const unusual = requests.filter(({ status, findings }) => status >= 400 || status === 0 || findings.length > 0);
-    const title = `svc emulator: ${counted(requests.length, "request")}, ${unusual.length} refused or noted`;
+    const title = `svc emulator: ${pluralize(requests.length, "request")}, ${unusual.length} refused or noted`;
     await printGroup(host, title, unusual.slice(-200).map(line));
     await addSummary(
       host,
@@ -61,7 +61,7 @@ function summary(requests: readonly Logged[], outcomes: readonly string[], exit:
   const delivered = outcomes.filter((outcome) => outcome === "delivered").length;
   return [
     `### svc emulator exec: exit ${exit}\n\n`,
-    `${counted(requests.length, "request")}, ${counted(outcomes.length, "webhook delivery", "webhook deliveries")} (${delivered} delivered)\n\n`,
+    `${pluralize(requests.length, "request")}, ${pluralize(outcomes.length, "webhook delivery", "webhook deliveries")} (${delivered} delivered)\n\n`,
     "| Operation | Requests | Refused | Findings |\n| --- | ---: | ---: | --- |\n",
     ...rows,
     "\n",

@@ -1,6 +1,6 @@
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 
-export const emulatorSeedSchema = command({
+export const emulatorSeedSchema = defineCommand({
   words: ["emulator", "seed-schema"],
   prints: "content",
   summary: "Print the JSON Schema of seed files",

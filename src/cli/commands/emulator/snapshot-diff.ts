@@ -1,11 +1,11 @@
 import type { diffSnapshot } from "../../../api/emulator/state/snapshots.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 
 type Item = ResultOf<typeof diffSnapshot>["items"][number];
 
 /** As diff does, it can say by its exit code whether anything is different. */
-export const snapshotDiff = command({
+export const snapshotDiff = defineCommand({
   words: ["emulator", "snapshot", "diff"],
   summary: "Compare a snapshot with the present state or another one",
   description:

@@ -1,26 +1,32 @@
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
-import { isoMillis, systemWall } from "../../../base/clock.ts";
-import { type Context, command } from "../../command.ts";
-import { secretsOf } from "../../connection/emulator-variables.ts";
-import { runFileOf, stateFile } from "../../connection/run-file.ts";
-import { endedBy } from "../../connection/start-trouble.ts";
+import { isoMillis, systemWallClock } from "../../../base/clock.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { collectSecrets } from "../../connection/emulator-variables.ts";
+import { resolveRunFile, stateFile } from "../../connection/run-file.ts";
+import { toEndedError } from "../../connection/start-error.ts";
 import { defaultPort, noteStateAbove } from "../../connection/state-folder.ts";
-import { storeOf } from "../../connection/store-url.ts";
+import { resolveStore } from "../../connection/store-url.ts";
 import type { Host } from "../../host.ts";
-import { checkedOutput } from "../../output/file.ts";
-import { checkedDuration } from "../../parse/globals.ts";
-import { usualColumns } from "../../terminal/wide.ts";
+import { checkOutputFile } from "../../output/file.ts";
+import { parseDurationFlag } from "../../parse/globals.ts";
+import { defaultColumns } from "../../terminal/window-width.ts";
 import { openEmulator } from "./open.ts";
-import { emulatorFlags, emulatorOptions, keepsNothing } from "./options.ts";
-import { bannerOf, type FollowedLeader, followingStarted, leadsAgain, readyEvent } from "./start/banner.ts";
-import { type Started, showStarted, startDetached } from "./start/detach.ts";
+import { emulatorFlags, emulatorOptions, isStateless } from "./options.ts";
+import {
+  createStandbyEvent,
+  formatBanner,
+  type LeaderInfo,
+  leadershipRegainedLines,
+  readyEvent,
+} from "./start/banner.ts";
+import { type StartReport, showStartReport, startDetached } from "./start/detach.ts";
 import { type JsonLog, jsonLog } from "./start/json-log.ts";
-import { isFile, lastingOutput } from "./start/lasting-log.ts";
-import { readyFileAt } from "./start/ready-file.ts";
+import { prepareReadyFile } from "./start/ready-file.ts";
+import { isFileStream, withResilientOutput } from "./start/resilient-output.ts";
 import { requireTrust } from "./start/trust.ts";
 
-export const emulatorStart = command({
+export const emulatorStart = defineCommand({
   words: ["emulator", "start"],
   summary: "Start the emulator, until Ctrl-C or svc emulator stop",
   description:
@@ -79,42 +85,44 @@ export const emulatorStart = command({
   ],
   async run(input, context) {
     const { host, signal, cut } = context;
-    const inDatabase = storeOf(input.flags, host);
-    const ephemeral = inDatabase === undefined && keepsNothing(input.flags);
+    const inDatabase = resolveStore(input.flags, host);
+    const ephemeral = inDatabase === undefined && isStateless(input.flags);
     const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
     if (isFound) await requireTrust(stateFile(host, undefined), input.flags["trust-state"] === true, context);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     keepHeapSmall();
     const { "ready-file": readyPath } = input.flags;
-    const graceMs = host.env.SVC_GRACE ? checkedDuration(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
+    const graceMs = host.env.SVC_GRACE ? parseDurationFlag(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
     const given = {
       ...(await emulatorOptions(input, host)),
-      ...(host.env.SVC_RUN_FILE && { runFile: await checkedOutput(host, host.env.SVC_RUN_FILE, "SVC_RUN_FILE") }),
+      ...(host.env.SVC_RUN_FILE && { runFile: await checkOutputFile(host, host.env.SVC_RUN_FILE, "SVC_RUN_FILE") }),
       ...(graceMs !== undefined && { graceMs }),
     };
     const options = { ...given, ...inDatabase, ephemeral, signal };
     if (graceMs !== undefined) context.allowToEnd(graceMs);
-    const lasting = lastingOutput(context, input.flags.log === "json");
+    const lasting = withResilientOutput(context, input.flags.log === "json");
     const { output } = lasting;
-    const log = input.flags.log === "json" ? jsonLog(lasting, systemWall) : undefined;
+    const log = input.flags.log === "json" ? jsonLog(lasting, systemWallClock) : undefined;
     const state = stateFile(host, options.file ?? undefined);
     const file = options.ephemeral || inDatabase ? undefined : state;
     // Nothing else leads to one in a database, or to one in memory that has no terminal: it tells of itself where its
     // state would.
     const tells = (inDatabase || host.starter) && options.runFile === undefined;
     let toldAt = file ?? (tells ? state : undefined);
-    const runFile = file === undefined && toldAt !== undefined ? await runFileOf(toldAt) : options.runFile;
-    const readyFile = readyPath === undefined ? undefined : await readyFileAt(readyPath, context);
+    const runFile = file === undefined && toldAt !== undefined ? await resolveRunFile(toldAt) : options.runFile;
+    const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
     /** Whether a process that waits for this one in the foreground was told that it may go. */
     let isTold = false;
-    const tell = async (started: Started) => {
-      await (isTold ? showStarted(started, context) : (host.starter?.tell(started) ?? showStarted(started, context)));
+    const tell = async (started: StartReport) => {
+      await (isTold
+        ? showStartReport(started, context)
+        : (host.starter?.tell(started) ?? showStartReport(started, context)));
       isTold = true;
     };
-    const following = (at: FollowedLeader) => void tell(followingStarted(at)).catch(() => {});
-    let leading = () => {};
-    const shared = { following, leading: () => leading() };
+    const onLeaderChange = (at: LeaderInfo) => void tell(createStandbyEvent(at)).catch(() => {});
+    let announceLeadership = () => {};
+    const shared = { onLeaderChange, onLeadershipRegained: () => announceLeadership() };
     const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, ...shared }, context, {
       readyFile: readyFile?.path,
       toldAt,
@@ -128,18 +136,22 @@ export const emulatorStart = command({
       context.atEnd(() => readyFile.remove());
       await readyFile.tell(ready);
     }
-    const started: Started = { ready, banner: bannerOf(emulator, toldAt, host), secrets: secretsOf(emulator) };
+    const started: StartReport = {
+      ready,
+      banner: formatBanner(emulator, toldAt, host),
+      secrets: collectSecrets(emulator),
+    };
     await tell(started);
-    leading = () => void tell({ ...started, banner: leadsAgain }).catch(() => {});
+    announceLeadership = () => void tell({ ...started, banner: leadershipRegainedLines }).catch(() => {});
     await log?.lifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, lasting);
 
     await Promise.race([emulator.closed, aborted(signal)]).catch((error) => {
-      throw endedBy(error);
+      throw toEndedError(error);
     });
     await log?.lifecycle("stopping");
     if (signal.aborted && !log) await output.note("Stopping; press Ctrl-C again to stop at once");
-    await emulator.close({ hurry: cut });
+    await emulator.close({ signal: cut });
     await unwatch();
     await log?.lifecycle("stopped");
     signal.throwIfAborted();
@@ -160,7 +172,7 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
   const { activityLine } = await import("./start/activity-lines.ts");
   return emulator.watch(async (events) => {
     if (output.format === "table") {
-      const columns = host.stdout.isTTY ? host.stdout.columns || usualColumns : undefined;
+      const columns = host.stdout.isTTY ? host.stdout.columns || defaultColumns : undefined;
       return output.print(...events.filter(isNews).map((event) => activityLine(event, columns)));
     }
     for (const event of events) await output.document(event);
@@ -169,7 +181,7 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
 
 /** In a file the time is asked for later. Activities have that of the emulator, trouble that of the machine. */
 const stamped = (line: string, { stderr, wall }: Host): string =>
-  isFile(stderr) ? `${isoMillis(wall.now())} (wall)  ${line}` : line;
+  isFileStream(stderr) ? `${isoMillis(wall.now())} (wall)  ${line}` : line;
 
 const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
   emulator.watch(async (events) => {

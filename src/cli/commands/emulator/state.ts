@@ -1,9 +1,9 @@
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 import { stateFile } from "../../connection/run-file.ts";
-import { runDerived } from "../../derived.ts";
+import { runDerivedCommand } from "../../derived-command.ts";
 
 /** Not derived: the document is for a file and never a table, however it is printed. */
-export const emulatorStateExport = command({
+export const emulatorStateExport = defineCommand({
   words: ["emulator", "state", "export"],
   prints: "content",
   summary: "Print the whole state as one JSON document",
@@ -21,11 +21,11 @@ export const emulatorStateExport = command({
   ],
   examples: [{ title: "Into a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
-    const { checkedOutput, writeOutput } = await import("../../output/file.ts");
+    const { checkOutputFile, writeOutput } = await import("../../output/file.ts");
     const file = flags.output;
     const toFile = file !== undefined && file !== "-";
     const inputs = [stateFile(context.host, flags.file)];
-    if (toFile) await checkedOutput(context.host, file, "--output", { inputs });
+    if (toFile) await checkOutputFile(context.host, file, "--output", { inputs });
     const { exportState } = await import("../../../api/emulator/state/state.ts");
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
@@ -40,7 +40,7 @@ export const emulatorStateExport = command({
   },
 });
 
-export const emulatorStateImport = command({
+export const emulatorStateImport = defineCommand({
   words: ["emulator", "state", "import"],
   summary: "Replace the whole state with an exported one",
   description: "Accepts the output of svc emulator state export, from an emulator with the same clusters.",
@@ -50,5 +50,5 @@ export const emulatorStateImport = command({
   examples: [
     { title: "Go back to a state that was kept", argv: ["emulator", "state", "import", "--data", "state.json"] },
   ],
-  run: async (input, context, spec) => runDerived(spec!, input, context),
+  run: async (input, context, spec) => runDerivedCommand(spec!, input, context),
 });

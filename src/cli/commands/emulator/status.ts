@@ -1,9 +1,9 @@
-import { command } from "../../command.ts";
-import { stateMeant } from "../../connection/ended-emulator.ts";
-import { CommandFailed } from "../../failure.ts";
+import { defineCommand } from "../../command.ts";
+import { resolveEndedState } from "../../connection/ended-emulator.ts";
+import { CommandFailedError } from "../../failure.ts";
 import { isGone } from "./gone.ts";
 
-export const emulatorStatus = command({
+export const emulatorStatus = defineCommand({
   words: ["emulator", "status"],
   summary: "Show whether an emulator runs, its address and its time",
   description: "Exits 5 if no emulator runs.",
@@ -11,18 +11,18 @@ export const emulatorStatus = command({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
   examples: [{ title: "The one of this folder", argv: ["emulator", "status"] }],
   async run(input, context) {
-    const [{ kept, ready }, { showClock }] = await Promise.all([
+    const [{ showBufferUsage, checkReadiness }, { showClock }] = await Promise.all([
       import("../../../api/emulator/lifecycle.ts"),
       import("../../../api/emulator/clock.ts"),
     ]);
     const { signal, output } = context;
-    const file = await stateMeant(input.flags.file, context);
+    const file = await resolveEndedState(input.flags.file, context);
     try {
       const { baseUrls } = await context.target("emulator", file);
       const client = await context.client("emulator", { file });
-      const readiness = await client.call(ready, {}, { signal, retries: 0 });
+      const readiness = await client.call(checkReadiness, {}, { signal, retries: 0 });
       const clock = await client.call(showClock, {}, { signal });
-      const { requests, inboxes, events, spans } = await client.call(kept, {}, { signal });
+      const { requests, inboxes, events, spans } = await client.call(showBufferUsage, {}, { signal });
       await output.show({
         running: true,
         router_url: baseUrls.emulator,
@@ -36,7 +36,7 @@ export const emulatorStatus = command({
       });
       return undefined;
     } catch (error) {
-      const isNone = error instanceof CommandFailed && error.code === "no_emulator";
+      const isNone = error instanceof CommandFailedError && error.code === "no_emulator";
       if (!isNone && !isGone(error)) throw error;
       if (output.format === "table") await output.print("not running");
       else await output.show({ running: false });

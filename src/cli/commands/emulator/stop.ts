@@ -1,9 +1,9 @@
-import { command } from "../../command.ts";
-import { wasKilled } from "../../connection/emulator-access.ts";
-import { stateMeant } from "../../connection/ended-emulator.ts";
+import { defineCommand } from "../../command.ts";
+import { isStaleRunFile } from "../../connection/emulator-access.ts";
+import { resolveEndedState } from "../../connection/ended-emulator.ts";
 import { pollUntil } from "../../connection/poll.ts";
-import { readRunFile, runFileOf, stateFile } from "../../connection/run-file.ts";
-import { CommandFailed } from "../../failure.ts";
+import { readRunFile, resolveRunFile, stateFile } from "../../connection/run-file.ts";
+import { CommandFailedError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { isGone } from "./gone.ts";
 
@@ -12,18 +12,18 @@ const patienceMs = 20_000;
 
 /** Whether it still has its state, where that lies here: it writes it whole once nobody can ask it any more. */
 async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
-  const running = await readRunFile(await runFileOf(stateFile(host, file)));
-  return running?.instanceId === instanceId && !(await wasKilled(running));
+  const running = await readRunFile(await resolveRunFile(stateFile(host, file)));
+  return running?.instanceId === instanceId && !(await isStaleRunFile(running));
 }
 
 /** Other commands are led to one that starts; who wants none has none already. */
 function leaveOutStart(error: unknown): never {
-  if (!(error instanceof CommandFailed) || error.code !== "no_emulator") throw error;
+  if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
   const { kind, code, message, hint } = error;
-  throw new CommandFailed(kind, code, message, { hint, cause: error });
+  throw new CommandFailedError(kind, code, message, { hint, cause: error });
 }
 
-export const emulatorStop = command({
+export const emulatorStop = defineCommand({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
   description: "Exits 5 if no emulator runs.",
@@ -31,19 +31,19 @@ export const emulatorStop = command({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "The one of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
-    const { ready, stop } = await import("../../../api/emulator/lifecycle.ts");
-    const file = await stateMeant(input.flags.file, context, { ends: true });
+    const { checkReadiness, stop } = await import("../../../api/emulator/lifecycle.ts");
+    const file = await resolveEndedState(input.flags.file, context, { ends: true });
     const client = await context.client("emulator", { file }).catch(leaveOutStart);
     const { signal } = context;
     const stopped = await client
-      .call(ready, {}, { signal })
+      .call(checkReadiness, {}, { signal })
       .then(async ({ instance_id, why }) => {
         await client.call(stop, {}, { signal });
         return { instance: instance_id, couldWrite: why === undefined };
       })
       .catch((error: unknown) => {
         if (!isGone(error)) throw error;
-        throw new CommandFailed(
+        throw new CommandFailedError(
           "not-found",
           "no_emulator",
           "Nothing listens there any more: the emulator has ended before.",
@@ -54,7 +54,7 @@ export const emulatorStop = command({
         );
       });
     await pollUntil(context, patienceMs, "the emulator to stop", async () => {
-      const isUp = await client.call(ready, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
+      const isUp = await client.call(checkReadiness, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
         () => true,
         // Cut off while it ends: nothing listens there a moment later.
         (error: unknown) => !isGone(error),

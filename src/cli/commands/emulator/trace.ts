@@ -1,15 +1,15 @@
 import type { watchTrace } from "../../../api/emulator/traces.ts";
 import { otlpDocument } from "../../../base/tracing/otlp.ts";
 import { svcVersion } from "../../../base/version.ts";
-import { type Context, command } from "../../command.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { UsageError } from "../../failure.ts";
-import { formats } from "../../parse/globals.ts";
+import { outputFormatNames } from "../../parse/globals.ts";
 import { followFlag } from "../webhooks/deliveries.ts";
 
 type Event = EventOf<typeof watchTrace>;
 
-export const emulatorTrace = command({
+export const emulatorTrace = defineCommand({
   words: ["emulator", "trace"],
   summary: "Show what caused something, and what followed",
   description:
@@ -21,7 +21,7 @@ export const emulatorTrace = command({
       flag: "format",
       type: "text",
       placeholder: "FORMAT",
-      choices: [...formats, "otlp", "mermaid"],
+      choices: [...outputFormatNames, "otlp", "mermaid"],
       description: "Output format; otlp for OpenTelemetry collectors, mermaid for a diagram",
     },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
@@ -53,11 +53,11 @@ async function show(ref: string, file: string | undefined, context: Context) {
       2,
     );
   } else if (format === "mermaid") {
-    const { mermaidLines } = await import("../../trace/mermaid.ts");
-    await output.print(...mermaidLines(trace));
+    const { renderMermaid } = await import("../../trace/mermaid.ts");
+    await output.print(...renderMermaid(trace));
   } else if (output.format === "table") {
-    const { treeLines } = await import("../../trace/tree-lines.ts");
-    await output.print(...treeLines(trace));
+    const { formatTree } = await import("../../trace/tree-lines.ts");
+    await output.print(...formatTree(trace));
   } else {
     await output.show(trace, { rows: "nodes" });
   }
@@ -68,10 +68,10 @@ async function follow(ref: string, file: string | undefined, context: Context) {
   const format = formatOf(context);
   if (format === "otlp" || format === "mermaid")
     throw new UsageError(`--format ${format} cannot be used with --follow`);
-  const [{ watchTrace }, { follow: followEvents }, { nodeLine }] = await Promise.all([
+  const [{ watchTrace }, { followStream: followEvents }, { formatNode }] = await Promise.all([
     import("../../../api/emulator/traces.ts"),
     import("../../connection/follow.ts"),
     import("../../trace/tree-lines.ts"),
   ]);
-  return followEvents(context, watchTrace, { params: { ref } }, file, (event: Event) => nodeLine(event));
+  return followEvents(context, watchTrace, { params: { ref } }, file, (event: Event) => formatNode(event));
 }

@@ -3,20 +3,20 @@ import { contractStatuses } from "../../../api/contract-statuses.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { wait } from "../../../api/emulator/wait.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
-import { durationWords } from "../../../base/duration.ts";
+import { describeDuration } from "../../../base/duration.ts";
 import { isOneOf } from "../../../base/one-of.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, command, type InputOf } from "../../command.ts";
-import { CommandFailed, InputRequired, PartialFailure, UsageError } from "../../failure.ts";
-import { checkedDuration } from "../../parse/globals.ts";
-import { picked } from "../../parse/picked.ts";
+import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
+import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../failure.ts";
+import { pickGiven } from "../../parse/given-values.ts";
+import { parseDurationFlag } from "../../parse/globals.ts";
 import { withSpinner } from "../../terminal/spinner.ts";
-import type { disabledWebhooks } from "../../trace/held-back.ts";
+import type { findDisabledWebhooks } from "../../trace/disabled-webhooks.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type Met = ResultOf<typeof wait>;
-type Webhook = Awaited<ReturnType<typeof disabledWebhooks>>[number];
+type Webhook = Awaited<ReturnType<typeof findDisabledWebhooks>>[number];
 
 /** One long poll asks for so long at most: proxies and clients end silent calls. */
 const longestPollMs = 20_000;
@@ -57,7 +57,7 @@ const flags = [
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
-export const emulatorWaitFor = command({
+export const emulatorWaitFor = defineCommand({
   words: ["emulator", "wait-for"],
   summary: "Wait for an activity, a delivery or a contract status",
   description:
@@ -87,13 +87,13 @@ export const emulatorWaitFor = command({
     const end = within === undefined ? undefined : Date.parse(now) + within;
     const met = await withSpinner(
       context,
-      `Waiting for ${awaited(query)}${within === undefined ? "" : `, at most ${durationWords(within)} of virtual time`}`,
+      `Waiting for ${awaited(query)}${within === undefined ? "" : `, at most ${describeDuration(within)} of virtual time`}`,
       () => (end === undefined ? wallWait(waiting) : virtualWait(waiting, end)),
       { tellsTime: true },
     );
     if (!met.reached) {
       const isPast = end !== undefined && Date.parse(met.now) >= end;
-      const waited = isPast ? `${durationWords(within!)} of virtual time` : durationWords(timeoutMs);
+      const waited = isPast ? `${describeDuration(within!)} of virtual time` : describeDuration(timeoutMs);
       const disabled = query.outcome === undefined ? [] : await disabledOf(waiting, met);
       throw notReached(query, met, { waited, disabled, isVain: end !== undefined && isFailureOfOne(query) });
     }
@@ -134,7 +134,7 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
   const { signal, host } = context;
   let movedTo: string | undefined;
   const rethrow = (error: unknown): never => {
-    throw movedTo === undefined ? error : new PartialFailure(error, [`Virtual time was moved on to ${movedTo}`]);
+    throw movedTo === undefined ? error : new PartialFailureError(error, [`Virtual time was moved on to ${movedTo}`]);
   };
   for (;;) {
     const met = await ask(waiting, 0).catch(rethrow);
@@ -149,35 +149,35 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
 }
 
 async function disabledOf({ client, context }: Waiting, { deliveries }: Met): Promise<readonly Webhook[]> {
-  const { disabledWebhooks } = await import("../../trace/held-back.ts");
-  return disabledWebhooks(client, deliveries, context.signal);
+  const { findDisabledWebhooks } = await import("../../trace/disabled-webhooks.ts");
+  return findDisabledWebhooks(client, deliveries, context.signal);
 }
 
 /** The last retry alone makes a delivery failed, and none is sent while its webhook is disabled. */
 const isFailureOfOne = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;
 
-function queryOf({ flags: given }: InputOf<typeof flags>): Query {
+function queryOf({ flags: given }: CommandInputOf<typeof flags>): Query {
   const { activity, outcome, contract, webhook, count } = given;
   const status = given.status?.toUpperCase().replaceAll("-", "_");
   if (status !== undefined && !isOneOf(contractStatuses, status)) {
     throw new UsageError(`--status must be one of ${contractStatuses.join(", ")}, got "${given.status}"`);
   }
   if (activity === undefined && outcome === undefined && status === undefined) {
-    throw new InputRequired("activity", "--activity, --outcome or --status is required");
+    throw new InputRequiredError("activity", "--activity, --outcome or --status is required");
   }
   if (status !== undefined && (activity ?? outcome) !== undefined) {
     throw new UsageError("--status cannot be used with --activity or --outcome");
   }
   if (status !== undefined && contract === undefined)
-    throw new InputRequired("contract", "--contract is required with --status");
+    throw new InputRequiredError("contract", "--contract is required with --status");
   if (webhook !== undefined && outcome === undefined)
-    throw new InputRequired("outcome", "--outcome is required with --webhook");
+    throw new InputRequiredError("outcome", "--outcome is required with --webhook");
   const query = { activity, outcome, contract_status: status, contract, webhook, count };
-  return picked(query, ["activity", "outcome", "contract_status", "contract", "webhook", "count"]);
+  return pickGiven(query, ["activity", "outcome", "contract_status", "contract", "webhook", "count"]);
 }
 
 const duration = (text: string | undefined, flag: string): number | undefined =>
-  text === undefined ? undefined : checkedDuration(text, flag);
+  text === undefined ? undefined : parseDurationFlag(text, flag);
 
 /** What is waited for: `3 times CONTRACT_SIGNED of T-1`. */
 function awaited({ activity, outcome, contract_status, contract, count }: Query): string {
@@ -193,7 +193,7 @@ interface Unmet {
 }
 
 /** Says what was waited for, and what came near. */
-function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet): CommandFailed {
+function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet): CommandFailedError {
   const near = [
     ...(met.contract ? [`${met.contract.composite_id} is ${met.contract.contract_status}`] : []),
     ...met.activities.map((one) => `${one.activity}${of(one)} at ${one.at}`),
@@ -209,7 +209,7 @@ function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet)
   // Of what was sent before an emulator was started with --auto-sign no signatory signs by itself.
   const unsigned = query.contract_status === "EXECUTED" && met.contract?.contract_status === "SIGN";
   const next = unsigned ? ["emulator", "sign", met.contract!.composite_id] : undefined;
-  return new CommandFailed("temporary", "wait_timeout", message, { hint, next });
+  return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
 
 /** What to wait for instead: what comes due while a webhook is disabled is skipped (DECISIONS.md, C18). */

@@ -1,8 +1,8 @@
-import { command } from "../../command.ts";
-import { runDerived } from "../../derived.ts";
+import { defineCommand } from "../../command.ts";
+import { runDerivedCommand } from "../../derived-command.ts";
 
 /** A table is looked at over shoulders and in recordings: it says where the secrets are, and holds none. */
-export const emulatorWorkspaces = command({
+export const emulatorWorkspaces = defineCommand({
   words: ["emulator", "workspaces"],
   summary: "List workspaces with their keys",
   extendsDerived: true,
@@ -10,7 +10,7 @@ export const emulatorWorkspaces = command({
   flags: [],
   examples: [],
   async run(input, context, spec) {
-    await runDerived(spec!, input, context);
+    await runDerivedCommand(spec!, input, context);
     const hides = context.output.format === "table" && context.globals.fields === undefined;
     if (hides) await context.output.note("With the secrets: --json; as variables of the first one: svc emulator env");
     return undefined;

@@ -1,7 +1,7 @@
 import { CheckedCall } from "../../../client/checked-call.ts";
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 
-export const filesDownload = command({
+export const filesDownload = defineCommand({
   words: ["files", "download"],
   prints: "content",
   summary: "Download a file from its signed URL",
@@ -23,11 +23,11 @@ export const filesDownload = command({
       import("../../../api/contracts/files.ts"),
       import("../../../api/storage/objects.ts"),
     ]);
-    const { checkedOutput, refuseBytesOnTerminal, writeOutput } = await import("../../output/file.ts");
+    const { checkOutputFile, rejectBytesOnTerminal, writeOutput } = await import("../../output/file.ts");
     const file = input.flags.output;
-    refuseBytesOnTerminal(context.host, file);
+    rejectBytesOnTerminal(context.host, file);
     const toFile = file !== undefined && file !== "-";
-    if (toFile) await checkedOutput(context.host, file, "--output");
+    if (toFile) await checkOutputFile(context.host, file, "--output");
     const client = await context.client("contracts");
     const { signal } = context;
     const { signed_url: url } = await client.call(

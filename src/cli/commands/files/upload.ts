@@ -1,10 +1,10 @@
-import { command } from "../../command.ts";
-import { candidates, upload } from "../../connection/uploads.ts";
+import { defineCommand } from "../../command.ts";
+import { findUploadCandidates, upload } from "../../connection/uploads.ts";
 import { UsageError } from "../../failure.ts";
 
 const fields = ["file_id", "filename", "path", "bytes", "content_type"];
 
-export const filesUpload = command({
+export const filesUpload = defineCommand({
   words: ["files", "upload"],
   summary: "Upload files and print their ids",
   description:
@@ -36,7 +36,7 @@ export const filesUpload = command({
     if (filename !== undefined && paths.length > 1)
       throw new UsageError("--filename cannot be used with several files");
     if (paths.filter((path) => path === "-").length > 1) throw new UsageError("<path>: - can be given once");
-    const files = await candidates(context, paths, "<path>", { contentType, filename, takesInput: true });
+    const files = await findUploadCandidates(context, paths, "<path>", { contentType, filename, takesInput: true });
     if (input.flags["dry-run"]) {
       const plan = files.map(({ filename, path, bytes, contentType }) => ({
         filename,

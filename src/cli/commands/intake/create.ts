@@ -1,11 +1,11 @@
-import { counted } from "../../../base/counted.ts";
 import { fieldsOf } from "../../../base/object.ts";
-import { command, type Input } from "../../command.ts";
-import { candidates, upload, uploadedBefore } from "../../connection/uploads.ts";
-import { call } from "../../derived.ts";
-import { PartialFailure } from "../../failure.ts";
+import { pluralize } from "../../../base/pluralize.ts";
+import { type CommandInput, defineCommand } from "../../command.ts";
+import { describeCompletedUploads, findUploadCandidates, upload } from "../../connection/uploads.ts";
+import { prepareCall } from "../../derived-command.ts";
+import { PartialFailureError } from "../../failure.ts";
 
-export const intakeCreate = command({
+export const intakeCreate = defineCommand({
   words: ["intake", "create"],
   summary: "Create a legal intake, with files uploaded first",
   extendsDerived: true,
@@ -37,12 +37,12 @@ export const intakeCreate = command({
     },
   ],
   async run(input, context, spec) {
-    const files = await candidates(context, input.flags.file ?? [], "--file");
+    const files = await findUploadCandidates(context, input.flags.file ?? [], "--file");
     // Everything is checked before the first byte is uploaded.
-    const prepared = await call(spec!, without(input, "file"), context);
+    const prepared = await prepareCall(spec!, without(input, "file"), context);
     if (prepared === "dry-run") {
       for (const { path, bytes } of files)
-        await context.output.note(`would upload ${path} (${counted(bytes, "byte")})`);
+        await context.output.note(`would upload ${path} (${pluralize(bytes, "byte")})`);
       return undefined;
     }
     const uploaded = files.length > 0 ? await upload(context, files) : [];
@@ -52,7 +52,7 @@ export const intakeCreate = command({
     const sent = prepared.send(prepared.call.with({ body: named }));
     await sent.catch((error: unknown) => {
       if (uploaded.length === 0) throw error;
-      throw new PartialFailure(error, uploadedBefore(uploaded), {
+      throw new PartialFailureError(error, describeCompletedUploads(uploaded), {
         hint: "Name what is uploaded with --file-ids, and it need not be uploaded again.",
       });
     });
@@ -60,7 +60,7 @@ export const intakeCreate = command({
   },
 });
 
-const without = (input: Input, flag: string): Input => ({
+const without = (input: CommandInput, flag: string): CommandInput => ({
   ...input,
   flags: Object.fromEntries(Object.entries(input.flags).filter(([name]) => name !== flag)),
 });

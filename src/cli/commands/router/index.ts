@@ -2,13 +2,13 @@ import type { Command } from "../../command.ts";
 import { jobsList, jobsResults, jobsResume, jobsShow, jobsUndo } from "./jobs.ts";
 import { jobsPrune } from "./jobs-prune.ts";
 import { mappingCommands } from "./mapping.ts";
-import { offboard } from "./offboard.ts";
+import { routerOffboard } from "./offboard.ts";
 import { routerResolve } from "./resolve.ts";
 import { commands as showEmail } from "./show-email.ts";
 
 export const commands: readonly Command[] = [
   ...mappingCommands,
-  offboard,
+  routerOffboard,
   routerResolve,
   ...showEmail,
   jobsList,

@@ -1,10 +1,10 @@
 import type { StoredJob } from "../../bulk/log/jobs.ts";
-import { command } from "../../command.ts";
-import { checkedDuration } from "../../parse/globals.ts";
+import { defineCommand } from "../../command.ts";
+import { parseDurationFlag } from "../../parse/globals.ts";
 
 const usualAge = "30d";
 
-export const jobsPrune = command({
+export const jobsPrune = defineCommand({
   words: ["router", "jobs", "prune"],
   summary: "Remove the logs of bulk jobs that finished long ago",
   description:
@@ -27,7 +27,7 @@ export const jobsPrune = command({
   ],
   async run({ flags }, { host, output }) {
     const { listJobs, removeJob } = await import("../../bulk/log/jobs.ts");
-    const ageMs = checkedDuration(flags["older-than"] ?? usualAge, "--older-than");
+    const ageMs = parseDurationFlag(flags["older-than"] ?? usualAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);
     const old = (await listJobs(host)).filter((job) => ended.has(job.status) && isOld(job));

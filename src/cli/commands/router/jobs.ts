@@ -1,9 +1,9 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
-import { concurrencyOf } from "../../bulk/flags.ts";
+import { resolveConcurrency } from "../../bulk/flags.ts";
 import type { StoredJob } from "../../bulk/log/jobs.ts";
-import { type Context, command, type InputOf } from "../../command.ts";
-import { CommandFailed, InputRequired, UsageError } from "../../failure.ts";
-import { commandLine } from "../../help/examples.ts";
+import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
+import { CommandFailedError, InputRequiredError, UsageError } from "../../failure.ts";
+import { formatCommandLine } from "../../help/examples.ts";
 
 const id = {
   name: "job",
@@ -12,7 +12,7 @@ const id = {
 } as const satisfies PositionalSpec;
 const last = { flag: "last", type: "switch", description: "Use the newest job" } as const satisfies FlagSpec;
 
-type JobInput = InputOf<readonly [typeof last], readonly [typeof id]>;
+type JobInput = CommandInputOf<readonly [typeof last], readonly [typeof id]>;
 
 const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
 
@@ -28,13 +28,13 @@ async function jobOf(
   ]);
   const name = positionals.job;
   const isLast = flags.last === true;
-  if (name === undefined && !isLast) throw new InputRequired("job", "<job> or --last is required");
+  if (name === undefined && !isLast) throw new InputRequiredError("job", "<job> or --last is required");
   if (name !== undefined && isLast) throw new UsageError("<job> cannot be used with --last");
   const isName = name !== undefined && isJobId(name);
   const all = isLast ? await listJobs(host) : [];
   const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;
   if (job) return job;
-  throw new CommandFailed("not-found", "no_such_job", isLast ? "There are no jobs." : `There is no job ${name}.`, {
+  throw new CommandFailedError("not-found", "no_such_job", isLast ? "There are no jobs." : `There is no job ${name}.`, {
     hint: `Jobs are kept in ${jobsFolder(host)}.`,
     next: ["router", "jobs", "list"],
   });
@@ -76,7 +76,7 @@ const fields = [
   "target",
 ];
 
-export const jobsList = command({
+export const jobsList = defineCommand({
   words: ["router", "jobs", "list"],
   summary: "List the bulk jobs of this machine, the newest first",
   positionals: [],
@@ -91,7 +91,7 @@ export const jobsList = command({
   },
 });
 
-export const jobsShow = command({
+export const jobsShow = defineCommand({
   words: ["router", "jobs", "show"],
   summary: "Show how far a bulk job is",
   positionals: [id],
@@ -100,12 +100,13 @@ export const jobsShow = command({
   async run(input, context) {
     const job = await jobOf(input, context);
     await context.output.show(shown(job), { fields });
-    if (job.status === "interrupted") await context.output.note(`Resume it with: ${commandLine(job.record.resume)}`);
+    if (job.status === "interrupted")
+      await context.output.note(`Resume it with: ${formatCommandLine(job.record.resume)}`);
     return undefined;
   },
 });
 
-export const jobsResume = command({
+export const jobsResume = defineCommand({
   words: ["router", "jobs", "resume"],
   summary: "Resume a bulk job that was stopped or killed",
   description: "Skips finished batches. The file must be unchanged; rows of standard input must be piped again.",
@@ -142,7 +143,7 @@ export const jobsResume = command({
     const { resumeJob } = await import("../../bulk/resume.ts");
     return resumeJob(folder, record, {
       input: fileOf(input),
-      concurrency: concurrencyOf(input.flags, record.concurrency),
+      concurrency: resolveConcurrency(input.flags, record.concurrency),
       skipInvalid: input.flags["skip-invalid"] === true,
       maxErrors: input.flags["max-errors"],
       context,
@@ -150,7 +151,7 @@ export const jobsResume = command({
   },
 });
 
-export const jobsUndo = command({
+export const jobsUndo = defineCommand({
   words: ["router", "jobs", "undo"],
   summary: "Map back what a bulk job moved from other clusters",
   description:
@@ -161,13 +162,13 @@ export const jobsUndo = command({
   async run(input, context) {
     const { record, folder } = await jobOf(input, context);
     const { undoJob } = await import("../../bulk/undo.ts");
-    return undoJob(folder, record, concurrencyOf(input.flags), context);
+    return undoJob(folder, record, resolveConcurrency(input.flags), context);
   },
 });
 
 const isFinished = ({ status }: Pick<StoredJob, "status">): boolean => status === "done" || status === "partial";
 
-type ResumeInput = InputOf<
+type ResumeInput = CommandInputOf<
   readonly [typeof last],
   readonly [typeof id, { readonly name: "file"; readonly optional: true }]
 >;
@@ -182,7 +183,7 @@ const withoutFile = (input: JobInput): JobInput =>
 const fileOf = (input: ResumeInput): string | undefined =>
   isFileAlone(input) ? input.positionals.job : input.positionals.file;
 
-export const jobsResults = command({
+export const jobsResults = defineCommand({
   words: ["router", "jobs", "results"],
   summary: "Print the rows of a bulk job that failed",
   description: "Prints all rows if the job ran with --results all.",

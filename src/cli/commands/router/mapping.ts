@@ -3,14 +3,14 @@ import { fieldsOf } from "../../../base/object.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import type { TypedFlag } from "../../../derive/flag-values.ts";
-import { bulkFlags, bulkOptions, hashFlag, refuseBesideApply } from "../../bulk/flags.ts";
-import { identifierOf } from "../../bulk/input/identifiers.ts";
+import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "../../bulk/flags.ts";
+import { toIdentifier } from "../../bulk/input/identifiers.ts";
 import { type MappingJob, mappingTables } from "../../bulk/mapping-work.ts";
-import { outcomeOf, requireTrue } from "../../bulk/outcome.ts";
-import { workNamed } from "../../bulk/works.ts";
-import { type Command, type Context, command, type InputOf } from "../../command.ts";
-import { type CallChanges, runDerived } from "../../derived.ts";
-import { type FailureKind, InputRequired, UsageError } from "../../failure.ts";
+import { formatOutcome, requireConfirmed } from "../../bulk/outcome.ts";
+import { findWork } from "../../bulk/works.ts";
+import { type Command, type CommandInputOf, type Context, defineCommand } from "../../command.ts";
+import { type CallChanges, runDerivedCommand } from "../../derived-command.ts";
+import { type FailureKind, InputRequiredError, UsageError } from "../../failure.ts";
 import { confirmRemoval, removalFlag } from "./removal.ts";
 
 /** Identifiers in one call: what each call costs beside them counts less; larger ones want memory on both sides. */
@@ -40,7 +40,7 @@ const derivedFlags = [
 ] as const satisfies readonly TypedFlag[];
 
 /** `confirm` is a flag of those that remove. */
-type MappingInput = InputOf<
+type MappingInput = CommandInputOf<
   readonly [...typeof mappingFlags, typeof removalFlag, typeof hashFlag, ...typeof derivedFlags],
   readonly [typeof inputFile]
 >;
@@ -57,7 +57,7 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
   ];
   const column = name === "emails" ? "email" : "id";
   const to = ["--cluster", "eu-1", ...(name === "external-integrations" ? ["--integration-type", "CHAT_B"] : [])];
-  return command({
+  return defineCommand({
     words,
     summary: action === "map" ? `Map ${noun}s to a cluster` : `Remove ${noun}s of a cluster`,
     description: [
@@ -124,7 +124,7 @@ async function runFew(
   const flag = listFlag(spec, listField);
   if (![flag, "data", "set"].some((name) => given.has(name))) {
     const file = "<file> is required: a file with one identifier per row, or - for standard input";
-    throw new InputRequired("file", `${file}; or --${flag}`);
+    throw new InputRequiredError("file", `${file}; or --${flag}`);
   }
   const mappedIn = ({ args }: CheckedCall) => {
     const { cluster_id, [listField]: list } = fieldsOf(args.body);
@@ -135,19 +135,19 @@ async function runFew(
     sign: (asked) => {
       const body = fieldsOf(asked.args.body);
       const of = kind(input.flags.hash ?? "sha256");
-      const sent = [body[listField]].flat().map((identifier) => identifierOf(of, String(identifier)));
+      const sent = [body[listField]].flat().map((identifier) => toIdentifier(of, String(identifier)));
       return asked.with({ body: { ...body, [listField]: sent } });
     },
-    check: ({ value }, sent) => requireTrue(value, { action, noun, ...mappedIn(sent) }),
-    outcome: (sent) => outcomeOf({ action, noun, ...mappedIn(sent) }),
+    check: ({ value }, sent) => requireConfirmed(value, { action, noun, ...mappedIn(sent) }),
+    outcome: (sent) => formatOutcome({ action, noun, ...mappedIn(sent) }),
   };
   const confirm = async (asked: CheckedCall) => {
     if (action === "unmap") return confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
     const { askAboutMoves } = await import("../../bulk/moves.ts");
     const values = [fieldsOf(asked.args.body)[listField]].flat().map(String);
-    return askAboutMoves(workNamed(`map-${name}`)!, mappedIn(asked).cluster, values, context);
+    return askAboutMoves(findWork(`map-${name}`)!, mappedIn(asked).cluster, values, context);
   };
-  return runDerived(spec, input, context, { ...changes, confirm });
+  return runDerivedCommand(spec, input, context, { ...changes, confirm });
 }
 
 async function runMapping(
@@ -157,18 +157,18 @@ async function runMapping(
   input: MappingInput,
   context: Context,
 ): Promise<FailureKind | undefined> {
-  const work = workNamed(name)!;
+  const work = findWork(name)!;
   const { beginJob } = await import("../../bulk/begin.ts");
   const { apply, column, confirm, "integration-type": integrationType } = input.flags;
   if (apply !== undefined) {
-    refuseBesideApply([...declared, ...derivedFlags], input);
-    const { applied } = await import("../../bulk/apply.ts");
-    return beginJob(await applied(work, file, { ...input.flags, apply }, context), context);
+    rejectFlagsWithApply([...declared, ...derivedFlags], input);
+    const { readPlannedRequest } = await import("../../bulk/planned-request.ts");
+    return beginJob(await readPlannedRequest(work, file, { ...input.flags, apply }, context), context);
   }
   const { cluster } = input.flags;
-  if (cluster === undefined) throw new InputRequired("cluster", "--cluster is required");
+  if (cluster === undefined) throw new InputRequiredError("cluster", "--cluster is required");
   if (name.endsWith("external-integrations") && integrationType === undefined) {
-    throw new InputRequired("integration-type", "--integration-type is required");
+    throw new InputRequiredError("integration-type", "--integration-type is required");
   }
   return beginJob(
     {

@@ -1,14 +1,14 @@
-import { counted } from "../../../base/counted.ts";
 import { fieldsOf } from "../../../base/object.ts";
+import { pluralize } from "../../../base/pluralize.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { bulkFlags, bulkOptions, hashFlag, refuseBesideApply } from "../../bulk/flags.ts";
-import { type EmailHashing, identifierOf } from "../../bulk/input/identifiers.ts";
+import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "../../bulk/flags.ts";
+import { type EmailHashing, toIdentifier } from "../../bulk/input/identifiers.ts";
 import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
-import { outcomeOf, requireTrue } from "../../bulk/outcome.ts";
-import { command } from "../../command.ts";
-import { runDerived } from "../../derived.ts";
-import { InputRequired, UsageError } from "../../failure.ts";
+import { formatOutcome, requireConfirmed } from "../../bulk/outcome.ts";
+import { defineCommand } from "../../command.ts";
+import { runDerivedCommand } from "../../derived-command.ts";
+import { InputRequiredError, UsageError } from "../../failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 
 /** A workspace fits in one call, and so in one transaction, unless it is huge. */
@@ -35,7 +35,7 @@ const flags = [
 const besideWorkspace: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
 
 /** `router offboard`: all that is left of a workspace, from a file as a job or from the derived flags as one call. */
-export const offboard = command({
+export const routerOffboard = defineCommand({
   words: ["router", "offboard"],
   summary: "Delete all routing data of one workspace",
   description: [
@@ -71,21 +71,21 @@ export const offboard = command({
       const { verify = false, "dry-run": dryRun = false } = input.flags;
       return offboardWorkspace({ workspaceId: workspace, cluster, confirm: given, verify, dryRun }, context);
     }
-    if (cluster === undefined) throw new InputRequired("cluster_id", "<cluster-id> is required");
+    if (cluster === undefined) throw new InputRequiredError("cluster_id", "<cluster-id> is required");
     if (from === undefined && apply === undefined) {
       const counts = ({ args }: CheckedCall) => ({ ...offboardWork, cluster, ...countsOf(fieldsOf(args.body)) });
-      return runDerived(spec!, input, context, {
+      return runDerivedCommand(spec!, input, context, {
         sign: (asked) => asked.with({ body: identified(fieldsOf(asked.args.body), input.flags.hash ?? "sha256") }),
         confirm: () => confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, given, context),
-        check: ({ value }, sent) => requireTrue(value, counts(sent)),
-        outcome: (sent) => outcomeOf(counts(sent)),
+        check: ({ value }, sent) => requireConfirmed(value, counts(sent)),
+        outcome: (sent) => formatOutcome(counts(sent)),
       });
     }
     const { beginJob } = await import("../../bulk/begin.ts");
     if (apply !== undefined) {
-      refuseBesideApply(flags, input);
-      const { applied } = await import("../../bulk/apply.ts");
-      const request = await applied(offboardWork, undefined, { ...input.flags, apply }, context);
+      rejectFlagsWithApply(flags, input);
+      const { readPlannedRequest } = await import("../../bulk/planned-request.ts");
+      const request = await readPlannedRequest(offboardWork, undefined, { ...input.flags, apply }, context);
       const planned = request.scope.cluster_id!;
       if (!request.dryRun) await confirmName(`Delete what the plan names from ${planned}`, planned, cluster, context);
       return beginJob(request, context);
@@ -101,7 +101,7 @@ export const offboard = command({
         planned: undefined,
         confirm: (rows) =>
           confirmName(
-            `Delete ${rows === undefined ? "all identifiers" : counted(rows, "identifier")} of a workspace from ${cluster}`,
+            `Delete ${rows === undefined ? "all identifiers" : pluralize(rows, "identifier")} of a workspace from ${cluster}`,
             cluster,
             given,
             context,
@@ -116,7 +116,7 @@ export const offboard = command({
 function identified(body: Readonly<Record<string, unknown>>, hash: EmailHashing): Record<string, unknown> {
   const sent: Record<string, unknown> = { ...body };
   for (const { field, kind } of Object.values(offboardKinds)) {
-    const list = (given: unknown) => [given].flat().map((one) => identifierOf(kind(hash), String(one)));
+    const list = (given: unknown) => [given].flat().map((one) => toIdentifier(kind(hash), String(one)));
     if (field === "external_integrations" && Array.isArray(body[field])) {
       sent[field] = body[field].map((one) => ({ ...one, external_id_list: list(fieldsOf(one).external_id_list) }));
     } else if (body[field] !== undefined) sent[field] = list(body[field]);

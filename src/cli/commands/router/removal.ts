@@ -1,4 +1,4 @@
-import { counted } from "../../../base/counted.ts";
+import { pluralize } from "../../../base/pluralize.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
@@ -20,7 +20,7 @@ export async function confirmRemoval(
   context: Context,
 ): Promise<void> {
   const { noun, cluster, rows } = of;
-  const what = rows === undefined ? `all ${noun}s that are piped in` : counted(rows, noun);
+  const what = rows === undefined ? `all ${noun}s that are piped in` : pluralize(rows, noun);
   const action = `Remove ${what} from ${cluster}`;
   const isMany = rows === undefined || rows > manyRows;
   if (isMany || given !== undefined) return confirmName(action, cluster, given, context);

@@ -2,10 +2,10 @@ import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { clusterClaim } from "../../../schemes/jwt-claims.ts";
 import { hashFlag } from "../../bulk/flags.ts";
-import { type EmailHashing, emailKind, identifierOf } from "../../bulk/input/identifiers.ts";
-import { type Context, command } from "../../command.ts";
+import { type EmailHashing, emailKind, toIdentifier } from "../../bulk/input/identifiers.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/is-emulator.ts";
-import { CommandFailed } from "../../failure.ts";
+import { CommandFailedError } from "../../failure.ts";
 
 /** One way in which a cluster owns the identifier. */
 interface Owner {
@@ -16,7 +16,7 @@ interface Owner {
 
 const fields = ["table", "key", "cluster_id"];
 
-export const routerResolve = command({
+export const routerResolve = defineCommand({
   words: ["router", "resolve"],
   summary: "Show which cluster owns an identifier, by routing table",
   description:
@@ -39,7 +39,7 @@ export const routerResolve = command({
       ...(ofEmulator ?? (await lookedUp(context, identifier, input.flags.hash ?? "sha256"))),
     ]);
     if (found.length === 0) {
-      throw new CommandFailed("not-found", "no_owner", `No cluster owns ${identifier}.`, {
+      throw new CommandFailedError("not-found", "no_owner", `No cluster owns ${identifier}.`, {
         hint: ofEmulator
           ? undefined
           : "Only e-mail addresses, client ids and tokens that name their cluster can be looked up.",
@@ -60,7 +60,7 @@ async function lookedUp(context: Context, identifier: string, hashing: EmailHash
   const options = { signal: context.signal };
   const isEmail = hashing === "none" || isEmailHash(identifier) || identifier.includes("@");
   if (isEmail) {
-    const key = identifierOf(emailKind(hashing), identifier);
+    const key = toIdentifier(emailKind(hashing), identifier);
     const email = await unless404(() => client.call(showClusterEmail, { params: { email_hash: key } }, options));
     if (email || hashing !== "none")
       return email ? [{ table: "cluster_emails", key, cluster_id: email.cluster_id }] : [];

@@ -1,12 +1,12 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { addressKey, isEmailHash } from "../../../schemes/email-hash.ts";
 import { hashFlag } from "../../bulk/flags.ts";
-import { emailHashedBy, identifierOf } from "../../bulk/input/identifiers.ts";
-import { type Command, command } from "../../command.ts";
-import { runDerived } from "../../derived.ts";
+import { createHashedEmailKind, toIdentifier } from "../../bulk/input/identifiers.ts";
+import { type Command, defineCommand } from "../../command.ts";
+import { runDerivedCommand } from "../../derived-command.ts";
 
 /** The look-up takes any string: an address that nobody hashed would be found nowhere. */
-const showEmail = command({
+const showEmail = defineCommand({
   words: ["router", "show-email"],
   summary: "Show which cluster an e-mail address or hash is mapped to",
   extendsDerived: true,
@@ -17,12 +17,12 @@ const showEmail = command({
   async run(input, context, spec) {
     const given = input.positionals.email_hash.trim();
     const isIdentifier = input.flags.hash === "none" || !(given.includes("@") || isEmailHash(given));
-    const email_hash = isIdentifier ? given : identifierOf(email, given);
-    return runDerived(spec!, { ...input, positionals: { email_hash } }, context);
+    const email_hash = isIdentifier ? given : toIdentifier(email, given);
+    return runDerivedCommand(spec!, { ...input, positionals: { email_hash } }, context);
   },
 });
 
 // Not by Node's own module, as rows of files are: to load that takes a tenth of the whole look-up.
-const email = emailHashedBy((address) => Buffer.from(sha256(Buffer.from(addressKey(address)))).toString("hex"));
+const email = createHashedEmailKind((address) => Buffer.from(sha256(Buffer.from(addressKey(address)))).toString("hex"));
 
 export const commands: readonly Command[] = [showEmail];

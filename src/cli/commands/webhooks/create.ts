@@ -1,12 +1,12 @@
 import { fieldsOf } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
-import { type Context, command } from "../../command.ts";
-import { call } from "../../derived.ts";
-import { PartialFailure } from "../../failure.ts";
-import { refusedAddress } from "../../parse/receiver-url.ts";
-import { refuseRealService } from "./why.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { prepareCall } from "../../derived-command.ts";
+import { PartialFailureError } from "../../failure.ts";
+import { explainRejectedAddress } from "../../parse/receiver-url.ts";
+import { requireEmulator } from "./why.ts";
 
-export const webhooksCreate = command({
+export const webhooksCreate = defineCommand({
   words: ["webhooks", "create"],
   summary: "Subscribe a receiver to activities",
   description: "Warns if the emulator may not send to the address.",
@@ -15,7 +15,7 @@ export const webhooksCreate = command({
   flags: [],
   examples: [],
   async run(input, context, spec) {
-    const prepared = await call(spec!, input, context);
+    const prepared = await prepareCall(spec!, input, context);
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send().catch((error: unknown) => {
       throw withReason(error, fieldsOf(prepared.call.args.body).url);
@@ -30,15 +30,15 @@ export const webhooksCreate = command({
 /** The service has one sentence for all that may be wrong with an address. */
 function withReason(error: unknown, url: unknown): unknown {
   const isOfUrl = error instanceof ServiceError && error.status === 400 && error.problem.message.startsWith("url: ");
-  const hint = isOfUrl && typeof url === "string" ? refusedAddress(url) : undefined;
-  return hint === undefined ? error : new PartialFailure(error, [], { hint });
+  const hint = isOfUrl && typeof url === "string" ? explainRejectedAddress(url) : undefined;
+  return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }
 
 /** Why an emulator never sends to that subscription; undefined where it does, and of a service that is none. */
 async function whyForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
   const { isOnThisMachine } = await import("../../../files/machine.ts");
   if (isOnThisMachine(String(url))) return undefined;
-  await refuseRealService(undefined, context);
+  await requireEmulator(undefined, context);
   const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
   const client = await context.client("emulator", {});
   const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0, timeoutMs: 2_000 });

@@ -3,15 +3,15 @@ import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, command, type InputOf } from "../../command.ts";
+import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
-import { follow } from "../../connection/follow.ts";
-import { unknownIn } from "../../connection/named-things.ts";
+import { followStream } from "../../connection/follow.ts";
+import { findUnknownName } from "../../connection/named-things.ts";
+import { describeFilteredResult } from "../../empty-result.ts";
 import { UsageError } from "../../failure.ts";
-import { nothingWith } from "../../nothing-found.ts";
-import { allParts, firstPart, noteRest } from "../../pages.ts";
-import { picked } from "../../parse/picked.ts";
-import { refuseRealService } from "./why.ts";
+import { buildFirstPageQuery, fetchAllPages, noteMoreRows } from "../../paging.ts";
+import { pickGiven } from "../../parse/given-values.ts";
+import { requireEmulator } from "./why.ts";
 
 type Listed = ResultOf<typeof listDeliveries>["items"][number];
 type Event = EventOf<typeof watchDeliveries>;
@@ -40,7 +40,7 @@ export const deliveryFlags = [
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
-export const webhooksDeliveries = command({
+export const webhooksDeliveries = defineCommand({
   words: ["webhooks", "deliveries"],
   summary: "List or follow webhook deliveries",
   description:
@@ -52,31 +52,32 @@ export const webhooksDeliveries = command({
     { title: "As it happens", argv: ["webhooks", "deliveries", "--follow"] },
   ],
   async run(input, context) {
-    await refuseRealService(input.flags.file, context);
+    await requireEmulator(input.flags.file, context);
     return input.flags.follow ? followDeliveries(input, context) : list(input, context);
   },
 });
 
-async function list({ flags }: InputOf<typeof deliveryFlags>, context: Context) {
+async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Context) {
   const { listDeliveries } = await import("../../../api/emulator/deliveries.ts");
   const client = await context.client("emulator", { file: flags.file });
-  const filters = picked(flags, ["webhook", "activity", "contract", "outcome"]);
-  const given = { ...filters, ...picked(flags, ["limit"]) };
-  const query = firstPart(paged, given, flags.all === true);
+  const filters = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
+  const given = { ...filters, ...pickGiven(flags, ["limit"]) };
+  const query = buildFirstPageQuery(paged, given, flags.all === true);
   const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal: context.signal });
   const first = await fetch(query);
-  const whole = flags.all === true ? await allParts(paged, "items", first, query, fetch) : first;
+  const whole = flags.all === true ? await fetchAllPages(paged, "items", first, query, fetch) : first;
   const filterNames = Object.keys(filters);
   const isEmpty = whole.items.length === 0;
   await context.output.show(whole.items.map(row), {
     columns: withAttempts(listDeliveries.cli.columns),
     none:
       filterNames.length > 0
-        ? nothingWith(filterNames)
+        ? describeFilteredResult(filterNames)
         : "No deliveries; svc webhooks trigger tells subscriptions of an activity",
-    lack: isEmpty && !context.globals.quiet ? await unknownIn(query, { client, signal: context.signal }) : undefined,
+    lack:
+      isEmpty && !context.globals.quiet ? await findUnknownName(query, { client, signal: context.signal }) : undefined,
   });
-  await noteRest(paged, "items", whole, query, context);
+  await noteMoreRows(paged, "items", whole, query, context);
   return undefined;
 }
 
@@ -99,7 +100,7 @@ const row = ({ attempts, ...delivery }: Listed) => ({
 type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset"; readonly type: "integer" }];
 
 /** Each attempt as it is made, until the run is interrupted or the emulator ends. */
-export async function followDeliveries({ flags }: InputOf<FollowedFlags>, context: Context): Promise<undefined> {
+export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>, context: Context): Promise<undefined> {
   for (const name of ["limit", "offset", "all"] as const) {
     if (flags[name] !== undefined) throw new UsageError(`--${name} cannot be used with --follow`);
   }
@@ -107,8 +108,8 @@ export async function followDeliveries({ flags }: InputOf<FollowedFlags>, contex
     throw new UsageError("--outcome waiting cannot be used with --follow");
   }
   const { watchDeliveries } = await import("../../../api/emulator/deliveries.ts");
-  const query = picked(flags, ["webhook", "activity", "contract", "outcome"]);
-  return follow(context, watchDeliveries, { query }, flags.file, line);
+  const query = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
+  return followStream(context, watchDeliveries, { query }, flags.file, line);
 }
 
 function line({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {

@@ -1,15 +1,15 @@
-import { counted } from "../../../base/counted.ts";
-import { withoutTrailing } from "../../../base/trailing.ts";
+import { pluralize } from "../../../base/pluralize.ts";
+import { trimTrailing } from "../../../base/trailing.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
-import { type Context, command } from "../../command.ts";
-import { InputRequired } from "../../failure.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { InputRequiredError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
-import { keyFlag, neededKey } from "./key.ts";
-import { type Signer, signerOf } from "./other-workspace.ts";
-import { signatureOf } from "./verify.ts";
+import { keyFlag, requireKey } from "./key.ts";
+import { findSigner, type Signer } from "./other-workspace.ts";
+import { readSignature } from "./verify.ts";
 
-export const webhooksExplain = command({
+export const webhooksExplain = defineCommand({
   words: ["webhooks", "explain"],
   summary: "Explain why the signature of a webhook does not match",
   description:
@@ -27,13 +27,13 @@ export const webhooksExplain = command({
     },
   ],
   async run(input, context) {
-    const signature = await signatureOf(context, input);
+    const signature = await readSignature(context, input);
     if (signature === undefined)
-      throw new InputRequired("signature", `--signature is required: the headers hold no ${contentHashHeader}`);
-    const key = await neededKey(context, input);
+      throw new InputRequiredError("signature", `--signature is required: the headers hold no ${contentHashHeader}`);
+    const key = await requireKey(context, input);
     const body = await readInput(context.host, input.positionals.body, "<body>");
     const own = diagnose({ key, body, signature });
-    const signer = own.explained ? undefined : await signerOf({ body, signature }, context);
+    const signer = own.explained ? undefined : await findSigner({ body, signature }, context);
     const diagnosis = signer ? signedBy(signer, own) : own;
     await report(diagnosis, { bytes: body.length, signature }, context);
     return fits(diagnosis) ? undefined : "failed";
@@ -67,13 +67,13 @@ function malformation(signature: string): string | undefined {
   if (foreign) return `"${foreign[0]}" stands at character ${foreign.index + 1}`;
   // Hexadecimal digits or base64, of any of the usual hashes.
   const lengths = [27, 28, 40, 43, 44, 64, 86, 88, 96, 128];
-  return lengths.includes(signature.length) ? undefined : `it has ${counted(signature.length, "character")}`;
+  return lengths.includes(signature.length) ? undefined : `it has ${pluralize(signature.length, "character")}`;
 }
 
 /** The hash whose result has so many characters, in hexadecimal digits or in base64, with its padding or without. */
 function hashOfLength(signature: string): { readonly digits: string; readonly hash: string } | undefined {
   const isHex = /^[0-9a-f]+$/i.test(signature);
-  const hash = (isHex ? hexLengths : base64Lengths)[withoutTrailing(signature, "=").length];
+  const hash = (isHex ? hexLengths : base64Lengths)[trimTrailing(signature, "=").length];
   const kind = isHex ? "hexadecimal digits" : "base64 characters";
   return hash === undefined ? undefined : { digits: `${signature.length} ${kind}`, hash };
 }

@@ -1,8 +1,8 @@
 import { decodeBase64 } from "../../../base/base64.ts";
 import { fieldsOf } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { Context, InputOf } from "../../command.ts";
-import { InputRequired, UsageError } from "../../failure.ts";
+import type { CommandInputOf, Context } from "../../command.ts";
+import { InputRequiredError, UsageError } from "../../failure.ts";
 import { readText } from "../../parse/body.ts";
 import { serviceSettings, webhookKeySetting } from "../../settings.ts";
 
@@ -13,13 +13,13 @@ export const keyFlag = {
   description: "File with the base64 key of svc webhooks hmac-key (SVC_WEBHOOK_HMAC_KEY)",
 } as const satisfies FlagSpec;
 
-type Keyed = InputOf<readonly [typeof keyFlag]>;
+type Keyed = CommandInputOf<readonly [typeof keyFlag]>;
 
 /**
  * The base64 text of the key that was given by file or environment, or else is that of the emulator that runs here;
  * undefined where there is none. Never printed.
  */
-export async function keyOf({ globals, host, output }: Context, { flags }: Keyed): Promise<string | undefined> {
+export async function resolveKey({ globals, host, output }: Context, { flags }: Keyed): Promise<string | undefined> {
   const file = flags["key-file"];
   if (file === undefined) {
     const given = givenByEnvironment(host);
@@ -56,18 +56,18 @@ function checkedKey(key: string, origin: string): string {
 }
 
 /** The same, for what works without a network. */
-export async function neededKey(context: Context, input: Keyed): Promise<string> {
-  const key = await keyOf(context, input);
+export async function requireKey(context: Context, input: Keyed): Promise<string> {
+  const key = await resolveKey(context, input);
   if (key !== undefined) return key;
-  throw new InputRequired("key-file", "--key-file is required, or the key in SVC_WEBHOOK_HMAC_KEY", {
+  throw new InputRequiredError("key-file", "--key-file is required, or the key in SVC_WEBHOOK_HMAC_KEY", {
     hint: "svc webhooks hmac-key prints the key of a workspace; in the folder of a running emulator its key is used.",
   });
 }
 
 /** The same, fetched from the service where none was given. */
-export async function fetchedKey(context: Context, input: Keyed): Promise<string> {
+export async function fetchKey(context: Context, input: Keyed): Promise<string> {
   const isGiven = input.flags["key-file"] !== undefined;
-  const given = isGiven ? await keyOf(context, input) : givenByEnvironment(context.host);
+  const given = isGiven ? await resolveKey(context, input) : givenByEnvironment(context.host);
   if (given !== undefined) return given;
   const { showHmacKey } = await import("../../../api/contracts/webhooks.ts");
   const client = await context.client("contracts", { connections: 2 });
@@ -76,7 +76,7 @@ export async function fetchedKey(context: Context, input: Keyed): Promise<string
 }
 
 /** What signing throws of a key that is no base64, in the words of the command line. */
-export function keyProblem(cause: unknown): unknown {
+export function toKeyError(cause: unknown): unknown {
   return cause instanceof TypeError
     ? new UsageError("The key is not base64; take it from svc webhooks hmac-key.", { cause })
     : cause;

@@ -1,6 +1,6 @@
-import { type Context, command } from "../../command.ts";
-import { CommandFailed } from "../../failure.ts";
-import { refuseRealService } from "./why.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { CommandFailedError } from "../../failure.ts";
+import { requireEmulator } from "./why.ts";
 
 const columns = [
   "id",
@@ -13,7 +13,7 @@ const columns = [
 ] as const;
 
 /** The public API has no such list: an emulator knows, and the real service shows it in its application. */
-export const webhooksList = command({
+export const webhooksList = defineCommand({
   words: ["webhooks", "list"],
   summary: "List webhook subscriptions with their states and failures",
   description:
@@ -22,7 +22,7 @@ export const webhooksList = command({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "Who is told of what?", argv: ["webhooks", "list"] }],
   async run({ flags }, context) {
-    await refuseRealService(flags.file, context);
+    await requireEmulator(flags.file, context);
     const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
     const client = await emulatorClient(context, flags.file);
     const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
@@ -33,8 +33,8 @@ export const webhooksList = command({
 
 async function emulatorClient(context: Context, file: string | undefined) {
   return context.client("emulator", { file }).catch((error: unknown) => {
-    if (!(error instanceof CommandFailed) || error.code !== "no_emulator") throw error;
-    throw new CommandFailed("not-found", "no_emulator", error.message, {
+    if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
+    throw new CommandFailedError("not-found", "no_emulator", error.message, {
       hint: "A real service shows its subscriptions in its application; its API has no list of them.",
       next: error.next,
       cause: error,

@@ -1,17 +1,22 @@
 import { resolve } from "node:path";
 import { activities as allActivities } from "../../../api/activities.ts";
-import { counted } from "../../../base/counted.ts";
-import { sizeText } from "../../../base/size.ts";
+import { pluralize } from "../../../base/pluralize.ts";
+import { formatSize } from "../../../base/size.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, command, type InputOf } from "../../command.ts";
+import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
 import type { Receiver } from "../../connection/receiver.ts";
-import { CommandFailed } from "../../failure.ts";
-import { nextLine } from "../../next.ts";
-import { fetchedKey, keyFlag } from "./key.ts";
-import { hashOf, type Listened, listenedLines, verifyDelivery } from "./listened.ts";
-import { openPoster, parseHeader, receiverUrl } from "./post.ts";
-import { activitiesOf, isLocalService, subscribe } from "./registration.ts";
-import { SavedDeliveries } from "./saved.ts";
+import { CommandFailedError } from "../../failure.ts";
+import { formatNextCommand } from "../../next-command.ts";
+import { fetchKey, keyFlag } from "./key.ts";
+import {
+  formatListenedDelivery,
+  hashBody,
+  type ListenedDelivery,
+  verifyReceivedDelivery,
+} from "./listened-delivery.ts";
+import { openPoster, parseHeader, parseReceiverUrl } from "./post.ts";
+import { isLocalService, parseActivities, subscribe } from "./registration.ts";
+import { SavedDeliveries } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [
@@ -56,7 +61,7 @@ const flags = [
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
 
-export const webhooksListen = command({
+export const webhooksListen = defineCommand({
   words: ["webhooks", "listen"],
   summary: "Receive, verify and forward webhooks on this machine",
   description:
@@ -77,14 +82,14 @@ export const webhooksListen = command({
   async run(input, context) {
     const plan = planOf(input, context);
     if (plan.folder !== undefined) await SavedDeliveries.check(plan.folder, "--save");
-    const key = await fetchedKey(context, input);
+    const key = await fetchKey(context, input);
     if (input.flags["print-secret"]) {
       if (context.output.format === "table") await context.output.print(key);
       else await context.output.show({ hmac_key: key });
       return undefined;
     }
     // A key that is none is told now, not at the first delivery.
-    hashOf(key, Buffer.alloc(0));
+    hashBody(key, Buffer.alloc(0));
     await listen(plan, key, context);
     context.signal.throwIfAborted();
     return undefined;
@@ -104,14 +109,14 @@ interface Plan {
 }
 
 /** Everything that can be wrong with the command line, before anything is sent. */
-function planOf({ flags: given }: InputOf<typeof flags>, { host }: Context): Plan {
+function planOf({ flags: given }: CommandInputOf<typeof flags>, { host }: Context): Plan {
   const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = given;
   return {
-    forwardTo: forwardTo === undefined ? undefined : receiverUrl(forwardTo, "--forward-to"),
+    forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
     extraHeaders: Object.fromEntries((given.header ?? []).map(parseHeader)),
-    activities: activitiesOf(given.activities) ?? allActivities,
+    activities: parseActivities(given.activities) ?? allActivities,
     port: given.port ?? 0,
-    publicUrl: publicUrl === undefined ? undefined : receiverUrl(publicUrl, "--public-url"),
+    publicUrl: publicUrl === undefined ? undefined : parseReceiverUrl(publicUrl, "--public-url"),
     register: given["no-register"] !== true,
     enable: given["no-enable"] !== true,
     folder: save === undefined ? undefined : resolve(host.cwd, save),
@@ -134,7 +139,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   const { openReceiver } = await import("../../connection/receiver.ts");
   const receiver = await openReceiver({
     port: plan.port,
-    onTooLarge: (limit) => void output.warn(`A request with more than ${sizeText(limit)} was refused`),
+    onTooLarge: (limit) => void output.warn(`A request with more than ${formatSize(limit)} was refused`),
     answer: async ({ method, path, headers: given, body }) => {
       if (method !== "POST") return { status: 405 };
       // What comes while the last one is still under way: its sender keeps it for whoever listens next.
@@ -147,12 +152,12 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
           value === undefined ? [] : [[name, [value].flat().join(", ")]],
         ),
       );
-      const checked = verifyDelivery({ number: mine, at: host.wall.now(), path, body, headers, key });
+      const checked = verifyReceivedDelivery({ number: mine, at: host.wall.now(), path, body, headers, key });
       const file = await saved?.add(checked.activity ?? "UNKNOWN", { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwarded = await poster?.post(plan.forwardTo!, delivery);
-      const listened: Listened = { ...checked, file, forwarded };
-      await output.event(eventOf(listened), ...listenedLines(listened));
+      const listened: ListenedDelivery = { ...checked, file, forwarded };
+      await output.event(eventOf(listened), ...formatListenedDelivery(listened));
       if (isLast) enough();
       // The other end decides; alone, the receiver does what a careful one does.
       if (!forwarded) return checked.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
@@ -185,7 +190,7 @@ async function subscribed(plan: Plan, { url }: Receiver, context: Context): Prom
     ? await subscribe(context, { url: plan.publicUrl ?? url, activities: plan.activities })
     : undefined;
   if (subscription !== undefined) {
-    const count = counted(plan.activities.length, "activity", "activities");
+    const count = pluralize(plan.activities.length, "activity", "activities");
     await context.output.note(`Webhook ${subscription} is subscribed to ${count}`);
     return subscription;
   }
@@ -195,12 +200,23 @@ async function subscribed(plan: Plan, { url }: Receiver, context: Context): Prom
   await context.output.note(
     `No webhook was created, because the service cannot reach this machine. Expose ${url} through a tunnel and register it:`,
   );
-  await context.output.note(`  ${nextLine(words, context)}`);
+  await context.output.note(`  ${formatNextCommand(words, context)}`);
   return undefined;
 }
 
 /** A delivery as one document of the stream. */
-const eventOf = ({ number, at, path, verified, reason, activity, contract_id, bytes, file, forwarded }: Listened) => ({
+const eventOf = ({
+  number,
+  at,
+  path,
+  verified,
+  reason,
+  activity,
+  contract_id,
+  bytes,
+  file,
+  forwarded,
+}: ListenedDelivery) => ({
   type: "delivery",
   number,
   at,
@@ -214,7 +230,7 @@ const eventOf = ({ number, at, path, verified, reason, activity, contract_id, by
   forwarded: forwarded === undefined ? null : withoutBody(forwarded),
 });
 
-const withoutBody = ({ ...answer }: NonNullable<Listened["forwarded"]>) =>
+const withoutBody = ({ ...answer }: NonNullable<ListenedDelivery["forwarded"]>) =>
   "status" in answer
     ? { status: answer.status, duration_ms: answer.duration_ms }
     : { error: answer.error, duration_ms: answer.duration_ms };
@@ -222,7 +238,7 @@ const withoutBody = ({ ...answer }: NonNullable<Listened["forwarded"]>) =>
 function cannotListen(error: NodeJS.ErrnoException, port: number): unknown {
   if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;
   const why = error.code === "EACCES" ? "may not be listened on" : "is taken";
-  return new CommandFailed("failed", "port_taken", `Port ${port} ${why}.`, {
+  return new CommandFailedError("failed", "port_taken", `Port ${port} ${why}.`, {
     hint: "Choose another with --port, or leave it out for a free one.",
     cause: error,
   });

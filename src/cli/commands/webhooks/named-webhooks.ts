@@ -1,10 +1,10 @@
 import type { Webhook } from "../../../api/webhook-health/health.ts";
-import { nearest } from "../../../base/suggest.ts";
+import { findNearest } from "../../../base/suggest.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Context } from "../../command.ts";
-import { CommandFailed, UsageError } from "../../failure.ts";
+import { CommandFailedError, UsageError } from "../../failure.ts";
 
-export type Asking = Pick<Context, "signal"> & { readonly client: Client };
+export type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
 
 /** So many are named beside each other. */
 const mostNamed = 5;
@@ -13,10 +13,10 @@ const mostNamed = 5;
  * The webhooks that an argument means: by id, URL, title, or workspace. A number that is the id of none may be that of
  * one that was deleted: undefined where no title or workspace is called so either.
  */
-export async function namedWebhooks(
+export async function findNamedWebhooks(
   asked: string,
   all: readonly Webhook[],
-  { client, signal }: Asking,
+  { client, signal }: ControlAccess,
 ): Promise<readonly Webhook[] | undefined> {
   const exact = all.filter(({ id, url }) => String(id) === asked || url === asked);
   if (exact.length > 0) return exact;
@@ -42,10 +42,10 @@ export async function namedWebhooks(
   if (found.length > 0) return found;
   const [owner] = owners;
   if (owner && String(owner.id) !== asked) {
-    throw missing(`The workspace "${owner.name}" (${owner.id}) has no webhook.`, undefined);
+    throw createMissingWebhookError(`The workspace "${owner.name}" (${owner.id}) has no webhook.`, undefined);
   }
   if (/^[1-9]\d{0,14}$/.test(asked)) return undefined;
-  throw missing(
+  throw createMissingWebhookError(
     `Webhook "${asked}" not found.`,
     near(asked, [
       ...all.map(({ title }) => title),
@@ -56,13 +56,13 @@ export async function namedWebhooks(
 }
 
 /** Says that there is none, and what was probably meant. */
-export const missing = (message: string, hint: string | undefined): CommandFailed =>
-  new CommandFailed("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
+export const createMissingWebhookError = (message: string, hint: string | undefined): CommandFailedError =>
+  new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
 
 function near(asked: string, names: readonly string[]): string | undefined {
   const wanted = asked.toLowerCase();
   const within = [...new Set(names.filter((name) => name.toLowerCase().includes(wanted)))];
-  const typed = nearest(asked, names);
+  const typed = findNearest(asked, names);
   const found = within.length > 0 ? within : typed === undefined ? [] : [typed];
   return found.length === 0 ? undefined : `Did you mean ${cutShort(found, " or ")}?`;
 }

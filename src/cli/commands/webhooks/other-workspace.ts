@@ -14,7 +14,7 @@ const once = { retries: 0, timeoutMs: 3_000 };
  * The workspace of the running emulator whose key leads to the signature. Undefined also where no emulator runs, or it
  * does not tell its keys to whoever asks: the signature can be explained without one.
  */
-export async function signerOf(
+export async function findSigner(
   { body, signature }: { readonly body: Uint8Array; readonly signature: string },
   { globals, client, signal }: Context,
 ): Promise<Signer | undefined> {

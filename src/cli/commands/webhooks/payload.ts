@@ -3,11 +3,11 @@ import type { ArgumentsOf } from "../../../api/operation.ts";
 import { isObject } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { Context, InputOf } from "../../command.ts";
-import { mayAsk } from "../../context.ts";
+import type { CommandInputOf, Context } from "../../command.ts";
+import { canPrompt } from "../../context.ts";
 import { UsageError } from "../../failure.ts";
-import { visibleJson } from "../../output/visible.ts";
-import { assigned, assignment, readDocument } from "../../parse/body.ts";
+import { escapeJson } from "../../output/control-characters.ts";
+import { applyAssignments, parseAssignment, readDocument } from "../../parse/body.ts";
 
 type Body = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
 type Document = Record<string, unknown>;
@@ -60,10 +60,10 @@ export const payloadFlags = [
 
 /** The changes that the flags ask for, as the control plane takes them. */
 export async function payloadChanges(
-  { flags }: InputOf<readonly [typeof contractFlag, ...typeof payloadFlags]>,
+  { flags }: CommandInputOf<readonly [typeof contractFlag, ...typeof payloadFlags]>,
   { host, globals }: Context,
 ): Promise<Omit<Body, "activity">> {
-  if (flags.edit && !mayAsk(host, globals)) {
+  if (flags.edit && !canPrompt(host, globals)) {
     throw new UsageError("--edit needs a terminal", { hint: "Change fields with --set, --add and --remove instead." });
   }
   if (flags.data !== undefined && flags.raw !== undefined) {
@@ -74,7 +74,7 @@ export async function payloadChanges(
     contract_id: flags.contract,
     overrides: valuesOf(flags.set, "--set"),
     additions: valuesOf(flags.add, "--add"),
-    removals: flags.remove?.map((path) => assignment(`${path}=`, "--remove").path.join(".")),
+    removals: flags.remove?.map((path) => parseAssignment(`${path}=`, "--remove").path.join(".")),
     data,
     payload,
   };
@@ -83,9 +83,9 @@ export async function payloadChanges(
 
 function valuesOf(given: readonly string[] | undefined, flag: string): Document | undefined {
   if (given === undefined) return undefined;
-  const assignments = given.map((text) => assignment(text, flag));
+  const assignments = given.map((text) => parseAssignment(text, flag));
   return Object.fromEntries(
-    assignments.map((one) => [one.path.join("."), assigned(undefined, [{ ...one, path: [] }])]),
+    assignments.map((one) => [one.path.join("."), applyAssignments(undefined, [{ ...one, path: [] }])]),
   );
 }
 
@@ -97,14 +97,14 @@ async function objectOf(host: Context["host"], file: string | undefined, flag: s
 }
 
 /** The same call with the payload as a person left it in an editor. */
-export async function editedByHand({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
+export async function editPayload({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
   const [{ fireActivity }, { editText }] = await Promise.all([
     import("../../../api/emulator/activities.ts"),
     import("../../terminal/editor.ts"),
   ]);
   const { signal } = context;
   const preview = await client.call(fireActivity, { body: { activity, ...changes, preview: true } }, { signal });
-  const shown = visibleJson(JSON.stringify(preview.payload, null, 2));
+  const shown = escapeJson(JSON.stringify(preview.payload, null, 2));
   const text = await editText(shown, `${activity}.json`, context, problemIn);
   return { activity, contract_id: preview.contract_id, payload: JSON.parse(text), wait: true };
 }

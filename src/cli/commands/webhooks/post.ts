@@ -1,35 +1,37 @@
 import { isHeaderName, isHeaderValue } from "../../../api/response-headers.ts";
-import { mayExpectTls } from "../../../base/tls-trouble.ts";
-import { defaults } from "../../../client/client.ts";
+import { mayExpectTls } from "../../../base/tls-failure.ts";
+import { clientDefaults } from "../../../client/client.ts";
 import { NetworkError } from "../../../client/errors.ts";
-import { textOf } from "../../../client/response.ts";
+import { readBodyText } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
 import { openTransport } from "../../connection/http.ts";
 import { UsageError } from "../../failure.ts";
-import { cutTo } from "../../output/text.ts";
-import { checkedUrl } from "../../parse/globals.ts";
-import { headersToSend, type SavedDelivery } from "./saved.ts";
+import { truncateText } from "../../output/text.ts";
+import { parseUrlFlag } from "../../parse/globals.ts";
+import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 
 /** What a receiver answered, or why it did not. */
-export type PostAnswer =
+export type PostResult =
   | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
   | { readonly error: string; readonly duration_ms: number };
 
-export const succeeded = (answer: PostAnswer): boolean =>
+export const isSuccessfulPost = (answer: PostResult): boolean =>
   "status" in answer && answer.status >= 200 && answer.status < 300;
 
 /** `200 in 12 ms`, `401 in 12 ms: bad signature` with what a receiver says of its refusal, or why there is no answer. */
-export function answerText(answer: PostAnswer): string {
+export function formatPostResult(answer: PostResult): string {
   if ("error" in answer) return answer.error;
   const took = `${answer.status} in ${answer.duration_ms} ms`;
   const text = answer.body.trim();
   const isPage = /html/i.test(answer.content_type);
-  return succeeded(answer) || text === "" || isPage ? took : `${took}: ${cutTo(text.replaceAll(/\s+/g, " "), 200)}`;
+  return isSuccessfulPost(answer) || text === "" || isPage
+    ? took
+    : `${took}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
 }
 
 export interface Poster {
   /** Sends raw bytes with their headers once; a receiver that cannot be reached is an answer, too. */
-  post(url: string, delivery: SavedDelivery): Promise<PostAnswer>;
+  post(url: string, delivery: SavedDelivery): Promise<PostResult>;
 }
 
 /** The way to send deliveries to receivers, as the service would. Closed at the end of the run. */
@@ -41,9 +43,12 @@ export async function openPoster({ globals, host, signal, atEnd }: Context): Pro
       const startedAt = host.wall.monotonicNow();
       const took = () => Math.round(host.wall.monotonicNow() - startedAt);
       try {
-        const request = { method: "POST", url, headers: headersToSend(headers), body } as const;
-        const response = await transport.send(request, { timeoutMs: globals.timeoutMs ?? defaults.timeoutMs, signal });
-        const text = await textOf(response.body);
+        const request = { method: "POST", url, headers: selectForwardedHeaders(headers), body } as const;
+        const response = await transport.send(request, {
+          timeoutMs: globals.timeoutMs ?? clientDefaults.timeoutMs,
+          signal,
+        });
+        const text = await readBodyText(response.body);
         const type = response.headers["content-type"] ?? "text/plain";
         return { status: response.status, duration_ms: took(), body: text, content_type: type };
       } catch (error) {
@@ -56,9 +61,9 @@ export async function openPoster({ globals, host, signal, atEnd }: Context): Pro
 }
 
 /** The URL of a receiver on the command line; `localhost:3000/hooks` and `3000` are understood, too. */
-export function receiverUrl(text: string, flag: string): string {
-  if (/^\d{1,5}$/.test(text)) return checkedUrl(`http://localhost:${text}`, flag);
-  return checkedUrl(/^[\w.-]+:\d{1,5}(\/|$)/.test(text) ? `http://${text}` : text, flag);
+export function parseReceiverUrl(text: string, flag: string): string {
+  if (/^\d{1,5}$/.test(text)) return parseUrlFlag(`http://localhost:${text}`, flag);
+  return parseUrlFlag(/^[\w.-]+:\d{1,5}(\/|$)/.test(text) ? `http://${text}` : text, flag);
 }
 
 /** `Name: value` of --header. */

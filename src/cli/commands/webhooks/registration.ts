@@ -1,24 +1,24 @@
 import { type Activity, activities as known } from "../../../api/activities.ts";
-import { counted } from "../../../base/counted.ts";
-import { nearest } from "../../../base/suggest.ts";
+import { pluralize } from "../../../base/pluralize.ts";
+import { findNearest } from "../../../base/suggest.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
-import { listenerTitle, removePredecessors } from "./predecessors.ts";
+import { listenerTitle, removeStaleListeners } from "./stale-listeners.ts";
 
 /** The activities of a repeatable flag that takes lists: `A,B`. Throws a UsageError for what is none. */
-export function activitiesOf(lists: readonly string[] | undefined): readonly Activity[] | undefined {
+export function parseActivities(lists: readonly string[] | undefined): readonly Activity[] | undefined {
   const names = lists?.flatMap((list) => list.split(",")).map((name) => name.trim().toUpperCase());
   const given = names?.filter((name) => name !== "");
   if (given === undefined || given.length === 0) return undefined;
-  return [...new Set(given)].map(checkedActivity);
+  return [...new Set(given)].map(parseActivity);
 }
 
 /** An activity in any case; a UsageError that names the nearest otherwise. */
-export function checkedActivity(text: string): Activity {
+export function parseActivity(text: string): Activity {
   const found = known.find((name) => name === text.toUpperCase().replaceAll("-", "_"));
   if (found) return found;
   // Thirty-nine names would hide what is wrong.
-  const near = nearest(text, known);
+  const near = findNearest(text, known);
   throw new UsageError(`There is no activity "${text}".`, {
     hint: near === undefined ? "svc webhooks trigger lists them." : `Did you mean ${near}?`,
   });
@@ -40,8 +40,9 @@ export async function subscribe(
   const service = target?.baseUrls.contracts;
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
   const { createWebhook, deleteWebhook } = await import("../../../api/contracts/webhooks.ts");
-  const removed = await removePredecessors(context);
-  if (removed > 0) await context.output.note(`Removed ${counted(removed, "webhook")} of listeners that no longer run`);
+  const removed = await removeStaleListeners(context);
+  if (removed > 0)
+    await context.output.note(`Removed ${pluralize(removed, "webhook")} of listeners that no longer run`);
   const client = await context.client("contracts", { connections: 2 });
   const { id } = await client.call(
     createWebhook,

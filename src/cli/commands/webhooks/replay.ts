@@ -1,14 +1,14 @@
 import { resolve } from "node:path";
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
-import { type Context, command, type InputOf } from "../../command.ts";
-import { maskedUrl } from "../../connection/redact.ts";
-import { InputRequired, UsageError } from "../../failure.ts";
+import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
+import { maskUrlSecrets } from "../../connection/redact.ts";
+import { InputRequiredError, UsageError } from "../../failure.ts";
 import { green, red } from "../../output/styled.ts";
-import { keyFlag, keyOf } from "./key.ts";
-import { hashOf } from "./listened.ts";
-import { answerText, openPoster, type Poster, parseHeader, receiverUrl, succeeded } from "./post.ts";
-import { readDelivery, type SavedDelivery, savedIn } from "./saved.ts";
+import { keyFlag, resolveKey } from "./key.ts";
+import { hashBody } from "./listened-delivery.ts";
+import { formatPostResult, isSuccessfulPost, openPoster, type Poster, parseHeader, parseReceiverUrl } from "./post.ts";
+import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
 /** One delivery to be sent again, and where to. */
 interface Replayed extends SavedDelivery {
@@ -42,9 +42,9 @@ const positionals = [
   { name: "files", description: "Files with raw bodies, or - for standard input", optional: true, variadic: true },
 ] as const satisfies readonly PositionalSpec[];
 
-type ReplayInput = InputOf<typeof flags, typeof positionals>;
+type ReplayInput = CommandInputOf<typeof flags, typeof positionals>;
 
-export const webhooksReplay = command({
+export const webhooksReplay = defineCommand({
   words: ["webhooks", "replay"],
   summary: "Send deliveries to a receiver again, byte for byte",
   description:
@@ -62,13 +62,13 @@ export const webhooksReplay = command({
     },
   ],
   async run(input, context) {
-    const to = input.flags.to === undefined ? undefined : receiverUrl(input.flags.to, "--to");
+    const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");
     const extra = Object.fromEntries((input.flags.header ?? []).map(parseHeader));
     const found = await deliveriesOf(input, to, context);
     const chosen = found.map((one) => ({ ...one, headers: { ...one.headers, ...extra } }));
     if (input.flags["dry-run"]) {
       await context.output.show(
-        chosen.map(({ name, url, body }) => ({ delivery: name, url: maskedUrl(url), bytes: body.length })),
+        chosen.map(({ name, url, body }) => ({ delivery: name, url: maskUrlSecrets(url), bytes: body.length })),
         { columns: ["delivery", "url", "bytes"] },
       );
       await context.output.note("Dry run: nothing was sent");
@@ -88,8 +88,8 @@ export const webhooksReplay = command({
 async function replayed(delivery: Replayed, poster: Poster, { output }: Context): Promise<boolean> {
   const { name } = delivery;
   const answer = await poster.post(delivery.url, delivery);
-  const url = maskedUrl(delivery.url);
-  const isFine = succeeded(answer);
+  const url = maskUrlSecrets(delivery.url);
+  const isFine = isSuccessfulPost(answer);
   const event = {
     delivery: name,
     url,
@@ -97,7 +97,7 @@ async function replayed(delivery: Replayed, poster: Poster, { output }: Context)
     error: "error" in answer ? answer.error : null,
     duration_ms: answer.duration_ms,
   };
-  const painted = (isFine ? green : red)(answerText(answer));
+  const painted = (isFine ? green : red)(formatPostResult(answer));
   await output.event(event, `--> ${name} ${url}`, ["<-- ", painted]);
   return isFine;
 }
@@ -109,15 +109,15 @@ async function deliveriesOf(
 ): Promise<readonly Replayed[]> {
   const files = input.positionals.files ?? [];
   const { last, from } = input.flags;
-  if (files.length === 0 && last === undefined) throw new InputRequired("files", "<files> or --last is required");
+  if (files.length === 0 && last === undefined) throw new InputRequiredError("files", "<files> or --last is required");
   if (files.length > 0 && last !== undefined) throw new UsageError("<files> cannot be used with --last");
   if (last !== undefined && from === undefined) return logged(last, to, input, context);
-  if (to === undefined) throw new InputRequired("to", "--to is required: the receiver");
-  const paths = last === undefined ? files : (await savedIn(resolve(context.host.cwd, from!))).slice(-last);
+  if (to === undefined) throw new InputRequiredError("to", "--to is required: the receiver");
+  const paths = last === undefined ? files : (await listSavedBodies(resolve(context.host.cwd, from!))).slice(-last);
   if (paths.length === 0) throw new UsageError(`--from: ${from} holds no deliveries`);
   const deliveries: Replayed[] = [];
-  let key: ReturnType<typeof keyOf> | undefined;
-  const keyOnce = () => (key ??= keyOf(context, input));
+  let key: ReturnType<typeof resolveKey> | undefined;
+  const keyOnce = () => (key ??= resolveKey(context, input));
   for (const path of paths) {
     const delivery = await readDelivery(context, path, "<files>");
     deliveries.push({ ...(await signed(delivery, input, keyOnce)), name: path, url: to });
@@ -129,20 +129,20 @@ async function deliveriesOf(
 async function signed(
   delivery: SavedDelivery,
   input: ReplayInput,
-  keyOnce: () => ReturnType<typeof keyOf>,
+  keyOnce: () => ReturnType<typeof resolveKey>,
 ): Promise<SavedDelivery> {
   const name = contentHashHeader.toLowerCase();
   const isSigned = Object.keys(delivery.headers).length > 0;
   if (isSigned && input.flags.sign !== true) return delivery;
   const key = await keyOnce();
   if (key === undefined) {
-    throw new InputRequired(
+    throw new InputRequiredError(
       "key-file",
       "--key-file is required, or the key in SVC_WEBHOOK_HMAC_KEY: the body must be signed",
     );
   }
   const headers = { "content-type": "application/json", ...delivery.headers };
-  return { ...delivery, headers: { ...headers, [name]: hashOf(key, delivery.body) } };
+  return { ...delivery, headers: { ...headers, [name]: hashBody(key, delivery.body) } };
 }
 
 /** The newest deliveries of the emulator's log, to where they went unless told otherwise. */
@@ -161,17 +161,17 @@ async function logged(
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
   const receivers = new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url]));
   // The environment names one workspace's key; the deliveries may be of several.
-  const given = input.flags["key-file"] === undefined ? undefined : await keyOf(context, input);
+  const given = input.flags["key-file"] === undefined ? undefined : await resolveKey(context, input);
   const keys = new Map((await client.call(listWorkspaces, {}, { signal })).map(({ id, hmac_key: key }) => [id, key]));
   const found: Replayed[] = [];
   for (const { id, webhook_id, workspace_id, activity } of items.toReversed()) {
     const { request_body: text, attempts } = await client.call(showDelivery, { params: { id } }, { signal });
     const url = to ?? attempts.at(-1)?.url ?? receivers.get(webhook_id);
     if (url === undefined)
-      throw new InputRequired("to", `--to is required: the subscription of delivery ${id} is deleted`);
+      throw new InputRequiredError("to", `--to is required: the subscription of delivery ${id} is deleted`);
     const body = Buffer.from(text);
     const key = given ?? keys.get(workspace_id) ?? "";
-    const headers = { "content-type": "application/json", [contentHashHeader.toLowerCase()]: hashOf(key, body) };
+    const headers = { "content-type": "application/json", [contentHashHeader.toLowerCase()]: hashBody(key, body) };
     found.push({ name: `${id} ${activity}`, url, body, headers });
   }
   return found;

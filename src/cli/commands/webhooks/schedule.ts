@@ -1,15 +1,15 @@
 import type { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { scheduledOf } from "../../../api/webhook-health/attempts.ts";
+import { filterScheduled } from "../../../api/webhook-health/attempts.ts";
 import { failuresUntilDisabled, nextAttemptAt, retryDelaysMs } from "../../../api/webhook-retries.ts";
-import { type Context, command } from "../../command.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
-export const webhooksSchedule = command({
+export const webhooksSchedule = defineCommand({
   words: ["webhooks", "schedule"],
   summary: "Show when webhooks are retried, and why then",
   description:
@@ -131,13 +131,13 @@ function plannedRow(delivery: Delivery, webhook: Webhook | undefined) {
     activity,
     contract_id,
     composite_id,
-    attempt: scheduledOf(attempts).length + 1,
+    attempt: filterScheduled(attempts).length + 1,
     reason: reasonOf(delivery, webhook),
   };
 }
 
 function reasonOf({ attempts, next_attempt_at: at, put_off }: Delivery, webhook: Webhook | undefined): string {
-  const last = scheduledOf(attempts).at(-1);
+  const last = filterScheduled(attempts).at(-1);
   const by =
     put_off && `put off by a scripted fault: ${put_off.effect}${put_off.by === null ? "" : ` (${put_off.by})`}`;
   const turn =

@@ -1,9 +1,9 @@
 import { contentHashHeader, contentHashOfStream } from "../../../schemes/webhook.ts";
-import { command } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 import { openInput } from "../../parse/body.ts";
-import { keyFlag, keyProblem, neededKey } from "./key.ts";
+import { keyFlag, requireKey, toKeyError } from "./key.ts";
 
-export const webhooksSign = command({
+export const webhooksSign = defineCommand({
   words: ["webhooks", "sign"],
   summary: "Sign a raw body as the service signs its webhooks",
   description: `Prints the value of ${contentHashHeader}: 128 hexadecimal digits of HMAC-SHA512 over the bytes as they are.`,
@@ -14,10 +14,10 @@ export const webhooksSign = command({
     { title: "For curl", argv: ["webhooks", "sign", "body.json", "--as-header"] },
   ],
   async run(input, context) {
-    const key = await neededKey(context, input);
+    const key = await requireKey(context, input);
     const body = await openInput(context.host, input.positionals.body, "<body>");
     const signature = await contentHashOfStream(key, body).catch((cause: unknown) => {
-      throw keyProblem(cause);
+      throw toKeyError(cause);
     });
     const { output } = context;
     if (output.format !== "table") await output.show({ header: contentHashHeader, signature });

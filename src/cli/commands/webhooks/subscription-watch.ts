@@ -6,7 +6,7 @@ import type { Client } from "../../../client/client.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
-import { isRefused } from "./predecessors.ts";
+import { isRefused } from "./stale-listeners.ts";
 
 interface Webhook {
   readonly id: number;

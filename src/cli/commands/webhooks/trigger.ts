@@ -3,14 +3,14 @@ import type { showDelivery } from "../../../api/emulator/deliveries.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
-import { type Context, command } from "../../command.ts";
-import { CommandFailed, InputRequired, PartialFailure } from "../../failure.ts";
-import { contractFlag, editedByHand, payloadChanges, payloadFlags } from "./payload.ts";
-import { checkedActivity } from "./registration.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { CommandFailedError, InputRequiredError, PartialFailureError } from "../../failure.ts";
+import { contractFlag, editPayload, payloadChanges, payloadFlags } from "./payload.ts";
+import { parseActivity } from "./registration.ts";
 
 type WholeDelivery = ResultOf<typeof showDelivery>;
 
-export const webhooksTrigger = command({
+export const webhooksTrigger = defineCommand({
   words: ["webhooks", "trigger"],
   summary: "Send a test webhook to all subscribers of an activity",
   description: `The contract does not change. Without an activity, all ${activities.length} activities are listed. Exits 1 if a response is not 2xx, or if there is no subscriber.`,
@@ -40,10 +40,10 @@ export const webhooksTrigger = command({
     const named = input.positionals.activity;
     if (named === undefined) {
       const [flag] = Object.keys(input.flags);
-      if (flag !== undefined) throw new InputRequired("activity", `<activity> is required with --${flag}`);
+      if (flag !== undefined) throw new InputRequiredError("activity", `<activity> is required with --${flag}`);
       return listActivities(context);
     }
-    const activity = checkedActivity(named);
+    const activity = parseActivity(named);
     const usual = { activity, ...(await payloadChanges(input, context)), wait: true };
     const { fireActivity } = await import("../../../api/emulator/activities.ts");
     if (input.flags["dry-run"]) {
@@ -54,15 +54,19 @@ export const webhooksTrigger = command({
     const { showDelivery } = await import("../../../api/emulator/deliveries.ts");
     const { signal } = context;
     const client = await context.client("emulator", { file: input.flags.file });
-    const body = input.flags.edit ? await editedByHand(usual, client, context) : usual;
+    const body = input.flags.edit ? await editPayload(usual, client, context) : usual;
     const fired = await client.call(fireActivity, { body }, { signal });
     const deliveries = await Promise.all(
       fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
     ).catch((error: unknown) => {
       const which = fired.deliveries.join(", ");
-      throw new PartialFailure(error, [`The subscriptions of ${fired.composite_id} were told: deliveries ${which}`], {
-        next: ["webhooks", "deliveries"],
-      });
+      throw new PartialFailureError(
+        error,
+        [`The subscriptions of ${fired.composite_id} were told: deliveries ${which}`],
+        {
+          next: ["webhooks", "deliveries"],
+        },
+      );
     });
     await report(fired.composite_id, deliveries, await urlsOf(deliveries, client, context), context);
     return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
@@ -99,10 +103,15 @@ async function report(
 ): Promise<void> {
   const activity = deliveries[0]?.activity;
   if (activity === undefined) {
-    throw new CommandFailed("failed", "nobody_subscribed", "No subscription wants this activity: nobody was told.", {
-      hint: "Subscribe a receiver, such as one on this machine.",
-      next: ["webhooks", "listen"],
-    });
+    throw new CommandFailedError(
+      "failed",
+      "nobody_subscribed",
+      "No subscription wants this activity: nobody was told.",
+      {
+        hint: "Subscribe a receiver, such as one on this machine.",
+        next: ["webhooks", "listen"],
+      },
+    );
   }
   const rows = deliveries.map(({ id, webhook_id, webhook_status, outcome, next_attempt_at, attempts }) => {
     const last = attempts.at(-1);

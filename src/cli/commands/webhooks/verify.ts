@@ -1,10 +1,10 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
-import { type Context, command, type InputOf } from "../../command.ts";
-import { CommandFailed, InputRequired } from "../../failure.ts";
-import { existingFile, openInput, readInput, readText } from "../../parse/body.ts";
-import { keyFlag, keyProblem, neededKey } from "./key.ts";
-import { parseHeaders, savedHeaders } from "./saved.ts";
+import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
+import { CommandFailedError, InputRequiredError } from "../../failure.ts";
+import { openInput, readInput, readText, requireFile } from "../../parse/body.ts";
+import { keyFlag, requireKey, toKeyError } from "./key.ts";
+import { parseHeaders, readSavedHeaders } from "./saved-deliveries.ts";
 
 const reasons = {
   missing: "the headers hold no signature",
@@ -19,11 +19,11 @@ const bodyFile = {
 } as const satisfies PositionalSpec;
 
 /** What svc webhooks explain takes as well. */
-type HeadedInput = InputOf<
+type HeadedInput = CommandInputOf<
   readonly [{ flag: "signature"; type: "text" }, { flag: "headers"; type: "text" }],
   readonly [{ name: "body" }]
 >;
-type SignedInput = InputOf<typeof flags, readonly [typeof bodyFile]>;
+type SignedInput = CommandInputOf<typeof flags, readonly [typeof bodyFile]>;
 
 const flags = [
   {
@@ -41,7 +41,7 @@ const flags = [
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
 
-export const webhooksVerify = command({
+export const webhooksVerify = defineCommand({
   words: ["webhooks", "verify"],
   summary: "Verify the signature of a webhook from its raw body",
   description:
@@ -65,7 +65,7 @@ export const webhooksVerify = command({
       else await context.output.show({ valid: true });
       return undefined;
     }
-    throw new CommandFailed("failed", reason, `The signature does not match: ${reasons[reason]}.`, {
+    throw new CommandFailedError("failed", reason, `The signature does not match: ${reasons[reason]}.`, {
       hint: "The raw bytes are signed, as they came.",
       ...(input.flags["standard-webhooks"] ? {} : { next: explaining(input) }),
     });
@@ -87,12 +87,12 @@ type Reason = keyof typeof reasons;
 /** What speaks against the delivery by the service's own scheme; undefined: nothing. */
 async function reasonAgainst(context: Context, input: SignedInput): Promise<Reason | undefined> {
   const { compareContentHash, contentHashOfStream } = await import("../../../schemes/webhook.ts");
-  const signature = await signatureOf(context, input);
-  const key = await neededKey(context, input);
+  const signature = await readSignature(context, input);
+  const key = await requireKey(context, input);
   if (signature === undefined) return "missing";
   const body = await openInput(context.host, input.positionals.body, "<body>");
   const expected = await contentHashOfStream(key, body).catch((cause: unknown) => {
-    throw keyProblem(cause);
+    throw toKeyError(cause);
   });
   const verdict = compareContentHash(signature, expected);
   return verdict.ok ? undefined : verdict.reason;
@@ -103,25 +103,25 @@ async function standardReason(context: Context, input: SignedInput): Promise<Rea
   const { verifyStandardWebhook } = await import("../../../schemes/standard-webhooks.ts");
   const { host } = context;
   await bodyIsThere(context, input);
-  const secret = await neededKey(context, input);
+  const secret = await requireKey(context, input);
   const headers = (await headersOf(context, input)) ?? {};
   const body = await readInput(host, input.positionals.body, "<body>");
   try {
     const verdict = verifyStandardWebhook({ ...headers, secret, body, nowMs: host.wall.now() });
     return verdict.ok ? undefined : verdict.reason;
   } catch (cause) {
-    throw keyProblem(cause);
+    throw toKeyError(cause);
   }
 }
 
 /** The signature of the command line, or of headers; undefined when the headers hold none. */
-export async function signatureOf(context: Context, input: HeadedInput): Promise<string | undefined> {
+export async function readSignature(context: Context, input: HeadedInput): Promise<string | undefined> {
   await bodyIsThere(context, input);
   const given = input.flags.signature;
   if (given !== undefined) return given;
   const headers = await headersOf(context, input);
   if (headers === undefined) {
-    throw new InputRequired("signature", `--signature is required: the value of ${contentHashHeader}`, {
+    throw new InputRequiredError("signature", `--signature is required: the value of ${contentHashHeader}`, {
       hint: "Or --headers FILE with the headers of the delivery, a line NAME: VALUE each, as svc webhooks listen --save writes them beside the body.",
     });
   }
@@ -130,12 +130,12 @@ export async function signatureOf(context: Context, input: HeadedInput): Promise
 
 /** Before anything is said of its signature: its headers are looked for beside it. */
 async function bodyIsThere({ host }: Context, { positionals: { body } }: HeadedInput): Promise<void> {
-  if (body !== "-") await existingFile(host, body, "<body>");
+  if (body !== "-") await requireFile(host, body, "<body>");
 }
 
 async function headersOf({ host }: Context, { flags: { headers: file }, positionals }: HeadedInput) {
   if (file !== undefined) return parseHeaders(await readText(host, file, "--headers"));
   const path = positionals.body;
-  const saved = path === "-" ? {} : await savedHeaders(host, path);
+  const saved = path === "-" ? {} : await readSavedHeaders(host, path);
   return Object.keys(saved).length > 0 ? saved : undefined;
 }

@@ -1,13 +1,13 @@
 import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
-import { type Context, command } from "../../command.ts";
-import { CommandFailed } from "../../failure.ts";
-import { nextLine } from "../../next.ts";
-import { checkFields, fieldsIn } from "../../output/output.ts";
-import type { Line } from "../../output/styled.ts";
-import { emulatorOfEnvironment, emulatorOfProfile, serviceSettings } from "../../settings.ts";
-import type { Read } from "../../trace/failing-webhook.ts";
-import { type Asking, missing, namedWebhooks } from "./named-webhooks.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { CommandFailedError } from "../../failure.ts";
+import { formatNextCommand } from "../../next-command.ts";
+import { checkFields, listFields } from "../../output/output.ts";
+import type { StyledLine } from "../../output/styled.ts";
+import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from "../../settings.ts";
+import type { WebhookReading } from "../../trace/failing-webhook.ts";
+import { type ControlAccess, createMissingWebhookError, findNamedWebhooks } from "./named-webhooks.ts";
 
 /** So many are described in full to programs, and so many in all; without --all. */
 const maxTraced = 3;
@@ -17,7 +17,7 @@ const maxLines = 25;
 /** So many rows leave room for it. */
 const maxRows = 7;
 
-export const webhooksWhy = command({
+export const webhooksWhy = defineCommand({
   words: ["webhooks", "why"],
   summary: "Diagnose webhooks that fail",
   description: `Reads the deliveries of the running emulator, and prints in at most ${maxLines} lines when the failures began, what they have in common, how the last one went and what to do. Several webhooks are listed first, the worst on top. For a real service, prints what can be checked there. Exits 1 if a webhook fails, is disabled or was sent nothing, 0 if the last delivery of each arrived, 5 if no emulator runs.`,
@@ -39,13 +39,13 @@ export const webhooksWhy = command({
   async run({ positionals, flags }, context) {
     const service = await realService(flags.file, context);
     if (service !== undefined) return showChecklist(service, context);
-    const [{ findings, worstFirst }, { withTrace }] = await Promise.all([
+    const [{ buildFindings, sortWorstFirst }, { addTrace }] = await Promise.all([
       import("../../trace/failing-webhook.ts"),
       import("../../trace/webhook-reading.ts"),
     ]);
     const { signal, output, globals } = context;
     const asking = { client: await context.client("emulator", { file: flags.file }), signal };
-    const reads = worstFirst(await chosen(positionals.webhook, asking));
+    const reads = sortWorstFirst(await chosen(positionals.webhook, asking));
     const all = flags.all === true;
     if (output.format === "table" && globals.fields === undefined) {
       await printForPeople(reads, all, asking, context);
@@ -53,8 +53,8 @@ export const webhooksWhy = command({
       const failing = reads.filter(({ health }) => health.failing);
       const traced = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
       for (const read of reads.slice(0, all ? undefined : maxListed)) {
-        const found = findings(traced.includes(read) ? await withTrace(read, asking) : read);
-        if (globals.fields) checkFields(globals.fields, fieldsIn([found]));
+        const found = buildFindings(traced.includes(read) ? await addTrace(read, asking) : read);
+        if (globals.fields) checkFields(globals.fields, listFields([found]));
         await output.event(found);
       }
     } else await showRows(reads, context);
@@ -65,14 +65,14 @@ export const webhooksWhy = command({
 const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "state", "failing", "since", "short"];
 
 /** A row for each: for spreadsheets, and for people who choose what they see. */
-async function showRows(all: readonly Read[], { output }: Context) {
-  const { findings } = await import("../../trace/failing-webhook.ts");
-  await output.show(all.map(findings), { columns: rowColumns });
+async function showRows(all: readonly WebhookReading[], { output }: Context) {
+  const { buildFindings } = await import("../../trace/failing-webhook.ts");
+  await output.show(all.map(buildFindings), { columns: rowColumns });
 }
 
 /** The webhooks that are meant: by the argument, else all. */
-async function chosen(asked: string | undefined, asking: Asking): Promise<readonly Read[]> {
-  const [{ listControlWebhooks }, { readGone, readHealth }] = await Promise.all([
+async function chosen(asked: string | undefined, asking: ControlAccess): Promise<readonly WebhookReading[]> {
+  const [{ listControlWebhooks }, { readDeletedWebhook, readHealth }] = await Promise.all([
     import("../../../api/emulator/webhooks.ts"),
     import("../../trace/webhook-reading.ts"),
   ]);
@@ -80,24 +80,29 @@ async function chosen(asked: string | undefined, asking: Asking): Promise<readon
   const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
   if (asked === undefined) {
     if (all.length > 0) return readHealth(all, asking);
-    throw new CommandFailed("not-found", "no_webhook", "There are no webhooks.", { next: ["webhooks", "listen"] });
+    throw new CommandFailedError("not-found", "no_webhook", "There are no webhooks.", { next: ["webhooks", "listen"] });
   }
-  const named = await namedWebhooks(asked, all, asking);
+  const named = await findNamedWebhooks(asked, all, asking);
   if (named) return readHealth(named, asking);
-  const gone = await readGone(Number(asked), asking);
+  const gone = await readDeletedWebhook(Number(asked), asking);
   if (gone) return [gone];
-  throw missing(`Webhook ${asked} not found, and no delivery of it is retained.`, undefined);
+  throw createMissingWebhookError(`Webhook ${asked} not found, and no delivery of it is retained.`, undefined);
 }
 
 /** Several in a table; then the worst one, or all that fail, each with its answer at the end. */
-async function printForPeople(reads: readonly Read[], all: boolean, asking: Asking, context: Context): Promise<void> {
-  const [{ findingLines, findings }, { withTrace }, { windowOf }] = await Promise.all([
+async function printForPeople(
+  reads: readonly WebhookReading[],
+  all: boolean,
+  asking: ControlAccess,
+  context: Context,
+): Promise<void> {
+  const [{ formatFindings, buildFindings }, { addTrace }, { readWindowWidth }] = await Promise.all([
     import("../../trace/failing-webhook.ts"),
     import("../../trace/webhook-reading.ts"),
-    import("../../terminal/wide.ts"),
+    import("../../terminal/window-width.ts"),
   ]);
   const { output, host } = context;
-  const columns = (host.stdout.isTTY && windowOf(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
+  const columns = (host.stdout.isTTY && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
   const isOne = reads.length === 1;
   // Those that nothing was sent to yet stand in the table alone.
   const failing = reads.filter(({ health }) => health.failing && !health.untouched);
@@ -112,19 +117,19 @@ async function printForPeople(reads: readonly Read[], all: boolean, asking: Aski
   if (more.length > 0) table.push(`${more.join(", ")}: svc webhooks why ID, or --all`);
   await output.print(...table);
   for (const read of shown) {
-    const found = findings(await withTrace(read, asking));
+    const found = buildFindings(await addTrace(read, asking));
     const room = maxLines - (isOne ? 0 : table.length + 1);
-    await output.print(...(isOne ? [] : [""]), ...findingLines(found, { all, maxLines: room, columns }));
+    await output.print(...(isOne ? [] : [""]), ...formatFindings(found, { all, maxLines: room, columns }));
   }
 }
 
 /** A row for each: which, of which workspace, how it stands, since when, and why in a few words. */
-async function tableLines(reads: readonly Read[], { host, globals }: Context): Promise<Line[]> {
-  const [{ fittingTable }, { windowOf }] = await Promise.all([
+async function tableLines(reads: readonly WebhookReading[], { host, globals }: Context): Promise<StyledLine[]> {
+  const [{ fitTable }, { readWindowWidth }] = await Promise.all([
     import("../../output/table.ts"),
-    import("../../terminal/wide.ts"),
+    import("../../terminal/window-width.ts"),
   ]);
-  const window = globals.wide ? undefined : windowOf(host.stdout, host.env);
+  const window = globals.wide ? undefined : readWindowWidth(host.stdout, host.env);
   const columns: readonly Column[] = [
     { name: "webhook", cut: 2 },
     { name: "workspace", cut: 1 },
@@ -132,7 +137,7 @@ async function tableLines(reads: readonly Read[], { host, globals }: Context): P
     "since",
     { name: "why", cut: 2 },
   ];
-  const { lines } = fittingTable(reads.map(rowOf), {
+  const { lines } = fitTable(reads.map(rowOf), {
     columns,
     window: window ?? Number.POSITIVE_INFINITY,
     keepsAll: false,
@@ -140,7 +145,7 @@ async function tableLines(reads: readonly Read[], { host, globals }: Context): P
   return [...lines];
 }
 
-const rowOf = ({ webhook, health }: Read) => [
+const rowOf = ({ webhook, health }: WebhookReading) => [
   webhook.status === "DELETED" ? String(webhook.id) : `${webhook.id} ${webhook.title}`,
   webhook.status === "DELETED" ? String(webhook.workspace_id) : `${webhook.workspace_id} ${webhook.workspace}`,
   health.state.words,
@@ -149,24 +154,29 @@ const rowOf = ({ webhook, health }: Read) => [
 ];
 
 /** Refuses, before anything is requested, what no service but an emulator records. */
-export async function refuseRealService(file: string | undefined, context: Context): Promise<void> {
+export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {
   const service = await realService(file, context);
   if (service === undefined) return;
-  throw new CommandFailed("failed", "only_emulator", `Only an emulator knows; this is the service of ${service}.`, {
-    hint: "The real service shows its webhook deliveries in its application only.",
-  });
+  throw new CommandFailedError(
+    "failed",
+    "only_emulator",
+    `Only an emulator knows; this is the service of ${service}.`,
+    {
+      hint: "The real service shows its webhook deliveries in its application only.",
+    },
+  );
 }
 
 /** What chose a service that is no emulator; undefined: an emulator is meant. */
 async function realService(file: string | undefined, { globals, host }: Context): Promise<string | undefined> {
   if (file !== undefined || globals.emulator) return undefined;
   const isNamed = globals.profile !== undefined;
-  if (!isNamed && globals.baseUrl === undefined && emulatorOfEnvironment(host)) return undefined;
+  if (!isNamed && globals.baseUrl === undefined && readEnvironmentEmulator(host)) return undefined;
   const { chosenBy, isEmulatorHere, controlToken } = await serviceSettings({ globals, host });
   const isReal = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
   // A profile may name the emulator that stands for its services.
   const isOfProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;
-  if (isReal && isOfProfile && (await emulatorOfProfile({ globals, host }))) return undefined;
+  if (isReal && isOfProfile && (await readProfileEmulator({ globals, host }))) return undefined;
   return isReal ? chosenBy : undefined;
 }
 
@@ -193,7 +203,7 @@ const checks: readonly (readonly [words: string, argv: readonly string[]])[] = [
 async function showChecklist(service: string, context: Context): Promise<"failed"> {
   const { output } = context;
   await output.note(`The service of ${service} shows its webhook deliveries in its application only.`);
-  const commands = checks.map(([words, argv]) => ({ words, command: nextLine(argv, context) }));
+  const commands = checks.map(([words, argv]) => ({ words, command: formatNextCommand(argv, context) }));
   if (output.format !== "table") await output.show(commands);
   else {
     const lines = commands.flatMap(({ words, command }) => [`${words}:`, `  ${command}`]);

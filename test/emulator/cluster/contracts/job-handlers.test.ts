@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { contractKey, type Entry, endContractEntries, enqueue, schedule } from "../../../../emulator/clock/schedule.ts";
-import { newContract } from "../../../../emulator/cluster/contracts/creation/new-contract.ts";
+import {
+  contractKey,
+  endContractEntries,
+  enqueue,
+  type ScheduledEntry,
+  schedule,
+} from "../../../../emulator/clock/schedule.ts";
+import { createContract } from "../../../../emulator/cluster/contracts/creation/new-contract.ts";
 import { contractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
 import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
 import { collections } from "../../../../emulator/compose/state/collections.ts";
@@ -10,20 +16,20 @@ import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.
 import { webhookEvents } from "../../../../emulator/webhooks/deliveries.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";
 import { users, workspaces } from "../../../../emulator/world/workspaces.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { seededIds } from "../../../../src/base/ids.ts";
 
 const at = Date.parse("2031-01-02T03:04:05Z");
 
 /** A contract and an entry of the schedule about it. */
 async function waiting() {
-  const store = openMemoryStore({ collections, wall: systemWall });
-  const entry = await store.transaction("prepare", async (tx): Promise<Entry> => {
+  const store = openMemoryStore({ collections, wall: systemWallClock });
+  const entry = await store.transaction("prepare", async (tx): Promise<ScheduledEntry> => {
     applySeed(tx, parseSeed(namedSeeds.demo), seededIds("test"));
     const workspace = (await tx.get(workspaces, 1))!;
     const user = (await tx.get(users, 11))!;
     const given = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
-    const contract = newContract(tx, { workspace, user }, at, given);
+    const contract = createContract(tx, { workspace, user }, at, given);
     const ref = `${contract.id} SIGNING_EMAIL_DELIVERED jo@acme.example`;
     const entry = enqueue(tx, { due: at, kind: "contract-activity", concurrency_key: contractKey(contract.id), ref });
     tx.put(contracts, contract);

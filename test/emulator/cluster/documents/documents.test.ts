@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { PDFDocument } from "@cantoo/pdf-lib";
-import { pdfProblem } from "../../../../emulator/cluster/pdf/reader.ts";
+import { findPdfProblem } from "../../../../emulator/cluster/pdf/reader.ts";
 import { testFolder } from "../../../support/cli/cli-emulator.ts";
 import { begin, domain, draft, fields, jo, made, pdf, sent, statusOf } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
@@ -35,7 +35,7 @@ describe("downloading a contract", () => {
     const { headers, bytes } = await download(on, contract.id);
     assert.equal(headers.get("content-type"), "application/pdf");
     assert.equal(headers.get("content-disposition"), 'attachment; filename="NDA with Acme.pdf"');
-    assert.equal(await pdfProblem(bytes, pdfs), undefined);
+    assert.equal(await findPdfProblem(bytes, pdfs), undefined);
     assert.equal((await PDFDocument.load(bytes)).getTitle(), "NDA with Acme");
     assert.deepEqual((await download(on, contract.id)).bytes, bytes);
   });
@@ -45,7 +45,7 @@ describe("downloading a contract", () => {
     const contract = await draft(on.api, { contract_name: "NDA ".repeat(500_000) });
     const { headers, bytes } = await download(on, contract.id);
     assert.equal(headers.get("content-disposition"), `attachment; filename="${"NDA ".repeat(50)}.pdf"`);
-    assert.equal(await pdfProblem(bytes, pdfs), undefined);
+    assert.equal(await findPdfProblem(bytes, pdfs), undefined);
   });
 
   it("gives the newest version that was uploaded, directly and by a link that needs no credentials", async (t) => {

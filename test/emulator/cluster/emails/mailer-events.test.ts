@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
-import { emailNamed, emails, sendEmail } from "../../../../emulator/world/emails.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { emails, findEmail, sendEmail } from "../../../../emulator/world/emails.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { draft, sent } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { quiet } from "../../../support/refused.ts";
@@ -175,7 +175,7 @@ it("a link that is opened counts as clicked, that of a signatory and that of a c
 });
 
 it("the e-mail behind a link is found without a look at others, to the same person or about the same contract", async (t) => {
-  const store = openMemoryStore({ collections: [emails], wall: systemWall });
+  const store = openMemoryStore({ collections: [emails], wall: systemWallClock });
   const about = { purpose: "signing", sent_at: 0, cluster_id: "eu-1" } as const;
   await store.transaction("send e-mails", (tx) => {
     for (let other = 1; other <= 100; other += 1) {
@@ -185,7 +185,7 @@ it("the e-mail behind a link is found without a look at others, to the same pers
   });
   const found = await store.read(async (view) => {
     const { mock } = t.mock.method(view, "list");
-    const email = await emailNamed(view, { contract_id: "T-7", recipient: "JO@acme.example" });
+    const email = await findEmail(view, { contract_id: "T-7", recipient: "JO@acme.example" });
     const looked = (await Promise.all(mock.calls.map(({ result }) => result))).flat().length;
     return [email?.recipient, email?.contract_id, looked];
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { namedSeeds } from "../../../../emulator/compose/state/seed.ts";
-import { notEmulated } from "../../../../src/api/contracts/not-emulated.ts";
+import { unemulatedRoutes } from "../../../../src/api/contracts/unemulated-routes.ts";
 import { emulator, plain, sender } from "../../../support/emulator.ts";
 
 describe("a path that a cluster does not know", () => {
@@ -42,7 +42,7 @@ describe("a path that a cluster does not know", () => {
     };
     assert.deepEqual(plain(await on.api("GET", path)), notBuilt);
     assert.deepEqual(plain(await on.api("GET", path.slice(0, -1))), notBuilt);
-    for (const { path, missing } of notEmulated) {
+    for (const { path, missing } of unemulatedRoutes) {
       const asked = path.replace(/\{\w+\}/g, "1").replace("*", "some/thing");
       const { status, body } = await on.api("POST", asked, { body: {} });
       assert.equal(status, 501, asked);

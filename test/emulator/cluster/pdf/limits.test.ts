@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
-import { limits } from "../../../../emulator/cluster/pdf/limits.ts";
-import { busy, checkPdf, PdfReader, pdfProblem, pdfText } from "../../../../emulator/cluster/pdf/reader.ts";
+import { pdfLimits } from "../../../../emulator/cluster/pdf/limits.ts";
+import { busy, checkPdf, findPdfProblem, PdfReader, pdfText } from "../../../../emulator/cluster/pdf/reader.ts";
 
-import { fail, Refusal } from "../../../../src/api/failures.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { pdf, pdfBase64 } from "../../../support/contracts.ts";
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 import { pdfReader } from "../../../support/pdf/pdf-reader.ts";
@@ -77,8 +77,8 @@ describe("reading takes its time", () => {
       t.after(() => reader.close());
       const first = pdfText(make(), reader);
       const second = pdfText(await pdf(), reader);
-      await asleep(wall, limits.timeMs);
-      await wall.pass(limits.timeMs);
+      await asleep(wall, pdfLimits.timeMs);
+      await wall.pass(pdfLimits.timeMs);
       assert.deepEqual(await first, { problem: "reading it takes more than 10 seconds" });
       assert.deepEqual(await second, { lines: [] });
     });
@@ -89,18 +89,18 @@ describe("reading takes its time", () => {
     const reader = new PdfReader(wall);
     t.after(() => reader.close());
     const endless = pdfText(hostile.doubling(30), reader);
-    await asleep(wall, limits.timeMs);
+    await asleep(wall, pdfLimits.timeMs);
 
-    const large = Buffer.alloc(limits.waitingBytes);
-    const waiting = Array.from({ length: limits.waiting }, () => reader.read("check", Buffer.from("x")));
+    const large = Buffer.alloc(pdfLimits.waitingBytes);
+    const waiting = Array.from({ length: pdfLimits.waiting }, () => reader.read("check", Buffer.from("x")));
     assert.equal(await reader.read("check", Buffer.from("x")), busy);
-    await wall.pass(limits.timeMs);
+    await wall.pass(pdfLimits.timeMs);
     assert.deepEqual(await endless, { problem: "reading it takes more than 10 seconds" });
     for (const read of waiting)
       assert.deepEqual(await read, { problem: "it cannot be parsed (Invalid PDF structure)" });
 
     const again = pdfText(hostile.doubling(30), reader);
-    await asleep(wall, limits.timeMs);
+    await asleep(wall, pdfLimits.timeMs);
     const next = reader.read("check", Buffer.from("x"));
     assert.equal(await reader.read("check", large), busy);
     reader.close();
@@ -110,11 +110,11 @@ describe("reading takes its time", () => {
 });
 
 it("a file is refused as pdfs-busy when it gets no turn", async () => {
-  const closed = new PdfReader(systemWall);
+  const closed = new PdfReader(systemWallClock);
   closed.close();
-  const isBusy = (error: unknown) => error instanceof Refusal && error.code === "pdfs-busy";
+  const isBusy = (error: unknown) => error instanceof DeclaredFailureError && error.code === "pdfs-busy";
   await assert.rejects(async () => checkPdf(await pdfBase64(), closed, fail), isBusy);
-  assert.equal(await pdfProblem(await pdf(), closed), busy);
+  assert.equal(await findPdfProblem(await pdf(), closed), busy);
 });
 
 /** Waits until somebody sleeps for so long. */

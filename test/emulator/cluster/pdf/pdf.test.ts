@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { PDFDocument, PDFName } from "@cantoo/pdf-lib";
-import { checkPdf, pdfProblem, pdfText } from "../../../../emulator/cluster/pdf/reader.ts";
+import { checkPdf, findPdfProblem, pdfText } from "../../../../emulator/cluster/pdf/reader.ts";
 import { renderPdf } from "../../../../emulator/cluster/pdf/render.ts";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
 import { fail } from "../../../../src/api/failures.ts";
@@ -29,7 +29,7 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
   };
   for (const [what, make] of Object.entries(accepted)) {
     it(`accepts ${what}`, async () => {
-      assert.equal(await pdfProblem(await make(), pdfs), undefined);
+      assert.equal(await findPdfProblem(await make(), pdfs), undefined);
     });
   }
 
@@ -39,7 +39,7 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
     assert.ok(names.length > 60);
     const problems: string[] = [];
     for (const name of names) {
-      const problem = await pdfProblem(readFileSync(new URL(name, folder)), pdfs);
+      const problem = await findPdfProblem(readFileSync(new URL(name, folder)), pdfs);
       if (problem !== undefined) problems.push(`${name}: ${String(problem)}`);
     }
     assert.deepEqual(problems, []);
@@ -66,7 +66,7 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
   ];
   for (const [what, make, problem] of refused) {
     it(`refuses ${what}`, async () => {
-      assert.equal(await pdfProblem(await make(), pdfs), problem);
+      assert.equal(await findPdfProblem(await make(), pdfs), problem);
     });
   }
 
@@ -103,9 +103,9 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
 
 it("a file that comes while the one that waited is read gets its own verdict", async () => {
   const page = Buffer.from("<html></html>");
-  const first = pdfProblem(await pdf(), pdfs);
-  const second = pdfProblem(page, pdfs);
-  const verdicts = [await first, ...(await Promise.all([pdfProblem(await pdf(), pdfs), second]))];
+  const first = findPdfProblem(await pdf(), pdfs);
+  const second = findPdfProblem(page, pdfs);
+  const verdicts = [await first, ...(await Promise.all([findPdfProblem(await pdf(), pdfs), second]))];
   assert.deepEqual(verdicts, [undefined, undefined, noStructure]);
 });
 
@@ -120,7 +120,7 @@ describe("the PDF of a template contract", () => {
   it("is valid, as long as it takes, and the same for the same contract", async () => {
     const { bytes: file, missing } = await renderPdf(sheet);
     assert.deepEqual(missing, ["漢"]);
-    assert.equal(await pdfProblem(file, pdfs), undefined);
+    assert.equal(await findPdfProblem(file, pdfs), undefined);
     const read = await PDFDocument.load(file);
     assert.ok(read.getPageCount() > 1);
     assert.equal(read.getCreationDate()?.toISOString(), "2031-01-02T03:04:05.000Z");

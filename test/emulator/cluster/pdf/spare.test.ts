@@ -3,13 +3,13 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, it, type TestContext } from "node:test";
 import { busy, PdfReader, pdfText } from "../../../../emulator/cluster/pdf/reader.ts";
 
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { pdf } from "../../../support/contracts.ts";
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 
 /** A reader that has read, and how many processes were started since. */
 async function stage(t: TestContext) {
-  const reader = new PdfReader(systemWall);
+  const reader = new PdfReader(systemWallClock);
   t.after(() => reader.close());
   assert.deepEqual(await pdfText(await pdf(), reader), { lines: [] });
   let started = 0;
@@ -24,7 +24,7 @@ async function stage(t: TestContext) {
 
 /** What a reader reads that is closed afterwards. */
 async function readOnce(): Promise<unknown> {
-  const reader = new PdfReader(systemWall);
+  const reader = new PdfReader(systemWallClock);
   const reading = await pdfText(await pdf(), reader);
   reader.close();
   return reading;

@@ -14,13 +14,13 @@ import {
 } from "../../../../emulator/cluster/storage/objects.ts";
 import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
 import { standardSet } from "../../../../emulator/compose/state/seed.ts";
-import { type Blobs, BlobTooLarge } from "../../../../emulator/store/blobs.ts";
+import { type Blobs, BlobTooLargeError } from "../../../../emulator/store/blobs.ts";
 import { memoryBlobs, openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
 
-import { StoreFailed } from "../../../../emulator/store/port.ts";
+import { StoreFailedError } from "../../../../emulator/store/port.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";
-import { fail, Refusal } from "../../../../src/api/failures.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { randomIds } from "../../../../src/base/ids.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
 import { temporaryFolder } from "../../../support/store.ts";
@@ -62,14 +62,14 @@ async function error(answer: Response) {
 async function signedPut(putBlob: Blobs["put"]) {
   const url = "http://127.0.0.1:4011";
   const world = {
-    store: openMemoryStore({ collections: [storedObjects, storageKeys], wall: systemWall }),
+    store: openMemoryStore({ collections: [storedObjects, storageKeys], wall: systemWallClock }),
     clock: { now: () => 1_000 },
-    wall: systemWall,
+    wall: systemWallClock,
     ids: randomIds(),
     settings: defaultSettings,
     cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: false },
     blobs: { ...memoryBlobs(), put: putBlob },
-    pdfs: new PdfReader(systemWall),
+    pdfs: new PdfReader(systemWallClock),
     standardSet,
   };
   const object: StoredObject = {
@@ -96,7 +96,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     remoteAddress: "127.0.0.1",
     origin: url,
     signal: new AbortController().signal,
-    whenGone() {},
+    onDisconnect() {},
     cause: { id: "request:1" },
   };
   return { world, request, object };
@@ -270,13 +270,13 @@ describe("storage.put", () => {
   });
 
   const troubles: [code: string, thrown: Error][] = [
-    ["storage-too-large", new BlobTooLarge("5 GiB and a byte")],
-    ["storage-store-failed", new StoreFailed("disk full")],
+    ["storage-too-large", new BlobTooLargeError("5 GiB and a byte")],
+    ["storage-store-failed", new StoreFailedError("disk full")],
   ];
   for (const [code, thrown] of troubles) {
     it(`answers ${code} when the bytes cannot be kept`, async () => {
       const { world, request, object } = await signedPut(() => Promise.reject(thrown));
-      const refused = (error: unknown) => error instanceof Refusal && error.code === code;
+      const refused = (error: unknown) => error instanceof DeclaredFailureError && error.code === code;
       await assert.rejects(async () => {
         const context = { ...world, request, caller: undefined, fail, finding: () => {} };
         const params = { object_key: object.key, filename: object.filename };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { problemsOf, withDefaults } from "../../../../emulator/cluster/templates/answers.ts";
+import { validateAnswers, withDefaults } from "../../../../emulator/cluster/templates/answers.ts";
 import type { Question } from "../../../../emulator/world/workspaces.ts";
 
 const question = (type: Question["type"], more: Partial<Question> = {}): Question => ({
@@ -53,9 +53,10 @@ const kinds: readonly (readonly [Question, readonly unknown[], readonly unknown[
 describe("answers to questions", () => {
   for (const [type, fitting, wrong, problem] of kinds) {
     it(`of type ${type.type} are taken when they fit: ${problem}`, () => {
-      for (const answer of fitting) assert.equal(problemsOf([type], { answer }), undefined, JSON.stringify(answer));
+      for (const answer of fitting)
+        assert.equal(validateAnswers([type], { answer }), undefined, JSON.stringify(answer));
       for (const answer of wrong) {
-        assert.deepEqual(problemsOf([type], { answer }), { answer: [problem] }, JSON.stringify(answer));
+        assert.deepEqual(validateAnswers([type], { answer }), { answer: [problem] }, JSON.stringify(answer));
       }
     });
   }
@@ -64,15 +65,15 @@ describe("answers to questions", () => {
     const required = question("string", { required: true });
     const missing = { answer: ["Field required"] };
     for (const answers of [{}, { answer: null }, { answer: "" }])
-      assert.deepEqual(problemsOf([required], answers), missing);
-    assert.equal(problemsOf([required], {}, { partial: true }), undefined);
-    assert.deepEqual(problemsOf([required], { answer: null }, { partial: true }), missing);
-    assert.equal(problemsOf([question("string")], { answer: null }), undefined);
+      assert.deepEqual(validateAnswers([required], answers), missing);
+    assert.equal(validateAnswers([required], {}, { partial: true }), undefined);
+    assert.deepEqual(validateAnswers([required], { answer: null }, { partial: true }), missing);
+    assert.equal(validateAnswers([question("string")], { answer: null }), undefined);
   });
 
   it("may have keys that nobody asked for, even those of every object", () => {
-    assert.equal(problemsOf([question("string")], { other: 1 }), undefined);
-    assert.deepEqual(problemsOf([question("string", { variable: "toString", required: true })], {}), {
+    assert.equal(validateAnswers([question("string")], { other: 1 }), undefined);
+    assert.deepEqual(validateAnswers([question("string", { variable: "toString", required: true })], {}), {
       toString: ["Field required"],
     });
   });

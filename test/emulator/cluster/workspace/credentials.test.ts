@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { rateLimit } from "../../../../emulator/cluster/workspace/credentials.ts";
-import { fail, Refusal } from "../../../../src/api/failures.ts";
+import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { emulator, plain, sender } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
@@ -132,7 +132,7 @@ describe("--rate-limit", () => {
         limit(workspace, fail);
         return "served";
       } catch (error) {
-        assert.ok(error instanceof Refusal);
+        assert.ok(error instanceof DeclaredFailureError);
         return error.data;
       }
     };

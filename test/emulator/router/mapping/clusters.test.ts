@@ -4,7 +4,7 @@ import { clusterHandlers } from "../../../../emulator/router/mapping/clusters.ts
 import { mappingTables } from "../../../../emulator/router/mapping/tables.ts";
 import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
 import type { Transaction } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { plain } from "../../../support/emulator.ts";
 import { bulk, keys, type Routed, routed } from "../../../support/routed.ts";
 
@@ -118,7 +118,7 @@ describe("workspace-data deletion", () => {
   });
 
   it("deletes nothing when a deletion in the middle fails", async () => {
-    const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWall });
+    const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWallClock });
     await store.transaction("test", (tx) => {
       for (const table of Object.values(mappingTables)) tx.map(table, "eu-1", ["a"]);
     });

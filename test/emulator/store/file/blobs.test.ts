@@ -46,7 +46,7 @@ for (const [name, open] of kinds) {
 
     it("are not kept past the limit", async (t) => {
       const blobs = await open(t);
-      await assert.rejects(blobs.put(stream("one", " two"), 6), { name: "BlobTooLarge" });
+      await assert.rejects(blobs.put(stream("one", " two"), 6), { name: "BlobTooLargeError" });
       assert.equal(await blobs.open(sha256), undefined);
     });
 
@@ -99,7 +99,7 @@ describe("the folder of uploaded bytes", () => {
     const disk = gatedDisk((call) => (call === "sync" ? Promise.reject(new Error("input/output error")) : null));
     const blobs = await openFileBlobs({ folder, disk });
     await assert.rejects(blobs.put(stream("one two"), 100), {
-      name: "StoreFailed",
+      name: "StoreFailedError",
       message: "The upload cannot be written: input/output error",
     });
     assert.deepEqual(await readdir(folder), []);

@@ -19,10 +19,10 @@ Object.assign(fs, {
 syncBuiltinESMExports();
 
 const { collectBlobs } = await import("../../../../emulator/store/file/blob-collection.ts");
-const { systemWall } = await import("../../../../src/base/clock.ts");
+const { systemWallClock } = await import("../../../../src/base/clock.ts");
 await collectBlobs({
   path,
   folder: join(dirname(path), "files"),
-  wall: systemWall,
+  wall: systemWallClock,
   named: async () => new Set(),
 });

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { logLine, parseLine } from "../../../../src/files/log-line.ts";
 import { collections, gatedDisk, people, person, temporaryFolder } from "../../../support/store.ts";
 
@@ -13,7 +13,7 @@ const open = (folder: string, report?: (text: string) => void): Promise<Store> =
   openFileStore({
     path: join(folder, "emulator.json"),
     collections,
-    wall: systemWall,
+    wall: systemWallClock,
     compactAfterBytes: 1_000,
     ...(report && { report }),
   });
@@ -106,7 +106,7 @@ describe("damage of a journal", () => {
       else await change(journal, damage);
       const before = await readdir(folder);
       await assert.rejects(open(folder), (error: Error) => {
-        assert.equal(error.name, "StateRefused");
+        assert.equal(error.name, "StateFormatError");
         assert.match(error.message, message);
         assert.match(error.message, /Nothing was changed\. "svc emulator repair/);
         return true;
@@ -129,7 +129,7 @@ describe("damage of a journal", () => {
       const disk = gatedDisk((call, at) => {
         if (call === "write" && at.endsWith(".svc-tmp")) throw new Error("not now");
       });
-      const store = await openFileStore({ path, collections, wall: systemWall, disk, compactAfterBytes: 1 });
+      const store = await openFileStore({ path, collections, wall: systemWallClock, disk, compactAfterBytes: 1 });
       t.after(() => store.close());
       let next: string | undefined;
       for (let id = 1; next === undefined; id += 1) {

@@ -7,7 +7,7 @@ import { repairState, startEmulator } from "../../../../emulator/index.ts";
 import { openFileBlobs } from "../../../../emulator/store/file/file-blobs.ts";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { emulator } from "../../../support/emulator.ts";
 import { smallDisk } from "../../../support/files/small-disk.ts";
 import {
@@ -54,11 +54,11 @@ describe("a store whose disk fails for a while", () => {
       const store = await openFileStore({ path, collections, wall, disk, report: (text) => told.push(text) });
       await put(store, 1);
       broken = true;
-      await assert.rejects(put(store, 2), { name: "StoreFailed", message: /emulator\.json cannot be written: / });
-      await assert.rejects(put(store, 3), { name: "StoreFailed" });
+      await assert.rejects(put(store, 2), { name: "StoreFailedError", message: /emulator\.json cannot be written: / });
+      await assert.rejects(put(store, 3), { name: "StoreFailedError" });
       await assert.rejects(
         store.reset("reset", () => {}),
-        { name: "StoreFailed" },
+        { name: "StoreFailedError" },
       );
       assert.equal(store.writable, false);
       assert.deepEqual(await idsIn(store), [1]);
@@ -66,7 +66,7 @@ describe("a store whose disk fails for a while", () => {
       await mended(store, wall);
       await put(store, 4);
       const before = await contentOf(store);
-      const crashed = await openFileStore({ path: await copyOf(t, folder), collections, wall: systemWall });
+      const crashed = await openFileStore({ path: await copyOf(t, folder), collections, wall: systemWallClock });
       assert.deepEqual(await idsIn(crashed), [1, 4]);
       await crashed.close();
       await store.close();
@@ -74,7 +74,7 @@ describe("a store whose disk fails for a while", () => {
         told.map((text) => text.slice(path.length)).map((text) => text.split(":")[0]),
         [" cannot be written", " can be written again"],
       );
-      const again = await openFileStore({ path, collections, wall: systemWall });
+      const again = await openFileStore({ path, collections, wall: systemWallClock });
       assert.deepEqual(await contentOf(again), before);
       await again.close();
     });
@@ -109,8 +109,8 @@ describe("a real disk that is full", () => {
     const blobs = await openFileBlobs({ folder: join(folder, "files") });
     await put(store, 1);
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
-    await assert.rejects(put(store, 2, "n".repeat(20_000)), { name: "StoreFailed", message: /no space left/ });
-    await assert.rejects(blobs.put(bytes(100_000), 200_000), { name: "StoreFailed", message: /no space is left/ });
+    await assert.rejects(put(store, 2, "n".repeat(20_000)), { name: "StoreFailedError", message: /no space left/ });
+    await assert.rejects(blobs.put(bytes(100_000), 200_000), { name: "StoreFailedError", message: /no space is left/ });
     assert.equal(store.writable, false);
     await rm(join(folder, "other"));
     await mended(store, wall);
@@ -118,7 +118,7 @@ describe("a real disk that is full", () => {
     assert.equal((await blobs.put(bytes(100_000), 200_000)).size, 100_000);
     assert.equal(told.length, 2);
     await store.close();
-    const again = await openFileStore({ path, collections, wall: systemWall });
+    const again = await openFileStore({ path, collections, wall: systemWallClock });
     assert.deepEqual(await idsIn(again), [1, 3]);
     await again.close();
   });
@@ -130,10 +130,13 @@ describe("a real disk that is full", () => {
     await (await startEmulator({ file })).close();
     execFileSync("mount", ["-o", "remount,ro", folder]);
     await assert.rejects(repairState(file), {
-      name: "StateUnusable",
+      name: "StateAccessError",
       message: /^The state .*emulator\.json cannot be opened: the file system is read-only.* Name a file elsewhere/,
     });
-    await assert.rejects(startEmulator({ file }), { name: "StateUnusable", message: /the file system is read-only/ });
+    await assert.rejects(startEmulator({ file }), {
+      name: "StateAccessError",
+      message: /the file system is read-only/,
+    });
   });
 
   it("answers an upload as declared, and takes it when there is room", async (t) => {
@@ -157,7 +160,7 @@ describe("a real disk that is full", () => {
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
     await assert.rejects(startEmulator({ file: join(folder, "emulator.json") }), {
-      name: "StateUnusable",
+      name: "StateAccessError",
       message: /^The state .*emulator\.json cannot be opened: no space is left on the disk.* Make room, or name a file/,
     });
   });
@@ -172,7 +175,7 @@ describe("a state that cannot be opened", () => {
     const file = join(await temporaryFolder(t), "emulator.json");
     await mkdir(file);
     await assert.rejects(startEmulator({ file }), {
-      name: "StateUnusable",
+      name: "StateAccessError",
       message: `The state ${file} cannot be opened: it is a folder. Name a file with the option file.`,
     });
   });
@@ -181,7 +184,7 @@ describe("a state that cannot be opened", () => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, "a"), "");
     await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {
-      name: "StateUnusable",
+      name: "StateAccessError",
       message: /cannot be opened: a part of its path is no folder\. Name a file in a folder with the option file/,
     });
   });

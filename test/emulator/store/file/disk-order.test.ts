@@ -4,12 +4,18 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../../src/files/disk.ts";
 import { collections, contentOf, gatedDisk, people, person, temporaryFolder } from "../../../support/store.ts";
 
 const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; report?(text: string): void } = {}) =>
-  openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWall, ...(disk && { disk }), ...rest });
+  openFileStore({
+    path: join(folder, "emulator.json"),
+    collections,
+    wall: systemWallClock,
+    ...(disk && { disk }),
+    ...rest,
+  });
 
 const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, person(id)));
 
@@ -125,7 +131,7 @@ describe("the order in which things reach the disk", () => {
     failed = true;
     fail(new Error("input/output error"));
     const reasons = (await settled).map((one) => one.status === "rejected" && one.reason.name);
-    assert.deepEqual(reasons, ["StoreFailed", "StoreFailed"]);
+    assert.deepEqual(reasons, ["StoreFailedError", "StoreFailedError"]);
     assert.deepEqual(await contentOf(store), before);
     await store.close();
     held = undefined;
@@ -164,7 +170,7 @@ describe("a file that could not be written", () => {
     full = true;
     await assert.rejects(
       store.reset("reset", () => {}),
-      { name: "StoreFailed", message: /cannot be replaced: disk full/ },
+      { name: "StoreFailedError", message: /cannot be replaced: disk full/ },
     );
     assert.deepEqual([[...openFiles], await readdir(folder)], [before, files]);
     full = false;

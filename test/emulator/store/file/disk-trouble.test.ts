@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import type { Disk } from "../../../../src/files/disk.ts";
 import {
   collections,
@@ -18,7 +18,13 @@ import {
 } from "../../../support/store.ts";
 
 const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; report?(text: string): void } = {}) =>
-  openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWall, ...(disk && { disk }), ...rest });
+  openFileStore({
+    path: join(folder, "emulator.json"),
+    collections,
+    wall: systemWallClock,
+    ...(disk && { disk }),
+    ...rest,
+  });
 
 async function reopened(folder: string): Promise<unknown> {
   const store = await open(folder);
@@ -56,16 +62,16 @@ describe("a disk that fails", () => {
       ];
       for (const settled of await Promise.allSettled(waiting)) {
         assert.equal(settled.status, "rejected");
-        assert.equal(settled.reason.name, "StoreFailed");
+        assert.equal(settled.reason.name, "StoreFailedError");
         assert.match(settled.reason.message, /emulator\.json cannot be written: /);
       }
       assert.equal(store.writable, false);
       assert.deepEqual(await contentOf(store), good);
       broken = false;
-      await assert.rejects(put(store, 3), { name: "StoreFailed" });
+      await assert.rejects(put(store, 3), { name: "StoreFailedError" });
       await assert.rejects(
         store.reset("reset", () => {}),
-        { name: "StoreFailed" },
+        { name: "StoreFailedError" },
       );
       assert.deepEqual(told, []);
       await store.close();
@@ -133,7 +139,7 @@ describe("a disk that fails", () => {
     calls.length = 0;
     failed = true;
     fail(new Error("input/output error"));
-    await assert.rejects(waiting, { name: "StoreFailed" });
+    await assert.rejects(waiting, { name: "StoreFailedError" });
     await second.close();
     assert.deepEqual(
       calls.filter((each) => /sync snapshot|rename/.test(each)),
@@ -156,7 +162,7 @@ describe("a disk that fails", () => {
     await assert.rejects(
       store.reset("reset", (tx) => tx.put(people, person(9))),
       {
-        name: "StoreFailed",
+        name: "StoreFailedError",
         message: /cannot be replaced: no space left/,
       },
     );

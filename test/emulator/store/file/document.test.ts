@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { collections, contentOf, exported, owners, people, person, temporaryFolder } from "../../../support/store.ts";
 
 describe("an exported state", () => {
   it("put into another file brings rows, identifiers and sequences, also for the start after it", async (t) => {
     const open = async () =>
-      openFileStore({ path: join(await temporaryFolder(t), "emulator.json"), collections, wall: systemWall });
+      openFileStore({ path: join(await temporaryFolder(t), "emulator.json"), collections, wall: systemWallClock });
     const from = await open();
     await from.transaction("fill", (tx) => {
       for (const id of [2, 1]) tx.put(people, person(id, { age: id, tags: ["é"] }));
@@ -20,7 +20,7 @@ describe("an exported state", () => {
     await from.close();
 
     const path = join(await temporaryFolder(t), "emulator.json");
-    const to = await openFileStore({ path, collections, wall: systemWall });
+    const to = await openFileStore({ path, collections, wall: systemWallClock });
     await to.transaction("before", (tx) => tx.map(owners, "eu-1", ["gone"]));
     await to.replace(document);
     const { sequences, rows, mappings } = document;
@@ -30,7 +30,7 @@ describe("an exported state", () => {
       ["eu-1", "us-1", "eu-1", undefined],
     );
     await to.close();
-    const again = await openFileStore({ path, collections, wall: systemWall });
+    const again = await openFileStore({ path, collections, wall: systemWallClock });
     assert.deepEqual(await contentOf(again), { sequences, rows, mappings });
     await again.close();
   });

@@ -3,14 +3,14 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { recover } from "../../../../emulator/store/file/recovery.ts";
 import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Collection } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { systemDisk } from "../../../../src/files/disk.ts";
 import { collections as ofTheSuite, temporaryFolder } from "../../../support/store.ts";
 import { historySuite } from "../port/history.ts";
 import type { Open, Opened, OpenOptions } from "../port/open.ts";
 import { portSuite } from "../port/port-suite.ts";
 
-const open: Open = async (t, { collections = ofTheSuite, wall = systemWall, historyBytes } = {}) => {
+const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes } = {}) => {
   const path = join(await temporaryFolder(t), "emulator.json");
   const openAs = async (collections: readonly Collection[], more: OpenOptions = { historyBytes }): Promise<Opened> => {
     // So small that it is compacted all the time.

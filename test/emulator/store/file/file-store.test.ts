@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type FileStoreOptions, openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { firstLine, logLine } from "../../../../src/files/log-line.ts";
 import { collections, contentOf, owners, people, person, temporaryFolder } from "../../../support/store.ts";
 
 type Rest = Partial<FileStoreOptions>;
 const open = (folder: string, rest: Rest = {}): Promise<Store> =>
-  openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWall, ...rest });
+  openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWallClock, ...rest });
 
 async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string; path: string; store: Store }> {
   const folder = await temporaryFolder(t);
@@ -277,7 +277,7 @@ describe("a damaged file", () => {
       await writeFile(join(copy, file), damage(text));
       const before = await filesIn(copy);
       await assert.rejects(open(copy), (error: Error) => {
-        assert.equal(error.name, "StateRefused");
+        assert.equal(error.name, "StateFormatError");
         assert.match(error.message, message);
         assert.match(error.message, /Nothing was changed\. "svc emulator repair .*emulator\.json"/);
         return true;
@@ -291,7 +291,7 @@ describe("a damaged file", () => {
     await store.close();
     await writeFile(path, (await readFile(path, "utf8")).replace('"svc_state": 3', '"svc_state": 4'));
     await assert.rejects(open(folder), {
-      name: "StateRefused",
+      name: "StateFormatError",
       message:
         /line 2: svc 0\.1\.0 wrote it \(format 4; this one reads those up to 3\)\. Nothing was changed\. Open it with that/,
     });
@@ -344,11 +344,11 @@ describe("a journal that somebody changes under a store that is open", () => {
         "written to it. Move it away to restore it from memory, or stop the emulator to continue with the file as it is";
       await assert.rejects(
         store.transaction("lost", (tx) => tx.put(people, person(5))),
-        { name: "StoreFailed", message },
+        { name: "StoreFailedError", message },
       );
       await assert.rejects(
         store.transaction("lost", (tx) => tx.put(people, person(5))),
-        { name: "StoreFailed", message },
+        { name: "StoreFailedError", message },
       );
       assert.deepEqual(await readFile(journal), found);
       await rename(journal, join(folder, "theirs"));
@@ -368,7 +368,7 @@ describe("a journal that somebody changes under a store that is open", () => {
     await assert.rejects(
       store.transaction("lost", (tx) => tx.put(people, person(5))),
       {
-        name: "StoreFailed",
+        name: "StoreFailedError",
         message: `${path} is another file than this emulator wrote: move it away, and it is put back`,
       },
     );

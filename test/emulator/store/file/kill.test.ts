@@ -7,7 +7,7 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { recover } from "../../../../emulator/store/file/recovery.ts";
 import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { systemDisk } from "../../../../src/files/disk.ts";
 import { program } from "../../../support/program.ts";
 import { collections, owners, people, temporaryFolder } from "../../../support/store.ts";
@@ -23,7 +23,7 @@ describe("kill -9 under write load", () => {
       const from = (acknowledged.at(-1) ?? 0) + 1_000;
       acknowledged.push(...(await writeUntilKilled(path, from, 1 + Math.floor(Math.random() * 120))));
       // Half of the time the next process finds what the killed one left, else what a clean close wrote.
-      const store = kill % 2 ? await readOnly(path) : await openFileStore({ path, collections, wall: systemWall });
+      const store = kill % 2 ? await readOnly(path) : await openFileStore({ path, collections, wall: systemWallClock });
       const lost = await store.read(async (view) => {
         const found = await Promise.all(
           acknowledged.map(async (id) => ({
@@ -47,7 +47,7 @@ describe("kill -9 under write load", () => {
 
 /** What the files hold, without touching them. */
 async function readOnly(path: string): Promise<Store> {
-  return new LiveStore({ state: (await recover(systemDisk, path, collections)).state, wall: systemWall });
+  return new LiveStore({ state: (await recover(systemDisk, path, collections)).state, wall: systemWallClock });
 }
 
 /** The numbers that were acknowledged before the process was killed, some time after the n-th. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { dieAt, seeded } from "../../../support/files/crashes.ts";
 import { Crashed, ForgetfulDisk } from "../../../support/files/forgetful-disk.ts";
 import { collections, contentOf, owners, people, person } from "../../../support/store.ts";
@@ -24,13 +24,13 @@ async function textOf(disk: ForgetfulDisk, file: string): Promise<string> {
 /** People 1 to 3 and two identifiers in the snapshot, 4 to 6 in the journal; then something in a file is overwritten. */
 async function damaged(file: string, from: string, to: string): Promise<ForgetfulDisk> {
   let disk = new ForgetfulDisk();
-  const first = await openFileStore({ path, collections, wall: systemWall, disk });
+  const first = await openFileStore({ path, collections, wall: systemWallClock, disk });
   await first.transaction("seed", (tx) => {
     for (const id of [1, 2, 3]) tx.put(people, person(id));
     tx.map(owners, "eu-1", ["a", "b"]);
   });
   await first.close();
-  const second = await openFileStore({ path, collections, wall: systemWall, disk });
+  const second = await openFileStore({ path, collections, wall: systemWallClock, disk });
   for (const id of [4, 5, 6]) await second.transaction("more", (tx) => tx.put(people, person(id)));
   disk = copied(disk);
   const at = (await textOf(disk, file)).indexOf(from);
@@ -42,7 +42,7 @@ async function damaged(file: string, from: string, to: string): Promise<Forgetfu
 }
 
 async function contentIn(disk: ForgetfulDisk): Promise<unknown> {
-  const store = await openFileStore({ path, collections, wall: systemWall, disk });
+  const store = await openFileStore({ path, collections, wall: systemWallClock, disk });
   const content = await contentOf(store);
   await store.close();
   return content;

@@ -5,10 +5,10 @@ import { describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { collections, owners, people, person, temporaryFolder } from "../../../support/store.ts";
 
-const open = (path: string): Promise<Store> => openFileStore({ path, collections, wall: systemWall });
+const open = (path: string): Promise<Store> => openFileStore({ path, collections, wall: systemWallClock });
 
 /** A snapshot with the people 1 to 3 and two identifiers, and a journal that adds 4, 5 and 6. */
 async function stateOf(t: TestContext): Promise<{ folder: string; path: string; journal: string }> {

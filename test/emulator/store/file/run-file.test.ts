@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { claimRunFile, type RunFile, runFilesOf } from "../../../../emulator/store/file/run-file.ts";
+import { claimRunFile, listRunFilePaths, type RunFile } from "../../../../emulator/store/file/run-file.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 import { movedWall } from "../../../support/walls/moved-wall.ts";
 
@@ -48,7 +48,7 @@ describe("the run file", () => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const first = await claim([path], run("one"));
     await assert.rejects(claim([path], run("two")), (error: Error) => {
-      assert.equal(error.name, "StateInUse");
+      assert.equal(error.name, "StateLockedError");
       assert.match(error.message, /pid \d+, http:\/\/127\.0\.0\.1:4010.*svc emulator stop/);
       assert.doesNotMatch(error.message, /secret-token/);
       return true;
@@ -61,7 +61,7 @@ describe("the run file", () => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const repair = await claim([path], undefined);
     const message = `"svc emulator repair" is at work on this state (${path}: pid ${process.pid}). Wait for its end.`;
-    await assert.rejects(claim([path], run("two")), { name: "StateInUse", message });
+    await assert.rejects(claim([path], run("two")), { name: "StateLockedError", message });
     await repair.release();
   });
 
@@ -70,7 +70,7 @@ describe("the run file", () => {
     const since = "2031-01-02T03:04:05.000Z";
     await writeFile(path, JSON.stringify({ ...run("one", 17), id: "left", machine: "box-7", boot: "b", since }));
     await assert.rejects(claim([path], run("two")), {
-      name: "StateInUse",
+      name: "StateLockedError",
       message:
         `An emulator that cannot be asked from here has this state (${path}: on box-7, pid 17, http://127.0.0.1:4010, ` +
         `since ${since}). Stop it there; if it is gone, remove ${path}; or name another file with the option file.`,
@@ -95,7 +95,7 @@ describe("the run file", () => {
         const path = join(await temporaryFolder(t), "emulator.json.run");
         await writeFile(path, JSON.stringify(run("one", pid())));
         const second = claim([path], run("two"), probe);
-        if (message) await assert.rejects(second, { name: "StateInUse", message });
+        if (message) await assert.rejects(second, { name: "StateLockedError", message });
         else await (await second).release();
       });
     }
@@ -125,18 +125,21 @@ describe("the run files of an emulator", () => {
     await mkdir(join(folder, "real"));
     await symlink("real", join(folder, "link"));
     const state = join(folder, "real", "a.json");
-    assert.deepEqual(await runFilesOf(state, join(folder, "link", "x")), [`${state}.run`, join(folder, "real", "x")]);
-    const both = await runFilesOf(state, join(folder, "link", "a.json.run"));
+    assert.deepEqual(await listRunFilePaths(state, join(folder, "link", "x")), [
+      `${state}.run`,
+      join(folder, "real", "x"),
+    ]);
+    const both = await listRunFilePaths(state, join(folder, "link", "a.json.run"));
     const claimed = await claim(both, run("one"));
     await claimed.release();
-    assert.deepEqual(await runFilesOf(undefined, undefined), []);
+    assert.deepEqual(await listRunFilePaths(undefined, undefined), []);
   });
 
   it("are all let go when one of them is somebody else's", async (t) => {
     const folder = await temporaryFolder(t);
     const [first, second] = [join(folder, "a.json.run"), join(folder, "link")];
     await symlink("nowhere", second);
-    await assert.rejects(claim([first, second], run("one")), { name: "NoLockFile" });
+    await assert.rejects(claim([first, second], run("one")), { name: "NotALockFileError" });
     assert.deepEqual(await readdir(folder), ["link"]);
     assert.equal(await readlink(second), "nowhere");
   });

@@ -21,7 +21,7 @@ describe("what the system says at a start is a sentence", () => {
   ] as const) {
     it(`${code}: ${why}`, () =>
       assert.throws(() => explainUnusable(path, refused(code)), {
-        name: "StateUnusable",
+        name: "StateAccessError",
         message: `The state ${path} cannot be opened: ${why}. ${next}`,
       }));
   }

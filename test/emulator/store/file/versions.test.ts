@@ -5,12 +5,12 @@ import { describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Collection, Store } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 import { forgotten, members, owners, second, third } from "../../../support/versioned.ts";
 
 const open = (folder: string, ...collections: Collection[]): Promise<Store> =>
-  openFileStore({ path: join(folder, "emulator.json"), collections: [...collections, owners], wall: systemWall });
+  openFileStore({ path: join(folder, "emulator.json"), collections: [...collections, owners], wall: systemWallClock });
 
 /** A state of the first version: Ada and Bo in the snapshot, then Cy in the journal, Ada replaced and Bo deleted. */
 async function old(t: TestContext, how: "closed" | "killed"): Promise<string> {
@@ -97,13 +97,13 @@ describe("what no version of a row explains", () => {
       const before = await filesIn(folder);
       const collections = collection === owners ? [owners] : [collection, owners];
       const path = join(folder, "emulator.json");
-      await assert.rejects(openFileStore({ path, collections, wall: systemWall }), (error: Error) => {
-        assert.equal(error.name, "StateRefused");
+      await assert.rejects(openFileStore({ path, collections, wall: systemWallClock }), (error: Error) => {
+        assert.equal(error.name, "StateFormatError");
         assert.match(error.message, message);
         assert.match(error.message, /Nothing was changed\. Open it with that version/);
         return true;
       });
-      await assert.rejects(repairFile({ path, collections }), { name: "StateRefused", message });
+      await assert.rejects(repairFile({ path, collections }), { name: "StateFormatError", message });
       assert.deepEqual(await filesIn(folder), before);
     });
   }
@@ -115,9 +115,9 @@ describe("a state of a newer version", () => {
     await (await open(folder, third)).close();
     const before = await filesIn(folder);
     const message = /svc 0\.1\.0 wrote it, with version 3 of members; this version of svc knows those up to 2/;
-    await assert.rejects(open(folder, second), { name: "StateRefused", message });
+    await assert.rejects(open(folder, second), { name: "StateFormatError", message });
     const path = join(folder, "emulator.json");
-    await assert.rejects(repairFile({ path, collections: [second, owners] }), { name: "StateRefused", message });
+    await assert.rejects(repairFile({ path, collections: [second, owners] }), { name: "StateFormatError", message });
     assert.deepEqual(await filesIn(folder), before);
   });
 
@@ -127,7 +127,7 @@ describe("a state of a newer version", () => {
     const text = await readFile(path, "utf8");
     await writeFile(path, text.replace('"svc_state": 3', '"svc_state": 7').replace('"0.1.0"', '"4.5.6"'));
     const message = /svc 4\.5\.6 wrote it \(format 7; this one reads those up to 3\)/;
-    await assert.rejects(open(folder, members), { name: "StateRefused", message });
-    await assert.rejects(repairFile({ path, collections: [members, owners] }), { name: "StateRefused", message });
+    await assert.rejects(open(folder, members), { name: "StateFormatError", message });
+    await assert.rejects(repairFile({ path, collections: [members, owners] }), { name: "StateFormatError", message });
   });
 });

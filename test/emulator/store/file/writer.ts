@@ -1,5 +1,5 @@
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { collections, owners, people, person } from "../../../support/store.ts";
 
 /**
@@ -7,7 +7,7 @@ import { collections, owners, people, person } from "../../../support/store.ts";
  * acknowledged. The process is meant to be killed.
  */
 const [path = "", from = "1"] = process.argv.slice(2);
-const store = await openFileStore({ path, collections, wall: systemWall, compactAfterBytes: 4_000 });
+const store = await openFileStore({ path, collections, wall: systemWallClock, compactAfterBytes: 4_000 });
 let next = Number(from);
 const write = async (): Promise<void> => {
   for (;;) {

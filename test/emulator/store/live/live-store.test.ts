@@ -1,10 +1,10 @@
 import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { collections } from "../../../support/store.ts";
 import { portSuite } from "../port/port-suite.ts";
 
 portSuite("the memory store", async (t, options) => {
-  const store = openMemoryStore({ collections, wall: systemWall, ...options });
+  const store = openMemoryStore({ collections, wall: systemWallClock, ...options });
   t.after(() => store.close());
   return { store };
 });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { CommitLog } from "../../../../emulator/store/live/commits.ts";
 import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import { type Change, State } from "../../../../emulator/store/live/state.ts";
-import { StoreFailed } from "../../../../emulator/store/port.ts";
+import { StoreFailedError } from "../../../../emulator/store/port.ts";
 import { collections, contentOf, owners, people, person } from "../../../support/store.ts";
 import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
 
@@ -11,7 +11,7 @@ import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
 class ScriptedLog implements CommitLog {
   readonly appended: (readonly Change[])[] = [];
   readonly replaced: State[] = [];
-  failure: StoreFailed | undefined;
+  failure: StoreFailedError | undefined;
   closed = false;
   /** What an attempt to mend it comes to. */
   mends = false;
@@ -39,7 +39,7 @@ class ScriptedLog implements CommitLog {
     this.#failed = failed;
   }
 
-  async mend(): Promise<boolean> {
+  async retryWrite(): Promise<boolean> {
     this.attempts += 1;
     if (this.mends) this.failure = undefined;
     return this.mends;
@@ -56,7 +56,7 @@ class ScriptedLog implements CommitLog {
 
   /** Nothing that waits ever will be. */
   breakDown(): void {
-    this.failure = new StoreFailed("the disk is gone");
+    this.failure = new StoreFailedError("the disk is gone");
     this.#newest = Promise.resolve();
     this.#failed();
     for (const { reject } of this.#waiting.splice(0)) reject(this.failure);
@@ -184,7 +184,7 @@ describe("a log that fails", () => {
     const { log, store, put, names } = stage();
     log.breakDown();
     await idle();
-    const refused = { name: "StoreFailed", message: "the disk is gone" };
+    const refused = { name: "StoreFailedError", message: "the disk is gone" };
     await assert.rejects(put(1), refused);
     await assert.rejects(
       store.reset("reset", () => {}),
@@ -221,7 +221,7 @@ describe("a log that fails", () => {
     const closing = watched(store.close());
     await idle();
     assert.deepEqual([closing.ended, log.closed, wall.sleeping, log.attempts], ["done", true, [], 1]);
-    await assert.rejects(put(1), { name: "StoreFailed", message: "The store is closed; put 1 changed nothing" });
+    await assert.rejects(put(1), { name: "StoreFailedError", message: "The store is closed; put 1 changed nothing" });
   });
 });
 
@@ -235,7 +235,7 @@ describe("a store that closes", () => {
     log.goOn();
     await idle();
     assert.deepEqual([before.ended, ...closing.map(({ ended }) => ended)], ["done", "done", "done"]);
-    await assert.rejects(put(2), { name: "StoreFailed", message: "The store is closed; put 2 changed nothing" });
+    await assert.rejects(put(2), { name: "StoreFailedError", message: "The store is closed; put 2 changed nothing" });
     assert.equal(closing[0]!.work, closing[1]!.work);
   });
 });

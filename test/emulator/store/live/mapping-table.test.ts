@@ -16,14 +16,14 @@ describe("the table of a mapping", () => {
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         const table = new MappingTable(declaration);
         const plain = new Map<string, string>();
-        const open: { picture: ReturnType<MappingTable["picture"]>; expected: [string, string][] }[] = [];
+        const open: { picture: ReturnType<MappingTable["takeSnapshot"]>; expected: [string, string][] }[] = [];
         const close = () => {
           const { picture, expected } = open.shift()!;
           assert.deepEqual([...picture.entries].sort(), expected.sort());
           picture.end();
         };
         for (const one of steps) {
-          if (one.kind === "open") open.push({ picture: table.picture(), expected: [...plain] });
+          if (one.kind === "open") open.push({ picture: table.takeSnapshot(), expected: [...plain] });
           else if (one.kind === "close" && open.length > 0) close();
           if (!("cluster" in one)) continue;
           const before = one.identifiers.map((identifier) => {
@@ -39,7 +39,7 @@ describe("the table of a mapping", () => {
         for (let i = 0; i <= 12; i += 1) assert.equal(table.lookup(String(i)), plain.get(String(i)));
         assert.equal(table.size, plain.size);
         while (open.length > 0) close();
-        assert.deepEqual([...table.picture().entries].sort(), [...plain].sort());
+        assert.deepEqual([...table.takeSnapshot().entries].sort(), [...plain].sort());
       }),
     );
   });
@@ -50,13 +50,16 @@ describe("the table of a mapping", () => {
         const table = new MappingTable(declaration);
         table.map("eu-1", first);
         const { size } = table;
-        const picture = isSnapshotOpen ? table.picture() : undefined;
+        const picture = isSnapshotOpen ? table.takeSnapshot() : undefined;
         const mapped = table.map("us-1", second);
         table.undoMap(second, mapped);
         const removed = table.unmap("eu-1", second);
         table.undoUnmap(second, removed);
         picture?.end();
-        assert.deepEqual([...table.picture().entries].sort(), [...new Set(first)].map((one) => [one, "eu-1"]).sort());
+        assert.deepEqual(
+          [...table.takeSnapshot().entries].sort(),
+          [...new Set(first)].map((one) => [one, "eu-1"]).sort(),
+        );
         assert.equal(table.size, size);
       }),
     );

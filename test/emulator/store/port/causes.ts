@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Cause, CauseRow } from "../../../../emulator/store/cause.ts";
 import { CausedStore } from "../../../../emulator/store/caused-store.ts";
-import { causes, droppedCauses, mostCauses } from "../../../../emulator/store/causes.ts";
+import { causes, causesEvictedAtOnce, maxCauses } from "../../../../emulator/store/causes.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { collections, people, person } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
@@ -80,14 +80,14 @@ export function causesSuite(open: Open): void {
     it("gives way to newer ones where there are too many", async (t) => {
       const { store } = await open(t, withCauses);
       await store.transaction("many", async (tx) => {
-        for (let n = 1; n <= mostCauses + 2; n += 1) {
+        for (let n = 1; n <= maxCauses + 2; n += 1) {
           await tx.because(cause(`request:${n}`), () => tx.put(people, person(1)));
         }
       });
       const ids = await idsOf(store);
-      const left = mostCauses + 2 - droppedCauses;
-      const oldest = `request:${droppedCauses + 1}`;
-      assert.deepEqual([ids.length, ids[0], ids.at(-1)], [left, oldest, `request:${mostCauses + 2}`]);
+      const left = maxCauses + 2 - causesEvictedAtOnce;
+      const oldest = `request:${causesEvictedAtOnce + 1}`;
+      assert.deepEqual([ids.length, ids[0], ids.at(-1)], [left, oldest, `request:${maxCauses + 2}`]);
     });
 
     it("survives a kill with what followed", async (t) => {

@@ -106,7 +106,7 @@ export function durableSuite(open: Open): void {
     it("takes nothing more, and says so", async (t) => {
       const { store } = await open(t);
       await Promise.all([store.close(), store.close()]);
-      const refused = { name: "StoreFailed", message: /The store is closed/ };
+      const refused = { name: "StoreFailedError", message: /The store is closed/ };
       await assert.rejects(
         store.transaction("late", (tx) => tx.put(people, person(1))),
         refused,

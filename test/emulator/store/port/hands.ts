@@ -1,4 +1,4 @@
-import type { Wall } from "../../../../src/base/clock.ts";
+import type { WallClock } from "../../../../src/base/clock.ts";
 
 /** Something that happens once. */
 export function signal(): { readonly raised: Promise<void>; raise(): void } {
@@ -10,7 +10,7 @@ export function signal(): { readonly raised: Promise<void>; raise(): void } {
 }
 
 /** Wall time that goes on as far as a test moves it. */
-export function handWall(): Wall & { move(ms: number): void } {
+export function handWall(): WallClock & { move(ms: number): void } {
   let now = 0;
   let sleepers: { until: number; wake: () => void }[] = [];
   return {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { Commit, Reach } from "../../../../emulator/store/history.ts";
+import type { Commit, HistoryStart } from "../../../../emulator/store/history.ts";
 import type { History, Store } from "../../../../emulator/store/port.ts";
 import { type Content, contentOf, exported, owners, people, person } from "../../../support/store.ts";
 import type { Open, Opened } from "./open.ts";
@@ -27,7 +27,7 @@ const put = (store: Store, id: number) =>
     tx.map(owners, number % 2 ? "eu-1" : "us-1", [`a${id}`]);
   });
 
-async function told(history: History): Promise<{ commits: Commit[]; reach: Reach | undefined }> {
+async function told(history: History): Promise<{ commits: Commit[]; reach: HistoryStart | undefined }> {
   const commits: Commit[] = [];
   const reach = await history.visit((commit) => commits.push(commit) > 0);
   return { commits, reach };

@@ -1,11 +1,11 @@
 import type { TestContext } from "node:test";
 import type { Collection, Store } from "../../../../emulator/store/port.ts";
-import type { Wall } from "../../../../src/base/clock.ts";
+import type { WallClock } from "../../../../src/base/clock.ts";
 
 export interface OpenOptions {
   /** Default: the two made-up collections of `test/support/store.ts`. */
   readonly collections?: readonly Collection[];
-  readonly wall?: Wall;
+  readonly wall?: WallClock;
   /** How much is kept of what led to its state; left out: nothing. */
   readonly historyBytes?: number;
 }

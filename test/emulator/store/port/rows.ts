@@ -91,7 +91,7 @@ export function rowsSuite(open: Open): void {
       const unknown = rows<Person>({ ...people, name: "unknown", indexes: {} });
       await assert.rejects(
         store.read((view) => view.list(unknown)),
-        { name: "EmulatorBug", message: /unknown is not in the list/ },
+        { name: "EmulatorBugError", message: /unknown is not in the list/ },
       );
     });
   });

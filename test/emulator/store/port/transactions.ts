@@ -90,8 +90,16 @@ export function transactionsSuite(open: Open): void {
         tx.put(people, person(1));
         await inner();
       });
-      await assert.rejects(outer, { name: "EmulatorBug", operation: "inner", message: /inside transaction outer/ });
-      await assert.rejects(store.read(inner), { name: "EmulatorBug", operation: "inner", message: /inside a read/ });
+      await assert.rejects(outer, {
+        name: "EmulatorBugError",
+        operation: "inner",
+        message: /inside transaction outer/,
+      });
+      await assert.rejects(store.read(inner), {
+        name: "EmulatorBugError",
+        operation: "inner",
+        message: /inside a read/,
+      });
       assert.equal(await store.read((view) => view.count(people)), 0);
     });
 
@@ -109,11 +117,11 @@ export function transactionsSuite(open: Open): void {
       await opened.raised;
       wall.move(1_999);
       wall.move(1);
-      await assert.rejects(reading, { name: "EmulatorBug", operation: "inner", message: /for a read to end/ });
+      await assert.rejects(reading, { name: "EmulatorBugError", operation: "inner", message: /for a read to end/ });
       assert.equal(await store.read((view) => view.count(people)), 0);
       const outer = store.transaction("outer", within);
       await assert.rejects(Promise.all([outer, Promise.resolve().then(() => wall.move(2_000))]), {
-        name: "EmulatorBug",
+        name: "EmulatorBugError",
         operation: "outer",
         message: /more than 2 s/,
       });
@@ -150,7 +158,7 @@ export function transactionsSuite(open: Open): void {
       await opened.raised;
       wall.move(1_999);
       wall.move(1);
-      await assert.rejects(stuck, { name: "EmulatorBug", operation: "stuck", message: /more than 2 s/ });
+      await assert.rejects(stuck, { name: "EmulatorBugError", operation: "stuck", message: /more than 2 s/ });
       await next;
       proceed.raise();
       await ended.raised;
@@ -166,7 +174,7 @@ export function transactionsSuite(open: Open): void {
       await store.read((view) => {
         leaked = view;
       });
-      assert.throws(() => leaked?.count(people), { name: "EmulatorBug" });
+      assert.throws(() => leaked?.count(people), { name: "EmulatorBugError" });
     });
   });
 }

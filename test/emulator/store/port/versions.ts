@@ -29,7 +29,7 @@ export function versionsSuite(open: Open): void {
   describe("a collection", () => {
     it("has a migration for each version but the first", async (t) => {
       await assert.rejects(open(t, { collections: [{ ...third, migrate: [named] }] }), {
-        name: "EmulatorBug",
+        name: "EmulatorBugError",
         message: "Collection members is of version 3 and has 1 migrations",
       });
     });

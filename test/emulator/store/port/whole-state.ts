@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { sealed } from "../../../../emulator/store/file/sealed.ts";
-import { wholeLines } from "../../../../src/files/whole-lines.ts";
+import { addChecksum } from "../../../../emulator/store/file/checksummed-document.ts";
+import { splitAtLineEnds } from "../../../../src/files/line-blocks.ts";
 import { contentOf, exported, owners, type Person, people, person } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
@@ -58,7 +58,7 @@ export function wholeStateSuite(open: Open): void {
       it(`stays as it is when ${JSON.stringify(document)} is put in its place`, async (t) => {
         const { store } = await open(t);
         await store.transaction("seed", (tx) => tx.put(people, person(1)));
-        await assert.rejects(store.replace(document), { name: "StateRefused", message: why });
+        await assert.rejects(store.replace(document), { name: "StateFormatError", message: why });
         assert.equal(await store.read((view) => view.count(people)), 1);
       });
     }
@@ -72,7 +72,9 @@ export function wholeStateSuite(open: Open): void {
         tx.next("numbers");
       });
       const before = await contentOf(store);
-      const { head, store: next } = await store.load(wholeLines(sealed(store.export(() => ({ told: { by: "me" } })))));
+      const { head, store: next } = await store.load(
+        splitAtLineEnds(addChecksum(store.export(() => ({ told: { by: "me" } })))),
+      );
       assert.deepEqual(head.told, { by: "me" });
       await next.transaction("amend", (tx) => tx.put(people, person(2)));
       await store.transaction("change", (tx) => tx.delete(people, 1));
@@ -85,7 +87,10 @@ export function wholeStateSuite(open: Open): void {
         },
         tookOver: () => kept.push("took over"),
       });
-      await assert.rejects(waited[0]!, { name: "StateReplaced", message: /^late waited while another state took/ });
+      await assert.rejects(waited[0]!, {
+        name: "StateReplacedError",
+        message: /^late waited while another state took/,
+      });
       assert.deepEqual(await contentOf(store), {
         ...before,
         rows: { people: [person(1), person(2)] },

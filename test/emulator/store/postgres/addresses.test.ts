@@ -5,7 +5,7 @@ import { createServer, type ListenOptions } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Database } from "../../../../emulator/store/postgres/database.ts";
-import { parsePostgresUrl, shownPostgresUrl } from "../../../../src/base/postgres-url.ts";
+import { formatPostgresUrl, parsePostgresUrl } from "../../../../src/base/postgres-url.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
 /** Something that listens and hangs up on whoever connects; `came` resolves once somebody has. */
@@ -44,7 +44,7 @@ describe("the URL of a store", () => {
       const { port, came } = await listening(t, { host, port: 0 });
       const named = url.replace("PORT", String(port));
       assert.equal(await arrives(named, came), "there");
-      const shown = shownPostgresUrl(parsePostgresUrl(named));
+      const shown = formatPostgresUrl(parsePostgresUrl(named));
       assert.deepEqual(parsePostgresUrl(shown), parsePostgresUrl(named));
     });
   }
@@ -57,7 +57,7 @@ describe("the URL of a store", () => {
       const written = write(folder);
       const url = `postgres://svc@${written.startsWith("/") ? written : `${written}/db`}`;
       assert.equal(await arrives(url, came), "there");
-      assert.deepEqual(parsePostgresUrl(shownPostgresUrl(parsePostgresUrl(url))), parsePostgresUrl(url));
+      assert.deepEqual(parsePostgresUrl(formatPostgresUrl(parsePostgresUrl(url))), parsePostgresUrl(url));
     });
   }
 

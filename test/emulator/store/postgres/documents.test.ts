@@ -42,7 +42,7 @@ describe("what a store in PostgreSQL keeps beside its rows", { skip: noPostgres 
       assert.deepEqual([sha256, size], [sha256Of(bytes), bytes.length]);
     }
     for (const bytes of given) assert.deepEqual(await wholeOf(await blobs.open(sha256Of(bytes))), bytes);
-    await assert.rejects(blobs.put(stream("four"), 3), { name: "BlobTooLarge" });
+    await assert.rejects(blobs.put(stream("four"), 3), { name: "BlobTooLargeError" });
     await assert.rejects(blobs.put(broken(), 100), { message: "no more" });
     assert.equal(await blobs.open(sha256Of(Buffer.from("four"))), undefined);
     const [row] = await sql("select count(*)::int from SCHEMA.documents where kind = 'blob' and whole");

@@ -3,7 +3,7 @@ import type { Store } from "../../../../emulator/store/port.ts";
 import { Database, type Tx } from "../../../../emulator/store/postgres/database.ts";
 import { openPostgresStore, type PostgresStoreOptions } from "../../../../emulator/store/postgres/open.ts";
 import { recover } from "../../../../emulator/store/postgres/recovery.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { randomIds } from "../../../../src/base/ids.ts";
 import { collections } from "../../../support/store.ts";
 
@@ -11,7 +11,13 @@ type Opening = Pick<PostgresStoreOptions, "url" | "schema"> & Partial<PostgresSt
 
 /** A store of the made-up collections, opened by a process of its own making. */
 export const openStore = (given: Opening) =>
-  openPostgresStore({ collections, wall: systemWall, leaseWall: systemWall, candidate: aCandidate(), ...given });
+  openPostgresStore({
+    collections,
+    wall: systemWallClock,
+    leaseWall: systemWallClock,
+    candidate: aCandidate(),
+    ...given,
+  });
 
 /** One who wants to lead. */
 export const aCandidate = (): PostgresStoreOptions["candidate"] => ({
@@ -28,7 +34,7 @@ export async function stateIn({ url, schema, collections: known = collections }:
     // As of one moment: somebody may be writing.
     const read = (tx: Tx) => recover(tx, database.shown, known);
     const { state } = await database.pool.begin("isolation level repeatable read read only", read);
-    return new LiveStore({ state, wall: systemWall });
+    return new LiveStore({ state, wall: systemWallClock });
   } finally {
     await database.close();
   }

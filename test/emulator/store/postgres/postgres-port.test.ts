@@ -1,6 +1,6 @@
 import { describe } from "node:test";
 import type { Collection } from "../../../../emulator/store/port.ts";
-import { systemWall } from "../../../../src/base/clock.ts";
+import { systemWallClock } from "../../../../src/base/clock.ts";
 import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
 import { collections as ofTheSuite } from "../../../support/store.ts";
 import { historySuite } from "../port/history.ts";
@@ -10,7 +10,7 @@ import { openStore, stateIn } from "./opened.ts";
 
 describe("in PostgreSQL", { skip: noPostgres }, () => {
   const server = postgresServer();
-  const open: Open = async (t, { collections = ofTheSuite, wall = systemWall, historyBytes } = {}) => {
+  const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes } = {}) => {
     const place = { url: server().url(), schema: server().freshSchema() };
     const openAs = async (
       collections: readonly Collection[],

@@ -75,10 +75,10 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
         "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port. temporary",
       ],
     ];
-    for (const [url, told] of cases) assert.equal(await refused(url, "svc"), `StateUnusable: ${told}`);
+    for (const [url, told] of cases) assert.equal(await refused(url, "svc"), `StateAccessError: ${told}`);
     assert.equal(
       await refused(careful.replace("careful@", "careful:right@"), "svc"),
-      "StateUnusable: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",
+      "StateAccessError: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",
     );
   });
 
@@ -93,7 +93,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     await server().sql((sql) => sql.unsafe("create schema theirs; create table theirs.invoices (id int)"));
     assert.equal(
       await refused(server().url(), "theirs"),
-      "StateRefused: The store postgres://svc@/postgres?host=FOLDER (schema theirs) is in a schema that holds tables of another program: name one of your own with the option schema. Nothing was changed.",
+      "StateFormatError: The store postgres://svc@/postgres?host=FOLDER (schema theirs) is in a schema that holds tables of another program: name one of your own with the option schema. Nothing was changed.",
     );
   });
 
@@ -104,7 +104,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     await server().sql((sql) => sql.unsafe(`update ${schema}.svc_store set version = 99, written_by = '9.9.9'`));
     assert.equal(
       await refused(server().url(), schema),
-      `StateRefused: svc 9.9.9 wrote the store postgres://svc@/postgres?host=FOLDER (schema ${schema}) (tables of version 99; this one knows those up to ${migrations.length}): start it with that version. Nothing was changed.`,
+      `StateFormatError: svc 9.9.9 wrote the store postgres://svc@/postgres?host=FOLDER (schema ${schema}) (tables of version 99; this one knows those up to ${migrations.length}): start it with that version. Nothing was changed.`,
     );
     await server().sql((sql) =>
       sql.unsafe(`update ${schema}.svc_store set version = ${migrations.length}, written_by = '${svcVersion}'`),
@@ -122,7 +122,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
       await store.transaction("x", (tx) => tx.next("numbers"));
       await store.close();
       await server().sql((sql) => sql.unsafe(`update ${schema}.${table} set ${column} = replace(${column}, 'e', 'i')`));
-      assert.match(await refused(server().url(), schema), /^StateRefused: .*Nothing was changed/);
+      assert.match(await refused(server().url(), schema), /^StateFormatError: .*Nothing was changed/);
     }
   });
 
@@ -133,7 +133,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     const at = `The store postgres://visitor@/postgres?host=FOLDER (schema ${schema}) cannot be used`;
     assert.equal(
       await refused(server().url({ user: "visitor" }), schema),
-      `StateUnusable: ${at}: what it is kept in is hidden from this user (relation "svc_store" does not exist). Nothing was written. Give it rights on the schema and its tables (GRANT USAGE ON SCHEMA …), or name another one in SVC_STORE_SCHEMA. forbidden`,
+      `StateAccessError: ${at}: what it is kept in is hidden from this user (relation "svc_store" does not exist). Nothing was written. Give it rights on the schema and its tables (GRANT USAGE ON SCHEMA …), or name another one in SVC_STORE_SCHEMA. forbidden`,
     );
   });
 

@@ -1,7 +1,7 @@
 import type { EmulatorEvent } from "../../../../../emulator/index.ts";
-import { paintedState, paintedStatus } from "../../../output/states.ts";
-import { cyan, dim, type Line, red, yellow } from "../../../output/styled.ts";
-import { cutTo } from "../../../output/text.ts";
+import { styleState, styleStatus } from "../../../output/states.ts";
+import { cyan, dim, red, type StyledLine, yellow } from "../../../output/styled.ts";
+import { truncateText } from "../../../output/text.ts";
 
 type Of<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
 
@@ -9,7 +9,7 @@ type Of<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: N
  * What an emulator did, in one line. On a terminal `columns` says how wide it is: the time of day is enough there, and
  * a long path is cut.
  */
-export function activityLine(event: EmulatorEvent, columns?: number): Line {
+export function activityLine(event: EmulatorEvent, columns?: number): StyledLine {
   switch (event.event) {
     case "request":
       return requestLine(event, columns);
@@ -29,25 +29,25 @@ const timeOf = (iso: string, columns: number | undefined): string => (columns ==
 function requestLine(
   { at, method, target, status, duration_ms: took, ...event }: Of<"request">,
   columns?: number,
-): Line {
+): StyledLine {
   const time = timeOf(at, columns);
   const noted = event.findings.length === 0 ? "" : ` (${event.findings.join(", ")})`;
   const about = `${event.failure ?? event.operation ?? "not declared"}${noted}`;
   const before = `  ${String(took).padStart(4)} ms  ${method.padEnd(6)} `;
   const room = (columns ?? Number.POSITIVE_INFINITY) - time.length - 5 - before.length;
-  const path = cutTo(target, Math.max(10, room - about.length - 2));
+  const path = truncateText(target, Math.max(10, room - about.length - 2));
   const rest = Math.max(0, room - path.length - 2);
   return [
     dim(time),
     "  ",
-    paintedStatus(status, status === 0 ? "---" : String(status)),
+    styleStatus(status, status === 0 ? "---" : String(status)),
     `${before}${path}`,
-    dim(rest < 4 ? "" : `  ${cutTo(about, rest)}`),
+    dim(rest < 4 ? "" : `  ${truncateText(about, rest)}`),
   ];
 }
 
-function deliveryLine({ at, attempt, status, error, outcome, ...event }: Of<"delivery">, columns?: number): Line {
-  const answer = error === null ? (status === null ? "" : paintedStatus(status)) : red(error);
+function deliveryLine({ at, attempt, status, error, outcome, ...event }: Of<"delivery">, columns?: number): StyledLine {
+  const answer = error === null ? (status === null ? "" : styleStatus(status)) : red(error);
   const took = event.duration_ms === null ? "" : `  ${String(Math.round(event.duration_ms)).padStart(4)} ms`;
   const contract = event.composite_id === null ? "" : ` ${event.composite_id}`;
   const next = event.next_attempt_at === null ? "" : `, next ${timeOf(event.next_attempt_at, columns)}`;
@@ -58,7 +58,7 @@ function deliveryLine({ at, attempt, status, error, outcome, ...event }: Of<"del
     ...(attempt === null ? [] : [answer, took, "  "]),
     `webhook ${event.webhook_id}  ${event.activity}${contract}`,
     ...(attempt === null ? ["  "] : [`  attempt ${attempt}, `]),
-    paintedState(outcome),
+    styleState(outcome),
     dim(`${next}${skipped}`),
   ];
 }

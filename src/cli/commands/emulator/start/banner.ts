@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import type { Emulator } from "../../../../../emulator/index.ts";
 import { isoMillis } from "../../../../base/clock.ts";
 import { stateFile } from "../../../connection/run-file.ts";
-import { quoted } from "../../../help/examples.ts";
+import { quoteShellWord } from "../../../help/examples.ts";
 import type { Host } from "../../../host.ts";
 
 /** What scripts wait for (DECISIONS.md, L21). */
@@ -17,13 +17,13 @@ export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emu
 });
 
 /** Where a process that does not lead is, and the one that does. */
-export interface FollowedLeader {
+export interface LeaderInfo {
   readonly routerUrl: string;
   readonly leader: string;
 }
 
 /** What is said by a process that does not lead; it says that it is ready once it does. */
-export const followingStarted = ({ routerUrl, leader }: FollowedLeader) => ({
+export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
   ready: { event: "following", router_url: routerUrl, leader },
   banner: [
     `Another process leads this store, at ${leader}.`,
@@ -33,13 +33,13 @@ export const followingStarted = ({ routerUrl, leader }: FollowedLeader) => ({
 });
 
 /** What is said by a process that leads again. */
-export const leadsAgain = ["This process leads its store again."];
+export const leadershipRegainedLines = ["This process leads its store again."];
 
 /**
  * What people read when everything is up, line by line: where, how to use it, how to end it. `toldAt` is the state beside
  * which commands find it; undefined where no file tells of it.
  */
-export function bannerOf(emulator: Emulator, toldAt: string | undefined, host: Host): string[] {
+export function formatBanner(emulator: Emulator, toldAt: string | undefined, host: Host): string[] {
   const { routerUrl, controlUrl, clusters, file, store } = emulator;
   const kept = file === undefined ? (store ?? "in memory") : relative(host.cwd, file) || file;
   const isDetached = host.starter !== undefined;
@@ -74,7 +74,7 @@ function timeOf({ clock: { now, mode, speed } }: Emulator): string {
 
 /** The flag that names the state, where another would be found without it. */
 const named = (file: string, host: Host): string =>
-  file === stateFile(host, undefined) ? "" : ` --file ${quoted(relative(host.cwd, file) || file)}`;
+  file === stateFile(host, undefined) ? "" : ` --file ${quoteShellWord(relative(host.cwd, file) || file)}`;
 
 /** For where no file tells others of it. */
 function exports({ routerUrl, controlUrl, clusters, token }: Emulator): string[] {
@@ -88,4 +88,4 @@ function exports({ routerUrl, controlUrl, clusters, token }: Emulator): string[]
 }
 
 /** To be copied into a shell: seeds of others choose the values. */
-const exported = (name: string, value = ""): string => `  export ${name}=${quoted(value)}`;
+const exported = (name: string, value = ""): string => `  export ${name}=${quoteShellWord(value)}`;

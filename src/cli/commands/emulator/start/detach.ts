@@ -2,26 +2,29 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { type FileHandle, open, readFile, rename, rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
+import { temporaryName } from "../../../../files/atomic-write.ts";
+import { formatFsError, isFsError } from "../../../../files/fs-errors.ts";
 import { makeFolder } from "../../../../files/make-folder.ts";
-import { realTarget } from "../../../../files/real-path.ts";
-import { isRefusal, whyOf } from "../../../../files/refusals.ts";
-import { temporaryName } from "../../../../files/whole-file.ts";
+import { resolveRealPath } from "../../../../files/real-path.ts";
 import type { Context } from "../../../command.ts";
 import { stateFile } from "../../../connection/run-file.ts";
 import { makeStateFolder } from "../../../connection/state-folder.ts";
-import { CommandFailed } from "../../../failure.ts";
-import { type Host, starterVariable } from "../../../host.ts";
+import { CommandFailedError } from "../../../failure.ts";
+import { type Host, parentPidVariable } from "../../../host.ts";
 import { maskSecrets } from "../../../output/github-actions.ts";
-import { passOn } from "../../../output/write.ts";
+import { forwardOutput } from "../../../output/write.ts";
 
 /** What an emulator has to say when it is up: to programs, to people, and to what masks secrets in logs. */
-export interface Started {
+export interface StartReport {
   readonly ready: object;
   readonly banner: readonly string[];
   readonly secrets: readonly (string | undefined)[];
 }
 
-export async function showStarted({ ready, banner, secrets }: Started, { host, output }: Context): Promise<void> {
+export async function showStartReport(
+  { ready, banner, secrets }: StartReport,
+  { host, output }: Context,
+): Promise<void> {
   await maskSecrets(host, secrets);
   await output.event(ready, ...banner);
 }
@@ -50,13 +53,13 @@ export async function startDetached(
     const end = await firstWord(child, context);
     signal.throwIfAborted();
     const printed = await readFile(aside);
-    await passOn(host.stderr, printed);
+    await forwardOutput(host.stderr, printed);
     if (typeof end === "number" && end !== 0 && printed.byteLength === 0) throw wordless(end, path);
     if (typeof end === "number") return { exit: end };
     await rename(aside, path);
     child.disconnect();
     child.unref();
-    await showStarted(end, context);
+    await showStartReport(end, context);
     return undefined;
   } catch (error) {
     if (child?.connected) child.kill("SIGTERM");
@@ -71,7 +74,9 @@ export async function startDetached(
 async function logOf({ file, ephemeral }: PlaceFlags, host: Host): Promise<string> {
   const state = stateFile(host, ephemeral ? undefined : file);
   await makeStateFolder(state);
-  const path = ephemeral ? join(dirname(state), "ephemeral.log") : `${await realTarget(state).catch(() => state)}.log`;
+  const path = ephemeral
+    ? join(dirname(state), "ephemeral.log")
+    : `${await resolveRealPath(state).catch(() => state)}.log`;
   return path;
 }
 
@@ -79,10 +84,15 @@ const besideState =
   "It lies beside the state: name one elsewhere with --file, or leave --detach out and keep nothing with --ephemeral.";
 const besideNothing = "It lies in .svc of this folder: start it in another one, or leave --detach out.";
 
-const wordless = (exit: number, path: string): CommandFailed =>
-  new CommandFailed("failed", "not_started", `The emulator ended before it was up (exit ${exit}), without a word.`, {
-    hint: `Is there room on the disk of ${path}? Without --detach it says here what is wrong.`,
-  });
+const wordless = (exit: number, path: string): CommandFailedError =>
+  new CommandFailedError(
+    "failed",
+    "not_started",
+    `The emulator ended before it was up (exit ${exit}), without a word.`,
+    {
+      hint: `Is there room on the disk of ${path}? Without --detach it says here what is wrong.`,
+    },
+  );
 
 /** What it takes at least to say why something does not work. */
 const bytesToTry = 64 * 1024;
@@ -102,10 +112,10 @@ async function logAt(path: string, aside: string, ephemeral: boolean): Promise<F
   } catch (cause) {
     await log?.close();
     await rm(aside, { force: true }).catch(() => {});
-    if (!isRefusal(cause)) throw cause;
-    const message = `Failed to write the log ${path}: ${whyOf(cause)}.`;
+    if (!isFsError(cause)) throw cause;
+    const message = `Failed to write the log ${path}: ${formatFsError(cause)}.`;
     const hint = isRoomLacking(cause) ? "Make room there. " : "";
-    throw new CommandFailed("failed", "unwritable", message, {
+    throw new CommandFailedError("failed", "unwritable", message, {
       hint: hint + (ephemeral ? besideNothing : besideState),
       cause,
     });
@@ -121,7 +131,7 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
   const { GITHUB_ACTIONS: _, ...env } = host.env;
   const child = spawn(executable, [...first, ...argv], {
     cwd: host.cwd,
-    env: { ...env, [starterVariable]: String(host.pid) },
+    env: { ...env, [parentPidVariable]: String(host.pid) },
     stdio: [isPiped ? "pipe" : "ignore", log, log, "ipc"],
     detached: true,
     windowsHide: true,
@@ -136,7 +146,10 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
 }
 
 /** What it tells when it is up, or its exit code as shells have it. A signal to us goes on to it, and it is waited for. */
-async function firstWord(child: ChildProcess, { host, signal, cut, atForcedEnd }: Context): Promise<Started | number> {
+async function firstWord(
+  child: ChildProcess,
+  { host, signal, cut, atForcedEnd }: Context,
+): Promise<StartReport | number> {
   const pass = () => child.kill("SIGTERM");
   const kill = () => child.kill("SIGKILL");
   if (signal.aborted) pass();
@@ -145,7 +158,7 @@ async function firstWord(child: ChildProcess, { host, signal, cut, atForcedEnd }
   atForcedEnd(() => child.connected && kill());
   try {
     return await new Promise((resolve, reject) => {
-      child.once("message", (message) => (signal.aborted ? child.disconnect() : resolve(message as Started)));
+      child.once("message", (message) => (signal.aborted ? child.disconnect() : resolve(message as StartReport)));
       child.once("error", reject);
       child.once("exit", (code, name) => resolve(code ?? 128 + (name ? constants.signals[name] : 0)));
     });

@@ -1,5 +1,5 @@
 import type { EmulatorEvent } from "../../../../../emulator/index.ts";
-import { isoMillis, type Wall } from "../../../../base/clock.ts";
+import { isoMillis, type WallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
 
 type Level = "info" | "warn" | "error";
@@ -14,7 +14,7 @@ export interface JsonLog {
   message(level: Level, message: string): Promise<void>;
 }
 
-export function jsonLog({ output }: Pick<Context, "output">, wall: Wall): JsonLog {
+export function jsonLog({ output }: Pick<Context, "output">, wall: WallClock): JsonLog {
   const line = (level: Level, about: object) => output.tell({ time: isoMillis(wall.now()), level, ...about });
   return {
     event: (event) => line(levelOf(event), event),

@@ -1,7 +1,7 @@
 import { readFile, rm, stat } from "node:fs/promises";
 import { fieldsOf } from "../../../../base/object.ts";
 import type { Context } from "../../../command.ts";
-import { checkedOutput, somethingElse, writeOutput } from "../../../output/file.ts";
+import { checkOutputFile, createForeignFileError, writeOutput } from "../../../output/file.ts";
 
 /** The file that says by being there that an emulator is up. Anything but a file, such as a pipe, is only written to. */
 export interface ReadyFile {
@@ -16,11 +16,11 @@ export interface ReadyFile {
  * Looks whether the file can be written, and removes what an emulator before this one has left in it: whoever waits for
  * it waits for this one. Throws a UsageError over a file that holds something else.
  */
-export async function readyFileAt(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
-  const absolute = await checkedOutput(host, path, "--ready-file");
+export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
+  const absolute = await checkOutputFile(host, path, "--ready-file");
   const before = await contentOf(absolute);
   if (before !== undefined && before.trim() !== "" && !isReadyLine(before)) {
-    throw somethingElse(path, "--ready-file");
+    throw createForeignFileError(path, "--ready-file");
   }
   if (before !== undefined && isReadyLine(before)) await rm(absolute, { force: true });
   let told: string | undefined;

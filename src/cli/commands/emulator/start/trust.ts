@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
-import { isForeignState, noteMadeHere } from "../../../../files/made-here.ts";
+import { isForeignState, writeOriginMarker } from "../../../../files/origin-marker.ts";
 import type { Context } from "../../../command.ts";
-import { untrusted } from "../../../connection/state-folder.ts";
-import { mayAsk } from "../../../context.ts";
+import { createUntrustedStateError } from "../../../connection/state-folder.ts";
+import { canPrompt } from "../../../context.ts";
 
 /**
  * Lets a state be used that was found in this folder: one that was made here, one that `--trust-state` says it of, or one
@@ -12,11 +12,11 @@ export async function requireTrust(state: string, isTrusted: boolean, context: C
   if (!(await isForeignState(state))) return;
   const { host, globals, output, signal } = context;
   if (!isTrusted) {
-    const refused = untrusted(state, "Use it with --trust-state, or name another state with --file.");
-    if (!mayAsk(host, globals)) throw refused;
+    const refused = createUntrustedStateError(state, "Use it with --trust-state, or name another state with --file.");
+    if (!canPrompt(host, globals)) throw refused;
     await output.warn(`${refused.message} Its state may send webhooks and know tokens of its author.`);
     const { askYesNo } = await import("../../../terminal/ask.ts");
     if (!(await askYesNo("Use it?", host, signal))) throw refused;
   }
-  await noteMadeHere(dirname(state));
+  await writeOriginMarker(dirname(state));
 }

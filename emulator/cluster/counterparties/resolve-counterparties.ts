@@ -1,0 +1,99 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
+import type { Transaction } from "../../store/port.ts";
+import { createAddress, type NewAddress } from "./addresses.ts";
+import { type Contact, type Counterparty, type CounterpartyChange, counterparties, nameKey } from "./rows.ts";
+
+/** A party of the other side as a contract names it. */
+export interface CounterpartyInput {
+  readonly name: string;
+  readonly is_individual: boolean;
+  readonly organization_type: string | null;
+  readonly contact: { readonly name: string; readonly email: string } | null;
+  readonly address: NewAddress | null;
+}
+
+/**
+ * The ids of the counterparties that a contract names, in its order: those in the workspace's list, else new ones, with
+ * the address that came with them; and the contacts that they did not have. `news` is to be told before the contract
+ * (DECISIONS.md, C8 to C10). However often a party is named, its row is looked up and written once.
+ */
+export async function resolveCounterparties(
+  tx: Transaction,
+  parties: readonly CounterpartyInput[],
+  { workspaceId, at }: { readonly workspaceId: number; readonly at: number },
+): Promise<{ readonly ids: readonly number[]; readonly news: readonly CounterpartyChange[] }> {
+  const rows = new Map<string, GrowingCounterparty>();
+  const ids: number[] = [];
+  for (const party of parties) {
+    const equals = nameKey(workspaceId, party.name);
+    const which = `${party.is_individual} ${equals}`;
+    let row = rows.get(which);
+    if (!row) {
+      const found = await tx.list(counterparties, { by: "name", equals });
+      const known = found.find((each) => each.is_individual === party.is_individual && each.status !== "ARCHIVED");
+      row = new GrowingCounterparty(tx, known ?? newCounterparty(tx, party, workspaceId, at), known === undefined);
+      rows.set(which, row);
+    }
+    if (party.contact) row.add(party.contact);
+    ids.push(row.id);
+  }
+  return { ids, news: [...rows.values()].flatMap((row) => row.store() ?? []) };
+}
+
+/** A counterparty to which contacts are added, one by one. */
+class GrowingCounterparty {
+  readonly #tx: Transaction;
+  readonly #row: Counterparty;
+  readonly #addresses: Set<string>;
+  readonly #added: Contact[] = [];
+  readonly #isNew: boolean;
+
+  constructor(tx: Transaction, row: Counterparty, isNew: boolean) {
+    this.#tx = tx;
+    this.#row = row;
+    this.#isNew = isNew;
+    this.#addresses = new Set(row.contacts.map(({ email }) => addressKey(email)));
+  }
+
+  get id(): number {
+    return this.#row.id;
+  }
+
+  /** Does nothing where it has a contact of that address. */
+  add(contact: NonNullable<CounterpartyInput["contact"]>): void {
+    const address = addressKey(contact.email);
+    if (this.#addresses.has(address)) return;
+    const is_primary = this.#addresses.size === 0;
+    this.#addresses.add(address);
+    this.#added.push({ id: this.#tx.next("counterparty_contact"), ...contact, is_primary });
+  }
+
+  /** Undefined where nothing is new. */
+  store(): CounterpartyChange | undefined {
+    if (!this.#isNew && this.#added.length === 0) return undefined;
+    const row = { ...this.#row, contacts: [...this.#row.contacts, ...this.#added] };
+    this.#tx.put(counterparties, row);
+    const contacts = this.#added.map(({ id }) => ({ contact_id: id }));
+    const addresses = this.#isNew ? row.addresses.map(({ id }) => ({ address_id: id })) : [];
+    return { row, isNew: this.#isNew, parts: [...contacts, ...addresses] };
+  }
+}
+
+const newCounterparty = (
+  tx: Transaction,
+  { name, is_individual, organization_type, address }: CounterpartyInput,
+  workspace_id: number,
+  at: number,
+): Counterparty => ({
+  workspace_id,
+  name,
+  is_individual,
+  organization_type,
+  id: tx.next("counterparty"),
+  brand_name: null,
+  contacts: [],
+  addresses: address ? [createAddress(tx, address, true)] : [],
+  custom_fields: {},
+  status: "ACTIVE",
+  created_at: at,
+});

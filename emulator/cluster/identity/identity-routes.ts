@@ -1,0 +1,165 @@
+import { OAuthProviderType } from "../../../src/api/router/external-oauth.ts";
+import { oauthFailures } from "../../../src/api/router/failures/oauth.ts";
+import { LoginV2Request } from "../../../src/api/router/proxied.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { parseJsonObject } from "../../http/bodies/fields.ts";
+import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
+import { noStoreHeaders, type Passthrough } from "../../http/reply.ts";
+import { readClientCredentials } from "../../world/client-credentials.ts";
+import { workspaces } from "../../world/workspaces.ts";
+import type { ClusterContext } from "../context.ts";
+import { createJsonResponse, createOAuthError, readOAuthParameters } from "../response.ts";
+import { authorize } from "./authorize.ts";
+import { claimsOf, defaultScope, deviceApprovals, findUserByEmail, findUserById, firstUser, scopes } from "./grants.ts";
+import { completeProviderSignIn, startProviderSignIn } from "./provider-sign-in.ts";
+import { tokenEndpoint } from "./token-endpoint.ts";
+import { issueTokens, publicJwk, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
+
+type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+
+/** What a cluster's identity answers to what the router forwards, by method and path. */
+export const identityRoutes = lookupTable<Answer>({
+  "GET /.well-known/openid-configuration": getOpenIdConfiguration,
+  "GET /.well-known/jwks.json": keySet,
+  "GET /api/v1/oauth/authorize/": authorize,
+  "POST /api/v1/oauth/authorize/": authorize,
+  "POST /api/v1/oauth/token/": tokenEndpoint,
+  "GET /api/v1/oauth/userinfo/": userinfo,
+  "POST /api/v1/oauth/userinfo/": userinfo,
+  "POST /router/v1/oauth2.0/token/": deviceToken,
+  "GET /api/v1/svc_auth/oauth/login": startProviderSignIn("login"),
+  "GET /api/v1/svc_auth/oauth/callback": completeProviderSignIn("login"),
+  "GET /api/v1/svc_auth/oauth/signup": startProviderSignIn("signup"),
+  "GET /api/v1/svc_auth/oauth/signup/callback": completeProviderSignIn("signup"),
+});
+
+/** The cluster's own OpenID configuration; the router puts its URLs in place of these (OpenID Connect Discovery, 3). */
+export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: ClusterContext): Promise<Passthrough> {
+  const at = (path: string) => `${cluster.url}${path}`;
+  return createJsonResponse(200, {
+    issuer: cluster.url,
+    authorization_endpoint: at("/api/v1/oauth/authorize/"),
+    token_endpoint: at("/api/v1/oauth/token/"),
+    userinfo_endpoint: at("/api/v1/oauth/userinfo/"),
+    jwks_uri: at("/.well-known/jwks.json"),
+    scopes_supported: scopes,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["RS256"],
+    token_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post"],
+    code_challenge_methods_supported: ["S256"],
+    request_parameter_supported: false,
+    // Absent, it would mean that they are taken.
+    request_uri_parameter_supported: false,
+    prompt_values_supported: ["none", "login", "select_account"],
+    authorization_response_iss_parameter_supported: true,
+    claims_supported: [
+      ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce"],
+      ...["name", "email", "email_verified", "cluster"],
+    ],
+  });
+}
+
+async function keySet(_: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
+  return createJsonResponse(200, { keys: [await publicJwk(world)] }, { "cache-control": "no-store" });
+}
+
+const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+const issuedType = { issued_token_type: "urn:ietf:params:oauth:token-type:access_token" };
+
+/**
+ * Issues the tokens of a device whose user code was approved. The router asks only then, by forwarding the poll: that
+ * the grant is good is the router's knowledge (DECISIONS.md, R30). They are for whoever approved, where that was
+ * told, else for the first workspace's acting user.
+ */
+async function deviceToken(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
+  const parameters = readOAuthParameters(request);
+  const { device_code, grant_type } = parameters;
+  const client_id = parameters.client_id ?? readClientCredentials(request, parameters).id;
+  if (client_id === undefined || device_code === undefined) {
+    return createOAuthError("invalid_request", "client_id and device_code are needed");
+  }
+  const { store, cluster, clock, ids } = world;
+  const { granted, refresh_token } = await store.transaction("identity.device-token", async (tx) => {
+    const approval = await tx.get(deviceApprovals, device_code);
+    if (approval) tx.delete(deviceApprovals, device_code);
+    const approver = approval && (await findUserById(tx, cluster.id, approval.user_id));
+    const user = approver ?? (await firstUser(tx, cluster.id));
+    const granted = {
+      client_id,
+      user_id: user?.id ?? null,
+      scope: defaultScope,
+      signed_in_at: clock.now(),
+      family: ids.token(16),
+    };
+    return { granted, refresh_token: await storeRefreshToken(tx, world, granted) };
+  });
+  const tokens = { ...(await issueTokens(world, granted)), refresh_token };
+  const exchanged = grant_type === tokenExchange ? issuedType : {};
+  return createJsonResponse(200, { ...tokens, ...exchanged }, noStoreHeaders);
+}
+
+/** Who the user of an access token is (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
+async function userinfo(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
+  const given = accessTokenOf(request);
+  if (given === "twice") return sentTwice();
+  if (given === undefined) return refused("no-access-token");
+  const prefix = `${world.cluster.id}_`;
+  const claims = await verifyAccessToken(world, given.startsWith(prefix) ? given.slice(prefix.length) : given);
+  if (!claims) return refused("refused-token");
+
+  const { sub = "", client_id, scope } = claims;
+  const own = { cluster: world.cluster.id };
+  // The client acts for itself.
+  if (sub === client_id) return createJsonResponse(200, { sub, ...own });
+  const user = await world.store.read((view) => findUserById(view, world.cluster.id, Number(sub)));
+  return user ? createJsonResponse(200, { sub, ...claimsOf(user, String(scope)), ...own }) : refused("refused-token");
+}
+
+/** In the header, or in the form of a POST (RFC 6750, 2.1 and 2.2): a URL with a token would end up in many a log. */
+function accessTokenOf(request: ReceivedRequest): string | "twice" | undefined {
+  const [, bearer] = /^bearer\s+(\S.*)$/i.exec(request.headers.authorization ?? "") ?? [];
+  const { access_token } = request.method === "POST" ? readOAuthParameters(request) : {};
+  return bearer !== undefined && access_token !== undefined ? "twice" : (bearer ?? access_token);
+}
+
+/** RFC 6750, 3.1 */
+const sentTwice = (): Passthrough =>
+  createJsonResponse(
+    400,
+    { error: "invalid_request", error_description: "The access token is given both in the header and in the form" },
+    { "www-authenticate": 'Bearer error="invalid_request"' },
+  );
+
+function refused(code: "no-access-token" | "refused-token"): Passthrough {
+  const { status, body, headers } = oauthFailures[code];
+  return createJsonResponse(status, body(), headers?.());
+}
+
+/** Says how the person of an address signs in: by any provider, whose stand-in takes everybody (DECISIONS.md, R34). */
+export async function getLoginOptions(
+  { body }: Pick<ReceivedRequest, "body">,
+  { store, cluster, settings }: ClusterContext,
+): Promise<Passthrough> {
+  const request = LoginV2Request.safeParse(parseJsonObject(body));
+  if (!request.success) return createJsonResponse(400, { detail: "This is no request with an email" });
+  const found = await store.read(async (view) => {
+    const user = await findUserByEmail(view, cluster.id, request.data.email);
+    return user && { user, workspace: await view.get(workspaces, user.workspace_id) };
+  });
+  if (!found) return createJsonResponse(404, { detail: "No account with this e-mail" });
+  const { user, workspace } = found;
+  return createJsonResponse(200, {
+    cluster_id: cluster.id,
+    email: user.email,
+    name: user.name,
+    workspace: { id: user.workspace_id, name: workspace?.name },
+    sign_in: OAuthProviderType.options.map((provider) => ({
+      method: "oauth",
+      provider,
+      login_url: `${settings.publicUrl}/api/v1/svc_auth/oauth/login?${new URLSearchParams({ provider, cluster_id: cluster.id })}`,
+    })),
+  });
+}

@@ -1,0 +1,142 @@
+import type { Failure } from "../../../src/api/failure.ts";
+import { DeclaredFailureError, fail, failures } from "../../../src/api/failures.ts";
+import { constantTimeEqual } from "../../../src/base/hmac.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { type Html, html } from "../../http/page.ts";
+import type { Transaction } from "../../store/port.ts";
+import { addComment } from "../contracts/comments.ts";
+import { approve } from "../contracts/lifecycle/approvals.ts";
+import { decline, sign } from "../contracts/lifecycle/signatures.ts";
+import { type LifecycleContext, transition } from "../contracts/lifecycle/transition.ts";
+import type { Contract } from "../contracts/rows.ts";
+import type { OAuthParameters } from "../response.ts";
+import { assignPersonIds, personId } from "../workspace/users.ts";
+import type { Recipient } from "./open-link.ts";
+import { createContractView, createRecipientView } from "./page-model.ts";
+import type { PendingAction } from "./pending-actions.ts";
+import { formatTime } from "./time.ts";
+
+/** Why a form was not carried out, in words for the person who sent it. */
+export interface FormProblem {
+  readonly status: number;
+  readonly words: string;
+}
+
+/** More than anybody writes into such a field. */
+export const maxTextLength = 5_000;
+
+interface Acting {
+  readonly tx: Transaction;
+  readonly world: LifecycleContext;
+  readonly contract: Contract;
+  readonly person: Recipient;
+  readonly turn: PendingAction;
+  readonly text: string | undefined;
+}
+
+/** What the buttons of the forms do, and whose turn it must be for that; undefined: anybody's who has one. */
+const acts = lookupTable<{ readonly for?: PendingAction["work"]; readonly act: (acting: Acting) => Promise<unknown> }>({
+  sign: {
+    for: "sign",
+    act: ({ tx, world, contract, person, text }) => sign(tx, world, contract, { ...person, note: text }, fail),
+  },
+  decline: {
+    for: "sign",
+    act: ({ tx, world, contract, person, text }) => decline(tx, world, contract, { ...person, note: text }, fail),
+  },
+  "complete-review": {
+    for: "review",
+    act: ({ tx, world, contract, person }) => transition(tx, world, contract, "complete-review", { by: person }, fail),
+  },
+  approve: {
+    for: "approve",
+    act: ({ tx, world, contract, person, turn, text }) => {
+      const approval = turn.work === "approve" ? turn.approval : undefined;
+      return approve(tx, world, contract, { approval, by: person, note: text }, fail);
+    },
+  },
+  comment: {
+    act: async ({ tx, world, contract, person, text }) => {
+      await assignPersonIds(tx, contract.workspace_id, [person.email]);
+      const id = (await personId(tx, contract.workspace_id, person.email))!;
+      await addComment(tx, world, contract, text ?? "", { by: person, id });
+    },
+  },
+});
+
+/** What does not depend on the contract: undefined where the form is one of the page's. */
+export function validateForm({ act = "", text }: OAuthParameters): FormProblem | undefined {
+  if (acts[act] === undefined) return { status: 400, words: "This is no form of this page." };
+  if (act === "comment" && !text?.trim()) return { status: 400, words: "A comment needs some words." };
+  if ((text?.length ?? 0) > maxTextLength) {
+    return { status: 400, words: `This is too long: at most ${maxTextLength} characters are taken.` };
+  }
+  return undefined;
+}
+
+/**
+ * Does what a form says, in the transaction of the caller, if it is that person's turn and the contract is as the page
+ * showed it. Throws a Refusal where the move itself is refused.
+ */
+export async function perform(
+  tx: Transaction,
+  world: LifecycleContext,
+  contract: Contract,
+  person: Recipient,
+  { act = "", text, form_token = "" }: OAuthParameters,
+): Promise<FormProblem | undefined> {
+  const { mine, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
+  const { for: work, act: carryOut } = acts[act]!;
+  const turn = mine.find((each) => work === undefined || each.work === work);
+  if (!turn) return { status: 409, words: "It is not your turn to do this." };
+  if (!constantTimeEqual(form_token, token)) {
+    return {
+      status: 409,
+      words: "The contract has changed since the page was shown, or the form was sent before. Look at it again.",
+    };
+  }
+  await carryOut({ tx, world, contract, person, turn, text: text || undefined });
+  return undefined;
+}
+
+/** The words of a move that was refused, as the contract API says them. */
+export function toFormProblem(error: unknown): FormProblem {
+  if (!(error instanceof DeclaredFailureError)) throw error;
+  const { status, body } = failures[error.code] as Failure<unknown>;
+  return { status, words: (body(error.data) as { readonly detail: string }).detail };
+}
+
+/** What a form did that led to the page: its address says so. */
+const words = lookupTable<string>({
+  sign: "You signed this contract.",
+  decline: "You declined to sign this contract.",
+  "complete-review": "You completed the review.",
+  approve: "You approved this contract.",
+  comment: "Your comment was added.",
+});
+
+/** The address of the page once a form of it was carried out. */
+export function completedPath(target: string, act: string): string {
+  const [path = "", query = ""] = target.split("?", 2);
+  const parameters = new URLSearchParams(query);
+  parameters.set("done", act);
+  return `${path}?${parameters}`;
+}
+
+/** What a person has just done; where nothing is asked of them any more, the last that they did to a signature. */
+export function describeCompletedAction(
+  contract: Contract,
+  { email }: Recipient,
+  hasTurn: boolean,
+  act: string | null,
+): Html | undefined {
+  const [last] = contract.signatories
+    .filter((each) => addressKey(each.email) === addressKey(email))
+    .flatMap(({ action }) => action ?? [])
+    .toSorted((a, b) => b.at - a.at);
+  if (hasTurn || !last) return act === null || words[act] === undefined ? undefined : html`${words[act]}`;
+  if (last.is_success) return html`You signed this contract on ${formatTime(last.at)}.`;
+  const reason = last.notes === null ? undefined : html` Your reason: <q class="as-typed">${last.notes}</q>`;
+  return html`You declined to sign this contract on ${formatTime(last.at)}.${reason}`;
+}

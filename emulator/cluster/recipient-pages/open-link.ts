@@ -1,0 +1,58 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
+import type { View } from "../../store/port.ts";
+import type { User } from "../../world/workspaces.ts";
+import { isPersonsKey } from "../contracts/links.ts";
+import { fullName } from "../contracts/records.ts";
+import { type Contract, compositeId, contracts } from "../contracts/rows.ts";
+import { findMemberByEmail } from "../workspace/users.ts";
+
+/** Somebody who came by a link of their own. */
+export interface Recipient {
+  readonly name: string;
+  readonly email: string;
+}
+
+/** A contract whose page was asked for, and by whom. */
+export interface OpenedContract {
+  readonly contract: Contract;
+  /** Undefined: anybody. */
+  readonly person: Recipient | undefined;
+}
+
+/** Why a link opens nothing. */
+export type LinkProblem = "no-contract" | "not-theirs";
+
+/** The cluster that is asked, and what path and query say. */
+export interface ContractLink {
+  readonly cluster: string;
+  readonly composite: string;
+  readonly query: URLSearchParams;
+}
+
+/** What a link opens (DECISIONS.md, C25). */
+export async function openLink(
+  view: View,
+  { cluster, composite, query }: ContractLink,
+): Promise<OpenedContract | LinkProblem> {
+  const contract = await view.get(contracts, Number(composite.slice(2)));
+  const isHere = contract?.cluster_id === cluster && contract.deleted_at === null;
+  if (!contract || !isHere || compositeId(contract) !== composite) return "no-contract";
+  const email = query.get("person");
+  const key = query.get("key");
+  if (email === null && key === null) return { contract, person: undefined };
+  if (email === null || key === null || !(await isPersonsKey(view, contract, email, key))) return "not-theirs";
+  const member = await findMemberByEmail(view, contract.workspace_id, email);
+  return { contract, person: { name: nameOn(contract, email, member), email: addressKey(email) } };
+}
+
+/** As the contract calls the person, else as the workspace does. */
+function nameOn({ signatories, counterparties }: Contract, email: string, member: User | undefined): string {
+  const is = (other: string) => addressKey(other) === addressKey(email);
+  const contact = counterparties.find(({ poc }) => poc && is(poc.email))?.poc;
+  return (
+    signatories.find((each) => is(each.email))?.name ??
+    (contact && fullName(contact)) ??
+    member?.name ??
+    addressKey(email)
+  );
+}

@@ -1,0 +1,64 @@
+import type { View } from "../../store/port.ts";
+import { entities, users } from "../../world/workspaces.ts";
+import { listComments } from "../contracts/comments.ts";
+import { contractPath, personQuery, recipientCsrfToken } from "../contracts/links.ts";
+import type { Contract } from "../contracts/rows.ts";
+import { pdfType } from "../documents/inline-file.ts";
+import { personId } from "../workspace/users.ts";
+import type { OpenedContract, Recipient } from "./open-link.ts";
+import { filterActionsFor, listPendingActions, type PendingAction } from "./pending-actions.ts";
+
+/** What the page of a contract says to anybody. */
+export interface ContractView {
+  readonly contract: Contract;
+  /** Names of the entity and of the counterparties. */
+  readonly parties: readonly string[];
+  readonly owner: string;
+  readonly turns: readonly PendingAction[];
+  /** Undefined where there is none. */
+  readonly document: { readonly path: string; readonly format: "PDF" | "DOCX" } | undefined;
+}
+
+/** What it says, beside that, to the person whose link was opened. */
+export interface RecipientView {
+  readonly person: Recipient;
+  readonly mine: readonly PendingAction[];
+  readonly comments: readonly string[];
+  /** Stands in the forms, and fits as long as the contract is as it was shown. */
+  readonly token: string;
+}
+
+export async function createContractView(view: View, { contract, person }: OpenedContract): Promise<ContractView> {
+  const entity = contract.entity_id === null ? undefined : await view.get(entities, contract.entity_id);
+  const owner = await view.get(users, contract.business_user_id);
+  const path = `${contractPath(contract)}/document`;
+  const newest = contract.versions.at(-1)?.content_type ?? (contract.template_id === null ? undefined : pdfType);
+  return {
+    contract,
+    parties: [...(entity ? [entity.name] : []), ...contract.counterparties.map(({ name }) => name)],
+    owner: owner?.name ?? "",
+    turns: await listPendingActions(view, contract),
+    document:
+      newest === undefined
+        ? undefined
+        : {
+            path: person ? `${path}?${await personQuery(view, contract, person.email)}` : path,
+            format: newest === pdfType ? "PDF" : "DOCX",
+          },
+  };
+}
+
+export async function createRecipientView(
+  view: View,
+  person: Recipient,
+  { contract, turns }: ContractView,
+): Promise<RecipientView> {
+  const all = await listComments(view, contract);
+  const id = await personId(view, contract.workspace_id, person.email);
+  return {
+    person,
+    mine: filterActionsFor(turns, person.email),
+    comments: all.filter(({ created_by }) => created_by === id).map(({ comment }) => comment),
+    token: await recipientCsrfToken(view, contract, person.email, JSON.stringify([contract, all.length])),
+  };
+}

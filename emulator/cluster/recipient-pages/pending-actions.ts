@@ -1,0 +1,132 @@
+import { addressKey } from "../../../src/schemes/email-hash.ts";
+import type { View } from "../../store/port.ts";
+import { emails } from "../../world/emails.ts";
+import { type User, users } from "../../world/workspaces.ts";
+import { findNextReview, findNextSignatories } from "../contracts/lifecycle/lifecycle.ts";
+import { personPath } from "../contracts/links.ts";
+import { fullName } from "../contracts/records.ts";
+import type { Contract, Review } from "../contracts/rows.ts";
+
+interface Somebody {
+  readonly name: string;
+  readonly email: string;
+}
+
+/** What a contract waits for somebody to do: everybody named may do it, and one who does is enough to review or approve. */
+export type PendingAction = Somebody &
+  ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
+
+/** Whose turn it is on a contract, and to do what (DECISIONS.md, C11, C22); nobody's where nothing is asked of anybody. */
+export async function listPendingActions(view: View, contract: Contract): Promise<readonly PendingAction[]> {
+  switch (contract.status) {
+    case "SIGN":
+      return findNextSignatories(contract.signatories).map(({ name, email }) => ({ work: "sign", name, email }));
+    case "DRAFT":
+    case "REDLINING": {
+      const review = findNextReview(contract);
+      const reviewers = review ? await listReviewers(view, contract, review) : [];
+      return [
+        ...reviewers.map((each) => ({ work: "review", ...each }) as const),
+        ...(await approvalTurns(view, contract)),
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+/** Those turns that are one person's. */
+export const filterActionsFor = (turns: readonly PendingAction[], email: string): readonly PendingAction[] =>
+  turns.filter((turn) => addressKey(turn.email) === addressKey(email));
+
+async function approvalTurns(view: View, contract: Contract): Promise<PendingAction[]> {
+  const turns: PendingAction[] = [];
+  for (const { id, status, approver_user_id, approver_role_id } of contract.approvals) {
+    if (status !== "PENDING") continue;
+    const approvers = await findMembers(view, contract, approver_user_id, approver_role_id);
+    turns.push(...approvers.map((each) => ({ work: "approve", approval: id, ...each }) as const));
+  }
+  return turns;
+}
+
+/** A review of ours that names nobody is the owner's. */
+export async function listReviewers(view: View, contract: Contract, review: Review): Promise<readonly Somebody[]> {
+  if (review.by === "counterparty") return listCounterpartyContacts(view, contract);
+  const { reviewer_user_id, reviewer_role_id } = review;
+  const owner = reviewer_user_id === null && reviewer_role_id === null ? contract.business_user_id : reviewer_user_id;
+  return findMembers(view, contract, owner, reviewer_role_id);
+}
+
+/** Those of the other side: their contacts, and to whom else the contract was sent for review. */
+export async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly Somebody[]> {
+  const contacts = contract.counterparties.flatMap(({ poc }) => (poc ? { name: fullName(poc), email: poc.email } : []));
+  const sent = await view.list(emails, { by: "contract", equals: contract.id });
+  const addressees = sent
+    .filter(({ purpose, mode }) => purpose === "redlining" && mode === "to")
+    .map(({ recipient }) => ({ name: recipient, email: recipient }));
+  return uniquePeople([...contacts, ...addressees]);
+}
+
+/** The active member of the workspace with that number, or all that have the role. */
+export async function findMembers(
+  view: View,
+  { workspace_id }: Contract,
+  userId: number | null,
+  roleId: number | null,
+): Promise<readonly User[]> {
+  const isOne = (user: User | undefined): user is User =>
+    user?.is_active === true && user.workspace_id === workspace_id;
+  if (userId !== null) return [await view.get(users, userId)].filter(isOne);
+  if (roleId === null) return [];
+  const members = await view.list(users, { by: "workspace", equals: workspace_id });
+  return members.filter((user) => isOne(user) && user.roles.includes(roleId));
+}
+
+/** Everybody once, under the name that comes first. */
+export function uniquePeople<Person extends Somebody>(people: readonly Person[]): readonly Person[] {
+  const known = new Map<string, Person>();
+  for (const person of people) {
+    if (!known.has(addressKey(person.email))) known.set(addressKey(person.email), person);
+  }
+  return [...known.values()];
+}
+
+/** Somebody who has a part in a contract. */
+interface Participant {
+  readonly name: string;
+  readonly email: string;
+  /** Of their page, at the contract's cluster. */
+  readonly path: string;
+  /** What it is their turn to do. */
+  readonly turn: readonly PendingAction["work"][];
+  /** When they signed, in the round of signatures that is the present one. */
+  readonly signedAt: number | null;
+}
+
+function signedAt({ signatories }: Contract, email: string): number | null {
+  const own = signatories.find((each) => addressKey(each.email) === addressKey(email));
+  return own?.action?.is_success ? own.action.at : null;
+}
+
+/** All who sign, review or approve a contract, or speak for the other side, once each, with their links. */
+export async function listParticipants(view: View, contract: Contract): Promise<readonly Participant[]> {
+  const { signatories, reviews, approvals } = contract;
+  const found = [
+    signatories,
+    await listCounterpartyContacts(view, contract),
+    ...(await Promise.all(reviews.map((review) => listReviewers(view, contract, review)))),
+    ...(await Promise.all(
+      approvals.map((each) => findMembers(view, contract, each.approver_user_id, each.approver_role_id)),
+    )),
+  ];
+  const turns = await listPendingActions(view, contract);
+  return Promise.all(
+    uniquePeople(found.flat()).map(async ({ name, email }) => ({
+      name,
+      email,
+      path: await personPath(view, contract, email),
+      turn: [...new Set(filterActionsFor(turns, email).map(({ work }) => work))],
+      signedAt: signedAt(contract, email),
+    })),
+  );
+}

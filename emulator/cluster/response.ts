@@ -1,0 +1,123 @@
+import { exceedsFieldLimit } from "../http/bodies/body-limits.ts";
+import { parseForm, parseJsonObject, queryOf } from "../http/bodies/fields.ts";
+import { parseFields } from "../http/bodies/form.ts";
+import { findRepeatedField } from "../http/bodies/repeated-field.ts";
+import type { ReceivedRequest } from "../http/handler.ts";
+import type { HtmlPage } from "../http/page.ts";
+import { Passthrough } from "../http/reply.ts";
+import type { Rows, Slice, View } from "../store/port.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+export const createJsonResponse = (status: number, body: unknown, headers: Headers = {}): Passthrough =>
+  new Passthrough(
+    status,
+    Object.entries({ "content-type": "application/json", ...headers }).flat(),
+    Buffer.from(JSON.stringify(body)),
+  );
+
+export const createPageResponse = (status: number, { text, headers }: HtmlPage): Passthrough =>
+  new Passthrough(
+    status,
+    Object.entries({ "content-type": "text/html; charset=utf-8", ...headers }).flat(),
+    Buffer.from(text),
+  );
+
+/** A redirect; the location holds nothing but characters of a URI, so it cannot end the header. */
+export const redirect = (location: string, headers: Headers = {}): Passthrough =>
+  new Passthrough(302, Object.entries({ location, "cache-control": "no-store", ...headers }).flat(), Buffer.alloc(0));
+
+/** RFC 6749, 5.2 */
+export const createOAuthError = (
+  error: string,
+  description: string,
+  headers: Headers = {},
+  status = 400,
+): Passthrough =>
+  createJsonResponse(status, { error, error_description: description }, { "cache-control": "no-store", ...headers });
+
+/** Shape C as it grows: fields, rows keyed by index, messages (DECISIONS.md, F4). */
+export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
+
+/** Collects what is wrong with the fields of a body, so that one answer tells all of it. */
+export class Problems {
+  readonly #found: FieldProblems = Object.create(null);
+
+  /** `path` leads from the body to the field: `add(["counter_party_details", 0, "organization_name"], "…")`. */
+  add(path: readonly (string | number)[], ...messages: readonly string[]): void {
+    let at = this.#found;
+    for (const key of path.slice(0, -1)) {
+      at[key] ??= Object.create(null) as FieldProblems;
+      at = at[key] as FieldProblems;
+    }
+    at[path.at(-1)!] = messages;
+  }
+
+  addAll(path: readonly (string | number)[], problems: Readonly<Record<string, readonly string[]>> | undefined): void {
+    for (const [key, messages] of Object.entries(problems ?? {})) this.add([...path, key], ...messages);
+  }
+
+  /** Undefined: nothing was wrong. */
+  get found(): FieldProblems | undefined {
+    return Object.keys(this.#found).length > 0 ? this.#found : undefined;
+  }
+}
+
+/** What a paged list is asked for, and how it is answered (DECISIONS.md, F18). */
+interface Paging {
+  readonly page: number;
+  readonly limit: number;
+}
+
+interface Page<Row> extends Paging {
+  readonly total_results: number;
+  readonly results: Row[];
+}
+
+/** A page of rows that are at hand. */
+export function paginateList<Row>(rows: readonly Row[], { page, limit }: Paging): Page<Row> {
+  const start = (page - 1) * limit;
+  return { page, limit, total_results: rows.length, results: rows.slice(start, start + limit) };
+}
+
+/** A page of a slice of a collection, of which only that page is read. */
+export async function paginateSlice<Row extends object, Index extends string>(
+  view: View,
+  from: Rows<Row, Index>,
+  slice: Omit<Slice<Index>, "offset" | "limit">,
+  { page, limit }: Paging,
+): Promise<Page<Row>> {
+  return {
+    page,
+    limit,
+    total_results: await view.count(from, slice),
+    results: [...(await view.list(from, { ...slice, offset: (page - 1) * limit, limit }))],
+  };
+}
+
+export type OAuthParameters = Readonly<Record<string, string>>;
+
+/** The parameters of an OAuth request: in the query of a GET, else in a form or a JSON object (DECISIONS.md, R5). */
+export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
+  if (request.method === "GET") {
+    const query = queryOf(request.target);
+    return exceedsFieldLimit(query) ? {} : nonEmpty([...new URLSearchParams(query)]);
+  }
+  const form = parseForm(request);
+  return nonEmpty(form ? [...form] : Object.entries(parseJsonObject(request.body) ?? {}));
+}
+
+/** A parameter that came more than once in the query of a GET, else in a form; undefined: none. */
+export function findRepeatedParameter(request: ReceivedRequest): string | undefined {
+  const sent = request.method === "GET" ? queryOf(request.target) : parseForm(request)?.toString();
+  return sent === undefined || exceedsFieldLimit(sent) ? undefined : findRepeatedField(parseFields(sent));
+}
+
+export const repeatedParameterMessage = (name: string): string => `${name} is given more than once`;
+
+/** An empty parameter counts as absent (RFC 6749, 3.1). */
+function nonEmpty(pairs: readonly (readonly [string, unknown])[]): OAuthParameters {
+  const found: Record<string, string> = Object.create(null);
+  for (const [name, value] of pairs) if (typeof value === "string" && value !== "") found[name] = value;
+  return found;
+}

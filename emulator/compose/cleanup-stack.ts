@@ -1,0 +1,58 @@
+/** What has to be ended, in the reverse of the order in which it was begun. */
+export class CleanupStack {
+  readonly #closers: (() => Promise<unknown> | unknown)[] = [];
+  readonly #done: Promise<void>;
+  #finish!: (result: Promise<void>) => void;
+  #running: Promise<void> | undefined;
+
+  constructor() {
+    this.#done = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+    this.#done.catch(() => {}); // Whoever runs it learns of the failure; nobody has to wait for the end.
+  }
+
+  /** Resolves when everything has ended, whoever began to end it. */
+  get done(): Promise<void> {
+    return this.#done;
+  }
+
+  /** Whether it has begun to end. */
+  get begun(): boolean {
+    return this.#running !== undefined;
+  }
+
+  push(closer: () => Promise<unknown> | unknown): void {
+    this.#closers.push(closer);
+  }
+
+  /** Ends everything, once. One closer that fails does not keep the others from running; the first failure is thrown. */
+  run(): Promise<void> {
+    if (!this.#running) {
+      this.#running = this.#runAll();
+      this.#finish(this.#running);
+    }
+    return this.#running;
+  }
+
+  async #runAll(): Promise<void> {
+    const failures: unknown[] = [];
+    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) {
+      try {
+        await closer();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+}
+
+/** The emulator has been closed: it neither moves time nor keeps, restores or copies a state any more. */
+export class EmulatorClosedError extends Error {
+  override readonly name = "EmulatorClosedError";
+
+  constructor() {
+    super("The emulator is closed: move its time, keep its state or fork it before that");
+  }
+}

@@ -1,0 +1,98 @@
+import type { WallClock } from "../../src/base/clock.ts";
+import { runAfterDelay } from "../../src/base/clock.ts";
+import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/postgres-url.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
+import type { Cause } from "../store/cause.ts";
+import type { MakeCauseRow } from "../store/causes.ts";
+import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
+import { watchActivity } from "./activity.ts";
+import { parseAdvanceTarget } from "./advance-target.ts";
+import { type CleanupStack, EmulatorClosedError } from "./cleanup-stack.ts";
+import type { Emulator } from "./emulator.ts";
+import type { LeadershipLifecycle } from "./leadership-lifecycle.ts";
+import type { EmulatorOptions } from "./options.ts";
+import { createSnapshotApi } from "./snapshot-api.ts";
+
+interface Parts {
+  readonly terms: LeadershipLifecycle;
+  readonly options: EmulatorOptions;
+  readonly instanceId: string;
+  readonly routerUrl: string;
+  readonly file: string | undefined;
+  readonly requestLog: RequestLog;
+  readonly deliveries: DeliveryNotifier;
+  readonly causeRow: MakeCauseRow;
+  readonly wall: WallClock;
+  readonly closing: CleanupStack;
+  readonly closeSignal: AbortController;
+  readonly startCopy: (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
+}
+
+/** A second is what test runners and supervisors surely leave; so much of it is for requests and deliveries to end. */
+const closeMs = 900;
+
+/** The emulator as a program has it in its hands. */
+export function createEmulatorApi(parts: Parts): Emulator {
+  const { terms, options, instanceId, routerUrl, file, closing, closeSignal } = parts;
+  const serving = () => {
+    if (closing.begun) throw new EmulatorClosedError();
+    return terms.now;
+  };
+  const { clusters, token } = terms.now;
+  return {
+    instanceId,
+    routerUrl,
+    controlUrl: `${routerUrl}/_emulator`,
+    clusters,
+    token,
+    file,
+    store: options.store === undefined ? undefined : formatPostgresUrl(parsePostgresUrl(options.store)),
+    clock: {
+      now: () => terms.latest.clock.now(),
+      get mode() {
+        return terms.latest.clock.mode;
+      },
+      get speed() {
+        return terms.latest.clock.speed;
+      },
+      advance: async (move) => serving().runner.advance(parseAdvanceTarget(move), moveCause(parts)),
+    },
+    ...createSnapshotApi(() => serving().snapshots, parts.startCopy),
+    watch: (tell) => watchTerms(parts, tell),
+    closed: closing.done,
+    close: end,
+    [Symbol.asyncDispose]: () => end(),
+  };
+
+  function end({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const now = () => closeSignal.abort();
+    if (signal?.aborted) now();
+    else signal?.addEventListener("abort", now, { once: true });
+    if (options.graceMs === undefined) runAfterDelay(closeMs, now);
+    return closing.run();
+  }
+}
+
+/** A program moves time. */
+function moveCause({ terms, requestLog, causeRow }: Parts): Cause {
+  const { clock } = terms.now;
+  const id = `advance:${requestLog.nextNumber()}`;
+  return { id, row: () => causeRow({ id, what: "a program moves time", at: clock.now() }) };
+}
+
+/** Tells of what goes on while this process leads, however often it begins to. */
+function watchTerms({ terms, requestLog, deliveries, wall }: Parts, tell: Parameters<Emulator["watch"]>[0]) {
+  let ended: Promise<void> = Promise.resolve();
+  let end: () => Promise<void> = async () => {};
+  const unwatch = terms.watch((term) => {
+    const before = end;
+    ended = ended.then(before);
+    end = async () => {};
+    if (term) end = watchActivity({ store: term.store, clock: term.clock, requestLog, deliveries, wall }, tell);
+  });
+  return async () => {
+    unwatch();
+    await ended;
+    await end();
+  };
+}

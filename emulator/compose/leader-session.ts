@@ -1,0 +1,277 @@
+import { randomIds } from "../../src/base/ids.ts";
+import { defaultSchema } from "../../src/base/postgres-url.ts";
+import type { Runner } from "../clock/runner.ts";
+import { VirtualClock } from "../clock/virtual-clock.ts";
+import { Inbox } from "../cluster/forwarded/inbox.ts";
+import { PdfReader } from "../cluster/pdf/reader.ts";
+import { isReport } from "../cluster/reports/report.ts";
+import { hasAccount } from "../cluster/workspace/accounts.ts";
+import { controlTokenMask } from "../control/access/credentials.ts";
+import { Sessions } from "../control/console/sessions.ts";
+import { Feed } from "../control/events/feed.ts";
+import { Faults } from "../faults/faults.ts";
+import { incomingFaults } from "../faults/incoming.ts";
+import { IssuerKeys } from "../router/apps/issuer-keys.ts";
+import { allowsBrowserApp } from "../router/oidc/discovery.ts";
+import type { Blobs } from "../store/blobs.ts";
+import type { Cause } from "../store/cause.ts";
+import { readLastRequestNumber } from "../store/causes.ts";
+import { type Store, StoreFailedError } from "../store/port.ts";
+import type { Leadership } from "../store/postgres/leadership.ts";
+import { Snapshots } from "../travel/snapshots.ts";
+import type { Cluster, ClusterRow } from "../world/clusters.ts";
+import { ControlTokens, dropTokens } from "../world/control-tokens.ts";
+import { renewableIds } from "../world/renewable-ids.ts";
+import { CleanupStack } from "./cleanup-stack.ts";
+import { clusterParts, type RunningCluster, toRunningCluster } from "./cluster-parts.ts";
+import { consoleReader } from "./console-files.ts";
+import { flushReports, startEngine } from "./engine.ts";
+import { toReachableUrl } from "./listeners.ts";
+import { checkClusterUrls, resolvePublicUrl, resolveStartTime } from "./options.ts";
+import type { ProcessContext } from "./process-context.ts";
+import { routerParts } from "./router-parts.ts";
+import { leaderAddress } from "./standby.ts";
+import { collections } from "./state/collections.ts";
+import { createSeedWriter, formatStaleTimeWarning } from "./state/initial-state.ts";
+import { type DatabaseOptions, openState, watchFiles } from "./state/open-state.ts";
+import { standardSet } from "./state/seed.ts";
+import type { StateSource } from "./state-source.ts";
+import { createTraceExport } from "./trace-export.ts";
+
+/** How a term begins. */
+export interface LeaderSessionOptions {
+  /** What a new state begins with in the place of the seed. */
+  readonly origin?: StateSource | undefined;
+  /** Of the control plane, where the state has none yet. */
+  readonly token: string;
+  /** Whether the process has led before: its clock is what others have set meanwhile. */
+  readonly isAgain?: boolean;
+  /** Ends the waiting for leadership. */
+  readonly unwanted: AbortSignal;
+  /** Told as soon as this process leads. */
+  readonly leads: (leadership: Leadership) => void;
+}
+
+/** What there is while this process serves the state: from when it leads to when another one does, or to its end. */
+export interface LeaderSession {
+  readonly store: Store;
+  readonly blobs: Blobs;
+  readonly clock: VirtualClock;
+  readonly runner: Runner;
+  readonly snapshots: Snapshots;
+  readonly clusters: readonly RunningCluster[];
+  readonly token: string;
+  /** Undefined: nobody else can lead. */
+  readonly leadership: Leadership | undefined;
+  /** Lets what is under way end, and hands over to whoever comes next. */
+  end(): Promise<void>;
+  /** Ends without waiting for anything: another process leads. */
+  giveUp(): Promise<void>;
+}
+
+/** Opens the state, as soon as this process leads, and serves it. Nothing of it is left running where that fails. */
+export async function startLeaderSession(
+  context: ProcessContext,
+  beginning: LeaderSessionOptions,
+): Promise<LeaderSession> {
+  const closing = new CleanupStack();
+  try {
+    return await open(context, beginning, closing);
+  } catch (error) {
+    await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
+    throw error;
+  }
+}
+
+async function open(
+  context: ProcessContext,
+  beginning: LeaderSessionOptions,
+  closing: CleanupStack,
+): Promise<LeaderSession> {
+  const { options, seed, wall, aboutItself, file, routerUrl, settings, requestLog, deliveries, counters } = context;
+  const { instance_id: instanceId } = aboutItself;
+  const { causeRow, links, listeners, standby, runFile, log } = context;
+  const { front, isShared } = listeners;
+  const { origin } = beginning;
+  const givenUp = new AbortController();
+  const closeSignal = AbortSignal.any([context.closeSignal, givenUp.signal]);
+  const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
+  let now: (() => number) | undefined;
+  const state = await openState({
+    file,
+    database: options.store === undefined ? undefined : inDatabase(options.store),
+    seed,
+    ids,
+    wall,
+    report: log,
+    origin,
+    isHeld: () => runFile.keep(),
+    historyBytes: options.historyBytes,
+    moment: () => ({ at: now?.(), ids: ids.place() }),
+  });
+  const { store, blobs, snapshotStore, kept, leadership } = state;
+  closing.push(() => store.close());
+  closing.push(watchFiles(store, wall));
+  const token = leadership?.token ?? beginning.token;
+  if (origin) await store.transaction("tokens.drop", dropTokens);
+  const tokens = new ControlTokens(store, wall);
+  const lastRequest = kept?.beside.requests ?? (await readLastRequestNumber(store));
+  if (isShared) {
+    requestLog.clear();
+    requestLog.rewindTo(lastRequest);
+  } else requestLog.resumeAfter(lastRequest);
+
+  const spans = createTraceExport(options, { store, wall, requestLog, log });
+  closing.push(() => spans?.close(closeSignal));
+
+  const beginsAt = resolveStartTime(options, seed);
+  const given = beginning.isAgain ? {} : options.clock;
+  const clock = await VirtualClock.open(store, wall, { ...given, now: beginsAt, keptAt: kept?.snapshot.at });
+  now = () => clock.now();
+  const stale = formatStaleTimeWarning(clock, wall);
+  if (stale !== undefined) log(stale);
+
+  const faults = new Faults();
+  const sessions = new Sessions(randomIds(), wall);
+  const hideControlTokens = controlTokenMask({ token, sessions });
+  if (kept) faults.replaceState(kept.beside.faults);
+  let opened = (_url: string) => {};
+  const whenOpen = new Promise<string>((resolve) => {
+    opened = resolve;
+  });
+  const { runner, forwarder } = startEngine({
+    ...{ store, clock, wall, settings, faults, deliveries, links, causeRow, instanceId, log, closing, closeSignal },
+    routerUrl: whenOpen,
+    graceMs: options.graceMs,
+  });
+  const pdfs = new PdfReader(wall);
+  closing.push(() => pdfs.close());
+
+  const world = { store, clock, wall, ids, settings };
+  // With --deterministic what clusters report stands at one place in the request log: before the request that it is due to.
+  const reported = async (cause: Cause) => {
+    await runner.prioritize(cause.id, isReport);
+  };
+  const faultFor = incomingFaults(faults, forwarder.isOwn);
+  const served = { clock, faultFor, ...(settings.deterministic && { beforeAnswer: reported }) };
+  const inboxes = new Map<string, Inbox>();
+  const emulated = state.clusters.filter(({ external_url }) => external_url === null);
+  checkClusterUrls(
+    options,
+    emulated.map(({ id }) => id),
+  );
+  const clusters: Cluster[] = [];
+  for (const row of state.clusters) clusters.push(await listenAs(row));
+
+  const router = {
+    ...world,
+    clusters,
+    forwarder,
+    inSeedOrder: () => settings.deterministic || clock.mode === "manual",
+    hasAccount,
+    hideControlTokens,
+    issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
+  };
+  const ourRouter = toReachableUrl(routerUrl, options.host);
+  const instance = {
+    id: instanceId,
+    readiness: () => ({ ...aboutItself, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
+    process: context.process,
+    formKey: randomIds().bytes(32),
+    beginning: () => createSeedWriter({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
+    stop: context.stop,
+  };
+  const snapshots = new Snapshots({
+    ...world,
+    collections,
+    snapshotStore,
+    requestLog,
+    runner,
+    faults,
+    clusters,
+    tokens,
+    report: log,
+  });
+  const feed = new Feed({ ...world, requestLog, faults, snapshots, runner, clusters }, instanceId);
+  closing.push(() => feed.close());
+  const control = {
+    ...world,
+    feed,
+    blobs,
+    snapshots,
+    spans,
+    standardSet,
+    clusters,
+    runner,
+    requestLog,
+    counters,
+    faults,
+    inboxes,
+    instance,
+    sessions,
+    tokens,
+    readConsole: consoleReader(),
+  };
+  const told = clusters.map(({ id, url }) => ({ id, url }));
+  await runFile.tell({ clusters: told, token });
+  closing.push(() => listeners.leave(front));
+  front.open({ ...served, allowsOrigin: allowsBrowserApp(router), parts: routerParts({ router, control }, token) });
+  if (standby && leadership) {
+    const key = randomIds().token(32);
+    const address = leaderAddress({ router_url: ourRouter, key }, options.host, state.clusters, clusters);
+    await standby.lead(address, token);
+    await leadership.publishAddress(address).catch((cause) => {
+      throw new StoreFailedError("The standbys cannot be told who leads", { cause });
+    });
+  }
+  opened(routerUrl);
+  closing.push(() => flushReports({ store, clock, wall }, closeSignal));
+
+  return {
+    ...{ store, blobs, clock, runner, snapshots, token, leadership },
+    clusters: await Promise.all(clusters.map((cluster) => toRunningCluster(store, cluster))),
+    end: () => closing.run(),
+    giveUp() {
+      givenUp.abort();
+      return closing.run();
+    },
+  };
+
+  /** An external cluster is only remembered; an emulated one gets a listener on the next port. */
+  async function listenAs(row: ClusterRow): Promise<Cluster> {
+    const { external_url, position, ...rest } = row;
+    if (external_url !== null) {
+      const url = external_url.replace(/\/$/, "");
+      return { ...rest, url, reachedAt: url, external: true };
+    }
+    const bound = standby ? standby.listenerOf(row.id, position) : listeners.bindCluster(row.id, position);
+    const { listener, url: reachedAt } = await bound;
+    closing.push(() => listeners.leave(listener));
+    const url = resolvePublicUrl(row.id, reachedAt, { ...options, routerUrl });
+    const cluster = { ...rest, url, reachedAt, external: false };
+    const inbox = new Inbox(settings.inboxBytes, hideControlTokens);
+    inboxes.set(cluster.id, inbox);
+    listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs, standardSet }, inbox) });
+    return cluster;
+  }
+
+  /** Other processes may share the state; they are told where this one listens once it leads. */
+  function inDatabase(url: string): DatabaseOptions {
+    // A name for each term: a late statement of the one before is not taken for one of this.
+    const candidate = {
+      instance: randomIds().uuid(),
+      address: null,
+      token: options.token,
+      newToken: () => beginning.token,
+    };
+    return {
+      url,
+      schema: options.schema ?? defaultSchema,
+      candidate,
+      ...(standby && { seen: standby.seen }),
+      ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
+      signal: beginning.unwanted,
+      leads: beginning.leads,
+    };
+  }
+}

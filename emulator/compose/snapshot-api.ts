@@ -1,0 +1,61 @@
+import { rewind, saveSnapshot } from "../../src/api/emulator/state/snapshots.ts";
+import { splitAtLineEnds } from "../../src/files/line-blocks.ts";
+import type { RewindTarget } from "../travel/rewind.ts";
+import type { Snapshots } from "../travel/snapshots.ts";
+import type { Emulator, Rewind } from "./emulator.ts";
+import { InvalidOptionsError } from "./options.ts";
+
+/** What these fail with. */
+export { HistoryUnavailableError, RewindOutOfRangeError, RewindTargetInFutureError } from "../travel/rewind.ts";
+export { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../travel/snapshot-errors.ts";
+
+type StartCopy = (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
+
+/** The names that are given where a program gives none. */
+const givenName = /^snapshot-(\d+)$/i;
+
+/** How a program keeps states, goes back to them and begins another emulator with the present one. */
+export function createSnapshotApi(
+  snapshots: () => Snapshots,
+  startCopy: StartCopy,
+): Pick<Emulator, "snapshot" | "restore" | "rewind" | "fork"> {
+  let last = 0;
+
+  async function nextName(): Promise<string> {
+    const numbers = (await snapshots().list()).map(({ name }) => Number(givenName.exec(name)?.[1] ?? 0));
+    last = 1 + Math.max(last, ...numbers);
+    return `snapshot-${last}`;
+  }
+
+  return {
+    async snapshot(name, options) {
+      const { at, ...saved } = await snapshots().save(name === undefined ? await nextName() : checked(name), options);
+      return { name: saved.name, at: at! };
+    },
+    async restore(snapshot) {
+      const { backupSnapshot } = await snapshots().restore(typeof snapshot === "string" ? snapshot : snapshot.name);
+      return { backupSnapshot };
+    },
+    async rewind(target) {
+      const { backupSnapshot } = await snapshots().rewind(checkedTarget(target));
+      return { backupSnapshot };
+    },
+    fork: async () => startCopy(splitAtLineEnds(await snapshots().exportPresent("fork"))),
+  };
+}
+
+/** Throws InvalidOptions for what the control plane would not take either. */
+function checkedTarget(target: Rewind): RewindTarget {
+  const to = "to" in target && typeof target.to === "number" ? new Date(target.to).toISOString() : undefined;
+  const { data, error } = rewind.request.body.schema.safeParse(to === undefined ? target : { to });
+  if (!data) throw new InvalidOptionsError(`emulator.rewind: ${error.issues.map(({ message }) => message).join("; ")}`);
+  if (data.to !== undefined) return { to: Date.parse(data.to) };
+  return data.before === undefined ? { steps: data.steps ?? 0 } : { before: data.before };
+}
+
+function checked(name: string): string {
+  const { error } = saveSnapshot.request.params.safeParse({ name });
+  if (error)
+    throw new InvalidOptionsError(`emulator.snapshot: ${error.issues.map(({ message }) => message).join("; ")}`);
+  return name;
+}

@@ -1,0 +1,199 @@
+import { open } from "node:fs/promises";
+import { devNull } from "node:os";
+import { dirname } from "node:path";
+import { redactText } from "../../src/api/secrets.ts";
+import { systemWallClock, type WallClock } from "../../src/base/clock.ts";
+import { randomIds } from "../../src/base/ids.ts";
+import { pollEvery } from "../../src/base/poll-every.ts";
+import { openFilesRemedies } from "../../src/files/fs-errors.ts";
+import { fingerprintMachine } from "../../src/files/machine.ts";
+import { hasOriginMarker, markNewState, writeOriginMarker } from "../../src/files/origin-marker.ts";
+import { Counters } from "../control/metrics/counters.ts";
+import type { ListenerOptions } from "../http/listener.ts";
+import { CausePropagator } from "../http/outgoing/cause-propagator.ts";
+import { probeInstanceId } from "../http/outgoing/probe-instance.ts";
+import { RequestLog } from "../http/request-log/request-log.ts";
+import { createCauseRowFactory } from "../store/causes.ts";
+import { explainUnusable } from "../store/file/file-store.ts";
+import { type ClaimedRunFile, claimRunFile, listRunFilePaths, type RunFile } from "../store/file/run-file.ts";
+import { resolveStatePath } from "../store/file/stored-state.ts";
+import { StoreFailedError } from "../store/port.ts";
+import type { Leadership } from "../store/postgres/leadership.ts";
+import { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
+import { CleanupStack } from "./cleanup-stack.ts";
+import type { Emulator } from "./emulator.ts";
+import { createEmulatorApi } from "./emulator-api.ts";
+import { LeadershipLifecycle } from "./leadership-lifecycle.ts";
+import { Listeners } from "./listeners.ts";
+import { createSettings, deriveForkOptions, type EmulatorOptions, publicNames } from "./options.ts";
+import { HotStandby } from "./standby.ts";
+import type { Seed } from "./state/seed.ts";
+import { openDocumentSource, type StateSource } from "./state-source.ts";
+
+/** Starts an emulator with a seed, or a copy of another state. Nothing is left running where that fails. */
+export async function startWithSeed(options: EmulatorOptions, seed: Seed, origin?: StateSource): Promise<Emulator> {
+  const closing = new CleanupStack();
+  try {
+    return await begin(options, seed, closing, origin);
+  } catch (error) {
+    await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
+    const isOfFile = !options.ephemeral && options.store === undefined && options.file !== undefined;
+    if (isOfFile && error instanceof StoreFailedError) return explainUnusable(options.file, error);
+    throw error;
+  }
+}
+
+/** For so many leases a request waits until it is certain that this process leads. */
+const leasesWaited = 5 / 3;
+
+/** For so long a process that has handed over says so to those who have not heard of it yet. */
+const lingerMs = 250;
+
+/**
+ * Starts everything in the order that lets a second emulator on the same file be noticed before it touches the state:
+ * the router is bound (and answers `ready` with 503), the run file is claimed, the state is opened (DECISIONS.md,
+ * E3). Listeners are opened last, when all that they serve is there.
+ */
+async function begin(
+  options: EmulatorOptions,
+  seed: Seed,
+  closing: CleanupStack,
+  origin?: StateSource,
+): Promise<Emulator> {
+  const log = (line: string) => options.log?.(redactText(line));
+  const wall = systemWallClock;
+  const instanceId = randomIds().uuid();
+  const token = options.token ?? randomIds().token(32);
+  const file = options.ephemeral ? undefined : options.file;
+  // The router's own address, which the other settings name, is known once it listens.
+  const asGiven = createSettings(options, "");
+  const requestLog = new RequestLog(asGiven.requestLogBytes);
+  const causeRow = createCauseRowFactory({ wall, seed: options.deterministic ? JSON.stringify(seed) : undefined });
+  const links = new CausePropagator();
+  const closeSignal = new AbortController();
+  let leadership: Leadership | undefined;
+  const duties: Omit<ListenerOptions, "name"> = {
+    wall,
+    closeSignal: closeSignal.signal,
+    graceMs: options.graceMs,
+    log: requestLog,
+    causeRow,
+    links,
+    settings: asGiven,
+    allowedHosts: [...(options.allowedHosts ?? []), ...publicNames(options)],
+    trustedProxies: options.trustedProxies,
+    isAssured: () => leadership?.isAssured ?? true,
+    ...(options.leaseMs !== undefined && { assuranceMs: leasesWaited * options.leaseMs }),
+    report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
+  };
+  const listeners = new Listeners({ options, duties, links, instanceId, closing });
+  const routerUrl = await listeners.listen();
+  const settings = createSettings(options, routerUrl);
+  const aboutItself = {
+    instance_id: instanceId,
+    ...(options.publicUrl !== undefined && { public_url: settings.publicUrl }),
+  };
+
+  // A link to the state stays one: all that is written lies beside what it leads to.
+  const realFile = file && (await resolveStatePath(file).catch((error) => explainUnusable(file, error)));
+  const isOwnFolder = file !== undefined && (await markNewState(file));
+  const paths = await listRunFilePaths(realFile, options.runFile);
+  const claimed = await claimRunFile({
+    paths,
+    run: aboutUs(),
+    wall,
+    probe: (url) => probeInstanceId(url, wall),
+  }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
+  const runFile: ClaimedRunFile = {
+    ...claimed,
+    async keep() {
+      const isHeld = await claimed.keep();
+      // Whoever removes the folder removes the note in it as well.
+      if (isHeld && isOwnFolder && !(await hasOriginMarker(dirname(file))))
+        await writeOriginMarker(dirname(file)).catch(() => {});
+      return isHeld;
+    },
+  };
+  closing.push(() => runFile.release());
+  closing.push(watchOpenFiles(wall, log));
+  closing.push(() => listeners.closeShared());
+  if (listeners.isShared) closing.push(() => wall.sleep(lingerMs, closeSignal.signal));
+
+  const unwanted = new AbortController();
+  let stop = () => unwanted.abort();
+  const about = { pid: process.pid, run_file: paths[0] ?? null, machine: await fingerprintMachine() };
+  const standby = listeners.isShared
+    ? new HotStandby({ ...{ aboutItself, listeners, log }, process: about, began: standsBy, stop: () => stop() })
+    : undefined;
+  const deliveries = new DeliveryNotifier();
+  const counters = new Counters(requestLog, deliveries);
+  const terms = new LeadershipLifecycle({
+    context: {
+      ...{ options, seed, wall, aboutItself, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
+      ...{ causeRow, links, listeners, standby, runFile, log },
+      process: about,
+      closeSignal: closeSignal.signal,
+      stop: () => stop(),
+    },
+    token,
+    unwanted: AbortSignal.any([unwanted.signal, ...(options.signal ? [options.signal] : [])]),
+    leads(now) {
+      leadership = now;
+    },
+    again: () => options.onLeadershipRegained?.(),
+    refused(error) {
+      closing.push(() => Promise.reject(error));
+      void closing.run().catch(() => {});
+    },
+  });
+  await terms.begin(origin);
+  closing.push(() => {
+    unwanted.abort();
+    return terms.end();
+  });
+  stop = () => void closing.run();
+  return createEmulatorApi({
+    ...{ terms, options, instanceId, routerUrl, file, requestLog, deliveries, causeRow, wall, closing, closeSignal },
+    startCopy: (document) =>
+      startWithSeed(deriveForkOptions(options), seed, openDocumentSource(document, terms.now.blobs)),
+  });
+
+  /** Until this process leads it forwards what comes. */
+  function standsBy(leader: string, shared: string): void {
+    void runFile.tell({ clusters: [], token: shared });
+    options.onLeaderChange?.({ routerUrl, leader });
+  }
+
+  function aboutUs(): RunFile {
+    return {
+      pid: process.pid,
+      instance_id: instanceId,
+      router_url: routerUrl,
+      control_url: `${routerUrl}/_emulator`,
+      clusters: [],
+      token,
+    };
+  }
+}
+
+const everyMs = 2_000;
+
+/**
+ * Says when this process may open no more files: Node then ends connections as they come, and tells nobody. Returns the
+ * function that ends it.
+ */
+function watchOpenFiles(wall: WallClock, log: (line: string) => void): () => Promise<void> {
+  let isTold = false;
+  return pollEvery(wall, everyMs, async () => {
+    try {
+      await (await open(devNull)).close();
+      isTold = false;
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      const remedy = openFilesRemedies[code as keyof typeof openFilesRemedies];
+      if (remedy === undefined || isTold) return;
+      isTold = true;
+      log(`too many files and connections are open (${code}): requests that come now get no answer. ${remedy}`);
+    }
+  });
+}

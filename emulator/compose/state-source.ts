@@ -1,0 +1,42 @@
+import { dirname, join } from "node:path";
+import type { WallClock } from "../../src/base/clock.ts";
+import type { Blobs } from "../store/blobs.ts";
+import { readBlobs } from "../store/file/file-blobs.ts";
+import { snapshotNameAt } from "../store/file/file-snapshot-store.ts";
+import { readStoredState } from "../store/file/stored-state.ts";
+import { openMemoryStore } from "../store/memory/memory-store.ts";
+import { type LoadedState, StateFormatError, type Store } from "../store/port.ts";
+import { Head } from "../travel/snapshots.ts";
+import { collections } from "./state/collections.ts";
+
+/** What an emulator begins with in the place of a seed. */
+export interface StateSource {
+  /** Its state, in memory, and what a snapshot says beside it. Fails with StateRefused. */
+  load(wall: WallClock): Promise<{ readonly store: Store; readonly kept: Head | undefined }>;
+  /** Where the uploads lie that it names. */
+  readonly uploads: Pick<Blobs, "open">;
+}
+
+/** The document of a snapshot, sealed, in blocks that end at the end of a line. */
+export const openDocumentSource = (document: AsyncIterable<Uint8Array>, uploads: Pick<Blobs, "open">): StateSource => ({
+  async load(wall) {
+    return begun(await openMemoryStore({ collections, wall }).load(document));
+  },
+  uploads,
+});
+
+/** A file that holds a state: a snapshot, the state of an emulator, or an exported one. Its uploads lie beside it. */
+export const openFileSource = (path: string): StateSource => ({
+  async load(wall) {
+    const { store, kept } = begun(await readStoredState({ path, collections, wall }));
+    const [own, given] = [kept?.snapshot.name, snapshotNameAt(path)];
+    if (own !== undefined && given !== undefined && own !== given) {
+      const message = `${path} is the snapshot ${own}, renamed: give it back that name. Nothing was changed.`;
+      throw new StateFormatError(message, { repairable: false });
+    }
+    return { store, kept };
+  },
+  uploads: readBlobs(join(snapshotNameAt(path) === undefined ? dirname(path) : dirname(dirname(path)), "files")),
+});
+
+const begun = ({ store, head }: LoadedState) => ({ store, kept: Head.safeParse(head).data });

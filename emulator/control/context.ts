@@ -1,0 +1,67 @@
+import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
+import type { IdsOf } from "../../src/api/registry.ts";
+import type { Runner } from "../clock/runner.ts";
+import type { VirtualClock } from "../clock/virtual-clock.ts";
+import type { Inbox } from "../cluster/forwarded/inbox.ts";
+import type { StandardSet } from "../cluster/workspace/standard-set.ts";
+import type { Faults } from "../faults/faults.ts";
+import type { HandlerContext, Handlers } from "../http/handler.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
+import type { Blobs } from "../store/blobs.ts";
+import type { Transaction } from "../store/port.ts";
+import type { TraceExport } from "../trace/export.ts";
+import type { Snapshots } from "../travel/snapshots.ts";
+import type { Cluster } from "../world/clusters.ts";
+import type { ControlTokens } from "../world/control-tokens.ts";
+import type { RenewableIds } from "../world/renewable-ids.ts";
+import type { Settings } from "../world/settings.ts";
+import type { ControlCaller } from "./access/credentials.ts";
+import type { ReadConsole } from "./console/bundle.ts";
+import type { Sessions } from "./console/sessions.ts";
+import type { FollowableEvents } from "./events/followable-events.ts";
+import type { Counters } from "./metrics/counters.ts";
+
+/** What the handlers of the control plane may use. */
+export interface ControlContext extends HandlerContext {
+  readonly settings: Settings;
+  readonly blobs: Blobs;
+  readonly clusters: readonly Cluster[];
+  readonly clock: VirtualClock;
+  readonly runner: Runner;
+  readonly ids: RenewableIds;
+  readonly requestLog: RequestLog;
+  readonly counters: Counters;
+  readonly faults: Faults;
+  /** What was forwarded to each emulated cluster, by its id. */
+  readonly inboxes: ReadonlyMap<string, Inbox>;
+  readonly snapshots: Snapshots;
+  /** Undefined: no spans are sent anywhere. */
+  readonly spans: TraceExport | undefined;
+  readonly instance: Instance;
+  /** What a new workspace begins with. */
+  standardSet(): StandardSet;
+  readonly sessions: Sessions;
+  readonly tokens: ControlTokens;
+  readonly feed: FollowableEvents;
+  readonly readConsole: ReadConsole;
+}
+
+/** This emulator, as something that can be started and stopped. */
+export interface Instance {
+  readonly id: string;
+  /** Who it is, and what it is among those that share its store. */
+  readiness(): Readiness;
+  /** The process, as programs of its own machine may know it. */
+  readonly process: NonNullable<Liveness["process"]>;
+  /** What the forms of its pages are signed with; new at each start. */
+  readonly formKey: Uint8Array;
+  /** What writes the seed into an empty state, with the keys and secrets that were handed out kept. */
+  beginning(): Promise<(tx: Transaction) => void>;
+  /** Ends the emulator, once the answer under way is sent. */
+  stop(): void;
+}
+
+/** Handlers of operations of the control plane; the table made of all parts says whether every one is there. */
+export type ControlHandlers<W extends HandlerContext = ControlContext> = Partial<
+  Handlers<IdsOf<"emulator">, W, ControlCaller>
+>;

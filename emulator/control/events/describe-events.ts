@@ -1,0 +1,151 @@
+import type * as z from "zod";
+import type { followEvents } from "../../../src/api/emulator/console/events.ts";
+import { isoMillis } from "../../../src/base/clock.ts";
+import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import { type DeviceGrant, deviceGrants } from "../../router/device/rows.ts";
+import { formatUserCode } from "../../router/device/user-codes.ts";
+import type { RowChange } from "../../store/port.ts";
+import { type Attempt, attempts, type Delivery, deliveries } from "../../webhooks/deliveries.ts";
+import { type Email, emails } from "../../world/emails.ts";
+import { toClockRecord } from "../clock.ts";
+import type { ControlContext } from "../context.ts";
+import { toAttemptRecord, toDeliveryRecords } from "../deliveries.ts";
+import { toEmailRecord } from "../emails.ts";
+import { toFaultRecord } from "../faults.ts";
+import { toRequestRecord } from "../requests.ts";
+import { toSnapshotRecord } from "../state/snapshots.ts";
+import type { ActivityItem } from "./sources.ts";
+
+type Without<Event> = Event extends unknown ? Omit<Event, "id"> : never;
+/** An event that has no number yet. */
+export type EventDescription = Without<z.input<(typeof followEvents.responses)[200]["schema"]>>;
+
+type World = Pick<ControlContext, "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters">;
+
+/** What the control plane says of each thing that went on, in order; what stands for the present is said once, at the end. */
+export async function describeEvents(world: World, all: readonly ActivityItem[]): Promise<readonly EventDescription[]> {
+  const out: EventDescription[] = [];
+  for (const news of all) {
+    if (news === "state") out.push({ at: isoMillis(world.clock.now()), event: "state", ref: null });
+    else if (typeof news === "string") continue;
+    else if ("request" in news) out.push(requestEvent(news.request));
+    else out.push(...(await rowEvents(world, news.rows, isoMillis(news.at))));
+  }
+  return [...out, ...(await presentEvents(world, new Set(all)))];
+}
+
+const requestEvent = (request: Parameters<typeof toRequestRecord>[0]): EventDescription => ({
+  at: isoMillis(request.at),
+  event: "request",
+  ref: `request:${request.id}`,
+  request: toRequestRecord(request),
+});
+
+async function presentEvents(world: World, news: ReadonlySet<ActivityItem>): Promise<readonly EventDescription[]> {
+  const at = isoMillis(world.clock.now());
+  const out: EventDescription[] = [];
+  if (news.has("clock")) out.push({ at, event: "clock", ref: null, clock: toClockRecord(await world.runner.status()) });
+  if (news.has("faults")) out.push({ at, event: "faults", ref: null, faults: world.faults.list().map(toFaultRecord) });
+  if (news.has("snapshots")) {
+    out.push({ at, event: "snapshots", ref: null, snapshots: (await world.snapshots.list()).map(toSnapshotRecord) });
+  }
+  return out;
+}
+
+/** What one transaction did. Each thing is told once, as it was left; what is gone is told no more. */
+async function rowEvents(
+  world: World,
+  changes: readonly RowChange[],
+  at: string,
+): Promise<readonly EventDescription[]> {
+  const made = newest<Attempt>(changes, attempts.name, (row) => row.delivery_id);
+  return [
+    ...contractEvents(changes, at),
+    ...(await deliveryEvents(
+      world,
+      newest<Delivery>(changes, deliveries.name, ({ id }) => id),
+      made,
+      at,
+    )),
+    ...[...newest<Email>(changes, emails.name, ({ id }) => id).values()].map(
+      (row): EventDescription => ({ at, event: "email", ref: `email:${row.id}`, email: toEmailRecord(row, world) }),
+    ),
+    ...[...newest<DeviceGrant>(changes, deviceGrants.name, (row) => row.device_code).values()].map((row) =>
+      deviceEvent(row, at),
+    ),
+  ];
+}
+
+/** The rows of a collection that are left, as they were left. */
+function newest<Row>(
+  changes: readonly RowChange[],
+  collection: string,
+  keyOf: (row: Row) => number | string,
+): ReadonlyMap<number | string, Row> {
+  const left = new Map<number | string, Row>();
+  for (const change of changes) {
+    if (change.collection !== collection) continue;
+    if (change.after !== undefined) left.set(keyOf(change.after as Row), change.after as Row);
+    else left.delete(keyOf(change.before as Row));
+  }
+  return left;
+}
+
+function contractEvents(changes: readonly RowChange[], at: string): EventDescription[] {
+  const before = new Map<number, Contract["status"] | null>();
+  for (const change of changes) {
+    if (change.collection !== contracts.name) continue;
+    const { id } = (change.after ?? change.before) as Contract;
+    if (!before.has(id)) before.set(id, (change.before as Contract | undefined)?.status ?? null);
+  }
+  return [...newest<Contract>(changes, contracts.name, ({ id }) => id).values()].map((row) => ({
+    at,
+    event: "contract",
+    ref: compositeId(row),
+    contract: {
+      contract_id: row.id,
+      contract_name: row.name,
+      contract_status: row.status,
+      status_before: before.get(row.id) ?? null,
+      cluster_id: row.cluster_id,
+      workspace_id: row.workspace_id,
+      deleted: row.deleted_at !== null,
+    },
+  }));
+}
+
+async function deliveryEvents(
+  { store }: World,
+  changed: ReadonlyMap<number | string, Delivery>,
+  made: ReadonlyMap<number | string, Attempt>,
+  at: string,
+): Promise<readonly EventDescription[]> {
+  if (changed.size === 0) return [];
+  const records = await store.read((view) => toDeliveryRecords(view, [...changed.values()]));
+  return records.map((record) => {
+    const attempt = made.get(record.id);
+    return {
+      at,
+      event: "delivery",
+      ref: `delivery:${record.id}`,
+      delivery: { ...record, attempt: attempt === undefined ? null : toAttemptRecord(attempt) },
+    };
+  });
+}
+
+const deviceEvent = (
+  { user_code, client_id, status, cluster_id, expires_at, redeemed }: DeviceGrant,
+  at: string,
+): EventDescription => ({
+  at,
+  event: "device",
+  ref: `device:${formatUserCode(user_code)}`,
+  device: {
+    user_code: formatUserCode(user_code),
+    client_id,
+    status,
+    cluster_id,
+    expires_at: isoMillis(expires_at),
+    redeemed,
+  },
+});

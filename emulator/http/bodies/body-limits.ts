@@ -1,0 +1,52 @@
+/**
+ * How much one body may be made of (DECISIONS.md, E11). Within 64 MiB there is room for more values than the memory of a
+ * process, and each name of a member costs microseconds, in which nobody else is served.
+ */
+export const bodyLimits = { values: 5_000_000, members: 1_000_000, fields: 10_000, parts: 1_000 } as const;
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const colon = 0x3a;
+const openings = new Uint8Array(256);
+for (const bracket of "[{") openings[bracket.charCodeAt(0)] = 1;
+
+/** In words, what a JSON text has more of than is read; undefined for nearly every one. */
+export function exceededBodyLimit(text: string): string | undefined {
+  // Each value or member needs two characters at least.
+  if (text.length < 2 * bodyLimits.members) return undefined;
+  let values = 1;
+  let members = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (code === colon) members += 1;
+    else if (code === comma || openings[code] === 1) values += 1;
+    if (members > bodyLimits.members) return `of more than ${bodyLimits.members} members`;
+    if (values > bodyLimits.values) return `of more than ${bodyLimits.values} values`;
+  }
+  return undefined;
+}
+
+/** The index of the quote that ends the string which begins at this one; the end of the text where none does. */
+function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let before = at;
+    while (text.charCodeAt(before - 1) === backslash) before -= 1;
+    if ((at - before) % 2 === 0) return at;
+  }
+  return text.length;
+}
+
+/** Whether a form has more fields than are read. */
+export const exceedsFieldLimit = (text: string): boolean =>
+  isMoreThan(bodyLimits.fields, (from) => text.indexOf("&", from));
+
+function isMoreThan(most: number, next: (from: number) => number): boolean {
+  let count = 0;
+  for (let at = next(0); at >= 0; at = next(at + 1)) {
+    count += 1;
+    if (count > most) return true;
+  }
+  return false;
+}

@@ -1,0 +1,71 @@
+/** How much of something is kept, and how much was dropped so that it stays so little. */
+export interface BufferUsage {
+  readonly count: number;
+  readonly bytes: number;
+  readonly max_bytes: number;
+  /** Since the start, or since it was cleared. */
+  readonly dropped: number;
+}
+
+/** Rows in memory that together weigh no more than so many bytes: the oldest is dropped first. */
+export class ByteBoundedLog<Row> {
+  readonly #maxBytes: number;
+  #rows: (Row | undefined)[] = [];
+  /** What each weighs. */
+  #weights: number[] = [];
+  /** Where the oldest is; before it nothing is left. */
+  #oldest = 0;
+  #bytes = 0;
+  #dropped = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(row: Row, bytes: number): void {
+    this.#rows.push(row);
+    this.#weights.push(bytes);
+    this.#bytes += bytes;
+    while (this.#bytes > this.#maxBytes) this.#dropOldest();
+  }
+
+  /** Oldest first. */
+  list(): Row[] {
+    return this.#rows.slice(this.#oldest) as Row[];
+  }
+
+  clear(): void {
+    this.#rows = [];
+    this.#weights = [];
+    this.#oldest = 0;
+    this.#bytes = 0;
+    this.#dropped = 0;
+  }
+
+  get amount(): BufferUsage {
+    const count = this.#rows.length - this.#oldest;
+    return { count, bytes: this.#bytes, max_bytes: this.#maxBytes, dropped: this.#dropped };
+  }
+
+  #dropOldest(): void {
+    this.#bytes -= this.#weights[this.#oldest]!;
+    this.#rows[this.#oldest] = undefined;
+    this.#oldest += 1;
+    this.#dropped += 1;
+    // Now and then, so that moving all the others costs next to nothing for each.
+    if (2 * this.#oldest > this.#rows.length) {
+      this.#rows = this.#rows.slice(this.#oldest);
+      this.#weights = this.#weights.slice(this.#oldest);
+      this.#oldest = 0;
+    }
+  }
+}
+
+/** What a text of so many characters holds of memory: an estimate of V8's head, its padding, and who points to it. */
+export const estimateStringBytes = (text: string): number => 40 + text.length;
+
+export function estimateStringsBytes(texts: readonly string[]): number {
+  let sum = 32;
+  for (const text of texts) sum += estimateStringBytes(text);
+  return sum;
+}

@@ -1,0 +1,126 @@
+import { BlockList, isIP } from "node:net";
+
+/** Which addresses deliveries may go to. */
+export interface ReceiverRules {
+  /** Hosts beside loopback: `host`, `host:port`, or `*.domain`. */
+  readonly allow: readonly string[];
+  /** https alone, and no address of this machine or a private network unless its host is allowed. */
+  readonly strict: boolean;
+}
+
+export interface ForbiddenReason {
+  readonly code: "bad_url" | "address_not_allowed";
+  readonly message: string;
+}
+
+/** Never allowed, whatever the rules say: metadata services, and addresses that are none (DECISIONS.md, P21). */
+const blocked = new BlockList();
+blocked.addSubnet("169.254.0.0", 16, "ipv4");
+blocked.addSubnet("0.0.0.0", 8, "ipv4");
+blocked.addSubnet("224.0.0.0", 3, "ipv4");
+blocked.addAddress("fd00:ec2::254", "ipv6");
+blocked.addAddress("::", "ipv6");
+blocked.addSubnet("fe80::", 10, "ipv6");
+blocked.addSubnet("ff00::", 8, "ipv6");
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+const privateNet = new BlockList();
+privateNet.addSubnet("10.0.0.0", 8, "ipv4");
+privateNet.addSubnet("172.16.0.0", 12, "ipv4");
+privateNet.addSubnet("192.168.0.0", 16, "ipv4");
+privateNet.addSubnet("100.64.0.0", 10, "ipv4");
+privateNet.addSubnet("fc00::", 7, "ipv6");
+
+privateNet.addSubnet("192.0.0.0", 24, "ipv4");
+privateNet.addSubnet("198.18.0.0", 15, "ipv4");
+privateNet.addSubnet("fec0::", 10, "ipv6");
+privateNet.addSubnet("100::", 64, "ipv6");
+// NAT64 of a network's own (RFC 8215), in which it may put the address of IPv4 where it likes.
+privateNet.addSubnet("64:ff9b:1::", 48, "ipv6");
+
+const isIn = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+
+/** An address of IPv4 leads to the same place within one of IPv6, which BlockList knows of `::ffff:` alone. */
+const leadsInto = (list: BlockList, address: string): boolean =>
+  isIn(list, address) || (isIP(address) === 6 && ipv4Within(address).some((within) => isIn(list, within)));
+
+/** What is embedded in it: by NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or at its end. */
+function ipv4Within(address: string): readonly string[] {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groupsOf(address);
+  const text = (high: number, low: number) => [high >> 8, high & 255, low >> 8, low & 255].join(".");
+  const areZero = (...groups: readonly number[]) => groups.every((group) => group === 0);
+  if (a === 0x64 && b === 0xff9b && areZero(c, d, e, f)) return [text(g, h)];
+  if (a === 0x2002) return [text(b, c)];
+  if (a === 0x2001 && b === 0) return [text(c, d), text(g ^ 0xffff, h ^ 0xffff)];
+  if ((e & 0xfdff) === 0 && f === 0x5efe) return [text(g, h)];
+  // `::1.2.3.4` and `::ffff:0:1.2.3.4`, which are no longer given out.
+  if (areZero(a, b, c, d) && ((e === 0xffff && f === 0) || (areZero(e, f) && (g !== 0 || h > 1)))) return [text(g, h)];
+  return [];
+}
+
+/** Eight numbers; none of an address that no URL could have. */
+function groupsOf(address: string): readonly number[] {
+  if (!URL.canParse(`http://[${address}]`)) return [];
+  const [before = "", after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const numbers = (text: string) => (text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16)));
+  const [head, tail] = [numbers(before), numbers(after ?? "")];
+  return [...head, ...Array(8 - head.length - tail.length).fill(0), ...tail];
+}
+
+/** Why nothing may be sent to a URL; undefined when it may. Names are checked again when they are resolved. */
+export function findForbiddenUrlReason(text: string, rules: ReceiverRules): ForbiddenReason | undefined {
+  if (!URL.canParse(text)) return { code: "bad_url", message: "The receiver's URL cannot be read." };
+  const url = new URL(text);
+  if (url.protocol !== "https:" && (rules.strict || url.protocol !== "http:")) {
+    const schemes = rules.strict ? "https" : "http and https";
+    return { code: "bad_url", message: `Only ${schemes} can be delivered to, not ${url.protocol.slice(0, -1)}.` };
+  }
+  if (url.username || url.password) return { code: "bad_url", message: "The receiver's URL holds credentials." };
+  const host = hostOf(url);
+  if (isIP(host)) return findForbiddenAddressReason(host, url, rules);
+  const known = isLocalName(host) ? !rules.strict : rules.strict;
+  return known || isListed(url, rules) ? undefined : notAllowed(host, host);
+}
+
+/** Why nothing may be sent to the address that the host of a URL stands for. */
+export function findForbiddenAddressReason(
+  address: string,
+  url: URL,
+  rules: ReceiverRules,
+): ForbiddenReason | undefined {
+  if (leadsInto(blocked, address)) {
+    return { code: "address_not_allowed", message: `${address} is never delivered to: it is no receiver's address.` };
+  }
+  if (isListed(url, rules)) return undefined;
+  const fine = rules.strict
+    ? !leadsInto(loopback, address) && !leadsInto(privateNet, address)
+    : isIn(loopback, address);
+  return fine ? undefined : notAllowed(address, hostOf(url));
+}
+
+/** `host`: as the receiver's URL has it, which an address was looked up for. */
+function notAllowed(place: string, host: string): ForbiddenReason {
+  return {
+    code: "address_not_allowed",
+    message: `${place} is not among the hosts that may be delivered to; an emulator that is started with --webhook-allow ${host} may.`,
+  };
+}
+
+/** Without the brackets of IPv6 and the dot at the end, which `new URL` leaves. */
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+
+const isLocalName = (host: string): boolean => host === "localhost" || host.endsWith(".localhost");
+
+function isListed(url: URL, { allow }: ReceiverRules): boolean {
+  const host = hostOf(url);
+  // `new URL` leaves out the port that a scheme has anyway.
+  const port = url.port || (url.protocol === "https:" ? "443" : "80");
+  return allow.some((entry) => {
+    const wanted = entry.toLowerCase();
+    if (wanted.startsWith("*.")) return host.endsWith(wanted.slice(1));
+    return wanted === host || wanted === url.hostname || wanted === `${url.hostname}:${port}`;
+  });
+}

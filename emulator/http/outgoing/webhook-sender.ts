@@ -1,0 +1,191 @@
+import { lookup } from "node:dns";
+import type { LookupFunction } from "node:net";
+import { Agent, buildConnector } from "undici";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
+import { timedOut } from "../../../src/base/with-timeout.ts";
+import { maxConcurrent } from "../../clock/runner.ts";
+import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
+import { Deadlines } from "./deadlines.ts";
+import type { ForwardableRequest, Forwarder } from "./forward.ts";
+import { maxHeadBytes, PostExchange } from "./post-exchange.ts";
+import {
+  type ForbiddenReason,
+  findForbiddenAddressReason,
+  findForbiddenUrlReason,
+  type ReceiverRules,
+} from "./receiver-rules.ts";
+import { describeResponseFailure, ResponseTimeoutError } from "./response-failure.ts";
+
+/** One POST to a receiver. */
+export interface PostRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** What came of it: an answer of any status, or the reason why there was none. */
+export type PostResult =
+  | { readonly status: number; readonly body: Buffer }
+  | { readonly error: { readonly code: string; readonly message: string } };
+
+export interface WebhookSender {
+  /** Why nothing may be sent there; undefined when it may, as far as the URL tells. */
+  forbidden(url: string): ForbiddenReason | undefined;
+  /** Sends once, follows no redirect. Rejects with BrokenOff, and with nothing else. */
+  post(request: PostRequest): Promise<PostResult>;
+  /** Breaks off every POST that is under way. */
+  breakOff(): void;
+  close(): Promise<void>;
+}
+
+export interface WebhookSenderOptions extends ReceiverRules {
+  readonly wall: WallClock;
+  readonly connectTimeoutMs: number;
+  /** For the whole answer, from the moment a connection was asked for. */
+  readonly responseTimeoutMs: number;
+  /** Where names are looked up; default: as the system does. */
+  readonly lookup?: typeof lookup;
+}
+
+/** The emulator ends: nobody knows what came of the POST. */
+export class DeliveryAbortedError extends Error {
+  override readonly name = "DeliveryAbortedError";
+}
+
+const targetsKept = 10_000;
+
+/** The sender of webhooks, with connections that are kept open between attempts. */
+export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
+  const agent = new Agent({
+    // So that no attempt waits for a connection.
+    connections: maxConcurrent,
+    pipelining: 1,
+    // Deadlines watch the whole answer; undici's own would be a timer for each part of it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: maxHeadBytes,
+    connect: createContinueSkippingConnector(
+      buildConnector({
+        timeout: options.connectTimeoutMs,
+        lookup: checkedLookup(options, options.lookup ?? lookup),
+      }),
+    ),
+  });
+  const underWay = new Deadlines<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
+    exchange.abort(new ResponseTimeoutError()),
+  );
+  const targets = new Map<string, Target>();
+
+  // The rules never change, so each URL is checked once.
+  function targetOf(url: string): Target {
+    const known = targets.get(url);
+    if (known) return known;
+    const forbidden = findForbiddenUrlReason(url, options);
+    const target = forbidden ? { forbidden } : placeOf(new URL(url));
+    if (targets.size >= targetsKept) targets.clear();
+    targets.set(url, target);
+    return target;
+  }
+
+  return {
+    forbidden: (url) => targetOf(url).forbidden,
+    post({ url, headers, body }) {
+      const { forbidden, origin, path } = targetOf(url);
+      if (forbidden) return Promise.resolve({ error: forbidden });
+      return new Promise((resolve, reject) => {
+        const exchange = new PostExchange((ended) => {
+          leave();
+          if ("status" in ended) resolve(ended);
+          else if (ended.cause instanceof DeliveryAbortedError) reject(ended.cause);
+          else resolve({ error: describeResponseFailure(ended.cause, origin, options) });
+        });
+        const leave = underWay.enter(exchange);
+        agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
+      });
+    },
+    breakOff() {
+      for (const exchange of underWay.clear()) exchange.abort(new DeliveryAbortedError());
+    },
+    async close() {
+      underWay.stop();
+      await agent.destroy();
+    },
+  };
+}
+
+/** A URL as it is sent to, or why nothing may be. */
+type Target =
+  | { readonly forbidden: ForbiddenReason; readonly origin?: never; readonly path?: never }
+  | { readonly forbidden?: never; readonly origin: string; readonly path: string };
+
+const placeOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
+
+/**
+ * Resolves a name, checks every address it stands for, and connects to just those: a name cannot mean something else
+ * at the check than at the connection. It is not called for literal addresses, which `forbiddenUrl` checks.
+ */
+function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, "", 0);
+      // The rules about ports were checked with the URL; here only the host decides.
+      const url = new URL(`${rules.strict ? "https" : "http"}://${hostname}`);
+      const allow = rules.allow.map((host) => host.replace(/:\d+$/, ""));
+      for (const { address } of addresses) {
+        const forbidden = findForbiddenAddressReason(address, url, { ...rules, allow });
+        if (forbidden) return callback(Object.assign(new Error(forbidden.message), { code: forbidden.code }), "", 0);
+      }
+      const [first] = addresses;
+      if (options.all) return callback(null, addresses);
+      callback(null, first?.address ?? "", first?.family ?? 0);
+    });
+  };
+}
+
+/** What came of a request whose answer is read whole. */
+export type SendRequestResult =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly rawHeaders: readonly string[];
+      readonly body: Buffer;
+    }
+  | { readonly kind: "unreachable"; readonly reason: string }
+  | { readonly kind: "late" };
+
+interface AskOptions {
+  readonly forwarder: Forwarder;
+  /** From sending to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** A longer answer counts as none. */
+  readonly maxBytes?: number;
+  /** Calls when the caller leaves for whom it is asked. */
+  readonly whenGone?: ((tell: () => void) => void) | undefined;
+}
+
+/** Sends a request to another server and reads its answer whole, in so much wall time. Never rejects. */
+export async function sendRequest(
+  { forwarder, timeoutMs, maxBytes, whenGone }: AskOptions,
+  url: string,
+  request: ForwardableRequest,
+): Promise<SendRequestResult> {
+  const sending = forwarder.send(url, request);
+  whenGone?.(() => sending.breakOff());
+  const result = await forwarder.within(timeoutMs, exchange());
+  if (result !== timedOut) return result;
+  sending.breakOff();
+  return { kind: "late" };
+
+  async function exchange(): Promise<SendRequestResult> {
+    const sent = await sending.sent;
+    if (sent.kind === "unreachable") return sent;
+    const { status, rawHeaders, body } = sent.answer;
+    try {
+      return { kind: "answered", status, rawHeaders, body: await concatBody(body, maxBytes) };
+    } catch (error) {
+      const reason = error instanceof BodyTooLargeError ? "the answer is too long" : "the answer broke off";
+      return { kind: "unreachable", reason };
+    }
+  }
+}

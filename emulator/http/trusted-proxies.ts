@@ -1,0 +1,120 @@
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIP } from "node:net";
+
+/** What a proxy that is believed tells of a request. */
+export interface ForwardedInfo {
+  /** The name that was asked for, as in a Host header. */
+  readonly host: string | undefined;
+  readonly protocol: "http" | "https" | undefined;
+}
+
+const forwarded = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] as const;
+
+/** What proxies tell of who asks, in the names that they have for it. */
+const isOfProxy = (name: string): boolean =>
+  name.startsWith("x-forwarded-") || name === "forwarded" || name === "x-real-ip";
+
+/**
+ * Whom to believe what it says of whom it asks for (`X-Forwarded-*`). Where nobody is named, programs of this machine may
+ * say who calls, as balancers do before the service; that alone, for a page in a browser of this machine can say it, too.
+ */
+export class TrustedProxies {
+  readonly #named: BlockList | undefined;
+
+  /** Addresses and ranges, such as 10.0.0.0/8. */
+  constructor(ranges: readonly string[]) {
+    if (ranges.length === 0) return;
+    this.#named = new BlockList();
+    for (const range of ranges) addRange(this.#named, range);
+  }
+
+  /**
+   * What is told of a request, with what cannot be believed taken off it: all that comes from others, and of the addresses
+   * those before the first that a proxy vouches for.
+   */
+  applyForwardedHeaders({ headers, rawHeaders, socket }: IncomingMessage): ForwardedInfo | undefined {
+    const given = Object.keys(headers).filter(isOfProxy);
+    if (given.length === 0) return undefined;
+    const peer = socket.remoteAddress ?? "";
+    if (!isIn(this.#named ?? loopback, peer)) {
+      for (const name of given) change(name, undefined);
+      return undefined;
+    }
+    if (this.#named === undefined || !forwarded.some((name) => given.includes(name))) return undefined;
+    const vouched = this.#findTrustedAddress(listOf(headers["x-forwarded-for"]));
+    change("x-forwarded-for", vouched.length === 0 ? undefined : vouched.join(", "));
+    const protocol = listOf(headers["x-forwarded-proto"])[0]?.toLowerCase();
+    return {
+      host: listOf(headers["x-forwarded-host"])[0],
+      protocol: protocol === "http" || protocol === "https" ? protocol : undefined,
+    };
+
+    function change(name: string, value: string | undefined): void {
+      for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
+        if (rawHeaders[i]!.toLowerCase() === name) rawHeaders.splice(i, 2);
+      }
+      if (value === undefined) delete headers[name];
+      else {
+        headers[name] = value;
+        rawHeaders.push(name, value);
+      }
+    }
+  }
+
+  /** From the last one back to the first that is no proxy of ours: what stands before it, anybody may have written. */
+  #findTrustedAddress(addresses: readonly string[]): readonly string[] {
+    const last = addresses.findLastIndex((address) => !isIn(this.#named!, address));
+    return addresses.slice(Math.max(0, last));
+  }
+}
+
+/** Whether a text is an address, or a range of them. */
+export function isRange(text: string): boolean {
+  try {
+    addRange(new BlockList(), text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function addRange(list: BlockList, text: string): void {
+  const [, address = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  if (version === 0) throw new TypeError(`${text} is no address and no range of addresses`);
+  list.addSubnet(address, Number(bits ?? (version === 4 ? 32 : 128)), version === 4 ? "ipv4" : "ipv6");
+}
+
+const loopback = new BlockList();
+addRange(loopback, "127.0.0.0/8");
+addRange(loopback, "::1");
+
+/**
+ * Whether a program of this machine asks for itself: over loopback, by a name of loopback, and not as a proxy for somebody
+ * else.
+ */
+export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: Asking): boolean {
+  const isHandedOn = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
+  return !isHandedOn && isIn(loopback, remoteAddress) && ownNames.has(new URL(origin).hostname);
+}
+
+const ownNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+interface Asking {
+  readonly remoteAddress: string;
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+/** Addresses of IPv4 count, however they are written. */
+function isIn(list: BlockList, address: string): boolean {
+  const version = isIP(address);
+  return version !== 0 && list.check(address, version === 4 ? "ipv4" : "ipv6");
+}
+
+const listOf = (header: string | string[] | undefined): readonly string[] =>
+  [header ?? []]
+    .flat()
+    .flatMap((value) => value.split(","))
+    .map((value) => value.trim())
+    .filter((value) => value !== "");

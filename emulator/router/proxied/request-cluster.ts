@@ -1,0 +1,46 @@
+import type { WallClock } from "../../../src/base/clock.ts";
+import { parseJsonObject } from "../../http/bodies/fields.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
+import { type ForwardableRequest, type Forwarder, withoutHeaders } from "../../http/outgoing/forward.ts";
+import { type SendRequestResult, sendRequest } from "../../http/outgoing/webhook-sender.ts";
+import { Passthrough } from "../../http/reply.ts";
+import type { Cluster } from "../../world/clusters.ts";
+import type { Settings } from "../../world/settings.ts";
+
+/** What a cluster said to a question of the router's own; `body` is undefined when `whole` is no JSON object. */
+export type ClusterResponse =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly body: Readonly<Record<string, unknown>> | undefined;
+      readonly whole: Passthrough;
+    }
+  | Exclude<SendRequestResult, { kind: "answered" }>;
+
+/** What a question to a cluster is sent with. */
+export interface ClusterRequestContext {
+  readonly forwarder: Forwarder;
+  readonly wall: WallClock;
+  readonly settings: Pick<Settings, "upstreamTimeoutMs" | "publicUrl">;
+  /** Of the caller for whom it is asked: nothing is once they have left. */
+  readonly request?: Pick<ReceivedRequest, "onDisconnect">;
+}
+
+/** More than any answer of an identity route needs; the rest of a longer one is not read. */
+const maxAnswerBytes = 1024 * 1024;
+
+/** Asks one cluster, in the time that a forwarded request may take, or `timeoutMs`. */
+export async function requestCluster(
+  { forwarder, settings, request: asking }: ClusterRequestContext,
+  { url }: Pick<Cluster, "url">,
+  request: ForwardableRequest,
+  timeoutMs: number = settings.upstreamTimeoutMs,
+): Promise<ClusterResponse> {
+  const whenGone = asking && ((tell: () => void) => asking.onDisconnect(tell));
+  const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, whenGone };
+  // The answer is read here, so it must not be compressed for the caller.
+  const result = await sendRequest(options, url, withoutHeaders(request, ["accept-encoding"]));
+  if (result.kind !== "answered") return result;
+  const { kind, status, rawHeaders, body } = result;
+  return { kind, status, body: parseJsonObject(body), whole: new Passthrough(status, rawHeaders, body) };
+}

@@ -1,0 +1,241 @@
+import { crc32 } from "node:zlib";
+import type { Adapter } from "lowdb";
+import * as z from "zod";
+import { isTemporaryName, writeFileAtomic } from "../../../../src/files/atomic-write.ts";
+import { type Disk, isMissing } from "../../../../src/files/disk.ts";
+import { type LogPosition, startPosition, toHex } from "../../../../src/files/log-line.ts";
+import { readLines } from "../../../../src/files/read-lines.ts";
+import type { Moment } from "../../history.ts";
+import { consistentSnapshot } from "../../live/consistent-snapshot.ts";
+import type { State } from "../../live/state.ts";
+import type { Upgrade } from "../../live/versions.ts";
+import { type Collection, StateFormatError } from "../../port.ts";
+import { readChecksummedInto } from "../checksummed-document.ts";
+import { documentSlices } from "../document.ts";
+import { DocumentReader } from "../document-reader.ts";
+import { lastMember, withClosedMark } from "./document-checksum.ts";
+
+/**
+ * A whole state as it stands in a file, on which the journals build: the state file itself is one. The first journal
+ * generation that is not in it. (A snapshot is what a user keeps under a name.)
+ */
+export interface Checkpoint {
+  readonly generation: number;
+  readonly state: State;
+}
+
+/** A base that was read, and what its rows, and those of the journals that follow it, need to be of today. */
+export interface LoadedCheckpoint extends Checkpoint, CheckpointHead {
+  readonly upgrade: Upgrade;
+}
+
+interface Options extends CheckpointOptions {
+  readonly disk: Disk;
+  readonly path: string;
+  readonly collections: readonly Collection[];
+  /** Asked before each piece; throws when the file is no longer wanted, and nothing is left of it. */
+  readonly mayGoOn?: () => void;
+  /** Waits until everything that the text could hold is durable in the journal, and this file may take its place. */
+  readonly durable?: () => Promise<void>;
+}
+
+/**
+ * Whether a name is that of an unfinished base, as they are called now or were called before. What a crash leaves of
+ * them is removed at the next start.
+ */
+export const isUnfinishedCheckpoint = (name: string, base: string): boolean =>
+  isTemporaryName(name, base) ||
+  (name.startsWith(`${base}.`) && /^[0-9a-f]{12}\.tmp$/.test(name.slice(base.length + 1)));
+
+/**
+ * The base file behind lowdb's port: one JSON document, one row per line, read and written in slices. Its last
+ * member is a checksum of all bytes before that line, so that no damage goes unseen.
+ */
+export class CheckpointFile implements Adapter<Checkpoint> {
+  readonly #options: Options;
+  /** True once the new file stands in the place of the old one. */
+  renamed = false;
+  /** Bytes of the document last read or written. */
+  size = 0;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** The base; null when there is no file. Fails with StateRefused, which names file and line. */
+  async read(): Promise<LoadedCheckpoint | null> {
+    const { path, collections } = this.#options;
+    const reader = new DocumentReader(collections);
+    try {
+      await this.readInto(reader);
+      return { ...parseCheckpointHead(reader.head), state: reader.state, upgrade: reader.upgrade };
+    } catch (cause) {
+      if (isMissing(cause)) return null;
+      if (!(cause instanceof StateFormatError)) throw cause;
+      const { message, repairable } = cause;
+      throw new StateFormatError(`${path}, line ${reader.line}: ${message}`, { cause, repairable });
+    }
+  }
+
+  /**
+   * Feeds the file to a reader; when it fails with StateRefused, the reader holds what was good. A row that does not fit
+   * is damage unless the checksum says that it stands there as it was written.
+   */
+  async readInto(reader: DocumentReader): Promise<void> {
+    await readChecksummedInto(reader, this.#blocks());
+  }
+
+  async *#blocks(): AsyncGenerator<Buffer, void> {
+    for await (const { bytes } of readLines(this.#options.disk, this.#options.path)) {
+      this.size += bytes.byteLength;
+      yield bytes;
+    }
+  }
+
+  /** Puts a new file in the place of the old one, durably. */
+  async write({ generation, state }: Checkpoint): Promise<void> {
+    const { disk, path } = this.#options;
+    this.renamed = false;
+    const onPlaced = () => {
+      this.renamed = true;
+    };
+    await writeFileAtomic(path, this.#pieces(state, generation), { disk, onPlaced });
+  }
+
+  /** The document, piece by piece; the next one is asked for when the one before is written. */
+  async *#pieces(state: State, generation: number): AsyncGenerator<Uint8Array, void> {
+    let length = 0;
+    for await (const piece of formatCheckpoint(state, generation, this.#options)) {
+      this.#options.mayGoOn?.();
+      length += piece.byteLength;
+      yield piece;
+    }
+    this.size = length;
+    await this.#options.durable?.();
+  }
+}
+
+/** What a base says of itself, and how its picture is taken. */
+export interface CheckpointOptions {
+  /** Called in the first step of the writing: what is committed before it is in the document. */
+  readonly begin?: () => void;
+  /** Where the journals stood then; the default is the beginning. */
+  readonly position?: () => LogPosition;
+  /** Whether the document says that no journal follows it. */
+  readonly closed?: boolean;
+  /** After which line this state was; left out: nothing led to it. */
+  readonly past?: () => LogPosition | undefined;
+  readonly moment?: () => Moment;
+  /** Takes the picture at a moment when no transaction is open. */
+  readonly step?: <T>(work: () => T) => Promise<T>;
+}
+
+/**
+ * A state of one moment as a sealed document, piece by piece; each ends within a line. `generation`: the first journal that
+ * is not in it.
+ */
+export async function* formatCheckpoint(
+  state: State,
+  generation: number,
+  options: CheckpointOptions,
+): AsyncGenerator<Uint8Array, void> {
+  const step = options.step ?? (async (work) => work());
+  const contents = await step(() => {
+    options.begin?.();
+    return { now: consistentSnapshot(state), head: headFor(generation, options) };
+  });
+  let checksum = 0;
+  const covered = (text: string): Buffer => {
+    const bytes = Buffer.from(text);
+    checksum = crc32(bytes, checksum);
+    return bytes;
+  };
+  try {
+    const slices = documentSlices(contents.now, contents.head);
+    const first = covered(slices.next().value ?? "");
+    yield options.closed ? withClosedMark(first) : first;
+    for (const slice of slices) yield covered(slice);
+  } finally {
+    contents.now.end();
+  }
+  yield covered(",\n");
+  yield covered(lastMember(checksum));
+}
+
+function headFor(generation: number, { position, past, moment }: CheckpointOptions): Readonly<Record<string, unknown>> {
+  const { number: transaction, checksum } = position?.() ?? startPosition;
+  const { number, checksum: chain } = past?.() ?? {};
+  return {
+    closed: 0,
+    generation,
+    transaction,
+    chain: toHex(checksum),
+    past: number === undefined ? null : { number, checksum: chain },
+    moment: moment?.() ?? {},
+  };
+}
+
+const WrittenPosition = z.object({ number: z.int(), checksum: z.int() });
+const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown().optional() });
+
+/** What a base says of itself and of the journals that follow it. */
+export interface CheckpointHead {
+  readonly format: number;
+  /** Of the first journal that is not in it. */
+  readonly generation: number;
+  /** Whether it holds everything, so that no journal need follow it. A base of format 1 does not say. */
+  readonly closed: boolean | undefined;
+  /** Up to which line of the journals it holds everything. A base of format 1 does not say. */
+  readonly position: LogPosition | undefined;
+  /**
+   * The line after which this state was: its own position, unless another state was put in here. Undefined where nothing
+   * led to it, and in formats 1 and 2, whose bases were no state of one moment.
+   */
+  readonly past: LogPosition | undefined;
+  /** When it was written. */
+  readonly moment: Moment;
+}
+
+/** Fails with StateRefused where a member is missing or of another kind. */
+export function parseCheckpointHead(members: Readonly<Record<string, unknown>>): CheckpointHead {
+  const { svc_state: format, generation = 0, closed, transaction, chain, past, moment } = members;
+  if (format === 1)
+    return {
+      format,
+      generation: wholeNumber({ generation }),
+      closed: undefined,
+      position: undefined,
+      past: undefined,
+      moment: {},
+    };
+  if (closed !== 0 && closed !== 1) throw new StateFormatError('"closed" is neither 0 nor 1');
+  if (typeof chain !== "string" || !/^[0-9a-f]{8}$/.test(chain))
+    throw new StateFormatError('"chain" is not a checksum');
+  return {
+    format: format as number,
+    generation: wholeNumber({ generation }),
+    closed: closed === 1,
+    position: { number: wholeNumber({ transaction }), checksum: Number.parseInt(chain, 16) },
+    past: WrittenPosition.safeParse(past).data,
+    moment: WrittenMoment.safeParse(moment).data ?? {},
+  };
+}
+
+/** How much of a base is looked at for what it says of itself. */
+export const maxHeadLength = 64 * 1024;
+
+/** What the first lines of a base say of it, without reading the rest; undefined where they are none. */
+export function findCheckpointHead(firstBlock: string): CheckpointHead | undefined {
+  const members = firstBlock.slice(0, firstBlock.indexOf(',\n"sequences": '));
+  try {
+    return parseCheckpointHead(JSON.parse(`${members}}`));
+  } catch {
+    return undefined;
+  }
+}
+
+function wholeNumber(member: Readonly<Record<string, unknown>>): number {
+  const [[name, value]] = Object.entries(member) as [[string, unknown]];
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+  throw new StateFormatError(`"${name}" is not a whole number`);
+}

@@ -1,0 +1,139 @@
+import { lstat, readFile, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
+import { readLines } from "../../../src/files/read-lines.ts";
+import { resolveRealPath } from "../../../src/files/real-path.ts";
+import { LiveStore } from "../live/live-store.ts";
+import { State } from "../live/state.ts";
+import { type Collection, type LoadedState, StateAccessError, StateFormatError } from "../port.ts";
+import { isExported } from "./document.ts";
+import { journalGenerations, journalPath } from "./journal/journal-file.ts";
+import { recover } from "./recovery.ts";
+
+interface Reading {
+  readonly path: string;
+  readonly collections: readonly Collection[];
+  readonly wall: WallClock;
+  readonly disk?: Disk;
+}
+
+/**
+ * A state from a file of any kind that holds one, which stays as it is: a snapshot, the state of an emulator with its
+ * journals, or an exported state. Fails with StateRefused, which names the file, and with StateUnusable.
+ */
+export async function readStoredState({ path, collections, wall, disk = systemDisk }: Reading): Promise<LoadedState> {
+  const empty = () => new LiveStore({ state: new State(collections), wall });
+  try {
+    const first = await firstBlock(disk, path);
+    if (await isExported(disk, path)) {
+      const store = empty();
+      await store.replace(parsed(await readFile(path, "utf8")));
+      return { head: {}, store };
+    }
+    if (!/^\{\n"svc_state": \d+,\n/.test(first)) throw new StateFormatError("no state that svc has kept begins so");
+    if (!/^"snapshot": /m.test(first)) {
+      return { head: {}, store: new LiveStore({ state: await unmoved(disk, path, collections), wall }) };
+    }
+    return await empty().load(blocksOf(disk, path));
+  } catch (cause) {
+    if (isMissing(cause)) throw new StateFormatError(`There is no file ${path}`, { cause, repairable: false });
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (typeof code === "string")
+      throw new StateAccessError(`${path} cannot be read: ${code === "EISDIR" ? "it is a folder" : code}`, { cause });
+    if (!(cause instanceof StateFormatError)) throw cause;
+    const which = message.startsWith(path) ? message : `${path}: ${message}`;
+    throw new StateFormatError(`${which}. Nothing was changed.`, { cause, repairable: false });
+  }
+}
+
+/** How often a state is read whose files another process changes meanwhile. */
+const attempts = 3;
+
+/** What is durable of a state that an emulator may be working on: where files went while they were read, it reads again. */
+async function unmoved(disk: Disk, path: string, collections: readonly Collection[], attempt = 1): Promise<State> {
+  try {
+    return (await recover(disk, path, collections)).state;
+  } catch (cause) {
+    if (attempt === attempts || !(cause instanceof StateFormatError || isMissing(cause))) throw cause;
+    return unmoved(disk, path, collections, attempt + 1);
+  }
+}
+
+async function firstBlock(disk: Disk, path: string): Promise<string> {
+  for await (const { bytes } of readLines(disk, path)) return bytes.toString("utf8", 0, 8_192);
+  return "";
+}
+
+async function* blocksOf(disk: Disk, path: string): AsyncGenerator<Uint8Array, void> {
+  for await (const { bytes } of readLines(disk, path)) yield bytes;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new StateFormatError("it is no whole JSON document", { cause });
+  }
+}
+
+/**
+ * The path under which a state is kept, whatever links lead to it. Fails with StateUnusable where a pipe or a device has
+ * the name, which a repair would move aside; and with StateRefused where journals lie beside a link: versions that wrote
+ * there have left in them what the state itself lacks.
+ */
+export async function resolveStatePath(path: string): Promise<string> {
+  const real = await resolveRealPath(path);
+  const found = await stat(real).catch(() => undefined);
+  if (found && !found.isFile() && !found.isDirectory()) {
+    throw new StateAccessError(
+      `The state ${path} cannot be opened: it is a pipe or a device. Name a file with the option file.`,
+    );
+  }
+  const named = join(await resolveRealPath(dirname(path)), basename(path));
+  if (named === real) return real;
+  const names = await journalGenerations(systemDisk, named).catch(() => []);
+  if (names.length === 0) return real;
+  const moves = names.map((one) => `${journalPath(named, one)} to ${journalPath(real, one)}`).join(", ");
+  throw new StateFormatError(
+    `${named} is a link, and an earlier version left journals beside it. Nothing was changed. Move ${moves}.`,
+    { repairable: false },
+  );
+}
+
+/** What has become of files that one process alone writes: they are gone, or others have their names. */
+interface FileTampering {
+  readonly path: string;
+  readonly isGone: boolean;
+}
+
+/** Which files on the disk those of a state are, so that it is noticed when somebody removes or replaces one. */
+export class FileIdentityWatch {
+  #known = new Map<string, string>();
+
+  /**
+   * Looks at all of them, each by a name that no other one gets; one that is looked at for the first time is ours. The file
+   * called `unchanging` is compared by its time and size as well: a copy that is written over it keeps its inode.
+   */
+  async check(files: Readonly<Record<string, string>>, unchanging: string): Promise<FileTampering | undefined> {
+    const found = new Map<string, string>();
+    for (const [name, path] of Object.entries(files)) {
+      const identity = await identityOf(path, name === unchanging);
+      if (identity === undefined) return { path, isGone: true };
+      if (identity !== (this.#known.get(name) ?? identity)) return { path, isGone: false };
+      found.set(name, identity);
+    }
+    this.#known = found;
+    return undefined;
+  }
+}
+
+async function identityOf(path: string, isUnchanging: boolean): Promise<string | undefined> {
+  try {
+    const { dev, ino, size, mtimeMs } = await lstat(path);
+    return isUnchanging ? `${dev}:${ino}:${size}:${mtimeMs}` : `${dev}:${ino}`;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Lets many readers in, or one writer. A reader waits only while a writer is inside, so a read inside a read never
+ * waits for itself; writers go in the order in which they came.
+ */
+export class ReadWriteLock {
+  #readers = 0;
+  #writing = false;
+  readonly #waitingReaders: (() => void)[] = [];
+  #waitingWriters: { readonly enter: (isInside: boolean) => void; readonly patient: boolean }[] = [];
+
+  /** Whether readers are inside. */
+  get isShared(): boolean {
+    return this.#readers > 0;
+  }
+
+  /** Enters as a reader if nothing is in the way. */
+  tryAcquireShared(): boolean {
+    if (this.#writing) return false;
+    this.#readers += 1;
+    return true;
+  }
+
+  async acquireShared(): Promise<void> {
+    // Whoever opens the gate counts the reader in, so that no writer slips between.
+    if (!this.tryAcquireShared()) await new Promise<void>((enter) => this.#waitingReaders.push(enter));
+  }
+
+  releaseShared(): void {
+    this.#readers -= 1;
+    if (this.#readers === 0) this.#letWriterIn();
+  }
+
+  /** Enters as the writer if nothing is in the way. */
+  tryAcquireExclusive(): boolean {
+    if (this.#writing || this.#readers > 0 || this.#waitingWriters.length > 0) return false;
+    this.#writing = true;
+    return true;
+  }
+
+  /** Resolves with true once the writer is inside; with false when it was sent away, which a patient one never is. */
+  async acquireExclusive(patient = true): Promise<boolean> {
+    return this.tryAcquireExclusive() || new Promise((enter) => this.#waitingWriters.push({ enter, patient }));
+  }
+
+  /** Sends away whoever waits to write and is not patient. */
+  cancelWaiting(): void {
+    const impatient = this.#waitingWriters.filter(({ patient }) => !patient);
+    this.#waitingWriters = this.#waitingWriters.filter(({ patient }) => patient);
+    for (const { enter } of impatient) enter(false);
+  }
+
+  releaseExclusive(): void {
+    this.#writing = false;
+    if (this.#waitingReaders.length > 0) {
+      this.#readers += this.#waitingReaders.length;
+      for (const enter of this.#waitingReaders.splice(0)) enter();
+    } else {
+      this.#letWriterIn();
+    }
+  }
+
+  #letWriterIn(): void {
+    const next = this.#waitingWriters.shift();
+    if (next === undefined) return;
+    this.#writing = true;
+    next.enter(true);
+  }
+}
+
+/** One after the other, in the order in which they came. */
+export class Mutex {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Resolves when it is the caller's turn, with what ends it. */
+  async acquire(): Promise<() => void> {
+    const before = this.#last;
+    let leave = () => {};
+    this.#last = new Promise((resolve) => {
+      leave = resolve;
+    });
+    await before;
+    return leave;
+  }
+
+  async runExclusive<T>(work: () => Promise<T>): Promise<T> {
+    const leave = await this.acquire();
+    return work().finally(leave);
+  }
+}

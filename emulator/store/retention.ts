@@ -1,0 +1,20 @@
+import type { Rows, Transaction } from "./port.ts";
+
+/** What is dropped by its age is kept so long in virtual time, at most (DECISIONS.md, C21). */
+export const maxRetentionMs = 90 * 24 * 60 * 60_000;
+
+/** How much is kept of what anybody can have made, without credentials and as often as they like. */
+export const maxUnauthenticatedRows = 10_000;
+
+/** Drops the oldest rows of a collection, those aside that `stays` names, until at most `most` are left. */
+export async function evictOldest<Row extends object>(
+  tx: Transaction,
+  collection: Rows<Row>,
+  { most = maxUnauthenticatedRows, stays = () => false }: { most?: number; stays?: (row: Row) => boolean } = {},
+): Promise<void> {
+  const excess = (await tx.count(collection)) - most;
+  if (excess <= 0) return;
+  for (const row of await tx.list(collection, { limit: excess })) {
+    if (!stays(row)) tx.delete(collection, collection.key(row));
+  }
+}

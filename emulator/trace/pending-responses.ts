@@ -1,0 +1,73 @@
+import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
+
+import type { CauseRow } from "../store/cause.ts";
+
+/** So many of the newest answers are known to whoever asks after they were given. */
+const mostKnown = 2_048;
+
+/** Requests whose rows are there and whose answers are to come: a row is durable before its request is answered. */
+export class PendingResponses {
+  readonly #tell: (name: string, answered: RequestOutcome | undefined) => void;
+  readonly #unwatch: () => void;
+  readonly #awaited = new Set<string>();
+  readonly #known = new Map<number, RequestOutcome>();
+  /** What came before this one, and is not known, has been answered long ago. */
+  #longAgo: number;
+
+  /** Tells of each that was waited for, with its answer; of those that are left at the end, without one. */
+  constructor(log: RequestLog, tell: (name: string, answered: RequestOutcome | undefined) => void) {
+    this.#tell = tell;
+    this.#longAgo = log.lastNumber;
+    this.#unwatch = log.watch(({ id, at, wallAt, status, durationMs }) =>
+      this.#resolve({ id, at, wallAt, status, durationMs }),
+    );
+  }
+
+  /** How many are waited for. */
+  get awaited(): number {
+    return this.#awaited.size;
+  }
+
+  /** False: it is no request, or nothing will be heard of it any more. Its answer may be told at once. */
+  wait(name: string): boolean {
+    const number = Number(/^request:(\d+)$/.exec(name)?.[1] ?? 0);
+    const answered = this.#known.get(number);
+    if (answered) this.#tell(name, answered);
+    else if (number <= this.#longAgo) return false;
+    else this.#awaited.add(name);
+    return true;
+  }
+
+  /** Another state was put in: it gives the same numbers once more. */
+  forget(): void {
+    this.#known.clear();
+    this.#longAgo = 0;
+  }
+
+  close(): void {
+    this.#unwatch();
+    for (const name of this.#awaited) this.#tell(name, undefined);
+    this.#awaited.clear();
+  }
+
+  #resolve(answered: RequestOutcome): void {
+    const { id } = answered;
+    this.#known.set(id, answered);
+    if (this.#known.size > mostKnown) {
+      const [oldest = id] = this.#known.keys();
+      this.#known.delete(oldest);
+      this.#longAgo = Math.max(this.#longAgo, oldest);
+    }
+    const name = `request:${id}`;
+    if (this.#awaited.delete(name)) this.#tell(name, answered);
+  }
+}
+
+/** What came of a request, as its line in the log has it. */
+export type RequestOutcome = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs">;
+
+/**
+ * The answer to the request that a cause is; undefined where none is known. Rows of causes hold none: they are written
+ * before it is given, and a second write for each would be felt.
+ */
+export type FindRequestOutcome = (row: Pick<CauseRow, "id" | "at">) => RequestOutcome | undefined;

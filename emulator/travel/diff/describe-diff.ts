@@ -1,0 +1,189 @@
+import { isSecretName } from "../../../src/api/secrets.ts";
+import { isoMillis } from "../../../src/base/clock.ts";
+import { lookupTable } from "../../../src/base/lookup-table.ts";
+import type { ScheduledEntry } from "../../clock/schedule.ts";
+import { clockState } from "../../clock/virtual-clock.ts";
+import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import type { Invitation } from "../../cluster/invitations/invitations.ts";
+import type { StoredFaults } from "../../faults/faults.ts";
+import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
+import { causes } from "../../store/causes.ts";
+import type { Attempt, Delivery, WebhookEvent } from "../../webhooks/deliveries.ts";
+import type { Subscription } from "../../webhooks/subscriptions.ts";
+import type { Email } from "../../world/emails.ts";
+import type { DiffRow, MappingDifference, RowDifference, SequenceDifference, StateDifferences } from "./compare.ts";
+import { type FieldChange, fieldChanges } from "./fields.ts";
+
+/** One difference, in words first. */
+export interface DiffItem {
+  readonly what: string;
+  readonly collection: string;
+  readonly key: string | null;
+  readonly change: "new" | "changed" | "gone";
+  readonly fields: FieldChange[];
+}
+
+export interface DiffReport {
+  readonly same: boolean;
+  readonly items: readonly DiffItem[];
+}
+
+/** What people look for comes first; the rest in the order of the collections. */
+const first = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
+const placeOf = ({ collection }: DiffItem): number =>
+  first.includes(collection) ? first.indexOf(collection) : first.length;
+
+/** Differences as they are told; `does` says what an entry of the schedule does. */
+export function describeDiff(
+  changes: StateDifferences,
+  before: StoredFaults,
+  after: StoredFaults,
+  does: Does,
+): DiffReport {
+  const rows = changes.rows.filter(isDifference);
+  const items = [
+    ...rows.map((change) => ofRow(change, changes.rows, does)),
+    ...changes.mappings.map(ofMapping),
+    ...ofFaults(before, after),
+  ].sort((a, b) => placeOf(a) - placeOf(b));
+  // Numbers follow from rows; alone they tell that something came and went.
+  if (items.length === 0) items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(ofSequence));
+  return { same: items.length === 0, items };
+}
+
+/** That time passes by itself is no difference, nor is why something came about. */
+function isDifference({ collection, before, after }: RowDifference): boolean {
+  if (collection.name === causes.name) return false;
+  if (collection.name !== clockState.name) return true;
+  return before?.mode !== "real" || after?.mode !== "real" || before.speed !== after.speed;
+}
+
+function ofRow(change: RowDifference, all: readonly RowDifference[], does: Does): DiffItem {
+  const { collection, key } = change;
+  const what = wordsFor(change, { contract: (id) => contractName(id, all), does });
+  const fields = fieldChanges(change);
+  const isSecret = fields.some(({ from, to }) => (from ?? to) === "[redacted]") && what.includes("[redacted]");
+  return { what, collection: collection.name, key: isSecret ? null : key, change: kindOf(change), fields };
+}
+
+/** As the contract is called, where it has changed too; by its number alone it is one of the service itself. */
+function contractName(id: number, all: readonly RowDifference[]): string {
+  const found = all.find(({ collection, key }) => collection.name === contracts.name && key === String(id));
+  const kind = (found?.after ?? found?.before)?.kind;
+  return compositeId({ id, kind: kind === "EXECUTED_CONTRACT" ? kind : "TEMPLATE_CONTRACT" });
+}
+
+function ofMapping({ table, added, removed, moved }: MappingDifference): DiffItem {
+  const what = `${table.replaceAll("_", " ")}: ${added} added, ${removed} removed, ${moved} of another cluster`;
+  const counted = Object.entries({ added, removed, moved }).map(([field, to]) => ({ field, to }));
+  return { what, collection: table, key: null, change: "changed", fields: counted };
+}
+
+function* ofFaults(before: StoredFaults, after: StoredFaults): Generator<DiffItem, void> {
+  for (const id of new Set([...before.faults, ...after.faults].map((fault) => fault.id))) {
+    const [old, now] = [before, after].map(({ faults }) => faults.find((fault) => fault.id === id));
+    if (old && now && old.matched === now.matched && old.hit === now.hit) continue;
+    const met = old && now ? `met ${now.matched - old.matched} times more, hit ${now.hit - old.hit}` : undefined;
+    const change = !old ? "new" : !now ? "gone" : "changed";
+    const what = `fault ${id}: ${met ?? change}`;
+    yield { what, collection: "faults", key: String(id), change, fields: [] };
+  }
+}
+
+const ofSequence = ({ name, from, to }: SequenceDifference): DiffItem => ({
+  what: `numbers of ${name}: ${from} were given, now ${to}`,
+  collection: "sequences",
+  key: null,
+  change: "changed",
+  fields: [{ field: name, from, to }],
+});
+
+type Change = "new" | "changed" | "gone";
+
+/** What an entry of the schedule does, by its kind, where that is known. */
+type Does = (kind: string) => string | undefined;
+
+interface Names {
+  /** What a contract is called, by its number. */
+  readonly contract: (id: number) => string;
+  readonly does: Does;
+}
+
+/** What a change means, in the words of the domain. */
+function wordsFor(change: RowDifference, names: Names): string {
+  const { collection, key, before, after } = change;
+  const told = words[collection.name]?.(change, names);
+  if (told !== undefined) return told;
+  return `${collection.name.replaceAll("_", " ")} ${harmlessKey(key, after ?? before ?? {})}: ${inGeneral(change)}`;
+}
+
+const kindOf = ({ before, after }: RowDifference): Change => (!before ? "new" : !after ? "gone" : "changed");
+
+/** New, gone, or changed in which fields. */
+function inGeneral(change: RowDifference): string {
+  const kind = kindOf(change);
+  if (kind !== "changed") return kind;
+  const names = fieldChanges(change).map(({ field }) => field.split(/[.[]/)[0]!);
+  return `changed (${[...new Set(names)].join(", ")})`;
+}
+
+/** Some rows go by a code or a token. */
+const harmlessKey = (key: string, row: DiffRow): string =>
+  Object.entries(row).some(([name, value]) => isSecretName(name) && value === key) ? "[redacted]" : redactTokens(key);
+
+/** `DRAFT → SIGN` where a field of a row has changed; what there is to say otherwise. */
+function moved<R extends object>(change: RowDifference, field: keyof R & string, whenNew: (row: R) => string): string {
+  const [before, after] = [change.before as R | undefined, change.after as R | undefined];
+  if (!before && after) return whenNew(after);
+  if (before && after && before[field] !== after[field]) return `${before[field]} → ${after[field]}`;
+  return inGeneral(change);
+}
+
+type Words = (change: RowDifference, names: Names) => string;
+
+const about = (id: number | null, { contract }: Names): string => (id === null ? "" : ` of ${contract(id)}`);
+const either = <R>({ before, after }: RowDifference): R => (after ?? before) as R;
+
+const words = lookupTable<Words>({
+  contracts(change) {
+    const moves = moved<Contract>(change, "status", ({ status }) => `new, ${status}`);
+    return `contract ${compositeId(either<Contract>(change))}: ${moves}`;
+  },
+  webhook_events(change, names) {
+    const { id, activity, contract_id } = either<WebhookEvent>(change);
+    return `event ${id}: ${activity}${about(contract_id, names)}${change.before ? `, ${inGeneral(change)}` : ""}`;
+  },
+  webhook_deliveries(change) {
+    const row = either<Delivery>(change);
+    const what = moved<Delivery>(
+      change,
+      "outcome",
+      ({ activity, webhook_id }) => `${activity} to webhook ${webhook_id}`,
+    );
+    const next = change.after && row.next_attempt_at !== null ? `, planned for ${isoMillis(row.next_attempt_at)}` : "";
+    return `delivery ${row.id}: ${what}${next}`;
+  },
+  webhook_attempts(change) {
+    const { delivery_id, number, status, error, at } = either<Attempt>(change);
+    const answer = `${status ?? error?.code} at ${isoMillis(at)}`;
+    return `attempt ${number} of delivery ${delivery_id}: ${change.after ? answer : "gone"}`;
+  },
+  schedule(change, { does }) {
+    const { kind, ref, due } = either<ScheduledEntry>(change);
+    const what = kind === "deliver" ? `next attempt of delivery ${ref}` : `${does(kind) ?? kind} (${kind} ${ref})`;
+    if (!change.after) return `schedule: ${what} waits no more`;
+    return `schedule: ${what} is due ${change.before ? "another time, " : ""}at ${isoMillis(due)}`;
+  },
+  invitations(change, names) {
+    const { email, contract_id } = either<Invitation>(change);
+    return `invitation of ${email}${about(contract_id, names)}: ${moved<Invitation>(change, "state", ({ state }) => `new, ${state}`)}`;
+  },
+  emails(change, names) {
+    const { id, recipient, purpose, contract_id } = either<Email>(change);
+    return `e-mail ${id} to ${recipient}, ${purpose}${about(contract_id, names)}: ${inGeneral(change)}`;
+  },
+  webhook_subscriptions(change) {
+    const { id, url } = either<Subscription>(change);
+    return `webhook ${id}: ${moved<Subscription>(change, "status", ({ status }) => `new, ${status}, to ${redactReceiverUrl(url)}`)}`;
+  },
+});

@@ -1,0 +1,52 @@
+import type { Runner } from "../clock/runner.ts";
+import type { ScheduledEntry } from "../clock/schedule.ts";
+import { clockState } from "../clock/virtual-clock.ts";
+import { releaseClaims } from "../router/handlers.ts";
+import type { Store, TakeoverHooks } from "../store/port.ts";
+import { adopt, type Cluster, clusterRows } from "../world/clusters.ts";
+import type { ControlTokens } from "../world/control-tokens.ts";
+
+interface Served {
+  readonly store: Store;
+  readonly runner: Runner;
+  readonly clusters: readonly Cluster[];
+  readonly tokens: ControlTokens;
+}
+
+/**
+ * Puts a state that stands beside in the place of the one that is served, with its clock. Claims of requests that are no
+ * more are released in it; tokens of the control plane stay as they are. What was under way belongs to the state that is
+ * left: nothing of its outcome is kept. Says what of the schedule it was. `restored` takes over what is kept beside the
+ * state, in the same moment; `stood`: that its clock tells when it was, and where ids stood then.
+ */
+export async function replaceState(
+  { store, runner, clusters, tokens }: Served,
+  next: Store,
+  {
+    restored = () => {},
+    stood,
+    ...aside
+  }: Pick<TakeoverHooks, "keep" | "head" | "past"> & {
+    readonly restored?: () => void;
+    readonly stood?: { readonly ids?: unknown };
+  } = {},
+): Promise<readonly ScheduledEntry[]> {
+  await releaseClaims(next);
+  const [clock, rows] = await next.read(
+    async (view) => [await view.get(clockState, "clock"), await view.list(clusterRows)] as const,
+  );
+  if (!clock) throw new Error("A state without a clock cannot be served");
+  let underWay: readonly ScheduledEntry[] = [];
+  const moments = {
+    ...aside,
+    moment: stood && { at: clock.manual_now, ids: stood.ids },
+    tookOver() {
+      underWay = runner.replaceState(clock);
+      adopt(clusters, rows);
+      restored();
+    },
+  };
+  await tokens.carryOver(next, () => store.takeOver(next, moments));
+  await runner.whenAdvanceEnds();
+  return underWay;
+}

@@ -1,2 +1,0 @@
-/** `1 row`, `2 rows`, `3 retries`. */
-export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

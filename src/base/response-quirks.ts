@@ -1,0 +1,66 @@
+import type { buildConnector } from "undici";
+
+/*
+ * What HTTP allows in answers, and undici does not.
+ */
+
+const statusLine = /^HTTP\/1\.[01] 100[ \r]/;
+/** As far as a beginning that is not whole yet can be one of a 100. */
+const longestBeginning = "HTTP/1.1 100 ".length;
+const mostHeldBytes = 65_536;
+
+/** A connection over which requests are sent one after the other. */
+interface Connection {
+  readonly bytesWritten: number;
+  on(event: "readable", listener: () => void): unknown;
+  read(): Buffer | null;
+  unshift(chunk: Buffer): void;
+}
+
+/**
+ * Skips answers of 100 that nobody asked for: a server may send one to any request (RFC 9110, 15.2), and undici takes it
+ * for a broken connection. What comes first after something was written is the beginning of an answer. Called before
+ * anybody else listens, who then reads what is put back.
+ */
+function skipContinue(socket: Connection): void {
+  let written = socket.bytesWritten;
+  let awaitsHead = false;
+  let held: Buffer | undefined;
+  socket.on("readable", () => {
+    if (socket.bytesWritten !== written) {
+      written = socket.bytesWritten;
+      awaitsHead = true;
+    }
+    if (!awaitsHead) return;
+    const chunk = socket.read();
+    if (chunk === null) return;
+    const rest = withoutContinue(held ? Buffer.concat([held, chunk]) : chunk);
+    held = rest.isWhole || rest.bytes.length > mostHeldBytes ? undefined : rest.bytes;
+    if (held || rest.bytes.length === 0) return;
+    awaitsHead = false;
+    socket.unshift(rest.bytes);
+  });
+}
+
+/** The bytes without the answers of 100 at their beginning; not whole: there may be one, of which more has to come. */
+function withoutContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWhole: boolean } {
+  if (bytes.length < longestBeginning) {
+    return { bytes, isWhole: bytes.length > 0 && !"HTTP/1.1 100 ".startsWith(bytes.toString("latin1")) };
+  }
+  if (!statusLine.test(bytes.toString("latin1", 0, longestBeginning))) return { bytes, isWhole: true };
+  const end = bytes.indexOf("\r\n\r\n");
+  return end < 0 ? { bytes, isWhole: false } : withoutContinue(bytes.subarray(end + 4));
+}
+
+/** Whether an answer ends with its head, whatever it says of a length (RFC 9112, 6.3). */
+export const hasNoBody = (status: number): boolean => status === 204 || status === 304;
+
+/** Connects as another connector does, to servers that may answer 100 before they answer. */
+export const createContinueSkippingConnector =
+  (connect: buildConnector.connector): buildConnector.connector =>
+  (target, callback) =>
+    connect(target, (...[error, socket]: buildConnector.CallbackArgs) => {
+      if (error) return callback(error, null);
+      skipContinue(socket);
+      callback(null, socket);
+    });

@@ -1,0 +1,85 @@
+import { fieldsOf } from "../../../base/object.ts";
+import { compareContentHash, contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
+import { dim, green, red, type StyledLine } from "../../output/styled.ts";
+import { toKeyError } from "./key.ts";
+import { formatPostResult, isSuccessfulPost, type PostResult } from "./post.ts";
+
+/** A delivery that came in, and what is to be said of it. */
+export interface VerifiedDelivery {
+  /** From 1. */
+  readonly number: number;
+  /** Wall time, ISO 8601. */
+  readonly at: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly verified: boolean;
+  readonly reason: "missing" | "malformed" | "mismatch" | undefined;
+  readonly activity: string | undefined;
+  readonly contract_id: number | undefined;
+  /** The same as commands take it: `T-12`, or `H-12` of one that was executed elsewhere (DECISIONS.md, F1). */
+  readonly composite_id: string | undefined;
+}
+
+export interface ListenedDelivery extends VerifiedDelivery {
+  readonly file: string | undefined;
+  readonly forwarded: PostResult | undefined;
+}
+
+/** What a delivery says, and whether its signature holds. Throws a UsageError where the key is none. */
+export function verifyReceivedDelivery(of: {
+  number: number;
+  at: number;
+  path: string;
+  body: Buffer;
+  headers: Readonly<Record<string, string>>;
+  key: string;
+}): VerifiedDelivery {
+  const given = of.headers[contentHashHeader.toLowerCase()];
+  const verdict = given === undefined ? undefined : compareContentHash(given, hashBody(of.key, of.body));
+  const { activity, contract_id: contract, contract_kind: kind } = payload(of.body);
+  return {
+    number: of.number,
+    at: new Date(of.at).toISOString(),
+    path: of.path,
+    bytes: of.body.length,
+    verified: verdict?.ok === true,
+    reason: verdict === undefined ? "missing" : verdict.ok ? undefined : verdict.reason,
+    activity: typeof activity === "string" ? activity : undefined,
+    contract_id: typeof contract === "number" ? contract : undefined,
+    composite_id: typeof contract === "number" ? `${kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${contract}` : undefined,
+  };
+}
+
+export function hashBody(key: string, body: Uint8Array): string {
+  try {
+    return contentHash(key, body);
+  } catch (cause) {
+    throw toKeyError(cause);
+  }
+}
+
+const words = {
+  missing: "no signature",
+  malformed: "malformed signature",
+  mismatch: "signature mismatch",
+} as const;
+
+/** `--> 03:04:05 CONTRACT_SIGNED [T-12] verified`, and `<-- 200 in 12 ms` where it was forwarded. */
+export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[] {
+  const { at, activity, composite_id: contract, verified, reason, forwarded, file } = listened;
+  const about = contract === undefined ? "" : ` [${contract}]`;
+  const verdict = verified ? green("verified") : red(words[reason ?? "missing"]);
+  const kept = file === undefined ? [] : [" ", dim(file)];
+  const first = [`--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `, verdict, ...kept];
+  if (!forwarded) return [first];
+  const colour = isSuccessfulPost(forwarded) ? green : red;
+  return [first, ["<-- ", colour(formatPostResult(forwarded))]];
+}
+
+function payload(body: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    return fieldsOf(JSON.parse(body.toString("utf8")));
+  } catch {
+    return {};
+  }
+}

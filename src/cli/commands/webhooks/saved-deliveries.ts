@@ -1,0 +1,129 @@
+import { constants } from "node:fs";
+import { access, readdir, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join, resolve, sep } from "node:path";
+import { createFileAtomic } from "../../../files/atomic-write.ts";
+import { formatFsError, isFsError } from "../../../files/fs-errors.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
+import type { Context } from "../../command.ts";
+import { UsageError } from "../../failure.ts";
+import type { Host } from "../../host.ts";
+import { readInput, readText } from "../../parse/body.ts";
+
+/** One delivery as it came: its raw body, and its headers by lower-case names. */
+export interface SavedDelivery {
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Headers that belong to a connection or to one length of body; sending again makes them anew. */
+const ofTheConnection =
+  /^(host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|accept-encoding)$/;
+
+/**
+ * A folder of deliveries. Each is a file with the raw body (`0007-CONTRACT_SIGNED.json`, so that it can be read,
+ * verified and replayed as it is) and one with its headers beside it (`.headers`), a line each.
+ */
+export class SavedDeliveries {
+  readonly #folder: string;
+  #next: number;
+
+  private constructor(folder: string, next: number) {
+    this.#folder = folder;
+    this.#next = next;
+  }
+
+  /** Refuses a folder that cannot be one, before anything is sent. */
+  static async check(folder: string, flag: string): Promise<void> {
+    try {
+      await access(await nearestFolder(folder), constants.W_OK);
+    } catch (cause) {
+      if (!isFsError(cause)) throw cause;
+      throw new UsageError(`${flag}: cannot write ${folder}: ${formatFsError(cause)}`, { cause });
+    }
+  }
+
+  /** Makes the folder where there is none, and counts on from what lies in it. */
+  static async open(folder: string): Promise<SavedDeliveries> {
+    // What people write to each other stands in payloads, and custom headers may be secrets.
+    await makeFolder(folder);
+    const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
+    const last = numbers.reduce((most, number) => Math.max(most, number), 0);
+    return new SavedDeliveries(folder, last + 1);
+  }
+
+  /**
+   * Writes a delivery down, under the next number that nobody has taken: another listener may save in the same folder.
+   * Nothing that lies there is replaced, and no link is followed. Returns the path of its body.
+   */
+  async add(activity: string, { body, headers }: SavedDelivery): Promise<string> {
+    const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
+    for (;;) {
+      const name = `${String(this.#next).padStart(4, "0")}-${activity.replace(/[^A-Z0-9_]/g, "_").slice(0, 80)}`;
+      this.#next += 1;
+      const path = join(this.#folder, `${name}.json`);
+      // The headers first: a body that is there has its headers.
+      if (!(await createFileAtomic(headersPath(path), lines.join(""), notDurable))) continue;
+      if (await createFileAtomic(path, body, notDurable)) return path;
+      await rm(headersPath(path));
+    }
+  }
+}
+
+/** The sender keeps what it has sent; waiting for the disk would only delay its answer. */
+const notDurable = { durable: false };
+
+/** The bodies in a folder, oldest first. */
+export async function listSavedBodies(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
+    const why = cause.code === "ENOTDIR" ? "it is no folder" : isFsError(cause) ? formatFsError(cause) : cause.message;
+    throw new UsageError(`--from: cannot read ${folder}: ${why}`, { cause });
+  });
+  const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name));
+  return bodies.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)).map((name) => join(folder, name));
+}
+
+/** The payloads that a receiver got: of a folder as this class writes it, or of a file with one a line. */
+export async function readReceivedPayloads({ host }: Context, path: string): Promise<readonly Buffer[]> {
+  const absolute = resolve(host.cwd, path);
+  if (path !== "-" && (await stat(absolute).catch(() => undefined))?.isDirectory()) {
+    return Promise.all((await listSavedBodies(absolute)).map((file) => readFile(file)));
+  }
+  const lines = (await readText(host, path, "--received")).split("\n");
+  return lines.filter((line) => line.trim() !== "").map((line) => Buffer.from(line));
+}
+
+/** A body from a file or standard input, with the headers that lie beside the file. */
+export async function readDelivery({ host }: Context, path: string, name: string): Promise<SavedDelivery> {
+  const body = await readInput(host, path, name);
+  if (body.length === 0) throw new UsageError(`${name}: ${path} is empty; every delivery has a body`);
+  return { body, headers: path === "-" ? {} : await readSavedHeaders(host, path) };
+}
+
+/** The headers that lie beside a saved body; none where there is no such file. */
+export const readSavedHeaders = async ({ cwd }: Host, path: string): Promise<Record<string, string>> =>
+  parseHeaders(await readFile(resolve(cwd, headersPath(path)), "utf8").catch(() => ""));
+
+/** `name: value` lines. */
+export function parseHeaders(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text.split(/\r?\n/).flatMap((line) => {
+      const colon = line.indexOf(":");
+      return colon < 1 ? [] : [[line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]];
+    }),
+  );
+}
+
+/** The headers that go along when a delivery is sent on. */
+export const selectForwardedHeaders = (headers: SavedDelivery["headers"]): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !ofTheConnection.test(name)));
+
+const headersPath = (path: string): string => `${path.replace(/\.json$/, "")}.headers`;
+
+/** The folder itself, or the one in which it or its parents would be made; with a slash only a folder will do. */
+async function nearestFolder(folder: string): Promise<string> {
+  const found = await stat(`${folder}${sep}`).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" && dirname(folder) !== folder) return undefined;
+    throw error;
+  });
+  return found ? `${folder}${sep}` : nearestFolder(dirname(folder));
+}

@@ -1,0 +1,82 @@
+import { measureWidth } from "./width.ts";
+
+/** Text in one style, as it will be printed. */
+export interface StyledPiece {
+  readonly text: string;
+  readonly paint: (text: string) => string;
+}
+
+/** What stands between two gaps, and the gap before it. */
+interface Word {
+  readonly gap: string;
+  readonly pieces: StyledPiece[];
+}
+
+/**
+ * A line as it is printed in a window of so many columns: it goes on in the next one between words, never within. What
+ * follows stands below the text behind a name, else a little further in than the line begins. A command to be typed goes
+ * on behind a backslash, so that it can be pasted.
+ */
+export function wrapLine(line: readonly StyledPiece[], columns: number): string {
+  const text = line.map((piece) => piece.text).join("");
+  if (measureWidth(text) <= columns) return line.map(({ text, paint }) => paint(text)).join("");
+  const single = wordsOf(line);
+  const command = single.findIndex((_, i) => /^$|:$/.test(textOf(single[i - 1])) && textOf(single[i]) === "svc");
+  const words = command < 0 ? single : withQuotesWhole(single, command);
+  const hanging = hangingOf(text, columns);
+  let printed = "";
+  let used = 0;
+  for (const [i, word] of words.entries()) {
+    const isTyped = command >= 0 && i > command;
+    const width = measureWidth(textOf(word));
+    const limit = command >= 0 && i >= command ? columns - 2 : columns;
+    if (used > hanging.length && used + word.gap.length + width > limit) {
+      printed += `${isTyped ? " \\" : ""}\n${hanging}`;
+      used = hanging.length + width;
+    } else {
+      printed += word.gap;
+      used += word.gap.length + width;
+    }
+    printed += word.pieces.map(({ text, paint }) => paint(text)).join("");
+  }
+  return printed;
+}
+
+function wordsOf(line: readonly StyledPiece[]): Word[] {
+  const words: Word[] = [{ gap: "", pieces: [] }];
+  for (const { text, paint } of line) {
+    for (const part of text.split(/( +)/)) {
+      if (part === "") continue;
+      if (part.startsWith(" ")) words.push({ gap: part, pieces: [] });
+      else words.at(-1)!.pieces.push({ text: part, paint });
+    }
+  }
+  return words;
+}
+
+/** What a shell takes for one word, from there on, is one: a break within quotes would be part of it. */
+function withQuotesWhole(words: readonly Word[], from: number): Word[] {
+  const whole = words.slice(0, from);
+  let isOpen = false;
+  for (const word of words.slice(from)) {
+    if (isOpen) whole.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
+    else whole.push(word);
+    if (textOf(word).split("'").length % 2 === 0) isOpen = !isOpen;
+  }
+  return whole;
+}
+
+const textOf = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
+
+/** What stands before the text where a line goes on: a third of the window at most, for text wants room; two of a tree. */
+function hangingOf(text: string, columns: number): string {
+  const [branch = "", before = "", indent = "", own] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
+  if (branch !== "" && measureWidth(branch) <= (2 * columns) / 3) {
+    return `${" ".repeat(before.length)}${indent}${own === "├" ? "│" : " "}    `;
+  }
+  const start = text.search(/[^ ]/);
+  const gap = text.indexOf("  ", start);
+  const named = gap < 0 ? 0 : gap + text.slice(gap).search(/[^ ]/);
+  const most = Math.floor(columns / 3);
+  return " ".repeat(gap > 0 && named <= most ? named : Math.min(start + 2, most));
+}

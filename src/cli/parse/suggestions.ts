@@ -1,0 +1,62 @@
+import { lookupTable } from "../../base/lookup-table.ts";
+import type { CommandDeclaration } from "../../derive/command-spec.ts";
+
+const most = 3;
+
+const oneContract =
+  "svc contracts status tells how a contract stands, svc emulator show-contract all that an emulator knows of it";
+
+const oneWebhook = "svc webhooks why tells how a webhook stands, svc webhooks list which there are";
+const toTell =
+  "svc webhooks trigger tells subscriptions of an activity, svc webhooks replay sends what was saved again";
+const log =
+  "svc emulator requests and svc webhooks deliveries tell what came and what was sent; what one says that was started with --detach stands in .svc/emulator.json.log";
+
+/** What other groups have under that word and this one has not, for the services have no such call. */
+const insteadOf = lookupTable<string>({
+  "contracts show": oneContract,
+  "contracts get": oneContract,
+  "contracts view": oneContract,
+  "webhooks show": oneWebhook,
+  "webhooks get": oneWebhook,
+  "webhooks view": oneWebhook,
+  "webhooks status": oneWebhook,
+  "webhooks test": toTell,
+  "webhooks fire": toTell,
+  "webhooks send": toTell,
+  "emulator log": log,
+  "emulator logs": log,
+});
+
+/** What to take in place of a command that is expected and does not exist. */
+export const findReplacement = (words: readonly string[]): string | undefined => insteadOf[words.slice(0, 2).join(" ")];
+
+/**
+ * `Did you mean svc emulator exec?` of an unknown `exec`: the commands and groups that are named so elsewhere in the tree;
+ * of several those that have the words after it, too. Undefined where there is none, or too many.
+ */
+export function suggestCommand(
+  unknown: readonly string[],
+  commands: readonly (readonly string[])[],
+): string | undefined {
+  const found = commands.flatMap((words) => {
+    const at = words.indexOf(unknown[0] ?? "");
+    if (at < 0) return [];
+    const differs = words.slice(at).findIndex((word, i) => word !== unknown[i]);
+    const end = differs < 0 ? words.length : at + differs;
+    return [{ name: ["svc", ...words.slice(0, end)].join(" "), alike: end - at }];
+  });
+  const longest = Math.max(...found.map(({ alike }) => alike));
+  const names = new Set(found.filter(({ alike }) => alike === longest).map(({ name }) => name));
+  return names.size === 0 || names.size > most ? undefined : `Did you mean ${[...names].join(" or ")}?`;
+}
+
+/** Which commands take an option that this one does not. Undefined where none does, or too many. */
+export function suggestCommandsWithOption(
+  unknown: string,
+  commands: readonly Pick<CommandDeclaration, "words" | "flags">[],
+): string | undefined {
+  const found = commands.filter(({ flags }) => flags.some(({ flag }) => flag === unknown));
+  if (found.length === 0 || found.length > most) return undefined;
+  return `--${unknown} is an option of ${found.map(({ words }) => `svc ${words.join(" ")}`).join(" and ")}.`;
+}

@@ -1,0 +1,128 @@
+import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
+import { type AnyOperation, type OperationById, type OperationId, operationById, registry } from "../api/registry.ts";
+import { type AllOf, checkAmounts, checkNames, checkUrls } from "./check-options.ts";
+import { type CallArguments, CheckedCall } from "./checked-call.ts";
+import { type CallOptions, type ClientOptions, createClient as createDeclaredClient } from "./client.ts";
+import type { Credentials } from "./credentials.ts";
+import { InvalidArgumentsError } from "./errors.ts";
+import { addOperationToError, addOperationToStreamErrors } from "./operation-errors.ts";
+import type { BaseUrls } from "./request.ts";
+import type { ApiResponse } from "./response.ts";
+import { createTransport } from "./transport.ts";
+
+/** The ids of all operations, in the order of the specification. */
+export const operationIds: readonly OperationId[] = (registry as readonly AnyOperation[]).map(({ id }) => id);
+
+/** Calls operations by their ids: the door for programs, whose published types need no schema library. */
+export interface NamedClient {
+  /** The value of a success; everything else is thrown. */
+  call<Id extends OperationId>(
+    id: Id,
+    args?: ArgumentsOf<OperationById<Id>>,
+    options?: CallOptions,
+  ): Promise<ResultOf<OperationById<Id>>>;
+  /** The same with status, headers, and where the answer differs from the declaration. */
+  send<Id extends OperationId>(
+    id: Id,
+    args?: ArgumentsOf<OperationById<Id>>,
+    options?: CallOptions,
+  ): Promise<ApiResponse<ResultOf<OperationById<Id>>>>;
+  close(): Promise<void>;
+}
+
+export interface NamedClientOptions
+  extends Omit<ClientOptions, "transport" | "wall" | "observer" | "readable" | "tracing"> {
+  /** The largest answer that is read. Default: 256 MiB where it is held in memory, 16 GiB where it is streamed. */
+  readonly maxAnswerBytes?: number | undefined;
+}
+
+const optionNames: AllOf<NamedClientOptions> = {
+  baseUrls: true,
+  credentials: true,
+  timeoutMs: true,
+  retries: true,
+  maxWaitMs: true,
+  maxAnswerBytes: true,
+};
+const addressNames: AllOf<BaseUrls> = { router: true, contracts: true, emulator: true };
+const credentialNames: AllOf<Credentials> = {
+  clientId: true,
+  clientSecret: true,
+  clusterKeys: true,
+  clusterKey: true,
+  basic: true,
+  bearer: true,
+  controlToken: true,
+};
+
+const argumentNames: AllOf<CallArguments> = { params: true, query: true, headers: true, body: true };
+const callNames: AllOf<CallOptions> = {
+  signal: true,
+  repeatable: true,
+  timeoutMs: true,
+  silenceMs: true,
+  onMissed: true,
+  retries: true,
+  url: true,
+  contentType: true,
+  contentLength: true,
+};
+
+/**
+ * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is misspelt
+ * or missing.
+ */
+export function createClient(options: NamedClientOptions): NamedClient {
+  checkNames(options, optionNames, "createClient");
+  const { baseUrls, credentials, maxAnswerBytes, timeoutMs, retries, maxWaitMs } = options ?? {};
+  checkNames(baseUrls, addressNames, "createClient: baseUrls");
+  checkUrls({ ...baseUrls }, "createClient: baseUrls", Object.keys(addressNames));
+  checkNames(credentials, credentialNames, "createClient: credentials");
+  checkAmounts({ maxAnswerBytes, timeoutMs, retries, maxWaitMs }, "createClient");
+  const client = createDeclaredClient({ ...options, transport: createTransport({ maxAnswerBytes }) });
+  let isClosed = false;
+
+  async function send(id: string, given: unknown, call: CallOptions | undefined): Promise<ApiResponse> {
+    const operation: Operation = operationById(id);
+    const args = given as CallArguments | undefined;
+    checkNames(args, argumentNames, id);
+    checkNames(call, callNames, `${id}: the options of a call`);
+    refuseWithoutPlace(operation, args);
+    const service = operation.service.name;
+    if (service === "storage") {
+      if (call?.url === undefined) throw new TypeError(`${id} needs the option url: the signed URL`);
+    } else if (baseUrls[service] === undefined)
+      throw new TypeError(`${id} needs baseUrls.${service}, which createClient was not given`);
+    const checked = CheckedCall.of(operation, args);
+    const closed = () => new Error(`${id}: the client is closed: make its calls before client.close()`);
+    if (isClosed) throw closed();
+    const answer = await client.send(checked, call).catch((error: unknown) => {
+      throw isClosed ? closed() : addOperationToError(id, error);
+    });
+    return isPieces(answer.value) ? { ...answer, value: addOperationToStreamErrors(id, answer.value) } : answer;
+  }
+
+  return {
+    call: async (id, args, call) => (await send(id, args, call)).value as ResultOf<OperationById<typeof id>>,
+    send: (id, args, call) => send(id, args, call) as Promise<ApiResponse<ResultOf<OperationById<typeof id>>>>,
+    close() {
+      isClosed = true;
+      return client.close();
+    },
+  };
+}
+
+/** What an operation does not take would be passed over. Throws InvalidArguments. */
+function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}): void {
+  const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
+  const problems = parts
+    .filter((part) => request[part] === undefined && !isNothing(args[part]))
+    .map((part) => ({ in: part, path: [], message: "the operation takes none", missing: false }));
+  if (problems.length > 0) throw new InvalidArgumentsError(id, problems);
+}
+
+const isNothing = (given: unknown): boolean =>
+  given === undefined || given === null || (typeof given === "object" && Object.keys(given).length === 0);
+
+const isPieces = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === "object" && value !== null && Symbol.asyncIterator in value;

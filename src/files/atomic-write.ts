@@ -1,0 +1,131 @@
+import { randomBytes } from "node:crypto";
+import { dirname } from "node:path";
+import { type Disk, type DiskFile, type Permissions, systemDisk } from "./disk.ts";
+
+/** What a file may be filled with. A stream that fails leaves nothing behind. */
+export type FileContent = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+export interface AtomicWriteOptions extends Partial<Permissions> {
+  /** False where nobody needs the file after the machine has stopped. */
+  readonly durable?: boolean;
+  readonly disk?: Disk;
+  /** What is told instead of the disk's own error. What the content fails with is told as it is. */
+  readonly failure?: (cause: unknown) => Error;
+  /** Told once the new file stands in the place of the old one, which is not durable yet. */
+  readonly onPlaced?: () => void;
+}
+
+/**
+ * A name beside a file for what becomes that file once it is whole. The pattern is ours alone, so that what a crash
+ * leaves behind can be told from files of other people.
+ */
+export const temporaryName = (path: string): string => `${path}.${randomBytes(6).toString("hex")}.svc-tmp`;
+
+const temporaryEnd = /\.[0-9a-f]{12}\.svc-tmp$/;
+
+/** What `temporaryName` made this name of; undefined for a name that it did not make. */
+export function parseTemporaryName(temporary: string): string | undefined {
+  const at = temporary.search(temporaryEnd);
+  return at === -1 ? undefined : temporary.slice(0, at);
+}
+
+/** Whether `temporaryName` made this name, for a file of that name. */
+export const isTemporaryName = (name: string, of: string): boolean => parseTemporaryName(name) === of;
+
+/**
+ * Puts a file in the place of whatever has that name, durably: at every moment the old one or the new one is there,
+ * whole. A symbolic link is replaced itself; `realTarget` gives the path behind it where links are to stay.
+ * By hand: packages for it do not flush the folder, and take whole contents only.
+ */
+export async function writeFileAtomic(
+  path: string,
+  content: FileContent,
+  writing: AtomicWriteOptions = {},
+): Promise<void> {
+  await commitTempFile(await writeTempFile(path, content, writing), path, writing);
+}
+
+/**
+ * Creates a file with all of its content at once, so that nobody reads half of it. False when something has that name
+ * already, be it a link that leads nowhere: it stays as it is.
+ */
+export async function createFileAtomic(
+  path: string,
+  content: FileContent,
+  writing: AtomicWriteOptions = {},
+): Promise<boolean> {
+  const { disk = systemDisk } = writing;
+  const aside = await writeTempFile(path, content, writing);
+  try {
+    await disk.link(aside, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw toldOf(error, writing);
+  } finally {
+    await disk.remove(aside);
+  }
+  await syncFolderOf(path, writing);
+  return true;
+}
+
+/**
+ * The first half of `writeWhole`, for a file whose name is known only after its content: writes it whole under a
+ * temporary name beside `path`, which it resolves with.
+ */
+export async function writeTempFile(
+  path: string,
+  content: FileContent,
+  writing: AtomicWriteOptions = {},
+): Promise<string> {
+  const { disk = systemDisk, mode = 0o600, exactMode = false, durable = true } = writing;
+  const aside = temporaryName(path);
+  const file = await asked(disk.create(aside, { mode, exactMode }), writing);
+  try {
+    await fill(file, content, writing);
+    if (durable) await asked(file.sync(), writing);
+    await asked(file.close(), writing);
+    return aside;
+  } catch (error) {
+    await file.close().catch(() => {});
+    await disk.remove(aside).catch(() => {});
+    throw error;
+  }
+}
+
+/** The second half: puts what was written aside in its place. Where that fails, it is removed. */
+export async function commitTempFile(aside: string, path: string, writing: AtomicWriteOptions = {}): Promise<void> {
+  const { disk = systemDisk, onPlaced } = writing;
+  try {
+    await asked(disk.rename(aside, path), writing);
+  } catch (error) {
+    await disk.remove(aside).catch(() => {});
+    throw error;
+  }
+  onPlaced?.();
+  await syncFolderOf(path, writing);
+}
+
+async function fill(file: DiskFile, content: FileContent, writing: AtomicWriteOptions): Promise<void> {
+  let length = 0;
+  for await (const piece of piecesOf(content)) {
+    await asked(file.write(piece, length), writing);
+    length += piece.byteLength;
+  }
+}
+
+function piecesOf(content: FileContent): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+  if (typeof content === "string") return [Buffer.from(content)];
+  return content instanceof Uint8Array ? [content] : content;
+}
+
+async function syncFolderOf(path: string, writing: AtomicWriteOptions): Promise<void> {
+  const { disk = systemDisk, durable = true } = writing;
+  if (durable) await asked(disk.syncFolder(dirname(path)), writing);
+}
+
+const asked = <T>(call: Promise<T>, writing: AtomicWriteOptions): Promise<T> =>
+  call.catch((cause: unknown) => {
+    throw toldOf(cause, writing);
+  });
+
+const toldOf = (cause: unknown, { failure }: AtomicWriteOptions): unknown => failure?.(cause) ?? cause;
