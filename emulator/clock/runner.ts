@@ -20,7 +20,7 @@ export interface RunnerOptions {
   readonly clock: VirtualClock;
   readonly wall: WallClock;
   /** When it closes: once this is aborted, what is due and under way is not waited for. */
-  readonly hurry?: AbortSignal;
+  readonly closeSignal?: AbortSignal;
   /** When it closes: how long what is due and under way is waited for, wall time; 5 s where nobody says otherwise. */
   readonly graceMs?: number | undefined;
   readonly handlers: JobHandlers;
@@ -169,8 +169,8 @@ export class Runner {
     this.#ring();
     const enough = new AbortController();
     const idle = this.#dispatcher.whenIdle().then(() => enough.abort());
-    const { wall, hurry, graceMs = closingMs } = this.#options;
-    const waited = AbortSignal.any([enough.signal, ...(hurry ? [hurry] : [])]);
+    const { wall, closeSignal, graceMs = closingMs } = this.#options;
+    const waited = AbortSignal.any([enough.signal, ...(closeSignal ? [closeSignal] : [])]);
     await Promise.race([idle, wall.sleep(graceMs, waited)]);
     await this.#dispatcher.stop();
     await Promise.all([this.#advancing, this.#loop]);

@@ -30,11 +30,11 @@ const shape = {
     (value) => typeof value === "string" && isSchemaName(value),
     "a schema is named by small letters, digits and underscores",
   ),
-  following: a<NonNullable<EmulatorOptions["onLeaderChange"]>>(
+  onLeaderChange: a<NonNullable<EmulatorOptions["onLeaderChange"]>>(
     (value) => typeof value === "function",
     "a function is needed",
   ),
-  leading: a<NonNullable<EmulatorOptions["onLeadershipRegained"]>>(
+  onLeadershipRegained: a<NonNullable<EmulatorOptions["onLeadershipRegained"]>>(
     (value) => typeof value === "function",
     "a function is needed",
   ),

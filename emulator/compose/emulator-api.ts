@@ -24,7 +24,7 @@ interface Parts {
   readonly causeRow: MakeCauseRow;
   readonly wall: WallClock;
   readonly closing: CleanupStack;
-  readonly hurry: AbortController;
+  readonly closeSignal: AbortController;
   readonly startCopy: (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
 }
 
@@ -33,7 +33,7 @@ const closeMs = 900;
 
 /** The emulator as a program has it in its hands. */
 export function createEmulatorApi(parts: Parts): Emulator {
-  const { terms, options, instanceId, routerUrl, file, closing, hurry } = parts;
+  const { terms, options, instanceId, routerUrl, file, closing, closeSignal } = parts;
   const serving = () => {
     if (closing.begun) throw new EmulatorClosedError();
     return terms.now;
@@ -64,10 +64,10 @@ export function createEmulatorApi(parts: Parts): Emulator {
     [Symbol.asyncDispose]: () => end(),
   };
 
-  function end({ hurry: wish }: { readonly hurry?: AbortSignal } = {}): Promise<void> {
-    const now = () => hurry.abort();
-    if (wish?.aborted) now();
-    else wish?.addEventListener("abort", now, { once: true });
+  function end({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const now = () => closeSignal.abort();
+    if (signal?.aborted) now();
+    else signal?.addEventListener("abort", now, { once: true });
     if (options.graceMs === undefined) runAfterDelay(closeMs, now);
     return closing.run();
   }

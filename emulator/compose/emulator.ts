@@ -51,13 +51,13 @@ export interface Emulator extends AsyncDisposable {
    * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on, unless it is the same. Fails with NoSuchSnapshot and
    * UnusableSnapshot, and then nothing is changed.
    */
-  restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly keptAs: string | undefined }>;
+  restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
    * state is kept in a file or a database: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept,
    * with NotBehind for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
    */
-  rewind(target: Rewind): Promise<{ readonly keptAs: string | undefined }>;
+  rewind(target: Rewind): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
    * Starts another emulator in this process that begins with the present state: on free ports, in memory, with a clock,
    * inboxes and snapshots of its own. Neither knows of the other; each is closed for itself. Fails with EmulatorClosed, as
@@ -74,7 +74,7 @@ export interface Emulator extends AsyncDisposable {
   readonly closed: Promise<void>;
   /**
    * Stops accepting, lets requests and deliveries that are due end, for 900 ms at most (see `graceMs`), and leaves the rest
-   * for the next start. Once `hurry` is aborted it waits for nothing any more.
+   * for the next start. Once `signal` is aborted, it waits for nothing more.
    */
-  close(options?: { readonly hurry?: AbortSignal }): Promise<void>;
+  close(options?: { readonly signal?: AbortSignal }): Promise<void>;
 }

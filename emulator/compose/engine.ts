@@ -33,7 +33,7 @@ interface Setup {
   readonly routerUrl: Promise<string>;
   readonly graceMs: number | undefined;
   /** Aborted: nothing is waited for any more. */
-  readonly hurry: AbortSignal;
+  readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;
   readonly closing: CleanupStack;
 }
@@ -62,7 +62,7 @@ export function startEngine(setup: Setup): Engine {
     store,
     clock,
     wall,
-    hurry: setup.hurry,
+    closeSignal: setup.closeSignal,
     graceMs: setup.graceMs,
     onTakeOver: () => links.abandon(),
     causeRow: setup.causeRow,
@@ -97,10 +97,10 @@ const looked = 256;
  */
 export async function flushReports(
   { store, clock, wall }: { readonly store: Store; readonly clock: Clock; readonly wall: WallClock },
-  hurry: AbortSignal,
+  closeSignal: AbortSignal,
 ): Promise<void> {
   const enough = new AbortController();
-  const signal = AbortSignal.any([hurry, enough.signal]);
+  const signal = AbortSignal.any([closeSignal, enough.signal]);
   await withTimeout(
     wall,
     longestMs,

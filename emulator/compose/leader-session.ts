@@ -95,7 +95,7 @@ async function open(
   const { front, isShared } = listeners;
   const { origin } = beginning;
   const givenUp = new AbortController();
-  const hurry = AbortSignal.any([context.hurry, givenUp.signal]);
+  const closeSignal = AbortSignal.any([context.closeSignal, givenUp.signal]);
   const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
   let now: (() => number) | undefined;
   const state = await openState({
@@ -123,7 +123,7 @@ async function open(
   } else requestLog.resumeAfter(lastRequest);
 
   const spans = createTraceExport(options, { store, wall, requestLog, log });
-  closing.push(() => spans?.close(hurry));
+  closing.push(() => spans?.close(closeSignal));
 
   const beginsAt = resolveStartTime(options, seed);
   const given = beginning.isAgain ? {} : options.clock;
@@ -142,7 +142,7 @@ async function open(
     opened = resolve;
   });
   const { runner, forwarder } = startEngine({
-    ...{ store, clock, wall, settings, faults, deliveries, links, causeRow, instanceId, log, closing, hurry },
+    ...{ store, clock, wall, settings, faults, deliveries, links, causeRow, instanceId, log, closing, closeSignal },
     routerUrl: whenOpen,
     graceMs: options.graceMs,
   });
@@ -227,7 +227,7 @@ async function open(
     });
   }
   opened(routerUrl);
-  closing.push(() => flushReports({ store, clock, wall }, hurry));
+  closing.push(() => flushReports({ store, clock, wall }, closeSignal));
 
   return {
     ...{ store, blobs, clock, runner, snapshots, token, leadership },

@@ -36,9 +36,9 @@ export interface ProcessContext {
   readonly standby: HotStandby | undefined;
   readonly runFile: ClaimedRunFile;
   /** Aborted: nothing is waited for any more. */
-  readonly hurry: AbortSignal;
   /** Undefined: everything is as it is declared. */
   readonly observer: Observer | undefined;
+  readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;
   /** Ends the process's part in it, once the answer under way is sent. */
   readonly stop: () => void;

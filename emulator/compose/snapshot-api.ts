@@ -34,11 +34,11 @@ export function createSnapshotApi(
     },
     async restore(snapshot) {
       const { backupSnapshot } = await snapshots().restore(typeof snapshot === "string" ? snapshot : snapshot.name);
-      return { keptAs };
+      return { backupSnapshot };
     },
     async rewind(target) {
       const { backupSnapshot } = await snapshots().rewind(checkedTarget(target));
-      return { keptAs };
+      return { backupSnapshot };
     },
     fork: async () => startCopy(splitAtLineEnds(await snapshots().exportPresent("fork"))),
   };

@@ -77,11 +77,11 @@ async function begin(
   const requestLog = new RequestLog(asGiven.requestLogBytes);
   const causeRow = createCauseRowFactory({ wall, seed: options.deterministic ? JSON.stringify(seed) : undefined });
   const links = new CausePropagator();
-  const hurry = new AbortController();
+  const closeSignal = new AbortController();
   let leadership: Leadership | undefined;
   const duties: Omit<ListenerOptions, "name"> = {
     wall,
-    hurry: hurry.signal,
+    closeSignal: closeSignal.signal,
     graceMs: options.graceMs,
     log: requestLog,
     causeRow,
@@ -125,7 +125,7 @@ async function begin(
   closing.push(() => runFile.release());
   closing.push(watchOpenFiles(wall, log));
   closing.push(() => listeners.closeShared());
-  if (listeners.isShared) closing.push(() => wall.sleep(lingerMs, hurry.signal));
+  if (listeners.isShared) closing.push(() => wall.sleep(lingerMs, closeSignal.signal));
 
   const unwanted = new AbortController();
   let stop = () => unwanted.abort();
@@ -140,7 +140,7 @@ async function begin(
       ...{ options, seed, wall, aboutItself, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
       ...{ causeRow, links, listeners, standby, runFile, log, observer },
       process: about,
-      hurry: hurry.signal,
+      closeSignal: closeSignal.signal,
       stop: () => stop(),
     },
     token,
@@ -161,7 +161,7 @@ async function begin(
   });
   stop = () => void closing.run();
   return createEmulatorApi({
-    ...{ terms, options, instanceId, routerUrl, file, requestLog, deliveries, causeRow, wall, closing, hurry },
+    ...{ terms, options, instanceId, routerUrl, file, requestLog, deliveries, causeRow, wall, closing, closeSignal },
     startCopy: (document) =>
       startWithSeed(deriveForkOptions(options), seed, openDocumentSource(document, terms.now.blobs), observer),
   });

@@ -89,7 +89,7 @@ export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly world: W;
   readonly finding: ReportFinding;
   /** Its line in the request log. */
-  readonly line: { named(caller: string): void };
+  readonly line: { setCaller(caller: string): void };
 }
 
 /**

@@ -62,7 +62,7 @@ export interface ListenerOptions {
   /** Connects requests with those of other listeners that led to them. */
   readonly links?: CausePropagator;
   /** When it closes: once this is aborted, requests that are being served are not waited for. */
-  readonly hurry?: AbortSignal | undefined;
+  readonly closeSignal?: AbortSignal | undefined;
   /** How long these may take then, wall time. */
   readonly graceMs?: number | undefined;
   readonly settings: HttpSettings;
@@ -227,7 +227,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       take = refuse;
       endAll(waiting.followers);
       const until = options.wall.monotonicNow() + (options.graceMs ?? closeGraceMs);
-      while (dispatch.underWay > 0 && options.wall.monotonicNow() < until && !options.hurry?.aborted)
+      while (dispatch.underWay > 0 && options.wall.monotonicNow() < until && !options.closeSignal?.aborted)
         await options.wall.sleep(handOverLookMs);
     },
     async close() {
@@ -240,7 +240,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       if (options.graceMs === undefined) endAll(waiting.served);
       arrivals.stop();
       departures.stop();
-      const enough = AbortSignal.any([ended.signal, ...(options.hurry ? [options.hurry] : [])]);
+      const enough = AbortSignal.any([ended.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
       void options.wall.sleep(options.graceMs ?? closeGraceMs, enough).then(() => {
         endAll(waiting.served);
         app.server.closeAllConnections();

@@ -43,8 +43,8 @@ export interface ExportAmount {
 
 export interface TraceExport {
   readonly amount: ExportAmount;
-  /** Sends what is left, for two seconds at most, or until `hurry` is aborted. */
-  close(hurry: AbortSignal): Promise<void>;
+  /** Sends what is left, for two seconds at most, or until `closeSignal` is aborted. */
+  close(closeSignal: AbortSignal): Promise<void>;
 }
 
 interface Options {
@@ -104,14 +104,14 @@ class Exporter implements TraceExport {
     return { sent: this.#sent, waiting, dropped: this.#dropped, trouble: this.#trouble };
   }
 
-  async close(hurry: AbortSignal): Promise<void> {
+  async close(closeSignal: AbortSignal): Promise<void> {
     this.#unfollow();
     this.#answers.close();
     this.#closing.abort();
     this.#wake();
     const { wall, collector, log } = this.#options;
     const enough = new AbortController();
-    const waited = AbortSignal.any([hurry, enough.signal]);
+    const waited = AbortSignal.any([closeSignal, enough.signal]);
     await Promise.race([this.#running, wall.sleep(closingMs, waited)]);
     enough.abort();
     const lost = this.#queue.size + this.#underWay;

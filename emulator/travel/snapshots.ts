@@ -259,11 +259,11 @@ export class Snapshots {
     const { snapshotStore, faults, ids, requestLog, report } = this.#world;
     const place = beside.ids ?? (await ids.newSequence(next));
     const names = (await snapshotStore.list()).map(({ name }) => name);
-    const keptAs = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
+    const backupSnapshot = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
     const dropped = await replaceState(this.#world, next, {
       ...(isKept && {
-        keep: (present: AsyncIterable<string>) => snapshotStore.put(keptAs, addChecksum(present)),
-        head: () => this.#head(keptAs),
+        keep: (present: AsyncIterable<string>) => snapshotStore.put(backupSnapshot, addChecksum(present)),
+        head: () => this.#head(backupSnapshot),
       }),
       past: beside.place ?? undefined,
       stood: { ids: place },
@@ -273,7 +273,7 @@ export class Snapshots {
         requestLog.rewindTo(beside.requests);
       },
     }).catch(async (cause) => {
-      if (isKept) await snapshotStore.remove(keptAs).catch(() => {});
+      if (isKept) await snapshotStore.remove(backupSnapshot).catch(() => {});
       throw cause;
     });
     for (const { kind, ref } of dropped) {
@@ -285,7 +285,7 @@ export class Snapshots {
       // The state is put in: what cannot be removed goes the next time.
       await snapshotStore.remove(old).catch(() => {});
     }
-    return { backupSnapshot: keptAs, dropped };
+    return { backupSnapshot: backupSnapshot, dropped };
   }
 
   #runExclusive<T>(work: () => Promise<T>): Promise<T> {

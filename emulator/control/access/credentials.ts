@@ -35,7 +35,7 @@ export const controlAuthenticators = (known: Known) =>
       const given = bearerToken(headers.authorization);
       if (given === undefined) return fail("no-control-token");
       const caller = (await callerOf(given, headers.cookie, known)) ?? fail("unknown-control-token");
-      line.named(caller.token.name);
+      line.setCaller(caller.token.name);
       const { name: token, role } = caller.token;
       const needs = roleOf(operation);
       if (needs !== undefined && !isAllowed(role, needs)) return fail("role-needed", { token, role, needs });

@@ -43,7 +43,7 @@ export const snapshotHandlers = {
     return {
       name,
       now: isoMillis(clock.now()),
-      kept_as: backupSnapshot ?? null,
+      backup_snapshot: backupSnapshot ?? null,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };
   },
@@ -61,7 +61,7 @@ export const snapshotHandlers = {
     });
     return {
       now: isoMillis(clock.now()),
-      kept_as: backupSnapshot ?? null,
+      backup_snapshot: backupSnapshot ?? null,
       undone,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };

@@ -28,7 +28,7 @@ export const stateHandlers = {
       throw error;
     }
     const { backupSnapshot } = await snapshots.replace(next);
-    return { now: isoMillis(clock.now()), kept_as: backupSnapshot ?? null };
+    return { now: isoMillis(clock.now()), backup_snapshot: backupSnapshot ?? null };
   },
 
   "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {

@@ -23,7 +23,7 @@ export interface ClusterRequestContext {
   readonly wall: WallClock;
   readonly settings: Pick<Settings, "upstreamTimeoutMs" | "publicUrl">;
   /** Of the caller for whom it is asked: nothing is once they have left. */
-  readonly request?: Pick<ReceivedRequest, "whenGone">;
+  readonly request?: Pick<ReceivedRequest, "onDisconnect">;
 }
 
 /** More than any answer of an identity route needs; the rest of a longer one is not read. */

@@ -23,7 +23,7 @@ export async function embeddedTarget(
   const { startEmulator } = await import("../../../emulator/index.ts");
   try {
     const emulator = await startEmulator({ port: 0, file: path, otel: host.env });
-    atEnd(() => emulator.close({ hurry: cut }));
+    atEnd(() => emulator.close({ signal: cut }));
     return await emulatorTarget(emulator, "--emulator", { host, output });
   } catch (error) {
     const running =

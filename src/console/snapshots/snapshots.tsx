@@ -108,8 +108,8 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 op="snapshots.restore"
                 input={{ params: { name: one.name } }}
                 name={`Go back to ${one.name}`}
-                message={({ kept_as }) =>
-                  kept_as === null ? "It was the same" : `What was left is kept as ${kept_as}`
+                message={({ backup_snapshot }) =>
+                  backup_snapshot === null ? "It was the same" : `What was left is kept as ${backup_snapshot}`
                 }
               >
                 Go back

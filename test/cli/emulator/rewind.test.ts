@@ -16,7 +16,7 @@ whereverItIsKept("svc emulator rewind", (place) => {
     await json("emulator clock advance --by PT1H");
     assert.deepEqual(await json("emulator rewind --steps 1"), {
       now: "2031-01-02T03:04:05.000Z",
-      kept_as: "before-1",
+      backup_snapshot: "before-1",
       undone: 1,
       dropped: [],
     });

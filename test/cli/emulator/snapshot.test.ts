@@ -37,8 +37,8 @@ describe("svc emulator snapshot", () => {
     assert.deepEqual([changed.exit, changed.out.split("\n")[0]], [1, "contract T-1: new, DRAFT"]);
     assert.equal((await svc("emulator snapshot diff prepared")).exit, 0);
 
-    const restored = await json<{ kept_as: string }>("emulator snapshot restore prepared");
-    assert.equal(restored.kept_as, "before-1");
+    const restored = await json<{ backup_snapshot: string }>("emulator snapshot restore prepared");
+    assert.equal(restored.backup_snapshot, "before-1");
     assert.equal((await svc("emulator snapshot diff prepared --exit-status")).exit, 0);
     const between = await svc("emulator snapshot diff prepared before-1 --exit-status --brief");
     assert.deepEqual([between.exit, between.out.split("\n")[0]], [1, "contract T-1: new, DRAFT"]);

@@ -12,7 +12,7 @@ const begin = Date.parse("2031-01-02T03:04:05Z");
 /** A runner that has begun with work that ends only when it is broken off. */
 async function withPatientWork(
   wall: StandingWall,
-  { hurry, putDown }: { hurry?: AbortSignal; putDown?: Promise<void> } = {},
+  { closeSignal, putDown }: { closeSignal?: AbortSignal; putDown?: Promise<void> } = {},
 ) {
   const store = openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin });
@@ -20,7 +20,7 @@ async function withPatientWork(
   const working = signal();
   const runner = Runner.start({
     store,
-    ...(hurry && { hurry }),
+    ...(closeSignal && { closeSignal }),
     clock,
     wall,
     onError: ({ ref }) => troubles.push(ref),
@@ -63,9 +63,9 @@ describe("an emulator that closes", () => {
     assert.deepEqual(troubles, []);
   });
 
-  it("waits for no work that is under way once it is in a hurry", async () => {
+  it("waits for no work that is under way once it is aborted", async () => {
     const wall = new StandingWall();
-    const { runner, store, troubles } = await withPatientWork(wall, { hurry: AbortSignal.abort() });
+    const { runner, store, troubles } = await withPatientWork(wall, { closeSignal: AbortSignal.abort() });
     await runner.close();
     assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
     assert.deepEqual(troubles, []);

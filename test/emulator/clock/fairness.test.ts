@@ -44,9 +44,9 @@ async function queue(t: TestContext): Promise<Queue> {
           enqueue(tx, { due: begin, kind: "work", concurrency_key: `${owner}:${i % keys}`, workspace_id, ref: "" });
       }),
     run(hanging = () => false) {
-      const hurry = new AbortController();
+      const closeSignal = new AbortController();
       const runner = Runner.start({
-        ...{ store, clock, wall: systemWallClock, hurry: hurry.signal },
+        ...{ store, clock, wall: systemWallClock, closeSignal: closeSignal.signal },
         handlers: {
           work: {
             prepare: async (_, entries) =>
@@ -64,7 +64,7 @@ async function queue(t: TestContext): Promise<Queue> {
         },
       });
       t.after(() => {
-        hurry.abort();
+        closeSignal.abort();
         return runner.close();
       });
     },

@@ -16,7 +16,7 @@ describe("the whole state, over the control plane", () => {
 
     assert.deepEqual(plain(await on.ask("PUT", "state", { body: kept })), {
       status: 200,
-      body: { now: "2031-01-02T04:04:05.000Z", kept_as: "before-1" },
+      body: { now: "2031-01-02T04:04:05.000Z", backup_snapshot: "before-1" },
     });
     assert.equal(await statusOf(on.api, contract), "DRAFT");
     assert.equal((await draft(on.api)).id, "T-2");
@@ -27,9 +27,12 @@ describe("the whole state, over the control plane", () => {
     const on = await emulator(t);
     const { body: kept } = await on.ask("GET", "state");
     const contract = await draft(on.api);
-    const imported = { status: 200, body: { now: "2031-01-02T03:04:05.000Z", kept_as: "before-1" } };
+    const imported = { status: 200, body: { now: "2031-01-02T03:04:05.000Z", backup_snapshot: "before-1" } };
     assert.deepEqual(plain(await on.ask("PUT", "state", { body: kept })), imported);
-    assert.deepEqual(plain(await on.ask("PUT", "state", { body: kept })).body, { ...imported.body, kept_as: null });
+    assert.deepEqual(plain(await on.ask("PUT", "state", { body: kept })).body, {
+      ...imported.body,
+      backup_snapshot: null,
+    });
     assert.equal((await on.ask("POST", "snapshots/before-1/restore")).status, 200);
     assert.equal(await statusOf(on.api, contract), "DRAFT");
   });

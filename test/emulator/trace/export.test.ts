@@ -201,7 +201,7 @@ async function silent(t: TestContext): Promise<string> {
 describe("a collector that never answers", () => {
   it("keeps nobody waiting, and what has no room is counted", async (t) => {
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await silent(t) } });
-    const hurry = new AbortController();
+    const closeSignal = new AbortController();
     const [{ id, clusterKey }] = on.clusters as unknown as [{ id: string; clusterKey: string }];
     const pool = new Pool(on.routerUrl, { connections: 8 });
     t.after(() => pool.destroy());
@@ -236,7 +236,7 @@ describe("a collector that never answers", () => {
     assert.ok(spans.dropped > 9_000, JSON.stringify(spans));
     const [queue, batch] = [2_048, 512];
     assert.ok(spans.waiting > queue && spans.waiting <= queue + batch, JSON.stringify(spans));
-    hurry.abort();
-    await on.close({ hurry: hurry.signal });
+    closeSignal.abort();
+    await on.close({ signal: closeSignal.signal });
   });
 });

@@ -21,11 +21,11 @@ describe("a program", () => {
 
     await on.clock.advance({ by: "PT1H" });
     const other = await draft(on.api);
-    assert.deepEqual(await on.restore("drafted"), { keptAs: "before-1" });
+    assert.deepEqual(await on.restore("drafted"), { backupSnapshot: "before-1" });
     assert.deepEqual([await stateOf(on), on.clock.now()], [drafted, at]);
-    assert.deepEqual(await on.restore("before-1"), { keptAs: "before-2" });
+    assert.deepEqual(await on.restore("before-1"), { backupSnapshot: "before-2" });
     assert.equal(await statusOf(on.api, other), "DRAFT");
-    assert.deepEqual(await on.restore(unnamed), { keptAs: "before-3" });
+    assert.deepEqual(await on.restore(unnamed), { backupSnapshot: "before-3" });
     assert.equal(await statusOf(on.api, contract), "DRAFT");
     assert.deepEqual(await stateOf(on), drafted);
   });

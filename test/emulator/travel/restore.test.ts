@@ -42,11 +42,11 @@ describe("going back to a snapshot", () => {
     assert.deepEqual(await restore(on, "drafted"), {
       name: "drafted",
       now: "2031-01-02T03:04:05.000Z",
-      kept_as: "before-1",
+      backup_snapshot: "before-1",
       dropped: [],
     });
     assert.deepEqual(await stateOf(on), saved);
-    assert.equal((await restore(on, "before-1")).kept_as, "before-2");
+    assert.equal((await restore(on, "before-1")).backup_snapshot, "before-2");
     assert.deepEqual(await stateOf(on), left);
     assert.deepEqual([await statusOf(on.api, contract), await statusOf(on.api, other)], ["DRAFT", "DRAFT"]);
   });
@@ -58,7 +58,7 @@ describe("going back to a snapshot", () => {
     await draft(on.api);
     const restored = await Promise.all([restore(on, "drafted"), restore(on, "drafted"), restore(on, "drafted")]);
     assert.deepEqual(
-      restored.map((each) => each.kept_as),
+      restored.map((each) => each.backup_snapshot),
       ["before-1", null, null],
     );
   });

@@ -113,7 +113,7 @@ whereverItIsKept("a rewind", (place) => {
     const left = await stateOf(on);
     const before = await requestFor(on, "emulator-contracts.sign");
     const { undone, ...rest } = await rewind(on, { before });
-    assert.deepEqual(rest, { now: "2031-01-02T08:19:05.000Z", kept_as: "before-1", dropped: [] });
+    assert.deepEqual(rest, { now: "2031-01-02T08:19:05.000Z", backup_snapshot: "before-1", dropped: [] });
     // The signature, the move of time, and what was made then.
     assert.equal(undone, 3);
     assert.equal(await exported(on), there);
@@ -231,7 +231,7 @@ whereverItIsKept("a rewind", (place) => {
     const state = await stateOf(on);
     const now = "2031-01-02T03:04:05.000Z";
     for (let i = 0; i < 11; i += 1) {
-      assert.deepEqual(await rewind(on, { to: now }), { now, kept_as: null, undone: 0, dropped: [] });
+      assert.deepEqual(await rewind(on, { to: now }), { now, backup_snapshot: null, undone: 0, dropped: [] });
     }
     assert.deepEqual(await stateOf(on), state);
     assert.deepEqual(
@@ -244,7 +244,7 @@ whereverItIsKept("a rewind", (place) => {
     const { on } = await keptAt(place, t);
     const state = await stateOf(on);
     await draft(on.api);
-    assert.deepEqual(await on.rewind({ steps: 1 }), { keptAs: "before-1" });
+    assert.deepEqual(await on.rewind({ steps: 1 }), { backupSnapshot: "before-1" });
     assert.deepEqual(await stateOf(on), state);
     for (const target of [{ steps: 0 }, { before: "T 1" }, { to: "yesterday" }]) {
       await assert.rejects(on.rewind(target), { name: "InvalidOptionsError" });

@@ -31,7 +31,7 @@ export async function restore({ ask }: TestEmulator, name: string): Promise<Rest
 interface Restored {
   readonly name: string;
   readonly now: string;
-  readonly kept_as: string | null;
+  readonly backup_snapshot: string | null;
   readonly dropped: readonly { readonly kind: string; readonly ref: string }[];
 }
 

@@ -141,7 +141,10 @@ export const diffSnapshot = operation({
 const Restored = z.strictObject({
   name: z.string(),
   now: timestamp.describe("Virtual time from which it goes on"),
-  kept_as: z.string().nullable().describe("The snapshot that holds the state which was left; null: it was the same"),
+  backup_snapshot: z
+    .string()
+    .nullable()
+    .describe("The snapshot that holds the state which was left; null: it was the same"),
   dropped: z
     .array(z.strictObject({ kind: z.string(), ref: z.string() }))
     .describe("What of the schedule was under way: its outcome is of the state that was left, and was dropped"),
@@ -160,7 +163,7 @@ export const restoreSnapshot = operation({
   request: { params },
   responses: { 200: json(Restored) },
   failures: ["no-such-snapshot", "unusable-snapshot"],
-  cli: { command: "emulator snapshot restore", columns: ["name", "now", "kept_as"] },
+  cli: { command: "emulator snapshot restore", columns: ["name", "now", "backup_snapshot"] },
   basis: ours,
   examples: [{ title: "Begin the next test from what was prepared", params: { name: "prepared" } }],
 });
@@ -198,7 +201,7 @@ const RewindTarget = exactlyOne(
 
 const Rewound = z.strictObject({
   now: timestamp.describe("Virtual time from which it goes on"),
-  kept_as: z
+  backup_snapshot: z
     .string()
     .nullable()
     .describe("The snapshot that holds the state which was left; null: nothing was taken back"),
@@ -219,7 +222,7 @@ export const rewind = operation({
   request: { body: json(RewindTarget) },
   responses: { 200: json(Rewound) },
   failures: ["no-history", "beyond-history", "not-behind"],
-  cli: { command: "emulator rewind", columns: ["now", "kept_as", "undone"] },
+  cli: { command: "emulator rewind", columns: ["now", "backup_snapshot", "undone"] },
   basis: ours,
   examples: [
     { title: "Take the last request back that changed anything", body: { steps: 1 } },

@@ -164,7 +164,10 @@ const Document = z.looseObject({});
 
 const Imported = z.strictObject({
   now: timestamp.describe("Virtual time from which it goes on"),
-  kept_as: z.string().nullable().describe("The snapshot that holds the state which was left; null: it was the same"),
+  backup_snapshot: z
+    .string()
+    .nullable()
+    .describe("The snapshot that holds the state which was left; null: it was the same"),
 });
 
 export const importState = operation({
@@ -181,7 +184,7 @@ export const importState = operation({
   request: { body: json(Document, { maxBytes: maxStateBytes }) },
   responses: { 200: json(Imported) },
   failures: ["invalid-state", "foreign-clusters"],
-  cli: { command: "emulator state import", columns: ["now", "kept_as"], confirm: "yes" },
+  cli: { command: "emulator state import", columns: ["now", "backup_snapshot"], confirm: "yes" },
   basis: ours,
   examples: [],
 });

@@ -48,7 +48,7 @@ export async function openEmulator(
         ? await startEmulator(given)
         : await startBeside(startEmulator, given, toldAt, toldBeside);
     context.atEnd(() =>
-      emulator.close({ hurry: context.cut }).catch((error) => {
+      emulator.close({ signal: context.cut }).catch((error) => {
         throw toEndedError(error);
       }),
     );

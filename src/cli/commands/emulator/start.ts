@@ -127,9 +127,9 @@ export const emulatorStart = defineCommand({
         : (host.starter?.tell(started) ?? showStartReport(started, context)));
       isTold = true;
     };
-    const following = (at: LeaderInfo) => void tell(createStandbyEvent(at)).catch(() => {});
-    let leading = () => {};
-    const shared = { following, leading: () => leading() };
+    const onLeaderChange = (at: LeaderInfo) => void tell(createStandbyEvent(at)).catch(() => {});
+    let announceLeadership = () => {};
+    const shared = { onLeaderChange, onLeadershipRegained: () => announceLeadership() };
     const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, ...shared }, context, {
       readyFile: readyFile?.path,
       toldAt,
@@ -150,7 +150,7 @@ export const emulatorStart = defineCommand({
       secrets: collectSecrets(emulator),
     };
     await tell(started);
-    leading = () => void tell({ ...started, banner: leadershipRegainedLines }).catch(() => {});
+    announceLeadership = () => void tell({ ...started, banner: leadershipRegainedLines }).catch(() => {});
     await log?.lifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, lasting);
 
@@ -159,7 +159,7 @@ export const emulatorStart = defineCommand({
     });
     await log?.lifecycle("stopping");
     if (signal.aborted && !log) await output.note("Stopping; press Ctrl-C again to stop at once");
-    await emulator.close({ hurry: cut });
+    await emulator.close({ signal: cut });
     await unwatch();
     await log?.lifecycle("stopped");
     signal.throwIfAborted();

@@ -96,7 +96,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     remoteAddress: "127.0.0.1",
     origin: url,
     signal: new AbortController().signal,
-    whenGone() {},
+    onDisconnect() {},
     cause: { id: "request:1" },
   };
   return { world, request, object };

@@ -21,13 +21,13 @@ interface Running {
 const program = `
 const { startEmulator } = await import(process.argv[1]);
 const tell = (about) => console.log(JSON.stringify(about));
-const following = ({ routerUrl }) => tell({ routerUrl });
+const onLeaderChange = ({ routerUrl }) => tell({ routerUrl });
 let lead;
-const leading = () => tell(lead);
-const emulator = await startEmulator({ ...JSON.parse(process.argv[2]), following, leading });
+const onLeadershipRegained = () => tell(lead);
+const emulator = await startEmulator({ ...JSON.parse(process.argv[2]), onLeaderChange, onLeadershipRegained });
 const { routerUrl, token, clusters } = emulator;
 lead = { routerUrl, token, clusters };
-leading();
+onLeadershipRegained();
 `;
 
 /** Whole emulators, each a process of its own, that share one store; and writers that go to any of them over HTTP. */
