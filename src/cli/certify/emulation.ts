@@ -39,7 +39,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   }).catch((error: Error) => {
     throw toStartError(error, {});
   });
-  context.atEnd(() => emulator.close({ hurry: context.cut }));
+  context.atEnd(() => emulator.close({ signal: context.cut }));
   const { routerUrl, token, clusters } = emulator;
   const { payload } = await withControlClient(routerUrl, token, (client) =>
     client.call(fireActivity, { body: { activity, preview: true } }),

@@ -35,7 +35,7 @@ export class ScenarioEmulators {
       }
     } finally {
       // What is due belongs to nobody any more.
-      await emulator.close({ hurry: AbortSignal.abort() });
+      await emulator.close({ signal: AbortSignal.abort() });
       await rm(folder, { recursive: true, force: true });
     }
   }
@@ -44,7 +44,7 @@ export class ScenarioEmulators {
     const bases = [...this.#bases.values()];
     this.#bases.clear();
     for (const base of bases)
-      await base.then((emulator) => emulator.close({ hurry: this.#context.cut })).catch(() => {});
+      await base.then((emulator) => emulator.close({ signal: this.#context.cut })).catch(() => {});
   }
 
   /** The emulator that a scenario begins with. */

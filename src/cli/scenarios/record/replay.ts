@@ -67,7 +67,7 @@ export class Replayer {
       return await look(stage, results);
     } finally {
       await stage.close();
-      await emulator.close({ hurry: AbortSignal.abort() });
+      await emulator.close({ signal: AbortSignal.abort() });
     }
   }
 }
