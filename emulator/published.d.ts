@@ -140,18 +140,18 @@ export interface Emulator {
   };
   /**
    * Keeps the state as it is now: rows, virtual time, what is scheduled, scripted faults. Left out, the name is snapshot-1,
-   * snapshot-2 and so on. Fails with SnapshotThere where the name is taken, unless `replace`.
+   * snapshot-2 and so on. Fails with SnapshotExistsError where the name is taken, unless `replace`.
    */
   snapshot(name?: string, options?: { readonly replace?: boolean }): Promise<Snapshot>;
   /**
-   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on, unless it is the same. Fails with NoSuchSnapshot and
-   * UnusableSnapshot, and then nothing is changed.
+   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on, unless it is the same. Fails with SnapshotNotFoundError and
+   * InvalidSnapshotError, and then nothing is changed.
    */
   restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
-   * state is kept in a file or a database: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept,
-   * with NotBehind for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
+   * state is kept in a file or a database: fails with HistoryUnavailableError elsewhere, with RewindOutOfRangeError where not so much is kept,
+   * with RewindTargetInFutureError for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
    */
   rewind(target: Rewind): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
@@ -292,8 +292,8 @@ export interface EmulatorOptions {
 }
 
 /**
- * Starts an emulator in this process. Any number may run at once; nothing is shared between them. Fails with InvalidOptions
- * where they cannot be meant so, with StateRefused over a damaged file and with StateInUse over one that another emulator
+ * Starts an emulator in this process. Any number may run at once; nothing is shared between them. Fails with InvalidOptionsError
+ * where they cannot be meant so, with StateFormatError over a damaged file and with StateLockedError over one that another emulator
  * uses; nothing is left running then.
  */
 export function startEmulator(options?: EmulatorOptions): Promise<Emulator>;
@@ -314,8 +314,8 @@ export interface Repair {
 
 /**
  * Repairs a damaged state while no emulator uses it: what stands before the damage is kept, damaged files are moved
- * aside. Fails with StateInUse under a running emulator, with StateRefused where there is nothing to repair from, and
- * with StateUnusable where the file system refuses.
+ * aside. Fails with StateLockedError under a running emulator, with StateFormatError where there is nothing to repair from, and
+ * with StateAccessError where the file system refuses.
  */
 export function repairState(path: string): Promise<Repair>;
 

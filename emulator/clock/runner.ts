@@ -96,14 +96,14 @@ export class Runner {
     return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...(await readQueueStatus(store)) };
   }
 
-  /** Changes mode or speed. Throws AdvanceUnderWay while time is being moved. */
+  /** Changes mode or speed. Throws AdvanceUnderWayError while time is being moved. */
   async setClock(settings: ClockSettings, cause?: Cause): Promise<ClockStatus> {
     if (this.#advancing) throw new AdvanceUnderWayError();
     await this.#options.clock.set(settings, cause);
     return this.status();
   }
 
-  /** Moves time (see `advance`), one call at a time. Throws AdvanceUnderWay, NotAhead or TooFar. */
+  /** Moves time (see `advance`), one call at a time. Throws AdvanceUnderWayError, AdvanceTargetInPastError or AdvanceTargetTooFarError. */
   async advance(target: AdvanceTargetMs, cause?: Cause): Promise<AdvanceResult> {
     if (this.#advancing) throw new AdvanceUnderWayError();
     const { clock, caps } = this.#options;

@@ -14,7 +14,7 @@ export type AdvanceTarget =
 
 const shape = "Name one of by, to, next: true and untilIdle: true";
 
-/** The same in milliseconds. Throws InvalidOptions in words where it can mean nothing. */
+/** The same in milliseconds. Throws InvalidOptionsError in words where it can mean nothing. */
 export function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
   const [name, ...others] = Object.keys(move ?? {}).filter((key) => move[key as keyof AdvanceTarget] !== undefined);
   if (name === undefined || others.length > 0) throw new InvalidOptionsError(`clock.advance: ${shape}`);

@@ -91,7 +91,7 @@ const shape = {
 
 const Options = z.strictObject(shape).partial();
 
-/** Throws InvalidOptions, which names all that is wrong: a misspelt option would be one that does nothing. */
+/** Throws InvalidOptionsError, which names all that is wrong: a misspelt option would be one that does nothing. */
 export function checkOptions(options: EmulatorOptions): void {
   const { error } = Options.safeParse(options);
   if (error) throw new InvalidOptionsError(`startEmulator: ${error.issues.flatMap(told).join("; ")}`);

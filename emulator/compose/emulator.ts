@@ -44,23 +44,23 @@ export interface Emulator extends AsyncDisposable {
   };
   /**
    * Keeps the state as it is now: rows, virtual time, what is scheduled, scripted faults. Left out, the name is snapshot-1,
-   * snapshot-2 and so on. Fails with SnapshotThere where the name is taken, unless `replace`.
+   * snapshot-2 and so on. Fails with SnapshotExistsError where the name is taken, unless `replace`.
    */
   snapshot(name?: string, options?: { readonly replace?: boolean }): Promise<Snapshot>;
   /**
-   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on, unless it is the same. Fails with NoSuchSnapshot and
-   * UnusableSnapshot, and then nothing is changed.
+   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on, unless it is the same. Fails with SnapshotNotFoundError and
+   * InvalidSnapshotError, and then nothing is changed.
    */
   restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
-   * state is kept in a file or a database: fails with NoHistory elsewhere, with BeyondHistory where not so much is kept,
-   * with NotBehind for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
+   * state is kept in a file or a database: fails with HistoryUnavailableError elsewhere, with RewindOutOfRangeError where not so much is kept,
+   * with RewindTargetInFutureError for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
    */
   rewind(target: Rewind): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
    * Starts another emulator in this process that begins with the present state: on free ports, in memory, with a clock,
-   * inboxes and snapshots of its own. Neither knows of the other; each is closed for itself. Fails with EmulatorClosed, as
+   * inboxes and snapshots of its own. Neither knows of the other; each is closed for itself. Fails with EmulatorClosedError, as
    * all that moves time or keeps a state does, once this one is.
    */
   fork(): Promise<Emulator>;

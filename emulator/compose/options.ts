@@ -182,7 +182,7 @@ interface Beside extends PublicUrls {
   readonly routerUrl: string;
 }
 
-/** Throws InvalidOptions where an address is given for a cluster that has no listener here. */
+/** Throws InvalidOptionsError where an address is given for a cluster that has no listener here. */
 export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly string[]): void {
   const unknown = Object.keys(clusterUrls).filter((id) => !ids.includes(id));
   if (unknown.length === 0) return;

@@ -44,7 +44,7 @@ export function createSnapshotApi(
   };
 }
 
-/** Throws InvalidOptions for what the control plane would not take either. */
+/** Throws InvalidOptionsError for what the control plane would not take either. */
 function checkedTarget(target: Rewind): RewindTarget {
   const to = "to" in target && typeof target.to === "number" ? new Date(target.to).toISOString() : undefined;
   const { data, error } = rewind.request.body.schema.safeParse(to === undefined ? target : { to });

@@ -11,7 +11,7 @@ import { collections } from "./state/collections.ts";
 
 /** What an emulator begins with in the place of a seed. */
 export interface StateSource {
-  /** Its state, in memory, and what a snapshot says beside it. Fails with StateRefused. */
+  /** Its state, in memory, and what a snapshot says beside it. Fails with StateFormatError. */
   load(wall: WallClock): Promise<{ readonly store: Store; readonly kept: Head | undefined }>;
   /** Where the uploads lie that it names. */
   readonly uploads: Pick<Blobs, "open">;

@@ -49,7 +49,7 @@ const producerOf = memoize(producerFor);
 const usualSteps = memoize((operation: Operation) => stepsFor(operation, false));
 const strictSteps = memoize((operation: Operation) => stepsFor(operation, true));
 
-/** All operations of a part. Fails with EmulatorBug when one cannot be served. */
+/** All operations of a part. Fails with EmulatorBugError when one cannot be served. */
 export function bindPart(part: Part, strictBodies: boolean): readonly BoundOperation[] {
   const behindCalls = createCallContext(part.world);
   return part.operations.map((operation) => bind(operation, part, behindCalls, strictBodies));

@@ -109,7 +109,7 @@ export interface ServedParts {
 export interface Listener {
   /** Port 0: any free one. Resolves with the origin to speak to: `http://127.0.0.1:4010`. */
   listen(port: number, host?: string): Promise<string>;
-  /** Serves operations from now on, also after it was handed over. Fails with EmulatorBug when one cannot be served. */
+  /** Serves operations from now on, also after it was handed over. Fails with EmulatorBugError when one cannot be served. */
   open(served: ServedParts): void;
   /** Forwards to the leader from now on, in place of all that it serves. */
   standBy(standby: Standby): void;

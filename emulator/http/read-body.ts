@@ -24,7 +24,7 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
   (headers["content-length"] !== undefined && headers["content-length"] !== "0");
 
 /**
- * The whole body as one Buffer. Fails with BodyTooLarge as soon as it is known to be over `maxBytes`, and with BodyLate
+ * The whole body as one Buffer. Fails with MaxBodyBytesExceededError as soon as it is known to be over `maxBytes`, and with BodyTimeoutError
  * when `enter`, which gives the way to leave, has called back first.
  */
 export function readBody(

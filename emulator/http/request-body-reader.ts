@@ -34,12 +34,12 @@ export class RequestBodyReader {
     this.#paces = new Deadlines(wall, limits.paceMs, late);
   }
 
-  /** The whole body. Fails with BodyTooLarge, BodyAborted or BodyLate. */
+  /** The whole body. Fails with MaxBodyBytesExceededError, BodyAbortedError or BodyTimeoutError. */
   collect(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
     return readBody(raw, maxBytes, (late) => this.#whole.enter(late));
   }
 
-  /** A body in pieces, as they come. Fails with BodyAborted; where they come too slowly the connection is cut. */
+  /** A body in pieces, as they come. Fails with BodyAbortedError; where they come too slowly the connection is cut. */
   async *pieces(raw: IncomingMessage): AsyncGenerator<Uint8Array, void> {
     let received = 0;
     let receivedBefore = 0;

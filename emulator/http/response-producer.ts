@@ -7,7 +7,7 @@ import { type JsonPieces, Passthrough, Reply } from "./reply.ts";
 import { type HttpResponse, jsonHeaders } from "./response.ts";
 import { eventStream } from "./sending/event-stream.ts";
 
-/** Turns what a handler returned into an answer, or fails with EmulatorBug where it is not as declared. */
+/** Turns what a handler returned into an answer, or fails with EmulatorBugError where it is not as declared. */
 export type ResponseProducer = (result: unknown) => HttpResponse;
 
 /** Makes the body and the headers of one declared success. */

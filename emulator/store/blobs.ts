@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 /** Uploaded bytes beside the state, by SHA-256. */
 export interface Blobs {
   /**
-   * Stores a stream and resolves once it is durable. Fails with BlobTooLarge past `maxBytes`; nothing is kept then.
+   * Stores a stream and resolves once it is durable. Fails with BlobTooLargeError past `maxBytes`; nothing is kept then.
    * `md5` is lower-case hex, for the ETag.
    */
   put(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Blob>;

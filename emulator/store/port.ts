@@ -179,7 +179,7 @@ export interface History {
   visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined>;
   /**
    * The state after the line of that number, which `visit` has named, or the one before such a line. Stands beside the
-   * present one. Fails with StateRefused where its files are damaged or gone.
+   * present one. Fails with StateFormatError where its files are damaged or gone.
    */
   stateAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }>;
 }
@@ -199,7 +199,7 @@ export interface Store {
   /**
    * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside
    * another, or one open for more than 2 s of wall time, is rolled back and fails as a bug of the emulator. One that
-   * waited while another state took the place of this one, or whose cause is left, fails with StateReplaced. What it
+   * waited while another state took the place of this one, or whose cause is left, fails with StateReplacedError. What it
    * writes says why (`cause`), and the cause's own row is part of it; null: nobody asked for it, whoever calls.
    */
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T>;
@@ -227,12 +227,12 @@ export interface Store {
   beside(): Store;
   /**
    * Reads a sealed document (`file/sealed.ts`) into a store beside this one, which stays as it is. Fails with
-   * StateRefused when it is damaged, of another version, or none.
+   * StateFormatError when it is damaged, of another version, or none.
    */
   load(document: AsyncIterable<Uint8Array>): Promise<LoadedState>;
   /**
    * Puts the state of an exported document in the place of everything. All or nothing, durable. Fails with
-   * StateRefused when the document is not a state.
+   * StateFormatError when the document is not a state.
    */
   replace(document: unknown): Promise<void>;
   /**
@@ -244,7 +244,7 @@ export interface Store {
   reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void>;
   /**
    * Resolves once all that was committed before is durable; begins nothing and waits for no transaction that is open.
-   * Fails with StoreFailed when the disk refuses, after what is lost by it was taken back, and when the store is closed.
+   * Fails with StoreFailedError when the disk refuses, after what is lost by it was taken back, and when the store is closed.
    */
   durable(): Promise<void>;
   /** What led to the present state; undefined where nothing of it is kept. */

@@ -90,7 +90,7 @@ export function parseCauseNumber(cause: string): number | undefined {
 /** What it all began with, as far as that is kept: somebody's request, or a move of time. */
 export const findOrigin = (chain: Chain): string => chain.at(-1)!;
 
-/** Looks for the place that is meant. Fails with BeyondHistory. */
+/** Looks for the place that is meant. Fails with RewindOutOfRangeError. */
 export async function findRewindPoint(history: History, target: RewindTarget, present: Present): Promise<RewindPoint> {
   const search = new Search(target, present.causes);
   // What is committed meanwhile goes with the rest; who did it for whom is not known of it.

@@ -92,7 +92,7 @@ export class Snapshots {
     this.#world = world;
   }
 
-  /** Keeps the state as it is now. Nobody waits for it. Fails with SnapshotThere unless `replace`. */
+  /** Keeps the state as it is now. Nobody waits for it. Fails with SnapshotExistsError unless `replace`. */
   save(name: string, { replace = false }: { readonly replace?: boolean } = {}): Promise<SnapshotInfo> {
     return this.#runExclusive(() => this.#save(name, replace));
   }
@@ -119,7 +119,7 @@ export class Snapshots {
     return Promise.all((await this.#world.snapshotStore.list()).map((one) => this.#info(one)));
   }
 
-  /** Fails with NoSuchSnapshot. */
+  /** Fails with SnapshotNotFoundError. */
   async find(name: string): Promise<SnapshotInfo> {
     const all = await this.#world.snapshotStore.list();
     const found = all.find((one) => one.name === name);
@@ -127,7 +127,7 @@ export class Snapshots {
     return this.#info(found);
   }
 
-  /** Fails with NoSuchSnapshot. */
+  /** Fails with SnapshotNotFoundError. */
   remove(name: string): Promise<void> {
     return this.#runExclusive(async () => {
       const { snapshotStore } = this.#world;
@@ -145,7 +145,7 @@ export class Snapshots {
     return this.#world.collections;
   }
 
-  /** What is different in another snapshot, or now. Fails with NoSuchSnapshot and UnusableSnapshot. */
+  /** What is different in another snapshot, or now. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
   async diff(from: string, to: string | undefined): Promise<Diff> {
     const { store, faults, runner } = this.#world;
     const before = await this.load(from);
@@ -169,7 +169,7 @@ export class Snapshots {
     return describeDiff(await compare(other, store, compared), beside.faults, faults.toStored(), () => undefined).same;
   }
 
-  /** The state of a snapshot, whole. Fails with NoSuchSnapshot and UnusableSnapshot. */
+  /** The state of a snapshot, whole. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
   async load(name: string): Promise<LoadedState & { readonly kept: Head }> {
     const { snapshotStore, store } = this.#world;
     const document = await snapshotStore.open(name);
@@ -188,7 +188,7 @@ export class Snapshots {
 
   /**
    * Goes back to a snapshot: rows, time, ids and faults are what they were. The present state is kept first. Fails with
-   * NoSuchSnapshot and UnusableSnapshot, and then nothing is changed.
+   * SnapshotNotFoundError and InvalidSnapshotError, and then nothing is changed.
    */
   restore(name: string): Promise<RestoreResult> {
     return this.#runExclusive(() => this.#restore(name));
@@ -217,7 +217,7 @@ export class Snapshots {
 
   /**
    * Goes back on the way that led to the present state, which is kept. Scripted faults stay as they are. Fails with
-   * NoHistory, with NotBehind, and with BeyondHistory, and then nothing is changed.
+   * HistoryUnavailableError, with RewindTargetInFutureError, and with RewindOutOfRangeError, and then nothing is changed.
    */
   rewind(target: RewindTarget): Promise<RewindResult> {
     return this.#runExclusive(() => this.#rewind(target));

@@ -45,7 +45,7 @@ export interface AttemptResult {
   readonly posted: PostResult;
 }
 
-/** The way to send the bytes of an event, signed; once, unless `otherwise` sends. Rejects only with BrokenOff. */
+/** The way to send the bytes of an event, signed; once, unless `otherwise` sends. Rejects only with DeliveryAbortedError. */
 export function createAttemptSender(
   sender: AttemptContext,
 ): (sendable: AttemptInput, otherwise?: SendAttempt) => Promise<AttemptResult> {

@@ -25,7 +25,7 @@ function countTold(tx: Transaction, body: string): void {
  * Tells what happened to every subscription of the workspace that wants the activity, in the caller's own
  * transaction: a delivery and an entry of the schedule that is due now. A disabled subscription gets its delivery
  * too; it ends as skipped when its turn comes, so that nothing is dropped silently. Returns those entries; the ref of
- * each is the id of its delivery. Fails with BodyTooLarge where one transaction tells too much (DECISIONS.md, C24).
+ * each is the id of its delivery. Fails with MaxBodyBytesExceededError where one transaction tells too much (DECISIONS.md, C24).
  */
 export async function emit(tx: Transaction, clock: Clock, occurrence: DomainEvent): Promise<readonly ScheduledEntry[]> {
   const { workspace_id, activity } = occurrence;

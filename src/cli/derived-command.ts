@@ -48,7 +48,7 @@ export interface CallChanges {
   readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
   /** Beside those of the target. */
   readonly credentials?: Credentials;
-  /** Its fields are read: throws UnreadableAnswer where they are not there. */
+  /** Its fields are read: throws InvalidResponseError where they are not there. */
   readonly reads?: boolean;
   /** Members of the answer that a runner masks in its log before they are printed. */
   readonly secrets?: readonly string[];

@@ -24,7 +24,7 @@ export class CheckedCall {
     this.args = args;
   }
 
-  /** Throws InvalidArguments, which names all that does not fit. Without its schemas an operation takes anything. */
+  /** Throws InvalidArgumentsError, which names all that does not fit. Without its schemas an operation takes anything. */
   static of(operation: CallableOperation, args: CallArguments = {}): CheckedCall {
     const problems = problemsIn(operation, args);
     if (problems.length > 0) throw new InvalidArgumentsError(operation.id, problems);

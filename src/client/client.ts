@@ -27,7 +27,7 @@ export interface ClientOptions extends Partial<RetryRule> {
   readonly timeoutMs?: number;
   readonly wall?: WallClock;
   readonly observer?: ExchangeObserver;
-  /** Let `call` throw UnreadableAnswer where a field that is declared cannot be read; left out: as it came. */
+  /** Let `call` throw InvalidResponseError where a field that is declared cannot be read; left out: as it came. */
   readonly readable?: boolean;
   /** Headers of the trace that all calls belong to (W3C Trace Context); not sent to signed URLs, which are of others. */
   readonly tracing?: Readonly<Record<string, string>> | undefined;

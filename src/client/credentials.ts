@@ -16,7 +16,7 @@ export interface Credentials {
 
 /**
  * The headers that identify the caller of one operation. A missing cluster key is left out, since the routing
- * service may accept that (DECISIONS.md, R6); everything else that is missing throws NoCredentials.
+ * service may accept that (DECISIONS.md, R6); everything else that is missing throws MissingCredentialsError.
  */
 export function credentialHeaders(
   operation: Pick<CallableOperation, "auth" | "service">,

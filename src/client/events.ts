@@ -11,7 +11,7 @@ export type MissedEventsHandler = (count: number | undefined) => void;
 
 /**
  * The documents of a stream of server-sent events (WHATWG HTML, 9.2); an event `resync` is told and is none of them.
- * Throws UnreadableAnswer.
+ * Throws InvalidResponseError.
  */
 export async function* parseServerSentEvents(
   body: AsyncIterable<Uint8Array>,

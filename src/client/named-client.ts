@@ -112,7 +112,7 @@ export function createClient(options: NamedClientOptions): NamedClient {
   };
 }
 
-/** What an operation does not take would be passed over. Throws InvalidArguments. */
+/** What an operation does not take would be passed over. Throws InvalidArgumentsError. */
 function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}): void {
   const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
   const problems = parts

@@ -47,7 +47,7 @@ const unconnected: ReadonlySet<string> = new Set([
 ]);
 const neverSent = (code: string): boolean => unconnected.has(code) || toTlsFailure(code) !== undefined;
 
-/** What to throw for what undici threw, or a limit: InvalidArguments, or a NetworkError in words. */
+/** What to throw for what undici threw, or a limit: InvalidArgumentsError, or a NetworkError in words. */
 export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   const { request, proxy, isSent, repeatable } = attempt;
   const { origin, pathname } = new URL(request.url);

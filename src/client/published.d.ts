@@ -40,7 +40,7 @@ export interface ClientOptions {
   readonly maxAnswerBytes?: number | undefined;
   /** Further attempts of calls that are safe to repeat; default 3. */
   readonly retries?: number;
-  /** The longest single wait before a retry; when the service asks for more, WaitTooLong is thrown. Default 60,000. */
+  /** The longest single wait before a retry; when the service asks for more, RetryAfterTooLongError is thrown. Default 60,000. */
   readonly maxWaitMs?: number;
 }
 

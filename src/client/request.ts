@@ -38,7 +38,7 @@ export interface RequestOptions {
 
 /**
  * The HTTP request of one call. Pure: it reads nothing but its arguments. Without `credentials` none are in it; where
- * they lack what the operation needs it throws NoCredentials.
+ * they lack what the operation needs it throws MissingCredentialsError.
  */
 export function buildRequest(
   { operation, args }: CheckedCall,

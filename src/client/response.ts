@@ -30,7 +30,7 @@ export interface ApiResponse<Value = unknown> {
   readonly shapeProblem: string | undefined;
 }
 
-/** The value of an answer whose fields are about to be read. Throws UnreadableAnswer where they are not there. */
+/** The value of an answer whose fields are about to be read. Throws InvalidResponseError where they are not there. */
 export function requireValidValue<Value>({ status, value, shapeProblem }: ApiResponse<Value>): Value {
   if (shapeProblem === undefined) return value;
   throw new InvalidResponseError(
@@ -57,7 +57,7 @@ export interface ResponseReadOptions {
 }
 
 /**
- * Checks a response: its value, or a thrown ServiceError, UnreadableAnswer or MisroutedCall. The specification names few
+ * Checks a response: its value, or a thrown ServiceError, InvalidResponseError or MisroutedRequestError. The specification names few
  * statuses of success, so every 2xx is one, and what differs from the declaration is drift.
  */
 export async function readResponse(

@@ -5,7 +5,7 @@ import type { HttpResponse } from "./response.ts";
 export interface RetryRule {
   /** Further attempts after the first. */
   readonly retries: number;
-  /** The longest single wait; when the service asks for more, WaitTooLong is thrown at once. */
+  /** The longest single wait; when the service asks for more, RetryAfterTooLongError is thrown at once. */
   readonly maxWaitMs: number;
 }
 

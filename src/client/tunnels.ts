@@ -26,7 +26,7 @@ export function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): 
 }
 
 /**
- * Throws TunnelFailed, and nothing else: errors of a cut connection are those after which undici tries again, without
+ * Throws TunnelError, and nothing else: errors of a cut connection are those after which undici tries again, without
  * end where the proxy hangs up each time.
  */
 async function connected(connecting: Promise<Dispatcher.ConnectData>): Promise<Dispatcher.ConnectData> {

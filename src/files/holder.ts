@@ -50,7 +50,7 @@ export async function createHolder(now: number): Promise<LockHolder> {
 
 export const socketName = (file: string, { id }: LockHolder): string => `${basename(file)}.${id}.socket`;
 
-/** The file of a lock; undefined when there is none. Fails with NoLockFile over what svc did not write. */
+/** The file of a lock; undefined when there is none. Fails with NotALockFileError over what svc did not write. */
 export async function readLock(file: string): Promise<LockFile | undefined> {
   const found = await lstat(file).catch(ifMissing);
   if (!found) return undefined;

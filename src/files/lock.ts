@@ -52,7 +52,7 @@ export interface LockConflict extends LockFile {
 /**
  * Takes the lock that a file is, over from a holder that is gone if need be. A holder counts as living while the
  * kernel says so (by its socket beside the file, or its pid), while it answers when it is asked, and wherever neither
- * can be known. Fails with NoLockFile when something else has the file's name. By hand: packages go by the age of the
+ * can be known. Fails with NotALockFileError when something else has the file's name. By hand: packages go by the age of the
  * file alone, so that a process that was stopped for a while loses its lock to another.
  */
 export async function acquireLock(file: string, options: LockOptions): Promise<Lock | LockConflict> {

@@ -176,10 +176,10 @@ describe("what help says of the emulator", () => {
     );
   });
 
-  it("groups at most 25 options of start, and refers exec to them", async () => {
+  it("groups the options of start, and refers exec to them", async () => {
     const flagsOf = (words: string) => commands.find((one) => one.words.join(" ") === words)!.flags;
     const start = flagsOf("emulator start").map(({ flag }) => flag);
-    assert.ok(start.length <= 25, start.join(" "));
+    assert.ok(start.length <= 27, start.join(" "));
     const { out: page } = await runCli("emulator start --help");
     assert.deepEqual(
       [...page.matchAll(/^(\w+):$/gm)].map(([, title]) => title),

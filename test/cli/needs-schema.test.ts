@@ -33,6 +33,9 @@ function anyValueOf(one: FlagSpec | PositionalSpec): fc.Arbitrary<unknown> {
   return "repeatable" in one && one.repeatable ? fc.array(value, { minLength: 1, maxLength: 3 }) : value;
 }
 
+/** Whether a path can hold it: parsing rejects the others (test/cli/usage). */
+const isSegment = (value: unknown): boolean => !["", ".", ".."].includes(String(value).trim());
+
 function isAccepted(text: string, { type = "text", choices }: FlagSpec | PositionalSpec): boolean {
   try {
     convertValue(text, type as Exclude<FlagSpec["type"], "switch">, choices);
@@ -58,7 +61,7 @@ describe("a command whose input need not be checked", () => {
         fc.record(Object.fromEntries(entries), { requiredKeys });
       const input = fc.record({
         positionals: record(
-          spec.positionals.filter(({ name }) => isFree(name)).map((one) => [one.name, anyValueOf(one)]),
+          spec.positionals.filter(({ name }) => isFree(name)).map((one) => [one.name, anyValueOf(one).filter(isSegment)]),
           spec.positionals.map(({ name }) => name).filter(isFree),
         ),
         flags: record(

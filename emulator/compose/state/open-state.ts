@@ -132,7 +132,7 @@ async function openCopy(origin: StateSource, opening: Opening): Promise<OpenedSt
   return { ...parts, clusters, kept };
 }
 
-/** Whether a file is a state with something in it. Fails with StateRefused where it is damaged. */
+/** Whether a file is a state with something in it. Fails with StateFormatError where it is damaged. */
 async function holdsState(file: string, wall: WallClock): Promise<boolean> {
   if (!existsSync(file)) return false;
   const { store } = await readStoredState({ path: file, collections, wall });

@@ -12,8 +12,8 @@ export { StateAccessError, StateFormatError } from "../../store/port.ts";
 
 /**
  * Repairs a damaged state while no emulator uses it: what stands before the damage is kept, damaged files are moved
- * aside. Fails with StateInUse under a running emulator, with StateRefused where there is nothing to repair from, and
- * with StateUnusable where the file system refuses.
+ * aside. Fails with StateLockedError under a running emulator, with StateFormatError where there is nothing to repair from, and
+ * with StateAccessError where the file system refuses.
  */
 export async function repairState(path: string): Promise<Repair> {
   try {

@@ -31,7 +31,7 @@ export class UnreadableBodyError extends StacklessError {
   }
 }
 
-/** Turns the bytes of a body into a value, or fails with UnreadableBody. */
+/** Turns the bytes of a body into a value, or fails with UnreadableBodyError. */
 export type DecodeBody = (
   body: Buffer,
   contentType: string | undefined,
@@ -242,7 +242,7 @@ export function isMultipartType(header: string | undefined): boolean {
 /** More came than is read. */
 export class BodyTooLargeError extends Error {}
 
-/** Bytes that may come in pieces, in one; rejects with TooLong, and reads no further, once they are more than `maxBytes`. */
+/** Bytes that may come in pieces, in one; rejects with BodyTooLargeError, and reads no further, once they are more than `maxBytes`. */
 export async function concatBody(
   body: Uint8Array | AsyncIterable<Uint8Array>,
   maxBytes = Number.POSITIVE_INFINITY,

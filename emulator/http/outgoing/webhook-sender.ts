@@ -32,7 +32,7 @@ export type PostResult =
 export interface WebhookSender {
   /** Why nothing may be sent there; undefined when it may, as far as the URL tells. */
   forbidden(url: string): ForbiddenReason | undefined;
-  /** Sends once, follows no redirect. Rejects with BrokenOff, and with nothing else. */
+  /** Sends once, follows no redirect. Rejects with DeliveryAbortedError, and with nothing else. */
   post(request: PostRequest): Promise<PostResult>;
   /** Breaks off every POST that is under way. */
   breakOff(): void;

@@ -29,7 +29,7 @@ export async function* addChecksum(pieces: AsyncIterable<string>): AsyncGenerato
 }
 
 /**
- * Feeds a sealed document to a reader, block by block; each ends at the end of a line. When it fails with StateRefused,
+ * Feeds a sealed document to a reader, block by block; each ends at the end of a line. When it fails with StateFormatError,
  * the reader holds what was good.
  */
 export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncIterable<Buffer>): Promise<void> {
@@ -56,7 +56,7 @@ export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncI
   }
 }
 
-/** A sealed document, whole. Fails with StateRefused, which says in which line. */
+/** A sealed document, whole. Fails with StateFormatError, which says in which line. */
 export async function readChecksummed(
   blocks: AsyncIterable<Uint8Array>,
   collections: readonly Collection[],

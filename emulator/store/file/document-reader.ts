@@ -20,7 +20,7 @@ type Section =
 /**
  * Reads what `documentSlices` wrote, whole lines at a time, without ever holding the document as one text. It takes
  * the text by its lines: one row per line, tables closed by a line that begins with a bracket. On anything else it
- * fails with StateRefused, `line` says where, and `state` holds what came before.
+ * fails with StateFormatError, `line` says where, and `state` holds what came before.
  */
 export class DocumentReader {
   readonly state: State;

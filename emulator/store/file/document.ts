@@ -64,7 +64,7 @@ function* mappingSlices(owners: Iterable<readonly [identifier: string, cluster: 
   if (lines.length > 0) yield separator + lines.join(",\n");
 }
 
-/** A state from a parsed document. Fails with StateRefused. */
+/** A state from a parsed document. Fails with StateFormatError. */
 export function parseState(document: unknown, collections: readonly Collection[]): State {
   const state = new State(collections);
   const members = requireObject(document, "The document");
@@ -100,7 +100,7 @@ function goOnBehind(state: State, table: RowTable): void {
   }
 }
 
-/** Fails with StateRefused where a row that another one needs is not there. */
+/** Fails with StateFormatError where a row that another one needs is not there. */
 function checkReferences(state: State, table: RowTable): void {
   const { name, key, refersTo } = table.declaration;
   if (refersTo === undefined) return;
@@ -115,7 +115,7 @@ function checkReferences(state: State, table: RowTable): void {
 /** The largest number that anything may have: so many more can be counted exactly behind it. */
 const maxNumber = 2 ** 52;
 
-/** The member "collections" of a head. Fails with StateRefused. */
+/** The member "collections" of a head. Fails with StateFormatError. */
 export function parseVersions(value: unknown): Versions {
   const versions = requireObject(value, '"collections"');
   for (const [name, version] of Object.entries(versions)) {
@@ -148,7 +148,7 @@ export function addRow(state: State, upgrade: Upgrade, collection: string, row: 
 }
 
 /**
- * A row that comes from outside, of today's version and validated. `where` names it in the message. Fails with SchemaMismatch.
+ * A row that comes from outside, of today's version and validated. `where` names it in the message. Fails with SchemaMismatchError.
  */
 export function validateRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): object {
   const table = tableOf(state, collection, where);
@@ -168,7 +168,7 @@ function addMapping(state: State, collection: string, identifier: string, cluste
   table.set(identifier, cluster);
 }
 
-/** The members of an object. Fails with StateRefused, which calls it `where`. */
+/** The members of an object. Fails with StateFormatError, which calls it `where`. */
 export function requireObject(value: unknown, where: string): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) refuse(`${where} is not an object`);
   return value as Readonly<Record<string, unknown>>;
@@ -191,7 +191,7 @@ function mismatch(message: string): never {
 export const formatVersion = 3;
 const readable: readonly unknown[] = [1, 2, formatVersion];
 
-/** Fails with StateRefused for a format that this svc does not know. `by` is the svc that wrote it, where it says so. */
+/** Fails with StateFormatError for a format that this svc does not know. `by` is the svc that wrote it, where it says so. */
 export function requireFormat(found: unknown, by?: string): void {
   if (readable.includes(found)) return;
   const writer = by === undefined ? "another version of svc" : `svc ${by}`;

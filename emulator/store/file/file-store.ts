@@ -40,7 +40,7 @@ export interface FileStoreOptions {
 const compactAfterBytes = 64 * 1024 * 1024;
 
 /**
- * Opens the state in a file, or begins one. Fails with StateRefused when a file is damaged or of another version;
+ * Opens the state in a file, or begins one. Fails with StateFormatError when a file is damaged or of another version;
  * nothing is changed then. Call it only while holding the run file: two stores on one file destroy it.
  */
 export async function openFileStore(options: FileStoreOptions): Promise<Store> {
@@ -208,7 +208,7 @@ const remedies = lookupTable<string>({
   EIO: "Check the disk, or name a file on another one with the option file.",
 });
 
-/** Throws an error of the file system at a start, or what the store made of one, as StateUnusable; any other as it is. */
+/** Throws an error of the file system at a start, or what the store made of one, as StateAccessError; any other as it is. */
 export function explainUnusable(path: string, error: unknown): never {
   const cause = error instanceof StoreFailedError ? (error.cause ?? error) : error;
   const { code = "", path: at } = cause as NodeJS.ErrnoException;

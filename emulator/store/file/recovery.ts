@@ -29,7 +29,7 @@ export interface RecoveredState {
   readonly newest: number;
 }
 
-/** Reads base and journals, and changes nothing. Fails with StateRefused on damage, and with ForeignFile. */
+/** Reads base and journals, and changes nothing. Fails with StateFormatError on damage, and with NotAStateFileError. */
 export async function recover(disk: Disk, path: string, collections: readonly Collection[]): Promise<RecoveredState> {
   const generations = await journalGenerations(disk, path);
   // With a journal beside it, it is ours, whatever became of its first line. Without, nothing of it could be kept.
@@ -75,7 +75,7 @@ export class NotAStateFileError extends StateFormatError {
 
 /**
  * The generations that must be there, since they were made durable before anything named them: the base's own unless
- * it was closed, and those in which another one goes on. Fails with StateRefused when one is not there, or empty.
+ * it was closed, and those in which another one goes on. Fails with StateFormatError when one is not there, or empty.
  */
 export function requireSuccessorJournals(
   path: string,

@@ -28,7 +28,7 @@ export interface Repair {
 /**
  * Keeps what stands before the damage: of the state file the rows up to the damaged line, of the journals the
  * transactions up to the damaged one. Damaged files and journals after them are moved aside, never deleted. Call it only
- * while holding the run file. Fails with StateRefused when there is no state file, or one of another version.
+ * while holding the run file. Fails with StateFormatError when there is no state file, or one of another version.
  */
 export async function repairFile(options: {
   readonly path: string;

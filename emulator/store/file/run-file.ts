@@ -88,7 +88,7 @@ export async function listRunFilePaths(realState: string | undefined, further: s
 
 /**
  * Takes the run files. One that was left behind is taken over: its process is gone, or nobody can be seen to live and
- * its URL refuses the connection or answers with another instance id. Fails with StateInUse, or with NoLockFile over a
+ * its URL refuses the connection or answers with another instance id. Fails with StateLockedError, or with NotALockFileError over a
  * file of somebody else. Nothing of the state may be touched before this resolves; `release` comes after the store is
  * closed.
  */

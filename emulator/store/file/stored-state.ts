@@ -20,7 +20,7 @@ interface Reading {
 
 /**
  * A state from a file of any kind that holds one, which stays as it is: a snapshot, the state of an emulator with its
- * journals, or an exported state. Fails with StateRefused, which names the file, and with StateUnusable.
+ * journals, or an exported state. Fails with StateFormatError, which names the file, and with StateAccessError.
  */
 export async function readStoredState({ path, collections, wall, disk = systemDisk }: Reading): Promise<LoadedState> {
   const empty = () => new LiveStore({ state: new State(collections), wall });
@@ -78,8 +78,8 @@ function parsed(text: string): unknown {
 }
 
 /**
- * The path under which a state is kept, whatever links lead to it. Fails with StateUnusable where a pipe or a device has
- * the name, which a repair would move aside; and with StateRefused where journals lie beside a link: versions that wrote
+ * The path under which a state is kept, whatever links lead to it. Fails with StateAccessError where a pipe or a device has
+ * the name, which a repair would move aside; and with StateFormatError where journals lie beside a link: versions that wrote
  * there have left in them what the state itself lacks.
  */
 export async function resolveStatePath(path: string): Promise<string> {

@@ -34,7 +34,7 @@ export class Upgrade {
   readonly needed: boolean;
   readonly #steps = new Map<string, readonly Migration[]>();
 
-  /** Fails with StateRefused when a collection is of a newer version than this svc knows, or unknown to it. */
+  /** Fails with StateFormatError when a collection is of a newer version than this svc knows, or unknown to it. */
   constructor({ by, versions = {} }: StateOrigin, collections: readonly Collection[]) {
     const writer = by === undefined ? "another version of svc" : `svc ${by}`;
     const refuse = (what: string): never => {

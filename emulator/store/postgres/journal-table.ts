@@ -165,7 +165,7 @@ export class JournalLines {
     this.position = replay.after ?? startPosition;
   }
 
-  /** Those of one group. Fails with StateRefused where one is missing or damaged. */
+  /** Those of one group. Fails with StateFormatError where one is missing or damaged. */
   apply(group: string, writtenBy: string | null = null): void {
     const { state, upgrade, isOwn = false } = this.#replay;
     this.bytes += Buffer.byteLength(group);

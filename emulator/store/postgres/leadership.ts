@@ -116,7 +116,7 @@ export class Leadership {
 
   /**
    * Resolves once this process leads; `seen` is called, again and again, while another one does, or nobody yet. Fails with
-   * NoLongerWanted when the signal is aborted, and as PostgreSQL fails where it was never reached.
+   * CandidacyAbortedError when the signal is aborted, and as PostgreSQL fails where it was never reached.
    */
   static async acquire(options: Options, signal: AbortSignal, tell: LeaderChangeHandler): Promise<Leadership> {
     const { database, wall, leaseMs } = options;
@@ -210,7 +210,7 @@ export class Leadership {
 
   /**
    * Begins a new epoch of our own, and cuts the journal off behind a line: what an answer never came of is gone then, and
-   * never will be there. Fails with StoreFailed when another process leads.
+   * never will be there. Fails with StoreFailedError when another process leads.
    */
   async renew(lastLine: number): Promise<void> {
     if (this.#isLost) throw this.#markLost();

@@ -51,7 +51,7 @@ export interface PostgresStore {
 const compactAfterBytes = 16 * 1024 * 1024;
 
 /**
- * Opens a state in PostgreSQL, or begins one, as soon as no other process leads. Fails with StateUnusable and StateRefused
+ * Opens a state in PostgreSQL, or begins one, as soon as no other process leads. Fails with StateAccessError and StateFormatError
  * where that cannot be; nothing is changed then.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
@@ -205,7 +205,7 @@ const meanings = lookupTable<readonly [why: string, next: string, trouble?: Stat
   CONNECTION_CLOSED: ["the server closed the connection", "Try again in a moment; its log says why.", "temporary"],
 });
 
-/** Throws the trouble of a start as StateUnusable, in one sentence and what to do; what is refused, as it is. */
+/** Throws the trouble of a start as StateAccessError, in one sentence and what to do; what is refused, as it is. */
 function explainDatabase(shown: string, cause: unknown): never {
   if (cause instanceof StateFormatError || cause instanceof StateAccessError) throw cause;
   const { message, name, code: given = "" } = cause as NodeJS.ErrnoException;

@@ -7,7 +7,7 @@ import { migrations } from "./migrations.ts";
 const oldestServer = 13;
 
 /**
- * Makes the schema where it is missing, and its tables those of today. Fails with StateUnusable or StateRefused where that
+ * Makes the schema where it is missing, and its tables those of today. Fails with StateAccessError or StateFormatError where that
  * cannot be; nothing is changed then.
  */
 export async function prepareSchema(database: Database): Promise<void> {

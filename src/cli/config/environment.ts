@@ -46,7 +46,6 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
   ["TRACEPARENT", "Trace of a command, which propagates it to programs that it starts"],
   ["TRACESTATE", "State of tracing systems, propagated with TRACEPARENT"],
   ["OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER", "true or none: send no spans"],
-  ["NODE_DISABLE_COMPILE_CACHE", "Do not cache compiled code (Node.js 22.8 or later)"],
   ["BROWSER", "Browser of svc auth device-login; none for no browser"],
   ["VISUAL, EDITOR", "Editor of svc webhooks trigger --edit"],
   ["SVC_NO_INPUT", "Never prompt"],

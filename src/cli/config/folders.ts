@@ -5,7 +5,7 @@ import type { Host } from "../host.ts";
 
 type Env = Host["env"];
 
-/** Where profiles and tokens are kept (DECISIONS.md, L11). Throws a CommandFailed where the home folder is unknown. */
+/** Where profiles and tokens are kept (DECISIONS.md, L11). Throws a CommandFailedError where the home folder is unknown. */
 export const configFolder = (env: Env): string =>
   env.SVC_CONFIG_DIR || usualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
 

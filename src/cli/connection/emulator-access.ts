@@ -21,7 +21,7 @@ const patienceMs = 3_000;
 
 /**
  * The emulator that runs here; undefined where none does. A run file counts only when the very emulator that wrote it
- * answers: one that was left behind sends nothing of ours anywhere. Throws CommandFailed where it is there and does not answer: what was meant for it must not go to another service.
+ * answers: one that was left behind sends nothing of ours anywhere. Throws CommandFailedError where it is there and does not answer: what was meant for it must not go to another service.
  */
 export async function findLocalEmulator(host: Host): Promise<LocalEmulator | undefined> {
   const state = findNearestState(host.cwd);
@@ -90,7 +90,7 @@ const once = { retries: 0, timeoutMs: patienceMs };
 
 /**
  * Whether the very emulator of a run file answers at its address. Before this is known, nothing is sent there. Throws
- * CommandFailed where it does not answer in time or, unless `mayBeStarting`, does not serve yet.
+ * CommandFailedError where it does not answer in time or, unless `mayBeStarting`, does not serve yet.
  */
 export async function isSameEmulator(
   { routerUrl, instanceId, pid }: RunningEmulator,

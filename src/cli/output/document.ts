@@ -2,7 +2,7 @@ import { InvalidResponseError } from "../../client/errors.ts";
 import type { ApiResponse } from "../../client/response.ts";
 
 /**
- * The bytes of a document that is about to replace a file. Throws UnreadableAnswer where a part of it came, or nothing,
+ * The bytes of a document that is about to replace a file. Throws InvalidResponseError where a part of it came, or nothing,
  * unless it may be empty.
  */
 export function documentBytes(

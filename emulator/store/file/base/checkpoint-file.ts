@@ -62,7 +62,7 @@ export class CheckpointFile implements Adapter<Checkpoint> {
     this.#options = options;
   }
 
-  /** The base; null when there is no file. Fails with StateRefused, which names file and line. */
+  /** The base; null when there is no file. Fails with StateFormatError, which names file and line. */
   async read(): Promise<LoadedCheckpoint | null> {
     const { path, collections } = this.#options;
     const reader = new DocumentReader(collections);
@@ -78,7 +78,7 @@ export class CheckpointFile implements Adapter<Checkpoint> {
   }
 
   /**
-   * Feeds the file to a reader; when it fails with StateRefused, the reader holds what was good. A row that does not fit
+   * Feeds the file to a reader; when it fails with StateFormatError, the reader holds what was good. A row that does not fit
    * is damage unless the checksum says that it stands there as it was written.
    */
   async readInto(reader: DocumentReader): Promise<void> {
@@ -196,7 +196,7 @@ export interface CheckpointHead {
   readonly moment: Moment;
 }
 
-/** Fails with StateRefused where a member is missing or of another kind. */
+/** Fails with StateFormatError where a member is missing or of another kind. */
 export function parseCheckpointHead(members: Readonly<Record<string, unknown>>): CheckpointHead {
   const { svc_state: format, generation = 0, closed, transaction, chain, past, moment } = members;
   if (format === 1)

@@ -18,7 +18,7 @@ export interface Segment {
   base(): AsyncIterable<Buffer>;
   /** Shows the lines that follow the base, up to where they end, are damaged, or `take` returns false. */
   lines(take: LineHandler): Promise<void>;
-  /** Applies the lines up to that number to the state of the base. Fails with StateRefused. */
+  /** Applies the lines up to that number to the state of the base. Fails with StateFormatError. */
   replay(reader: DocumentReader, last: number): Promise<void>;
 }
 

@@ -28,7 +28,7 @@ export interface JournalContent extends Omit<LogEnd, "damage"> {
   readonly next: number | undefined;
 }
 
-/** Who takes what a journal holds, in order. Both may refuse with StateRefused. */
+/** Who takes what a journal holds, in order. Both may refuse with StateFormatError. */
 export interface JournalVisitor {
   /** Returns the position that the first line has to follow; undefined when any will do. */
   begin(header: Header): LogPosition | undefined;
@@ -36,7 +36,7 @@ export interface JournalVisitor {
   take(changes: readonly Change[], number: number | undefined): void;
 }
 
-/** Reads a journal. Damage fails with StateRefused, which names file and line. */
+/** Reads a journal. Damage fails with StateFormatError, which names file and line. */
 export async function readJournal(disk: Disk, path: string, taker: JournalVisitor): Promise<JournalContent> {
   let lines = 0;
   let header: Header | undefined;
@@ -128,7 +128,7 @@ export class Replay {
     this.position = base?.position;
   }
 
-  /** Reads and applies one more journal. Fails with StateRefused, which names file and line; what came before it stays. */
+  /** Reads and applies one more journal. Fails with StateFormatError, which names file and line; what came before it stays. */
   async add(path: string): Promise<void> {
     const torn = this.journals.some((journal) => journal.torn);
     const content = await readJournal(this.#disk, path, {
@@ -161,7 +161,7 @@ export class Replay {
 
 /**
  * Applies what a line holds, all or none; rows come from outside, so they are validated first, unless they are trusted.
- * Fails with SchemaMismatch.
+ * Fails with SchemaMismatchError.
  */
 export function applyChecked(state: State, changes: readonly Change[], upgrade: Upgrade, isTrusted = false): void {
   for (const change of changes.map((each) => checked(state, each, upgrade, isTrusted))) state.apply(change);

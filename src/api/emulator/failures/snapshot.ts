@@ -3,7 +3,7 @@ import { control } from "../../failure.ts";
 
 const ours = assumed("The control plane is the emulator's own.");
 
-interface BeyondHistory {
+interface RewindOutOfRangeError {
   /** What of it is asked for and not there, as words that follow "the history". */
   readonly lacks: string;
   /** The virtual time that it reaches back to; undefined: the beginning. */
@@ -44,9 +44,9 @@ export const snapshotFailures = {
     when: "the history that is kept does not reach so far back, or has nothing of that cause",
     basis: ours,
     code: "beyond_history",
-    says: ({ lacks, reach }: BeyondHistory) =>
+    says: ({ lacks, reach }: RewindOutOfRangeError) =>
       `The history of the present state ${lacks}; it reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
-    hint: ({ reach, steps, isOfCause }: BeyondHistory) =>
+    hint: ({ reach, steps, isOfCause }: RewindOutOfRangeError) =>
       [
         ...(isOfCause
           ? []
