@@ -71,7 +71,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await outcome(page, "Hooks is enabled");
     // The button is gone; whoever pressed it by keyboard is on what can be pressed beside it.
     await seen(page, () => focused(page), "Why?", "enabled");
-    await page.getByText("Enabled again; nothing has arrived since.").waitFor();
+    await page.getByText("Enabled again; no delivery has arrived since.").waitFor();
     await press(page, "Send delivery 1 again");
     await outcome(page, "Sent again: 200");
     await page.getByText("Everything arrived").waitFor();

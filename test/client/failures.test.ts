@@ -32,8 +32,8 @@ describe("what a test runner prints of a call that failed", () => {
       ]),
       [
         "ServiceError: contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)",
-        "ServiceError: invitations.accept: 404 No invitation has this token. (POST /_emulator/invitations/by_token/[redacted]/accept)",
-        "ServiceError: snapshots.restore: 404 No snapshot is called gone; there are: none. (POST /_emulator/snapshots/gone/restore)",
+        "ServiceError: invitations.accept: 404 Invitation not found for this token. (POST /_emulator/invitations/by_token/[redacted]/accept)",
+        "ServiceError: snapshots.restore: 404 Snapshot gone not found. Known: none. (POST /_emulator/snapshots/gone/restore)",
       ],
     );
     await assert.rejects(client.call("contracts.status", { params: { composite_id: "T-9" } }), (error) => {

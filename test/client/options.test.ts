@@ -57,14 +57,14 @@ describe("the arguments of a call", () => {
     [
       "is called by nobody",
       ["contracts.statu"],
-      "No operation is called contracts.statu. Did you mean contracts.status?",
+      "Operation contracts.statu not found. Did you mean contracts.status?",
     ],
     [
       "is called by nobody, though others of its resource are",
       ["organizations.nope"],
-      "No operation is called organizations.nope. Those of its resource: organizations.entities, organizations.types.",
+      "Operation organizations.nope not found. Operations of the resource: organizations.entities, organizations.types.",
     ],
-    ["is called by nobody, like no other", ["nope"], "No operation is called nope. operationIds names them all."],
+    ["is called by nobody, like no other", ["nope"], "Operation nope not found. operationIds lists all operations."],
     ["takes no body", ["health.show", { body: 1 }], "health.show: body: the operation takes none"],
     [
       "takes no such part",

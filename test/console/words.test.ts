@@ -18,13 +18,13 @@ describe("what the console says of a delivery", () => {
     assert.deepEqual(toStatusLabel(waits), { tone: "bad", words: "will be skipped" });
     assert.equal(
       explainDelivery(waits, disabled),
-      "The receiver answered 503. It failed 6 times; the attempt that is due at 08:19:05 is skipped, unless the webhook is enabled before.",
+      "The receiver responded 503. It failed 6 times; the attempt that is due at 08:19:05 is skipped, unless the webhook is enabled before.",
     );
     webhooks.value = [webhook()];
     assert.deepEqual(toStatusLabel(waits), { tone: "warn", words: "retrying" });
     assert.equal(
       explainDelivery(waits, webhook()),
-      "The receiver answered 503. Attempt 6 of 7 failed; the next comes 2 h 40 min later, at 08:19:05.",
+      "The receiver responded 503. Attempt 6 of 7 failed; the next comes 2 h 40 min later, at 08:19:05.",
     );
     webhooks.value = undefined;
   });

@@ -36,9 +36,9 @@ describe("a document that is no exported state", () => {
       exit: 1,
       out: "",
       err:
-        "error: The service refused (400): This is not a state that this emulator can take: The document has no " +
+        "error: The service refused (400): This emulator cannot load the state: The document has no " +
         '"svc_state", so it is not an exported state\n' +
-        "  Take one from `svc emulator state export` of the same version.\n",
+        "  Export one with `svc emulator state export` of the same version.\n",
     });
   });
 });

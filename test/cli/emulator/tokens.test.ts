@@ -29,7 +29,7 @@ describe("svc emulator tokens", () => {
     const refused = await svc("emulator reset --yes", asCi);
     assert.deepEqual(
       [refused.exit, refused.out, refused.err.split("\n")[0]],
-      [4, "", "error: The service refused (403): This needs the role admin; the token ci has the role operate."],
+      [4, "", "error: The service refused (403): The role admin is required. The token ci has the role operate."],
     );
 
     const listed = await svc("emulator tokens list --fields name,role");

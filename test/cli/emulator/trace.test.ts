@@ -162,15 +162,15 @@ describe("svc emulator trace", () => {
       exit: 5,
       out: "",
       err: [
-        "error: The service refused (404): Nothing is kept of request:7.",
-        "  Requests that changed nothing are not kept: `svc emulator requests` lists them.",
+        "error: The service refused (404): request:7 has no trace.",
+        "  Requests that changed nothing have no trace. `svc emulator requests` lists them.",
         "",
       ].join("\n"),
     });
     const { exit, err } = await svc("emulator trace something");
     assert.deepEqual(
       [exit, err.split("\n")[0]],
-      [5, 'error: The service refused (404): "something" names nothing that has a trace.'],
+      [5, 'error: The service refused (404): "something" is not a valid trace reference.'],
     );
     const drawing = await svc("emulator trace T-1 --follow --format mermaid");
     assert.deepEqual([drawing.exit, (await svc("emulator trace")).exit], [2, 2]);

@@ -145,7 +145,7 @@ describe("svc webhooks trigger", () => {
     const typo = await svc("webhooks trigger CONTRACT_SIGNT");
     assert.deepEqual([typo.exit, typo.err.includes("Did you mean CONTRACT_SIGNED?")], [2, true]);
     const unknown = await svc("webhooks trigger CONTRACT_SIGNED --contract T-9");
-    assert.deepEqual([unknown.exit, unknown.err.includes("No contract is called T-9.")], [5, true]);
+    assert.deepEqual([unknown.exit, unknown.err.includes("Contract T-9 not found.")], [5, true]);
     const planned = await svc("webhooks trigger CONTRACT_SIGNED --dry-run --json");
     assert.deepEqual([planned.exit, JSON.parse(planned.out).body], [0, { activity: "CONTRACT_SIGNED", wait: true }]);
     assert.equal(app.received.length, 0);

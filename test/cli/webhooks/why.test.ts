@@ -245,7 +245,7 @@ describe("svc webhooks why", () => {
       [5, 'error: Webhook "Mien" not found.\n  Did you mean Mine?\n  try: svc webhooks list\n'],
     );
     const quiet = await svc("webhooks why 1");
-    assert.deepEqual([quiet.exit, /Nothing was sent yet\. Subscribed to CONTRACT_CREATED/.test(quiet.out)], [1, true]);
+    assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.out)], [1, true]);
   });
 
   it("says early that nothing is ever sent to an address that is not allowed, and which flag allows it", async (t) => {
@@ -262,9 +262,9 @@ describe("svc webhooks why", () => {
       out: [
         `Webhook 1  Away  ${url}  ACTIVE  workspace 1 (Northwind Legal)`,
         "",
-        `Nothing is ever sent to it: ${why}`,
+        `Deliveries are blocked: ${why}`,
         "",
-        "Stop the emulator, and start it again with this host allowed: svc emulator start --webhook-allow hooks.example.com",
+        "Restart the emulator with this host allowed: svc emulator start --webhook-allow hooks.example.com",
         "",
       ].join("\n"),
       err: "",
@@ -392,7 +392,7 @@ describe("svc webhooks why", () => {
           activity: "CONTRACT_CREATED",
           composite_id: "T-1",
           turn: "attempt 1 of 7",
-          error: "The receiver answered 500.",
+          error: "The receiver responded 500.",
         },
       ],
     );

@@ -27,7 +27,7 @@ describe("a fault for requests that come in", () => {
       body: {
         error: {
           code: "no_such_fault",
-          message: "No fault has the id 1.",
+          message: "Fault 1 not found.",
           hint: "List them with `svc emulator fault list`.",
         },
       },
@@ -164,16 +164,16 @@ describe("a fault for requests that come in", () => {
   });
 
   const mistakes = [
-    [{ direction: "incoming" }, "one of latency_ms, reset, status and truncated must be given"],
-    [{ direction: "outgoing" }, "effect must be given"],
+    [{ direction: "incoming" }, "one of latency_ms, reset, status and truncated is required"],
+    [{ direction: "outgoing" }, "effect is required"],
     [{ direction: "incoming", status: 503, effect: "drop" }, "effect cannot be used with direction incoming"],
     [{ direction: "outgoing", effect: "drop", status: 503 }, "status cannot be used with direction outgoing"],
     [{ direction: "incoming", reset: true, answer_body: 1 }, "answer_body needs status"],
-    [{ direction: "outgoing", effect: "drop", delay: "PT5M" }, "delay needs the effect delay or reorder"],
+    [{ direction: "outgoing", effect: "drop", delay: "PT5M" }, "delay requires the effect delay or reorder"],
     [withHeader("x-note", "a\r\nset-cookie: b"), "answer_headers.x-note: a header value has no control characters"],
     [withHeader("x-note", "漢"), "answer_headers.x-note: a header value has no control characters and none beyond"],
     [withHeader("x note", "a"), "answer_headers.x note: a header name has letters, digits and"],
-    [withHeader("Content-Length", "5"), "answer_headers.Content-Length: the emulator writes this header itself"],
+    [withHeader("Content-Length", "5"), "answer_headers.Content-Length: is set by the emulator"],
   ] as const;
   for (const [body, words] of mistakes) {
     it(`is refused when it makes no sense: ${words}`, async (t) => {

@@ -182,8 +182,8 @@ describe("a token that is bound to a workspace", () => {
       body: {
         error: {
           code: "whole_sandbox",
-          message: `This is about the whole sandbox; the token ${token} is bound to the workspace ${second.name}.`,
-          hint: "Ask the operator of the emulator, or use a token without a workspace.",
+          message: `This operation affects all workspaces. The token ${token} is bound to the workspace ${second.name}.`,
+          hint: "Use a token without a workspace. The operator of the emulator can create one.",
         },
       },
     });

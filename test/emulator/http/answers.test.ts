@@ -235,7 +235,7 @@ describe("A disk that refuses", () => {
     [
       emulator,
       "control-store-failed",
-      '{"error":{"code":"store_failed","message":"The emulator cannot write its state.","hint":"See `svc emulator status`; changes fail until it can write again, which it tries by itself."}}',
+      '{"error":{"code":"store_failed","message":"The emulator cannot write its state.","hint":"Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically."}}',
     ],
   ] as const) {
     it(`is answered 503 in the words of ${service.name}`, async (t) => {

@@ -18,7 +18,7 @@ const unusable = (name: string, reason: string) =>
   refusal(
     409,
     "unusable_snapshot",
-    `The snapshot ${name} cannot be used, and nothing was changed: ${reason}.`,
+    `Cannot use snapshot ${name}: ${reason}. Nothing was changed.`,
     `\`svc emulator snapshot list\` shows the others and where their files are; \`svc emulator snapshot remove ${name}\` takes this one away.`,
   );
 
@@ -35,7 +35,7 @@ describe("a snapshot that is not there", () => {
       refusal(
         404,
         "no_such_snapshot",
-        `No snapshot is called gone; there are: ${known}.`,
+        `Snapshot gone not found. Known: ${known}.`,
         "List them with `svc emulator snapshot list`.",
       );
     assert.deepEqual(plain(await on.ask("GET", "snapshots/gone")), there("none"));
@@ -63,7 +63,7 @@ describe("what lies beside snapshots and is no regular file", () => {
     );
     for (const name of ["dir", "fifo"]) {
       const hint = "List them with `svc emulator snapshot list`.";
-      const missing = refusal(404, "no_such_snapshot", `No snapshot is called ${name}; there are: good.`, hint);
+      const missing = refusal(404, "no_such_snapshot", `Snapshot ${name} not found. Known: good.`, hint);
       await assertRefused(on, () => on.ask("POST", `snapshots/${name}/restore`), missing);
       assert.deepEqual(plain(await on.ask("DELETE", `snapshots/${name}`)), missing);
     }
@@ -75,8 +75,8 @@ describe("the name of a snapshot", () => {
   it("is not given twice, whatever its case, unless the first may go (snapshot-there)", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await save(on, "Prepared");
-    const hint = "Choose another name, or let it be replaced: --replace.";
-    const taken = refusal(409, "snapshot_there", "There is a snapshot Prepared already.", hint);
+    const hint = "Choose another name, or use --replace.";
+    const taken = refusal(409, "snapshot_there", "Snapshot Prepared already exists.", hint);
     assert.deepEqual(plain(await on.ask("PUT", "snapshots/prepared")), taken);
     assert.equal((await on.ask("PUT", "snapshots/prepared?replace=true")).status, 201);
     const { body } = await on.ask("GET", "snapshots");

@@ -42,7 +42,7 @@ const refusal = (status: number, code: string, message: string, hint: string) =>
   status,
   body: { error: { code, message, hint } },
 });
-const keptBesides = "`svc emulator snapshot list` shows what was kept besides.";
+const keptBesides = "`svc emulator snapshot list` shows the saved states.";
 /** Where nothing was ever dropped. */
 const beyond = (lacks: string, ...hints: readonly string[]) =>
   refusal(
@@ -54,8 +54,8 @@ const beyond = (lacks: string, ...hints: readonly string[]) =>
 const noHistory = refusal(
   409,
   "no_history",
-  "Nothing is kept here of what led to the present state: that takes a state in a file or a database, and some --history.",
-  "Keep states to go back to with `svc emulator snapshot save NAME`.",
+  "This emulator has no history. It requires a state in a file or a database, and --history above 0.",
+  "Save snapshots with `svc emulator snapshot save NAME`.",
 );
 
 whereverItIsKept("a rewind", (place) => {
@@ -257,25 +257,25 @@ whereverItIsKept("what a rewind is refused for, while nothing is changed", (plac
   it("is a time that lies ahead (not-behind), a cause that nobody knows (beyond-history)", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
-    const ahead = "Virtual time is 2031-01-02T03:04:05.000Z, and what is asked for lies ahead of it.";
+    const ahead = "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z.";
     const cases: [object, ReturnType<typeof refusal>][] = [
       [
         { to: "2031-01-02T03:04:06Z" },
-        refusal(400, "not_behind", ahead, "Move time ahead with `svc emulator clock advance`."),
+        refusal(400, "not_behind", ahead, "Advance the clock with `svc emulator clock advance`."),
       ],
       [{ before: "request:999" }, beyond("has nothing of request:999")],
       [
         { before: "event:1" },
         beyond(
           "has nothing of event:1",
-          "Only causes are gone back to before, such as request:12: `svc emulator trace REF` shows them.",
+          "Use a cause, such as request:12. `svc emulator trace REF` shows it.",
         ),
       ],
       [
         { steps: 50 },
         beyond(
           "has one request or move of time to take back, not 50",
-          "`svc emulator rewind --steps 1` goes as far as that.",
+          "`svc emulator rewind --steps 1` goes back to its beginning.",
         ),
       ],
       [{ to: "2030-01-01T00:00:00Z" }, beyond("does not go back to 2030-01-01T00:00:00Z")],
@@ -338,7 +338,7 @@ describe("the history that is kept", () => {
       await advance(on, { by: "PT1H" });
     }
     await rewind(on, { steps: 2 });
-    const more = `Start with a larger --history to keep more. ${keptBesides}`;
+    const more = `Start with a larger --history to retain more. ${keptBesides}`;
     const cases: [object, string][] = [
       [{ steps: 10 }, "has no request and no move of time to take back"],
       [{ to: "2031-01-02T04:30:00Z" }, "does not go back to 2031-01-02T04:30:00Z"],

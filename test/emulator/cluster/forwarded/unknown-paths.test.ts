@@ -35,7 +35,7 @@ describe("a path that a cluster does not know", () => {
         error: {
           code: "not_built",
           message:
-            "The service has this route (the contracts that hang on one another), the emulator has not, since this is not public: how the answer tells another contract and its relation.",
+            "The service has this route (contracts that are related to each other), the emulator has not, since this is not public: how the response represents another contract and its relation.",
           hint: "Script an answer to it in the seed (apps.answers).",
         },
       },

@@ -320,7 +320,7 @@ describe("an access token", () => {
   it("that is none is refused to a POST, too, and is not read from a URL", async (t) => {
     const world = await emulator(t);
     const { access_token } = await signIn(world, ada);
-    const gone = refusal("invalid_token", "The access token is altered, expired, or of somebody who is gone", 401);
+    const gone = refusal("invalid_token", "The access token is altered or expired, or its user is no longer active", 401);
     const missing = { status: 401, body: { detail: "Not authenticated" } };
     for (const [target, headers, refused, challenge] of [
       ["/api/v1/oauth/userinfo/", { authorization: "Bearer guess" }, gone, 'Bearer error="invalid_token"'],
@@ -359,7 +359,7 @@ describe("an access token", () => {
       const answer = await userinfo(world, token);
       assert.deepEqual(
         plain(answer),
-        refusal("invalid_token", "The access token is altered, expired, or of somebody who is gone", 401),
+        refusal("invalid_token", "The access token is altered or expired, or its user is no longer active", 401),
         token,
       );
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');

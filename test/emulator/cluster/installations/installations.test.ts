@@ -202,7 +202,7 @@ describe("beginning an installation on the control plane", () => {
       body: {
         error: {
           code: "no_such_workspace",
-          message: "No workspace has the id 99.",
+          message: "Workspace 99 not found.",
           hint: "List them with `svc emulator workspaces`.",
         },
       },

@@ -53,7 +53,7 @@ describe("a payload that differs", () => {
       [{ additions: { contract_title: "x" } }, "field_is_there", "The payload has contract_title already"],
       [{ additions: { "contract_title.x": 1 } }, "no_such_field", "The payload has no contract_title.x. There it has"],
       [{ additions: { "counterparties.2": {} } }, "no_such_field", "The payload has no counterparties.2."],
-      [{ payload: { a: 1 }, overrides: { b: 1 } }, "no_such_field", "The payload has no b. There it has: a."],
+      [{ payload: { a: 1 }, overrides: { b: 1 } }, "no_such_field", "The payload has no b. Known: a."],
     ];
     for (const [changes, code, message] of refusals) {
       const { status, body } = await fire(changes);
