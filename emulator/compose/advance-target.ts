@@ -12,7 +12,7 @@ export type AdvanceTarget =
   | { readonly next: true }
   | { readonly untilIdle: true };
 
-const shape = "Name one of by, to, next: true and untilIdle: true";
+const shape = "exactly one of by, to, next: true and untilIdle: true is required";
 
 /** The same in milliseconds. Throws InvalidOptions in words where it can mean nothing. */
 export function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
@@ -28,10 +28,10 @@ export function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
   }
   if ("next" in move && move.next === true) return { next: true };
   if ("untilIdle" in move && move.untilIdle === true) return { untilIdle: true };
-  throw new InvalidOptionsError(`clock.advance: ${shape}, not ${name}: ${JSON.stringify(Object.values(move)[0])}`);
+  throw new InvalidOptionsError(`clock.advance: ${shape}, got ${name}: ${JSON.stringify(Object.values(move)[0])}`);
 }
 
 function aNumber(value: unknown, name: string, given: unknown, what: string): number {
   if (typeof value === "number" && !Number.isNaN(value)) return value;
-  throw new InvalidOptionsError(`clock.advance: ${name} takes ${what}, not ${JSON.stringify(given)}`);
+  throw new InvalidOptionsError(`clock.advance: ${name} must be ${what}, got ${JSON.stringify(given)}`);
 }

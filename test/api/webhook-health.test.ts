@@ -100,9 +100,7 @@ describe("what is told of a webhook", () => {
       state: "address not allowed",
       failing: true,
       told: `Deliveries are blocked: ${forbidden} 1 delivery is undelivered and will not be retried.`,
-      steps: [
-        "Restart the emulator with this host allowed: svc emulator start --webhook-allow receiver.invalid",
-      ],
+      steps: ["Restart the emulator with this host allowed: svc emulator start --webhook-allow receiver.invalid"],
       unsent: [1],
     });
   });
@@ -110,7 +108,7 @@ describe("what is told of a webhook", () => {
   it("names the fault that acts on it in place of the receiver, and what ends that", () => {
     const dropped = changed(delivery(1, [0], { next_attempt_at: iso(5) }), {
       status: null,
-      error: { code: "dropped", message: "A scripted fault kept this attempt from being sent." },
+      error: { code: "dropped", message: "A scripted fault prevented this attempt." },
       fault: { effect: "drop", by: "request:3" },
     });
     const failing = webhook({ failure_count: 1 });
@@ -206,12 +204,7 @@ describe("what failures have in common", () => {
       ],
       [
         ["Only deliveries for T-1 fail. Other deliveries arrive.", true, "03:04:05", "failing"],
-        [
-          "Only deliveries for imported contracts (H-…) fail. Other deliveries arrive.",
-          true,
-          "03:04:05",
-          "failing",
-        ],
+        ["Only deliveries for imported contracts (H-…) fail. Other deliveries arrive.", true, "03:04:05", "failing"],
       ],
     );
   });

@@ -92,7 +92,7 @@ describe("a service in trouble", () => {
     assert.deepEqual(JSON.parse(err), {
       error: {
         code: "http_503",
-        message: "The outcome is unknown: the service failed (503): The service answered with status 503.",
+        message: "The outcome is unknown: the service failed (503): The service responded with status 503.",
         hint: "It may have been done: look before you repeat it.",
         requestId: null,
         retryable: false,

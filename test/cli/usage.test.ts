@@ -172,7 +172,7 @@ describe("a wrong command line", () => {
       [{}, "."],
     ] as const) {
       const { exit, err } = await runCli(["contracts", "list", ...nowhere], { env: { ...env } });
-      assert.deepEqual([exit, err.split("\n")[0]], [4, `error: This call needs api-key credentials${lacks}`]);
+      assert.deepEqual([exit, err.split("\n")[0]], [4, `error: This request requires api-key credentials${lacks}`]);
     }
   });
 

@@ -55,12 +55,12 @@ describe("what a test runner prints of a call that failed", () => {
       [
         {},
         (request) => void request.socket.destroy(),
-        /^NetworkError: health\.show: Failed to reach http:\S+ the connection was cut \(\w+\)\.$/,
+        /^NetworkError: health\.show: Failed to reach http:\S+ the connection was closed \(\w+\)\.$/,
       ],
       [
         { timeoutMs: 50 },
         () => {},
-        /^NetworkError: health\.show: Failed to reach \S+ no answer in time, which is 50 ms \(ETIMEDOUT\)\. Allow more with timeoutMs\.$/,
+        /^NetworkError: health\.show: Failed to reach \S+ no response within 50 ms \(ETIMEDOUT\)\. Allow more with timeoutMs\.$/,
       ],
       [
         { maxAnswerBytes: 9 },
@@ -92,8 +92,8 @@ describe("what a test runner prints of a call that failed", () => {
         printed(client.call("clock.show")),
       ]),
       [
-        "MissingCredentialsError: contracts.status: This call needs api-key credentials: the client secret is missing. Give createClient credentials.clientId and credentials.clientSecret.",
-        "MissingCredentialsError: clock.show: This call needs control-token credentials. Give createClient credentials.controlToken.",
+        "MissingCredentialsError: contracts.status: This request requires api-key credentials: the client secret is missing. Pass credentials to createClient.clientId and credentials.clientSecret.",
+        "MissingCredentialsError: clock.show: This request requires control-token credentials. Pass credentials to createClient.controlToken.",
       ],
     );
   });
@@ -118,7 +118,7 @@ describe("what a test runner prints of a call that failed", () => {
     // It is on its way now.
     await new Promise((turn) => setImmediate(turn));
     await client.close();
-    const closed = "Error: health.show: the client is closed: make its calls before client.close()";
+    const closed = "Error: health.show: the client is closed. Send requests before client.close()";
     assert.deepEqual([await underWay, await printed(client.call("health.show"))], [closed, closed]);
   });
 });

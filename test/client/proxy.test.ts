@@ -81,8 +81,8 @@ describe("a request through a proxy", () => {
   });
 
   for (const [what, authorization, does] of [
-    ["has no credentials", undefined, "asks for credentials"],
-    ["has other credentials", basic("ann", "wrong"), "does not accept the credentials"],
+    ["has no credentials", undefined, "requires credentials"],
+    ["has other credentials", basic("ann", "wrong"), "rejected the credentials"],
   ] as const) {
     it(`is refused when it ${what}, and the service hears nothing of it`, async (t) => {
       const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
@@ -139,12 +139,12 @@ describe("a request through a proxy", () => {
       [
         "NetworkError",
         plain,
-        `Failed to reach ${plain} through the proxy ${hangsUp}: the connection was cut (UND_ERR_SOCKET).`,
+        `Failed to reach ${plain} through the proxy ${hangsUp}: the connection was closed (UND_ERR_SOCKET).`,
       ],
       [
         "NetworkError",
         plain,
-        `Failed to reach ${plain} through the proxy ${hangs}: no answer in time, which is 700 ms (ETIMEDOUT).`,
+        `Failed to reach ${plain} through the proxy ${hangs}: no response within 700 ms (ETIMEDOUT).`,
       ],
     ]);
   });

@@ -216,7 +216,7 @@ describe("the words of a refusal", () => {
       "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>",
       ["AccessDenied", "Request has expired"],
     ],
-    ["a page of a proxy", "<html></html>", [undefined, "The service answered with status 418."]],
+    ["a page of a proxy", "<html></html>", [undefined, "The service responded with status 418."]],
   ];
   for (const [what, body, expected] of cases) {
     it(`are found in ${what}`, () => {

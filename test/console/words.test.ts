@@ -46,11 +46,11 @@ describe("what the console says of a delivery", () => {
 
   it("tells what was tried by hand of one that was passed over, and blames no disabling for it", () => {
     const [attempt] = delivery(1, [9]).attempts;
-    const error = { code: "name_not_found", message: "The receiver's name has no address." };
+    const error = { code: "name_not_found", message: "The receiver's host name has no address." };
     const resends = [{ ...attempt!, resend: true, status: null, error }];
     assert.equal(
       explainDelivery(delivery(1, [], { outcome: "skipped_not_allowed", attempts: resends }), webhook()),
-      "When it came due, the address of the webhook was not allowed, and it was skipped. It was sent again by hand since: The receiver's name has no address.",
+      "When it came due, the address of the webhook was not allowed, and it was skipped. It was sent again by hand since: The receiver's host name has no address.",
     );
   });
 

@@ -40,7 +40,7 @@ describe("verifying a delivery", () => {
   it("refuses a body that was parsed already", () =>
     assert.throws(() => verify({ [header]: hash }, { parsed: true } as never), {
       name: "TypeError",
-      message: "The body was parsed already; give the raw bytes as they came",
+      message: "The body must be the raw bytes, not a parsed value",
     }));
 
   for (const [what, given, message] of [
@@ -59,7 +59,7 @@ describe("verifying a delivery", () => {
 
   it("names what else is missing", () => {
     const verified = (given: object) => () => verifyDelivery(given as Parameters<typeof verifyDelivery>[0]);
-    assert.throws(verified({ hmacKey, body }), { message: "verifyDelivery: headers are missing" });
-    assert.throws(verified({ hmacKey, headers: {} }), { message: "verifyDelivery: body is missing" });
+    assert.throws(verified({ hmacKey, body }), { message: "verifyDelivery: headers are required" });
+    assert.throws(verified({ hmacKey, headers: {} }), { message: "verifyDelivery: body is required" });
   });
 });

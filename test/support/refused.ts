@@ -41,8 +41,7 @@ export const unknownToken = {
   body: {
     error: {
       code: "unknown_token",
-      message:
-        "The control token is invalid: it is unknown or revoked, or its session has ended.",
+      message: "The control token is invalid: it is unknown or revoked, or its session has ended.",
       hint: "Use the token in the run file next to the state. `svc emulator tokens list` lists the others.",
     },
   },

@@ -23,7 +23,7 @@ export const startProviderSignIn =
   (flow: Flow) =>
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterContext): Promise<Passthrough> => {
     const { provider = "ProviderA" } = readOAuthParameters(request);
-    if (!isOneOf(providers, provider)) return detail(400, `There is no provider of this name: ${providers.join(", ")}`);
+    if (!isOneOf(providers, provider)) return detail(400, `Unknown provider. Known: ${providers.join(", ")}`);
     const state = `${cluster.id}_${ids.token(24)}`;
     await store.transaction(`identity.${flow}`, (tx) => {
       tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow });

@@ -66,7 +66,7 @@ export async function completeInstallation(
     const ended_at = clock.now();
     if (error !== undefined) {
       tx.put(installations, { ...begun, status: "REFUSED", ended_at });
-      return refuse(400, `The installation was refused: ${error}`);
+      return refuse(400, `The installation was denied: ${error}`);
     }
     const account = await redeemProviderCode(tx, app, code);
     if (!account) return refuse(400, "The provider does not know this code");

@@ -1,4 +1,5 @@
 import { isoMillis } from "../../../src/base/clock.ts";
+import { pluralize } from "../../../src/base/pluralize.ts";
 import type { Collection, Rows, Store } from "../../store/port.ts";
 import { parseTraceRef } from "../../trace/ref.ts";
 import {

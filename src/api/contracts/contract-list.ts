@@ -83,7 +83,9 @@ export const listContracts = operation({
     columns,
   },
   basis: "public",
-  examples: [{ title: "List contracts that are out for signature", query: { filter__display_status: "SIGN", limit: 50 } }],
+  examples: [
+    { title: "List contracts that are out for signature", query: { filter__display_status: "SIGN", limit: 50 } },
+  ],
 });
 
 export const listContractsV1 = operation({

@@ -198,7 +198,9 @@ export const showRecipientLink = operation({
   failures: ["not-found", "not-a-signatory"],
   cli: { command: "contracts recipient-link" },
   basis: assumed("The route is public. The response for an unknown address is not."),
-  examples: [{ title: "Get a signing link", params: { contract_id: 1 }, query: { recipient_email: "jo@acme.example" } }],
+  examples: [
+    { title: "Get a signing link", params: { contract_id: 1 }, query: { recipient_email: "jo@acme.example" } },
+  ],
 });
 
 export const showEmbeddedLink = operation({

@@ -68,7 +68,12 @@ export const listCounterparties = operation({
     columns: ["id", { name: "name", cut: 1 }, "is_individual", "status"],
   },
   basis: "public",
-  examples: [{ title: "Find a counterparty by the e-mail address of a contact", query: { filter__client_email_address: "jo@acme.example" } }],
+  examples: [
+    {
+      title: "Find a counterparty by the e-mail address of a contact",
+      query: { filter__client_email_address: "jo@acme.example" },
+    },
+  ],
 });
 
 /** For readers: the handler refuses in the words of the framework, field by field. */
@@ -148,6 +153,8 @@ export const updateCounterparty = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"],
   cli: { command: "contracts counterparties update" },
-  basis: assumed("The path is public, method and body are not. The body has the fields of creation (DECISIONS.md, C29)."),
+  basis: assumed(
+    "The path is public, method and body are not. The body has the fields of creation (DECISIONS.md, C29).",
+  ),
   examples: [{ title: "A new name", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],
 });

@@ -140,8 +140,12 @@ export const previewDocument = operation({
   responses: { 200: bytes("application/pdf") },
   failures: [],
   cli: { command: "contracts preview" },
-  basis: assumed("The input (a template and data) and the output (a PDF) are public. The names of the two fields are not."),
-  examples: [{ title: "Preview a contract before creating it", body: { contract_template_id: 101, contract_data: {} } }],
+  basis: assumed(
+    "The input (a template and data) and the output (a PDF) are public. The names of the two fields are not.",
+  ),
+  examples: [
+    { title: "Preview a contract before creating it", body: { contract_template_id: 101, contract_data: {} } },
+  ],
 });
 
 export const uploadVersion = operation({

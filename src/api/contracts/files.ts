@@ -67,5 +67,7 @@ export const showFile = operation({
   failures: ["not-found"],
   cli: { command: "files show" },
   basis: "specified",
-  examples: [{ title: "Get the download URL of an attachment", params: { file_id: "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10" } }],
+  examples: [
+    { title: "Get the download URL of an attachment", params: { file_id: "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10" } },
+  ],
 });

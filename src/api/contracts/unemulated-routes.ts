@@ -106,9 +106,13 @@ export const unemulatedFeatures = [
   },
   {
     about: "analytics: questions in SQL",
-    missing: "the path, the name of the field with the question, and how rows are represented; limits and errors are public",
+    missing:
+      "the path, the name of the field with the question, and how rows are represented; limits and errors are public",
   },
-  { about: "tags of a workspace", missing: "the path and the response; only the maximum lengths of name and colour are public" },
+  {
+    about: "tags of a workspace",
+    missing: "the path and the response; only the maximum lengths of name and colour are public",
+  },
   { about: "an integration for procurement, with HTTP basic", missing: "the paths and the bodies" },
   { about: "templates in version 1", missing: "the paths, and the differences from version 2.1" },
 ] as const satisfies readonly NotEmulated[];

@@ -27,9 +27,7 @@ export const fireActivity = operation({
             .optional()
             .describe("Contract: 12 or T-12 (default: the newest one, or a new one)"),
           data: dictionary(z.unknown()).optional().describe("Additional keys of activity_data"),
-          overrides: dictionary(z.unknown())
-            .optional()
-            .describe("New values of fields of the payload, by path"),
+          overrides: dictionary(z.unknown()).optional().describe("New values of fields of the payload, by path"),
           additions: dictionary(z.unknown())
             .optional()
             .describe("Additional fields of the payload, or next items of a list, by path"),
@@ -51,7 +49,9 @@ export const fireActivity = operation({
         activity: z.string(),
         contract_id: z.int(),
         composite_id: z.string(),
-        deliveries: z.array(z.int()).describe("IDs of the deliveries, one for each webhook that is subscribed to the activity"),
+        deliveries: z
+          .array(z.int())
+          .describe("IDs of the deliveries, one for each webhook that is subscribed to the activity"),
         payload: dictionary(z.unknown()).optional().describe("Payload that would be sent; only with preview"),
       }),
     ),

@@ -23,7 +23,9 @@ export const Clock = z.strictObject({
 
 const ClockSettings = atLeastOne(
   z.object({
-    mode: Mode.optional().describe("real: time passes; manual: only commands advance time; auto: time jumps to the next due entry"),
+    mode: Mode.optional().describe(
+      "real: time passes; manual: only commands advance time; auto: time jumps to the next due entry",
+    ),
     speed: z.number().positive().max(1_000_000).optional().describe("Virtual seconds per second, in mode real"),
   }),
   "mode",

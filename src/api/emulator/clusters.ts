@@ -7,12 +7,13 @@ const Cluster = z.strictObject({
   id: z.string(),
   label: z.string(),
   url: z.string().describe("Base URL of the contract API"),
-  own_url: z
-    .string()
-    .describe("Listening address for programs on this machine; differs from url only behind a proxy"),
+  own_url: z.string().describe("Listening address for programs on this machine; differs from url only behind a proxy"),
   external: z.boolean().describe("A back end outside the emulator"),
   cluster_key: z.string().describe("Value for x-cluster-key"),
-  client_id: z.string().nullable().describe("API key of its first workspace; null, like the next two, without a workspace"),
+  client_id: z
+    .string()
+    .nullable()
+    .describe("API key of its first workspace; null, like the next two, without a workspace"),
   client_secret: z.string().nullable(),
   hmac_key: z.string().nullable().describe("Signing key of its webhooks"),
 });

@@ -32,9 +32,7 @@ const attempt = {
   status: z.int().nullable().describe("Status of the receiver's response; null without one"),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   duration_ms: z.number().describe("Wall-clock time"),
-  fault: Fault.describe(
-    "Fault that changed, mis-signed, dropped or delayed the request; null without one",
-  ),
+  fault: Fault.describe("Fault that changed, mis-signed, dropped or delayed the request; null without one"),
   answer: z.string().nullable().describe("Beginning of the receiver's response, in one line, if it was not 2xx"),
 };
 

@@ -5,9 +5,7 @@ import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 import { pageOf, pageQuery } from "./shapes/page.ts";
 
-const ours = assumed(
-  "People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).",
-);
+const ours = assumed("People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).");
 
 const Invitation = z.strictObject({
   token: z.string(),

@@ -32,17 +32,12 @@ export type Readiness = z.infer<typeof Readiness>;
 /** The process that answers, as only its own machine has any use for it. */
 const Process = z.strictObject({
   pid: z.int(),
-  run_file: z
-    .string()
-    .nullable()
-    .describe("Path of the run file, next to the state; null in memory"),
+  run_file: z.string().nullable().describe("Path of the run file, next to the state; null in memory"),
   machine: z.string().describe("Fingerprint of the machine or container of the pid"),
 });
 
 const Liveness = Readiness.extend({
-  process: Process.optional().describe(
-    "Only for callers on the same machine",
-  ),
+  process: Process.optional().describe("Only for callers on the same machine"),
 });
 
 export type Liveness = z.infer<typeof Liveness>;

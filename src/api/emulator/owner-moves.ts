@@ -13,7 +13,9 @@ const Act = z
   .object({ email: email.optional().describe("E-mail address of the person (default: the contract's owner)") })
   .default({});
 const Request = z
-  .object({ email: email.optional().describe("E-mail address of the reviewer or approver (default: the contract's owner)") })
+  .object({
+    email: email.optional().describe("E-mail address of the reviewer or approver (default: the contract's owner)"),
+  })
   .default({});
 
 const shared = { service: emulator, method: "POST", auth: "control-token", basis: ours } as const;

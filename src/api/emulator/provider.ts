@@ -25,7 +25,9 @@ export const showProviderPage = operation({
   failures: [],
   cli: { command: "emulator provider-page" },
   basis: ours,
-  examples: [{ title: "Show the page of a signup", query: { flow: "trial", provider: "ProviderA", state: "trial_81" } }],
+  examples: [
+    { title: "Show the page of a signup", query: { flow: "trial", provider: "ProviderA", state: "trial_81" } },
+  ],
 });
 
 export const submitProviderPage = operation({

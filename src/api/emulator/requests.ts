@@ -35,9 +35,7 @@ export const LoggedRequest = z.strictObject({
   left: z
     .boolean()
     .optional()
-    .describe(
-      "True: its state was replaced by a restore, a rewind or a reset, and later numbers are reused",
-    ),
+    .describe("True: its state was replaced by a restore, a rewind or a reset, and later numbers are reused"),
 });
 
 const filters = {

@@ -27,7 +27,9 @@ const TokenInfo = z.strictObject({
   role: z.enum(controlRoles),
   workspace: z.string().optional().describe("Workspace that it is bound to, if any"),
   created_at: timestamp.describe("Wall time"),
-  last_used_at: timestamp.nullable().describe("Wall time of the last use, to the minute after a restart; null if never used"),
+  last_used_at: timestamp
+    .nullable()
+    .describe("Wall time of the last use, to the minute after a restart; null if never used"),
 });
 
 export const createToken = operation({
@@ -56,7 +58,11 @@ export const createToken = operation({
   basis: ours,
   examples: [
     { title: "Create one for a pipeline", params: { name: "ci" }, body: { role: "operate" } },
-    { title: "Create one for a team", params: { name: "team-a" }, body: { role: "operate", workspace: "Contoso Procurement" } },
+    {
+      title: "Create one for a team",
+      params: { name: "team-a" },
+      body: { role: "operate", workspace: "Contoso Procurement" },
+    },
   ],
 });
 

@@ -13,10 +13,7 @@ export const traceKinds = ["request", "advance", "timer", "event", "delivery", "
 const TraceNode = z.strictObject({
   id: z.string().describe("Kind and number: `request:12`, `delivery:3`, `attempt:3.1`"),
   kind: z.enum(traceKinds),
-  parent: z
-    .string()
-    .nullable()
-    .describe("Parent node; null for a root, or if the parent is not retained"),
+  parent: z.string().nullable().describe("Parent node; null for a root, or if the parent is not retained"),
   trace: z.string().describe("W3C trace ID, 32 hexadecimal digits"),
   span: z.string().describe("Span ID, 16 hexadecimal digits"),
   parent_span: z.string().nullable().describe("Parent span, possibly of the caller"),

@@ -10,10 +10,7 @@ import { contractFilter } from "./shapes/contract-filter.ts";
 
 const Awaited = z
   .object({
-    activity: z
-      .enum(activities)
-      .optional()
-      .describe("Wait for this activity; with outcome, only deliveries of it"),
+    activity: z.enum(activities).optional().describe("Wait for this activity; with outcome, only deliveries of it"),
     outcome: DeliveryOutcome.optional().describe("Wait for a delivery with this outcome"),
     contract_status: ContractStatus.optional().describe("Wait for this status of the contract"),
     contract: contractFilter,

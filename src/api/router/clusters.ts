@@ -50,8 +50,7 @@ export const deleteWorkspaceData = operation({
   id: "clusters.delete-workspace-data",
   service: router,
   summary: "Delete all routing data of one workspace",
-  description:
-    "Deletes only rows of the cluster, in one transaction. Unknown identifiers are ignored.",
+  description: "Deletes only rows of the cluster, in one transaction. Unknown identifiers are ignored.",
   method: "DELETE",
   path: "/router/v1/clusters/{cluster_id}/workspace-data",
   auth: "cluster-key",

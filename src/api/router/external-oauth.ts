@@ -9,7 +9,8 @@ export const receiveExternalRedirect = operation({
   id: "external-oauth.redirect",
   service: router,
   summary: "Forward a provider's redirect to the cluster that started it",
-  description: "The prefix {cluster_id}_ of the state selects the cluster. Without it, the request goes to all clusters.",
+  description:
+    "The prefix {cluster_id}_ of the state selects the cluster. Without it, the request goes to all clusters.",
   method: "GET",
   path: "/router/v1/oauth2.0/external/{provider}/redirect",
   auth: "none",

@@ -25,7 +25,9 @@ export const receiveBlackhole = operation({
 const outcomes = [...new Set(Object.values(mailerEvents))];
 
 export const MailerWebhookAPIRequest = z.looseObject({
-  Metadata: dictionary(z.string()).describe("Metadata: cluster_id selects the cluster, then email_hash; otherwise all clusters"),
+  Metadata: dictionary(z.string()).describe(
+    "Metadata: cluster_id selects the cluster, then email_hash; otherwise all clusters",
+  ),
 });
 
 export const receiveMailerEvent = operation({

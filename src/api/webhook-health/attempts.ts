@@ -42,8 +42,7 @@ export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error"
   const { status, error } = attempt;
   const effect = causingFaultOf(attempt);
   if (effect === "drop") return `A scripted fault ${blamed.drop} (drop).`;
-  const brought =
-    status !== null ? `The receiver responded ${status}` : withoutPeriod(error?.message ?? "No response");
+  const brought = status !== null ? `The receiver responded ${status}` : withoutPeriod(error?.message ?? "No response");
   return effect === undefined ? `${brought}.` : `${brought}; a scripted fault ${blamed[effect]} (${effect}).`;
 }
 
@@ -69,8 +68,7 @@ export function describeAlteredAttempts(
 
 const otherwise = lookupTable({
   drop: "prevented the request: the receiver got nothing.",
-  tamper:
-    "changed the body after signing: the receiver got other bytes, which do not match the signature.",
+  tamper: "changed the body after signing: the receiver got other bytes, which do not match the signature.",
   wrong_key: "signed it with another key: the receiver got these bytes with a signature that does not match.",
   duplicate: "sent it twice.",
 });

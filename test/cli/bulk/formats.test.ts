@@ -26,7 +26,7 @@ describe("the log of a job", () => {
     assert.deepEqual([exit, out.split("\n")[0]], [3, "Mapped 6 client ids to eu-1"], err);
     assert.equal(
       err.split("\n")[0],
-      `warning: ${log} ends with a write that a crash cut short (24 bytes). It is left out, and kept in ${log}.torn`,
+      `warning: ${log} ends with an incomplete write (24 bytes). It is ignored, and saved in ${log}.torn`,
     );
     assert.deepEqual(sent(), [["c4", "c5"], ["c6"]]);
     const files = ["job.json", "job.log", "log.ndjson.torn", "results.csv"];
@@ -53,7 +53,7 @@ describe("the log of a job", () => {
       [exit, err],
       [
         0,
-        `warning: ${log}, line 2: the checksum of the line does not fit. ` +
+        `warning: ${log}, line 2: the checksum of the line does not match. ` +
           `What follows (${kept.length} bytes) is kept in ${log}.torn, and done again\n`,
       ],
     );

@@ -19,7 +19,7 @@ describe("an exported state that is given to --file", () => {
         out: "",
         err:
           `error: ${file} is an exported state, not one that an emulator works on. Nothing was changed. Start an emulator ` +
-          `on another file, and let it take this in: "svc emulator state import --data ${file}".\n`,
+          `on another file, and import it: "svc emulator state import --data ${file}".\n`,
       });
       assert.equal(await readFile(file, "utf8"), layout);
     }
@@ -73,7 +73,7 @@ describe("a file of somebody else's that is given to --file", () => {
       const cwd = await testFolder(t);
       const file = join(cwd, "package.json");
       await writeFile(file, content);
-      const isNone = `error: ${file} is not the state of an emulator: it does not begin as one`;
+      const isNone = `error: ${file} is not an emulator state file`;
       assert.deepEqual(await runCli("emulator start --port 0 --file package.json", { cwd }), {
         exit: 1,
         out: "",

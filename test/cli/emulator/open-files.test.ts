@@ -23,6 +23,6 @@ describe("an emulator that may open no more files", () => {
       await Promise.race([once(socket, "connect"), once(socket, "close")]);
     }
     await emulator.saw("too many files and connections are open (EMFILE): requests that come now get no answer.");
-    await emulator.saw("Raise the limit (ulimit -n), or close what holds them open.");
+    await emulator.saw("Raise the limit (ulimit -n), or close other programs.");
   });
 });

@@ -57,7 +57,7 @@ describe("an emulator whose state is replaced by another file", () => {
     await run("emulator tokens create before --role read");
     await copyFile(file, `${file}.copy`);
     await rename(`${file}.copy`, file);
-    await emulator.saw("is another file than this emulator wrote: move it away, and it is put back");
+    await emulator.saw("was replaced by another file. Move it away to restore it from memory");
     const foreign = await readFile(file, "utf8");
     const refused = await run("emulator tokens create meanwhile --role read");
     assert.deepEqual([refused.exit, /is another file than this emulator wrote/.test(refused.err)], [75, true]);

@@ -60,7 +60,7 @@ describe("svc emulator trace", () => {
       `2031-01-02T04:19:05.000Z        ├─ attempt:1.5  attempt 5: ${refused}  retry 4, 40 min after ${refused}; request:3 moved time`,
       `2031-01-02T05:39:05.000Z        ├─ attempt:1.6  attempt 6: ${refused}  retry 5, 80 min after ${refused}; request:3 moved time`,
       `2031-01-02T08:19:05.000Z        └─ planned: attempt 7  retry 6, 160 min after ${refused}; it will be skipped, unless webhook 1 is enabled before: DISABLED_BY_ERROR`,
-      "2031-01-02T03:04:05.000Z  request:3  clock.advance POST /_emulator/clock/advance  somebody called",
+      "2031-01-02T03:04:05.000Z  request:3  clock.advance POST /_emulator/clock/advance  requested by a client",
       "",
     ]);
   });
@@ -101,7 +101,7 @@ describe("svc emulator trace", () => {
         { key: "svc.id", value: { stringValue: "request:2" } },
         { key: "svc.kind", value: { stringValue: "request" } },
         { key: "svc.virtual_time", value: { stringValue: "2031-01-02T03:04:05.000Z" } },
-        { key: "svc.because", value: { stringValue: "somebody called" } },
+        { key: "svc.because", value: { stringValue: "requested by a client" } },
       ],
     });
     const refused = { code: 2, message: "connection_refused" };
@@ -118,7 +118,7 @@ describe("svc emulator trace", () => {
     const { out } = await svc("emulator trace delivery:1 --format mermaid");
     assert.deepEqual(out.split("\n"), [
       "flowchart TD",
-      '  n0["request:2 contracts.create POST /api/v2.1/public/contracts/<br/>2031-01-02T03:04:05.000Z somebody called"]',
+      '  n0["request:2 contracts.create POST /api/v2.1/public/contracts/<br/>2031-01-02T03:04:05.000Z requested by a client"]',
       '  n1["event:3 CONTRACT_CREATED T-1<br/>2031-01-02T03:04:05.000Z request:2 did it"]',
       "  n0 --> n1",
       '  n2["delivery:1 CONTRACT_CREATED to webhook 1 http://127.0.0.1:9/a#34;#93;#59;click#37;20n0#59;end#60;b#62;#38;y#63;x#61;#91;redacted#93;<br/>2031-01-02T03:04:05.000Z webhook 1 wants CONTRACT_CREATED"]',

@@ -38,7 +38,7 @@ describe("a message in a narrow window", () => {
       shown.out,
       [
         "2031-01-02T03:04:05.000Z  request:2  contracts.create POST",
-        "                          /api/v2.1/public/contracts/  somebody called",
+        "                          /api/v2.1/public/contracts/  requested by a client",
         "2031-01-02T03:04:05.000Z  └─ event:3  CONTRACT_CREATED T-1  request:2 did it",
         "2031-01-02T03:04:05.000Z     └─ delivery:1  CONTRACT_CREATED to webhook 1",
         "                                  http://127.0.0.1:9/hook  retrying  webhook 1",
@@ -51,7 +51,7 @@ describe("a message in a narrow window", () => {
         "2031-01-02T03:19:05.000Z        └─ planned: attempt 3  retry 2, 10 min after",
         "                                     connection_refused",
         "2031-01-02T03:04:05.000Z  request:3  clock.advance POST /_emulator/clock/advance",
-        "                          somebody called",
+        "                          requested by a client",
         "",
       ].join("\n"),
     );

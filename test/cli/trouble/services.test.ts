@@ -24,8 +24,8 @@ const outcomes: Readonly<Record<AnyTrouble, Expected>> = {
   "is not there": { exit: 75, message: /nothing listens there/ },
   hangs: { exit: 75, message: /no answer in time/ },
   stalls: { exit: 75, message: /its answer (was not complete after|stopped in the middle|came at less than)/ },
-  "hangs up": { exit: 75, message: /the connection was cut/ },
-  "cuts its answer off": { exit: 75, message: /the connection was cut/ },
+  "hangs up": { exit: 75, message: /the connection was closed/ },
+  "cuts its answer off": { exit: 75, message: /the connection was closed/ },
   "answers HTML": {
     exit: 1,
     message: /with HTML|no complete device authorization|is no JSON document|sent no access token/,

@@ -273,7 +273,7 @@ describe("svc webhooks why", () => {
     await emulator.clock.advance({ by: 1 });
     assert.match(
       (await svc("emulator trace delivery:1")).out,
-      /wants CONTRACT_CREATED, and its address is not among those that may be delivered to; svc emulator start --webhook-allow hooks\.example\.com allows it/,
+      /wants CONTRACT_CREATED, but its address is not allowed; svc emulator start --webhook-allow hooks\.example\.com allows it/,
     );
   });
 

@@ -14,17 +14,17 @@ async function refusal(options: object): Promise<string> {
 
 describe("options that no emulator has", () => {
   const cases: [object, string][] = [
-    [{ clok: { mode: "manual" } }, 'there is no option "clok". Did you mean clock?'],
-    [{ clock: { mod: "manual" } }, 'there is no option "clock.mod". Did you mean mode?'],
+    [{ clok: { mode: "manual" } }, 'unknown option "clok". Did you mean clock?'],
+    [{ clock: { mod: "manual" } }, 'unknown option "clock.mod". Did you mean mode?'],
     [
       { autosignMs: 1, ports: 2 },
-      'there is no option "autosignMs". Did you mean autoSignMs?; there is no option "ports". Did you mean port?',
+      'unknown option "autosignMs". Did you mean autoSignMs?; unknown option "ports". Did you mean port?',
     ],
     [{ port: 70_000 }, "port: Too big: expected number to be <=65535"],
     [{ port: "4010" }, "port: Invalid input: expected number, received string"],
-    [{ clock: { start: "soon" } }, "clock.start: an ISO time is needed"],
-    [{ strict: ["bodys"] }, 'strict: there is no strictness "bodys". Did you mean bodies?'],
-    [{ log: "yes" }, "log: a function is needed"],
+    [{ clock: { start: "soon" } }, "clock.start: must be an ISO time"],
+    [{ strict: ["bodys"] }, 'strict: unknown strict check "bodys". Did you mean bodies?'],
+    [{ log: "yes" }, "log: must be a function"],
     [
       { webhookAllow: ["hooks.example.com", "https://hooks.example.com/x"] },
       'webhookAllow.1: "https://hooks.example.com/x" is no host, host:port or *.domain. Did you mean hooks.example.com?',

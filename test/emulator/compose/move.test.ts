@@ -19,7 +19,7 @@ describe("clock.advance, for programs", () => {
   it("refuses in words what it cannot mean, and moves nothing", async (t) => {
     const { clock } = await emulator(t);
     const begin = clock.now();
-    const shape = "Name one of by, to, next: true and untilIdle: true";
+    const shape = "exactly one of by, to, next: true and untilIdle: true is required";
     const cases: [object, string][] = [
       [{ by: "5 minutes" }, 'by takes milliseconds, or a duration such as PT2H35M or 2h35m, not "5 minutes"'],
       [{ to: "soon" }, 'to takes milliseconds since the epoch, or an ISO time, not "soon"'],

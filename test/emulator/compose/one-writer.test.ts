@@ -29,7 +29,7 @@ describe("a state that one emulator writes to", () => {
     });
     const refused =
       `StateLockedError: An emulator is running on this state (${state}.run: …). ` +
-      `Use it, stop it with "svc emulator stop --file ${state}", or name another file with the option file.`;
+      `Use it, stop it with "svc emulator stop --file ${state}", or choose another file with the option file.`;
     assert.deepEqual(await Promise.all(outcomes), Array(4).fill(refused));
   });
 
@@ -110,7 +110,7 @@ describe("a state behind a link with journals beside the link", () => {
 describe("a run file that is not one", () => {
   for (const [what, make, is] of [
     ["a link that leads nowhere", (path: string) => symlink("nowhere", path), "a symbolic link"],
-    ["a file of somebody else", (path: string) => writeFile(path, "mine\n"), "a file with something else in it"],
+    ["a file of somebody else", (path: string) => writeFile(path, "mine\n"), "a file with other contents"],
   ] as const) {
     it(`but ${what} is refused in a sentence and left as it is`, async (t) => {
       const cwd = await testFolder(t);

@@ -17,7 +17,7 @@ describe("a fault for requests that come in", () => {
     });
     assert.deepEqual(plain(await router("GET", health)), {
       status: 503,
-      body: { detail: "A fault that was scripted on the control plane." },
+      body: { detail: "This is a scripted fault of the control plane." },
     });
     assert.deepEqual(plain(await ask("GET", "faults")), { status: 200, body: [{ ...fault, matched: 1, hit: 1 }] });
     assert.deepEqual(plain(await ask("DELETE", "faults/1")), { status: 204, body: "" });

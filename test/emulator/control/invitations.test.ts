@@ -173,8 +173,7 @@ describe("invitations.accept", () => {
       },
       {
         code: "invitation_to_contract",
-        message:
-          "The invitation of jo@acme.example to the contract T-1 cannot be accepted. It ends with the contract.",
+        message: "The invitation of jo@acme.example to the contract T-1 cannot be accepted. It ends with the contract.",
         hint: "Open its link (`svc emulator invitations`), or sign with `svc emulator sign`.",
       },
     ],

@@ -119,11 +119,11 @@ describe("the whole state, over the control plane", () => {
     const on = await emulator(t);
     const { body: kept } = await on.ask("GET", "state");
     for (const [state, message] of [
-      [{ a: 1 }, /: The document has no "svc_state", so it is not an exported state$/],
+      [{ a: 1 }, /: The document is not an exported state: "svc_state" is missing$/],
       [{ svc_state: 99 }, /^This emulator cannot load the state: /],
-      [{ svc_state: 1 }, /it holds nothing of clusters$/],
-      [without(kept, "apps"), /it holds nothing of apps$/],
-      [without(kept, "clock"), /it holds nothing of clock$/],
+      [{ svc_state: 1 }, /it has no clusters$/],
+      [without(kept, "apps"), /it has no apps$/],
+      [without(kept, "clock"), /it has no clock$/],
       [{ ...(kept as object), rows: 7 }, /^This emulator cannot load the state: /],
     ] as const) {
       const { status, body } = await on.ask("PUT", "state", { body: state });

@@ -84,10 +84,7 @@ describe("POST /_emulator/workspaces", () => {
     const { status, body } = await world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } });
     const { message } = (body as { error: { message: string } }).error;
     const blank = plain(await world.ask("POST", "workspaces", { body: { name: "" } }));
-    assert.deepEqual(
-      [status, message, blank.status],
-      [404, "Cluster mars not found. Known: eu-1, us-1.", 400],
-    );
+    assert.deepEqual([status, message, blank.status], [404, "Cluster mars not found. Known: eu-1, us-1.", 400]);
     assert.equal(((await world.ask("GET", "workspaces")).body as unknown[]).length, 3);
   });
 
@@ -175,7 +172,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
       body: {
         error: {
           code: "last_workspace",
-Cannot remove           message: `${last!.name}: it is the only workspace of eu-1.`,
+          message: `Cannot remove ${last!.name}: it is the only workspace of eu-1.`,
           hint: "Create another one first with `svc emulator workspaces create`.",
         },
       },

@@ -78,7 +78,7 @@ describe("A page of another site", () => {
           status: 403,
           headers: { "content-type": "application/json" },
           body: JSON.stringify({
-            error: { code: "forbidden", message: "Pages of other sites may not use the control plane." },
+            error: { code: "forbidden", message: "Pages of other sites cannot use the control plane." },
           }),
         });
       }

@@ -99,7 +99,7 @@ describe("A path of the control plane", () => {
       body: JSON.stringify({
         error: {
           code: "not_found",
-          message: "The control plane has no such path.",
+          message: "Path not found in the control plane.",
           hint: "Nearest: clock.show GET /_emulator/clock",
         },
       }),

@@ -31,7 +31,7 @@ describe("A path that looks like one of the control plane", () => {
       const { status, body } = await sendTo(world.routerUrl, spelling, world.token);
       assert.deepEqual(
         [status, body.error.code, body.error.message],
-        [404, "not_found", "The control plane has no such path."],
+        [404, "not_found", "Path not found in the control plane."],
       );
       assert.deepEqual(world.reached(), []);
     });

@@ -48,7 +48,7 @@ describe("a snapshot that is not there", () => {
   });
 });
 
-describe("what lies beside snapshots and is no regular file", () => {
+describe("what lies beside snapshots and is a special file", () => {
   const skip = process.platform === "win32" ? "there are no named pipes in folders" : false;
   it("is none of them, whatever it is called, and hinders nothing", { skip }, async (t) => {
     const file = join(await testFolder(t), "emulator.json");
@@ -105,7 +105,7 @@ describe("a snapshot whose file is not as it was written", () => {
     ],
     "changed by hand": [
       async (file) => writeFile(file, (await readFile(file, "utf8")).replace("Ada", "Eve")),
-      "line N: the checksum does not fit: something above this line was changed",
+      "line N: the checksum does not match: a line above was changed",
     ],
     "not one": [(file) => writeFile(file, "hello\n"), "line N: the line is damaged"],
     empty: [(file) => truncate(file, 0), "line N: the file ends too early"],
@@ -119,7 +119,7 @@ describe("a snapshot whose file is not as it was written", () => {
             .replace('"contracts":', '"contracts":9'),
         );
       },
-      "line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc knows those up to 2",
+      "line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc reads versions up to 2",
     ],
   };
   for (const [what, [change, reason]] of Object.entries(harm)) {
@@ -142,7 +142,7 @@ describe("a snapshot whose file is not as it was written", () => {
     const on = await emulator(t, { file: folder });
     await save(on, "one");
     await rename(join(`${folder}.snapshots`, "one.json"), join(`${folder}.snapshots`, "two.json"));
-    const reason = "it is the snapshot one, renamed; give it back that name";
+    const reason = "it is the renamed snapshot one; rename it back";
     await assertRefused(on, () => on.ask("POST", "snapshots/two/restore"), unusable("two", reason));
   });
 
@@ -164,7 +164,7 @@ describe("a snapshot whose file is not as it was written", () => {
     const on = await emulator(t, { file: two });
     await save(on, "foreign");
     await rename(join(`${one}.snapshots`, "foreign.json"), join(`${two}.snapshots`, "foreign.json"));
-    const reason = "it is of the clusters in-1, but eu-1, us-1 are running";
+    const reason = "it has the clusters in-1, but this emulator runs eu-1, us-1";
     await assertRefused(on, () => on.ask("POST", "snapshots/foreign/restore"), unusable("foreign", reason));
   });
 });

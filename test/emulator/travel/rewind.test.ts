@@ -266,10 +266,7 @@ whereverItIsKept("what a rewind is refused for, while nothing is changed", (plac
       [{ before: "request:999" }, beyond("has nothing of request:999")],
       [
         { before: "event:1" },
-        beyond(
-          "has nothing of event:1",
-          "Use a cause, such as request:12. `svc emulator trace REF` shows it.",
-        ),
+        beyond("has nothing of event:1", "Use a cause, such as request:12. `svc emulator trace REF` shows it."),
       ],
       [
         { steps: 50 },

@@ -106,7 +106,9 @@ export const showContract = operation({
             email: z.string(),
             link: z.string().describe("Link to the person's page; it authorizes to act as that person"),
             turn: z.array(z.enum(["sign", "review", "approve"])).describe("Pending actions of the person"),
-            signed_at: timestamp.nullable().describe("Time of the signature; null if the current version is not signed"),
+            signed_at: timestamp
+              .nullable()
+              .describe("Time of the signature; null if the current version is not signed"),
           }),
         ),
       }),

@@ -6,14 +6,18 @@ import { email } from "../../email.ts";
 import { json, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
 
-const ours = assumed("Actions of people in the application have no public route. The control plane is part of the emulator.");
+const ours = assumed(
+  "Actions of people in the application have no public route. The control plane is part of the emulator.",
+);
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
 /** Who does it, and what they write beside it. */
 const Act = z
   .object({
-    email: email.optional().describe("E-mail address of the person (default: the next person, or the contract's owner)"),
+    email: email
+      .optional()
+      .describe("E-mail address of the person (default: the next person, or the contract's owner)"),
     note: z.string().optional().describe("Note of the person"),
   })
   .default({});

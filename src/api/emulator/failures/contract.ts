@@ -32,7 +32,8 @@ export const controlContractFailures = {
     when: "the contract is neither in DRAFT nor in REDLINING",
     basis: ours,
     code: "entity_fixed",
-    says: ({ status }: { status: string }) => `Cannot change the entity: status is ${status}, expected DRAFT or REDLINING.`,
+    says: ({ status }: { status: string }) =>
+      `Cannot change the entity: status is ${status}, expected DRAFT or REDLINING.`,
     hint: "Run `svc contracts unmark` or `svc emulator resume` first.",
   }),
   "no-contract-yet": control({

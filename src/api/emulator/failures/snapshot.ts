@@ -48,9 +48,7 @@ export const snapshotFailures = {
       `Cannot rewind ${lacks}. It reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
     hint: ({ reach, steps, isOfCause }: BeyondHistory) =>
       [
-        ...(isOfCause
-          ? []
-          : ["Use a cause, such as request:12. `svc emulator trace REF` shows it."]),
+        ...(isOfCause ? [] : ["Use a cause, such as request:12. `svc emulator trace REF` shows it."]),
         ...(reach === undefined || !isOfCause ? [] : ["Start with a larger --history to retain more."]),
         ...(steps ? [`\`svc emulator rewind --steps ${steps}\` goes back to its beginning.`] : []),
         "`svc emulator snapshot list` shows the saved states.",

@@ -25,7 +25,6 @@ export const controlWebhookFailures = {
     when: "the webhook of the delivery is deleted",
     basis: ours,
     code: "subscription_deleted",
-    says: ({ webhook_id }: { webhook_id: number }) =>
-      `Cannot resend: webhook ${webhook_id} is deleted.`,
+    says: ({ webhook_id }: { webhook_id: number }) => `Cannot resend: webhook ${webhook_id} is deleted.`,
   }),
 };

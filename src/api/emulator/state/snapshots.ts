@@ -108,7 +108,9 @@ const Diff = z.strictObject({
       collection: z.string(),
       key: z.string().nullable().describe("Key of the row; null for identifiers, sequences and secrets"),
       change: z.enum(["new", "changed", "gone"]),
-      fields: z.array(FieldChange).describe("Changed fields, without secrets and with long values cut; for a new row its plain fields"),
+      fields: z
+        .array(FieldChange)
+        .describe("Changed fields, without secrets and with long values cut; for a new row its plain fields"),
     }),
   ),
   total: z.int(),
@@ -118,9 +120,7 @@ export const diffSnapshot = operation({
   id: "snapshots.diff",
   service: emulator,
   summary: "Compare a snapshot with the current state or another one",
-  description:
-    "Domain changes come first, then rows and fields. Elapsed time and trace data " +
-    "are ignored.",
+  description: "Domain changes come first, then rows and fields. Elapsed time and trace data " + "are ignored.",
   method: "GET",
   path: "/_emulator/snapshots/{name}/diff",
   auth: "control-token",
@@ -141,10 +141,7 @@ export const diffSnapshot = operation({
 const Restored = z.strictObject({
   name: z.string(),
   now: timestamp.describe("Virtual time of the restored state"),
-  backup_snapshot: z
-    .string()
-    .nullable()
-    .describe("Snapshot of the previous state; null if it was identical"),
+  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if it was identical"),
   dropped: z
     .array(z.strictObject({ kind: z.string(), ref: z.string() }))
     .describe("Scheduled work in progress, whose outcome was discarded"),
@@ -201,10 +198,7 @@ const RewindTarget = exactlyOne(
 
 const Rewound = z.strictObject({
   now: timestamp.describe("Virtual time of the restored state"),
-  backup_snapshot: z
-    .string()
-    .nullable()
-    .describe("Snapshot of the previous state; null if nothing was undone"),
+  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if nothing was undone"),
   undone: z.int().describe("Number of undone requests and clock advances"),
   dropped: Restored.shape.dropped,
 });

@@ -104,7 +104,9 @@ export const showWorkspaceRouting = operation({
   method: "GET",
   path: "/_emulator/workspaces/{workspace_id}/routing",
   auth: "control-token",
-  request: { params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }) },
+  request: {
+    params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
+  },
   responses: { 200: json(WorkspaceRouting) },
   failures: ["no-such-workspace"],
   cli: { command: "emulator workspaces routing" },
@@ -164,10 +166,7 @@ const Document = z.looseObject({});
 
 const Imported = z.strictObject({
   now: timestamp.describe("Virtual time of the restored state"),
-  backup_snapshot: z
-    .string()
-    .nullable()
-    .describe("Snapshot of the previous state; null if it was identical"),
+  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if it was identical"),
 });
 
 export const importState = operation({

@@ -35,8 +35,8 @@ describe("a path that a cluster does not know", () => {
         error: {
           code: "not_built",
           message:
-            "The service has this route (contracts that are related to each other), the emulator has not, since this is not public: how the response represents another contract and its relation.",
-          hint: "Script an answer to it in the seed (apps.answers).",
+            "The emulator does not have this route (contracts that are related to each other). The service has it, but these facts are not public: how the response represents another contract and its relation.",
+          hint: "Script a response in the seed (apps.answers).",
         },
       },
     };
@@ -65,7 +65,7 @@ describe("a path that a cluster does not know", () => {
     const { body: log } = await on.ask("GET", "requests?service=contracts");
     const [{ findings }] = (log as { items: { findings: object[] }[] }).items as [never];
     assert.deepEqual(findings, [
-      { code: "unknown-path", detail: "answered with an echo; the real cluster may know no such path" },
+      { code: "unknown-path", detail: "answered with an echo; the real cluster may not have this path" },
     ]);
     const { body } = await on.ask("GET", "clusters/us-1/inbox");
     assert.equal((body as { total: number }).total, 1);

@@ -136,15 +136,15 @@ describe("an authorization request", () => {
     [{ code_challenge: undefined }, invalid("code_challenge is missing: PKCE is required")],
     [{ code_challenge_method: undefined }, invalid("code_challenge_method must be S256")],
     [{ code_challenge_method: "plain" }, invalid("code_challenge_method must be S256")],
-    [{ code_challenge: "short" }, invalid("code_challenge is no S256 challenge")],
+    [{ code_challenge: "short" }, invalid("code_challenge is not an S256 challenge")],
     [{ request: "ey" }, { error: "request_not_supported" }],
     [{ request: "ey", response_type: undefined }, { error: "request_not_supported" }],
     [{ request_uri: "https://app.example/request" }, { error: "request_uri_not_supported" }],
     [{ registration: "{}" }, { error: "registration_not_supported" }],
-    [{ prompt: "none login" }, invalid("prompt must be none alone, or without none")],
+    [{ prompt: "none login" }, invalid("prompt must be none, or must not include none")],
     [{ max_age: "soon" }, invalid("max_age must be a number of seconds")],
     [{ max_age: "-1" }, invalid("max_age must be a number of seconds")],
-    [{ id_token_hint: "e30.e30.e30" }, invalid("id_token_hint is no ID token of this issuer")],
+    [{ id_token_hint: "e30.e30.e30" }, invalid("id_token_hint is not an ID token of this issuer")],
     [{ prompt: "none" }, { error: "login_required" }],
   ];
   for (const [changes, problem] of problems) {
@@ -157,7 +157,7 @@ describe("an authorization request", () => {
   }
 });
 
-describe("a parameter that is given more than once", () => {
+describe("a parameter that is repeated", () => {
   const target = (more: string) => `${authorizePath}?${changed(request, {})}&${more}`;
 
   it("goes back to the client as an invalid request", async (t) => {
@@ -167,7 +167,7 @@ describe("a parameter that is given more than once", () => {
     assert.deepEqual(sentBack(answer), {
       "": callback,
       error: "invalid_request",
-      error_description: "scope is given more than once",
+      error_description: "scope is repeated",
       state: request.state,
       iss: world.routerUrl,
     });

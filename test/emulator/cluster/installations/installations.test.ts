@@ -101,11 +101,11 @@ describe("an installation of chat_a", () => {
     const back = await submit(world, authorization_url, { decision: "deny", team_id: "T-NEW" });
     assert.deepEqual(plain(await world.router("GET", back)), {
       status: 400,
-      body: { detail: "The installation was refused: access_denied" },
+      body: { detail: "The installation was denied: access_denied" },
     });
     const refused = (detail: string) => [{ code: "installation-refused", detail }];
     assert.deepEqual(await findings(world, "eu-1"), refused("Unknown or used state"));
-    assert.deepEqual(await findings(world, "us-1"), refused("The installation was refused: access_denied"));
+    assert.deepEqual(await findings(world, "us-1"), refused("The installation was denied: access_denied"));
     assert.deepEqual(plain(await world.router("GET", back)), unknown);
     await quiet(world);
     assert.deepEqual(await owners(world, "T-NEW"), []);
@@ -188,7 +188,7 @@ describe("an installation of an external provider", () => {
     await assertRefused(world, redirect("ProviderB", new URL(redirect_url!).search), unknown);
     assert.deepEqual(plain(await redirect("ProviderA", `?error=server_error&state=${state}`)()), {
       status: 400,
-      body: { detail: "The installation was refused: server_error" },
+      body: { detail: "The installation was denied: server_error" },
     });
     await assertRefused(world, redirect("ProviderA", new URL(redirect_url!).search), unknown);
   });

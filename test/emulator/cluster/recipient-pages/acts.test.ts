@@ -58,7 +58,7 @@ describe("a person's page of a contract", () => {
     const after = await done(link, { act: "decline", text: "Wrong amount" });
     assert.match(
       after.text,
-      /You declined to sign this contract on 2031-01-02 at 03:04 UTC\. Your reason: Wrong amount Contract .* Next Waits for Ada Keller to send it again\. Document .* Signatories Jo Doe.* Declined/,
+      /You declined to sign this contract on 2031-01-02 at 03:04 UTC\. Your reason: Wrong amount Contract .* Next Waiting for Ada Keller to send it again\. Document .* Signatories Jo Doe.* Declined/,
     );
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED declined"]);
     assert.equal(await statusOf(on.api, contract), "DRAFT");

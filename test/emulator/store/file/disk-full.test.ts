@@ -176,7 +176,7 @@ describe("a state that cannot be opened", () => {
     await mkdir(file);
     await assert.rejects(startEmulator({ file }), {
       name: "StateAccessError",
-      message: `The state ${file} cannot be opened: it is a folder. Name a file with the option file.`,
+      message: `The state ${file} cannot be opened: it is a folder. Choose a file with the option file.`,
     });
   });
 
@@ -185,7 +185,7 @@ describe("a state that cannot be opened", () => {
     await writeFile(join(folder, "a"), "");
     await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {
       name: "StateAccessError",
-      message: /cannot be opened: a part of its path is no folder\. Name a file in a folder with the option file/,
+      message: /cannot be opened: a part of its path is not a folder\. Name a file in a folder with the option file/,
     });
   });
 });

@@ -88,7 +88,7 @@ describe("a repair", () => {
     const damaged = await damage(journal, "p5", "q5");
     assert.deepEqual(await repairFile({ path, collections }), {
       repaired: true,
-      damage: [`${journal}, line 3: the checksum of the line does not fit`],
+      damage: [`${journal}, line 3: the checksum of the line does not match`],
       kept: { rows: 4, mappings: 2, transactions: 1 },
       dropped: [],
       aside: [`${journal}.damaged-2`],

@@ -36,7 +36,7 @@ export function wholeStateSuite(open: Open): void {
       [{ svc_state: 2, collections: { people: 0 } }, /"collections"\."people" is not a version/],
       [
         { svc_state: 2, written_by: "9.9.9", collections: { people: 2 } },
-        /svc 9\.9\.9 wrote it, with version 2 of people; this version of svc knows those up to 1/,
+        /svc 9\.9\.9 wrote it, with version 2 of people; this version of svc reads versions up to 1/,
       ],
       [{ svc_state: 2, collections: { robots: 1 } }, /a collection robots, which this version of svc does not have/],
       [{ svc_state: 1, rows: { people: [null] } }, /people\[0\] is not a row of people: row/],
