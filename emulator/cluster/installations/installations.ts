@@ -69,7 +69,7 @@ export async function completeInstallation(
       return refuse(400, `The installation was denied: ${error}`);
     }
     const account = await redeemProviderCode(tx, app, code);
-    if (!account) return refuse(400, "The provider does not know this code");
+    if (!account) return refuse(400, "Unknown or used code");
     tx.put(installations, { ...begun, status: "INSTALLED", account, ended_at });
     // The router need not find the owner of a provider's account: nothing comes from there.
     if (app === "chat_a") scheduleReport(tx, "report-installation", begun.id, ended_at);

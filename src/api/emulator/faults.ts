@@ -134,7 +134,7 @@ export const Fault = z.strictObject({
   id: z.int(),
   ...matchers.shape,
   matched: z.int().describe("Number of requests or attempts that matched"),
-  hit: z.int().describe("Number of those that were affected"),
+  hit: z.int().describe("Number of affected matches"),
 });
 
 /** Whom it hits, and how: of each fault most are empty, which a window has room for last. */

@@ -66,7 +66,7 @@ describe("a trial signup with a provider", () => {
     await assertRefused(world, callback("x"), { status: 400, body: { detail: "Unknown or used state" } });
     await assertRefused(world, callback(state), {
       status: 400,
-      body: { detail: "The provider does not know this code" },
+      body: { detail: "Unknown or used code" },
     });
     const unknown = await world.router("GET", "/router/v1/trial/signup/oauth?provider=ProviderD");
     assert.equal(unknown.status, 422);
@@ -149,7 +149,7 @@ describe("a login or signup with a provider, at a cluster", () => {
     assert.deepEqual(plain(await callback("signup/")), { status: 400, body: { detail: "Unknown or used state" } });
     assert.deepEqual(plain(await callback("")), {
       status: 400,
-      body: { detail: "The provider does not know this code" },
+      body: { detail: "Unknown or used code" },
     });
   });
 });

@@ -85,7 +85,7 @@ export const appFailures = {
     status: 400,
     when: "the provider did not issue the code, or it was used",
     basis: assumed("The response for a rejected code is not specified (DECISIONS.md, R25)."),
-    says: "The provider does not know this code",
+    says: "Unknown or used code",
   }),
   "not-authenticated": detail({
     status: 401,

@@ -85,7 +85,7 @@ describe("an installation of chat_a", () => {
     for (const query of [`?state=${state}`, `?state=${state}&code=guess`]) {
       await assertRefused(world, () => world.router("GET", withinDefault + query), {
         status: 400,
-        body: { detail: "The provider does not know this code" },
+        body: { detail: "Unknown or used code" },
       });
     }
     assert.deepEqual(
@@ -118,7 +118,7 @@ describe("an installation of chat_a", () => {
     const { state } = await begin(world, "chat_a");
     await assertRefused(world, () => world.router("GET", `${withinDefault}?code=${code}&state=${state}`), {
       status: 400,
-      body: { detail: "The provider does not know this code" },
+      body: { detail: "Unknown or used code" },
     });
   });
 
