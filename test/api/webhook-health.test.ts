@@ -60,7 +60,7 @@ describe("what is told of a webhook", () => {
     assert.deepEqual(tell(disabled, lost), {
       state: "disabled",
       failing: true,
-      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: answered 503. Last attempt: the receiver answered 503. Disabled after 6 consecutive failures, at 05:39:05 (attempt:2.6). Scheduled attempts are skipped. 2 deliveries are undelivered. Enable the webhook before the next attempt to retry 1 of them.",
+      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Disabled after 6 consecutive failures, at 05:39:05 (attempt:2.6). Scheduled attempts are skipped. 2 deliveries are undelivered. Enable the webhook before the next attempt to retry 1 of them.",
       steps: [
         "Fix the receiver: its log shows the error.",
         "Enable the webhook: svc emulator webhooks enable 1",
@@ -80,7 +80,7 @@ describe("what is told of a webhook", () => {
     assert.deepEqual(tell(webhook(), [delivery(1, sixTimes, { next_attempt_at: iso(315) })]), {
       state: "enabled again",
       failing: true,
-      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: answered 503. Last attempt: the receiver answered 503. Enabled again; no delivery has arrived since.",
+      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Enabled again; no delivery has arrived since.",
       steps: ["Fix the receiver: its log shows the error."],
       unsent: [],
     });
@@ -147,8 +147,8 @@ describe("what is told of a webhook", () => {
         "deleted",
         true,
         [
-          "Failing since 03:05:05, first with CONTRACT_CREATED T-1: answered 503.",
-          "Last attempt: the receiver answered 503.",
+          "Failing since 03:05:05, first with CONTRACT_CREATED T-1: responded 503.",
+          "Last attempt: the receiver responded 503.",
           "The webhook was deleted. Of 2 retained deliveries, 1 arrived; 1 did not, and cannot be sent again.",
         ],
         [],
@@ -181,8 +181,8 @@ describe("what failures have in common", () => {
       [why, steps.map(({ words }) => words)],
       [
         [
-          "Failing since 03:04:05, first with CONTRACT_EXECUTED T-1: answered 503.",
-          "Last attempt: the receiver answered 503.",
+          "Failing since 03:04:05, first with CONTRACT_EXECUTED T-1: responded 503.",
+          "Last attempt: the receiver responded 503.",
           "Only CONTRACT_EXECUTED fails. Other deliveries arrive.",
           "2 deliveries are undelivered and will not be retried.",
         ],
@@ -274,8 +274,8 @@ describe("an attempt", () => {
         "Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed (5, 10, 20, 40, 80 and 160 minutes).",
         "Last attempt: 410 Gone. It is retried like any other failure.",
         "Last attempt: the receiver responded 302. Redirects are not followed.",
-        "Last attempt: the receiver answered 500.",
-        "Last attempt: the receiver answered 422.",
+        "Last attempt: the receiver responded 500.",
+        "Last attempt: the receiver responded 422.",
       ],
     ));
 

@@ -42,7 +42,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.getByText("when you move time").waitFor();
     await page
       .getByText(
-        "Last attempt: the receiver answered 503. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+        "Last attempt: the receiver responded 503. 1 attempt failed. The sixth consecutive failure disables the webhook.",
       )
       .waitFor();
     await page.getByRole("link", { name: /^Timeline.*1 webhook needs attention$/ }).waitFor();

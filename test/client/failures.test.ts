@@ -60,22 +60,22 @@ describe("what a test runner prints of a call that failed", () => {
       [
         { timeoutMs: 50 },
         () => {},
-        /^NetworkError: health\.show: Failed to reach \S+ no response within 50 ms \(ETIMEDOUT\)\. Allow more with timeoutMs\.$/,
+        /^NetworkError: health\.show: Failed to reach \S+ no response within 50 ms \(ETIMEDOUT\)\. Increase timeoutMs\.$/,
       ],
       [
         { maxAnswerBytes: 9 },
         large,
-        /^ResponseTooLargeError: health\.show: Failed to read .* Allow more with maxAnswerBytes\.$/,
+        /^ResponseTooLargeError: health\.show: Failed to read .* Increase maxAnswerBytes\.$/,
       ],
       [
         {},
         (_, response) => void response.end("<html>"),
-        /^InvalidResponseError: health\.show: Expected JSON, but the service answered 200 with HTML\.$/,
+        /^InvalidResponseError: health\.show: Expected JSON, but the service responded 200 with HTML\.$/,
       ],
       [
         { retries: 1, maxWaitMs: 100 },
         (_, response) => void response.writeHead(429, { "retry-after": "7" }).end(),
-        /^RetryAfterTooLongError: health\.show: The service asks to wait 7 s; at most 100 ms are allowed\. Allow more with maxWaitMs\.$/,
+        /^RetryAfterTooLongError: health\.show: The service requests a wait of 7 s, but the maximum is 100 ms\. Increase maxWaitMs\.$/,
       ],
     ];
     for (const [options, listener, expected] of calls) {
@@ -92,8 +92,8 @@ describe("what a test runner prints of a call that failed", () => {
         printed(client.call("clock.show")),
       ]),
       [
-        "MissingCredentialsError: contracts.status: This request requires api-key credentials: the client secret is missing. Pass credentials to createClient.clientId and credentials.clientSecret.",
-        "MissingCredentialsError: clock.show: This request requires control-token credentials. Pass credentials to createClient.controlToken.",
+        "MissingCredentialsError: contracts.status: This request requires api-key credentials: the client secret is missing. Pass credentials.clientId and credentials.clientSecret to createClient.",
+        "MissingCredentialsError: clock.show: This request requires control-token credentials. Pass credentials.controlToken to createClient.",
       ],
     );
   });

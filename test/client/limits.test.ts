@@ -226,7 +226,7 @@ describe("an answer that drips", () => {
     await wall.pass(30_000);
     assert.deepEqual(await outcome, [
       "NetworkError",
-      "Failed to reach http://HOST: its answer stopped in the middle, for 30 s (ETIMEDOUT).",
+      "Failed to reach http://HOST: the response stopped in the middle for 30 s (ETIMEDOUT).",
     ]);
   });
 
@@ -279,7 +279,7 @@ describe("an answer that drips", () => {
     await wall.pass(30_000);
     assert.deepEqual(await reading, [
       "NetworkError",
-      "Failed to reach http://HOST: its answer was slower than 1 KiB per second, for 30 s (ETIMEDOUT).",
+      "Failed to reach http://HOST: the response was slower than 1 KiB per second for 30 s (ETIMEDOUT).",
     ]);
   });
 

@@ -18,12 +18,12 @@ describe("the options of a client", () => {
       { baseUrls, credentials: { clientID: "x" } },
       'credentials: unknown option "clientID". Did you mean clientId?',
     ],
-    ["is missing", {}, "baseUrls: name at least one of router, contracts, emulator"],
-    ["is missing, as all are", undefined, "baseUrls: name at least one of router, contracts, emulator"],
+    ["is missing", {}, "baseUrls: at least one of router, contracts, emulator is required"],
+    ["is missing, as all are", undefined, "baseUrls: at least one of router, contracts, emulator is required"],
     [
       "comes from a variable that is not set",
       { baseUrls: { router: undefined } },
-      "baseUrls: name at least one of router, contracts, emulator",
+      "baseUrls: at least one of router, contracts, emulator is required",
     ],
     ["is no URL", { baseUrls: { router: "localhost:4010" } }, "baseUrls.router must be an http:// or https:// URL"],
     [

@@ -107,7 +107,7 @@ describe("a request through a proxy", () => {
       name: "ProxyError",
       at: nobody,
       code: "ECONNREFUSED",
-      message: `Failed to reach the proxy ${nobody}: nothing listens there (ECONNREFUSED).`,
+      message: `Failed to reach the proxy ${nobody}: connection refused (ECONNREFUSED).`,
       outcomeUnknown: false,
       status: undefined,
     };
@@ -159,7 +159,7 @@ describe("a request without a proxy", () => {
       name: "NetworkError",
       origin: "http://127.0.0.1:1",
       code: "ECONNREFUSED",
-      message: "Failed to reach http://127.0.0.1:1: nothing listens there (ECONNREFUSED).",
+      message: "Failed to reach http://127.0.0.1:1: connection refused (ECONNREFUSED).",
       outcomeUnknown: false,
     });
   });

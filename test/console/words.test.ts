@@ -78,7 +78,7 @@ describe("what the console says of a trace", () => {
           status: null,
           error: null,
         }),
-        replaceCodes("webhook 1 wants CONTRACT_CREATED; it was skipped"),
+        replaceCodes("webhook 1 is subscribed to CONTRACT_CREATED; it was skipped"),
         replaceCodes("retry 1, 5 min after connection_refused; unless webhook 1 is enabled before: DISABLED_BY_ERROR"),
         formatReference("delivery:3"),
         formatReference("T-1"),

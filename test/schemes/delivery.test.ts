@@ -44,8 +44,8 @@ describe("verifying a delivery", () => {
     }));
 
   for (const [what, given, message] of [
-    ["is missing", undefined, "is missing: is the variable set that it is in?"],
-    ["is an empty text, as in pipelines", "", "is missing: is the variable set that it is in?"],
+    ["is missing", undefined, "is missing. Check that its variable is set."],
+    ["is an empty text, as in pipelines", "", "is missing. Check that its variable is set."],
     ["is no base64", "s3cr3t!", "is not padded standard base64"],
   ] as const) {
     it(`refuses to go on where the key ${what}, whether the delivery is signed or not`, () => {

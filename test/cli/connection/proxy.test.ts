@@ -96,12 +96,12 @@ describe("a proxy of the environment", () => {
     const [forbids, fails] = [await refuses(403), await refuses(502)];
     const [plain, safe] = ["http://service.example", "https://service.example"];
     const cases: readonly [url: string, proxy: string, exit: number, said: string][] = [
-      [plain, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: nothing listens there (ECONNREFUSED)."],
-      [safe, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: nothing listens there (ECONNREFUSED)."],
+      [plain, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: connection refused (ECONNREFUSED)."],
+      [safe, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: connection refused (ECONNREFUSED)."],
       [plain, hangsUp, 75, `Failed to reach ${plain} through the proxy http://${hangsUp}: the connection was closed`],
       [safe, hangsUp, 75, `Failed to reach the proxy http://${hangsUp}: the connection was closed`],
-      [plain, hangs, 75, `Failed to reach ${plain} through the proxy http://${hangs}: no answer in time`],
-      [safe, hangs, 75, `Failed to reach the proxy http://${hangs}: no answer in time`],
+      [plain, hangs, 75, `Failed to reach ${plain} through the proxy http://${hangs}: no response within`],
+      [safe, hangs, 75, `Failed to reach the proxy http://${hangs}: no response within`],
       [safe, forbids, 1, `The proxy http://${forbids} does not connect to ${safe} (403).`],
       [safe, fails, 75, `The proxy http://${fails} does not connect to ${safe} (502).`],
     ];

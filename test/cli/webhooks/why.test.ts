@@ -23,7 +23,7 @@ describe("svc webhooks why", () => {
         "",
         "Attempts:",
         "  2031-01-02T03:04:05.000Z  connection_refused  attempt 1 of 7  CONTRACT_CREATED T-1  the first attempt",
-        `  2031-01-02T03:09:05.000Z  connection_refused  attempt 2 of 7  CONTRACT_CREATED T-1  retry 1, 5 min after connection_refused; ${moved} moved time`,
+        `  2031-01-02T03:09:05.000Z  connection_refused  attempt 2 of 7  CONTRACT_CREATED T-1  retry 1, 5 min after connection_refused; ${moved} advanced the clock`,
         "",
         "Failing since 2031-01-02T03:04:05.000Z, first with CONTRACT_CREATED T-1: connection refused.",
         "Last attempt: connection refused.",
@@ -273,7 +273,7 @@ describe("svc webhooks why", () => {
     await emulator.clock.advance({ by: 1 });
     assert.match(
       (await svc("emulator trace delivery:1")).out,
-      /wants CONTRACT_CREATED, but its address is not allowed; svc emulator start --webhook-allow hooks\.example\.com allows it/,
+      /is subscribed to CONTRACT_CREATED, but its address is not allowed; svc emulator start --webhook-allow hooks\.example\.com allows it/,
     );
   });
 

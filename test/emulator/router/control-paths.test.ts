@@ -89,7 +89,7 @@ describe("A token of the control plane", () => {
       items: readonly { findings: readonly object[] }[];
     };
     const omitted = (where: string) => ({ code: "credentials-omitted", detail: `authorization: not for ${where}` });
-    const dropped = { code: "answer-dropped", detail: "us-1 answered 200, not the first" };
+    const dropped = { code: "answer-dropped", detail: "us-1 responded 200, not the first" };
     const several = { code: "asked-several", detail: "eu-1, us-1" };
     assert.deepEqual(
       requests.items.map(({ findings }) => findings),

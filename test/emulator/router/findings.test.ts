@@ -41,7 +41,7 @@ describe("the request log notes of the routing service", () => {
     await world.router("GET", "/x");
     assert.deepEqual(await newest(world), [
       asked,
-      { code: "answer-dropped", detail: "us-1 answered 200, not the first" },
+      { code: "answer-dropped", detail: "us-1 responded 200, not the first" },
     ]);
     world.eu.answer((_, response) => response.destroy());
     await world.router("GET", "/x");
@@ -62,7 +62,7 @@ describe("the request log notes of the routing service", () => {
     assert.deepEqual(await newest(world), [asked]);
     finish();
     await finished;
-    assert.deepEqual(await newest(world), [asked, { code: "answer-dropped", detail: "us-1 answered 200, late" }]);
+    assert.deepEqual(await newest(world), [asked, { code: "answer-dropped", detail: "us-1 responded 200, late" }]);
   });
 
   it("a form where the specification declares JSON, and none where it is the standard's", async (t) => {

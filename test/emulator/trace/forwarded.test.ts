@@ -34,7 +34,7 @@ describe("a request that the router sends on", () => {
       [first, second].map((node) => [node?.id, node?.parent, node?.parent_span, node?.because]),
       [
         ["request:1", null, caller.span, "requested by a client, in its own trace"],
-        ["request:2", "request:1", first?.span, "request:1 led to it"],
+        ["request:2", "request:1", first?.span, "caused by request:1"],
       ],
     );
     assert.match(String(first?.what), /^catch-all POST /);

@@ -72,7 +72,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
       ],
       [
         "postgres://svc@127.0.0.1:9/postgres",
-        "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or correct host and port. temporary",
+        "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: connection refused. Nothing was written. Start PostgreSQL, or correct host and port. temporary",
       ],
     ];
     for (const [url, told] of cases) assert.equal(await refused(url, "svc"), `StateAccessError: ${told}`);
