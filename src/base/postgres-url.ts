@@ -39,15 +39,15 @@ export function parsePostgresUrl(text: string): PostgresUrl {
     throw new Error(`must be a valid URL (${form})`);
   }
   const unknown = [...url.searchParams.keys()].filter((name) => !["host", "port", "sslmode"].includes(name));
-  if (unknown.length > 0) throw new Error(`has the unknown parameter ${unknown[0]}. Known: host, port, sslmode`);
+  if (unknown.length > 0) throw new Error(`must have only the parameters host, port and sslmode, got ${unknown[0]}`);
   const hosts = url.searchParams.getAll("host");
   if (hosts.length > 1 || hosts[0]?.includes(",")) throw new Error(several);
   const sslMode = url.searchParams.get("sslmode") ?? undefined;
   if (sslMode !== undefined && !sslModes.includes(sslMode))
-    throw new Error(`sslmode must be one of ${sslModes.join(", ")}, got "${sslMode}"`);
+    throw new Error(`must have an sslmode of ${sslModes.join(", ")}, got "${sslMode}"`);
   const port = Number(url.searchParams.get("port") || url.port || 5432);
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new Error("the port must be a number from 1 to 65535");
+    throw new Error("must have a port from 1 to 65535");
   const part = (encoded: string) => decoded(encoded) || undefined;
   return {
     host: url.searchParams.get("host") || decoded(url.hostname).replace(/^\[(.*)\]$/, "$1"),

@@ -37,7 +37,7 @@ const wordsOf = (problem: ValidationProblem): string[] =>
   pydanticErrors(problem).map(({ path, msg }) => {
     const name = path.join(".");
     const field = problem.part === "body" ? name || "body" : `${problem.part} ${name}`;
-    return `${field}: ${msg}`;
+    return msg.startsWith("must ") ? `${field} ${msg}` : `${field}: ${msg}`;
   });
 
 function unreadableWords(problem: DecodeProblem): string {

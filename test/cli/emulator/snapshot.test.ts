@@ -10,7 +10,7 @@ describe("svc emulator snapshot", () => {
     for (const [argv, why] of [
       [["emulator", "snapshot", "save", "a/b"], `<name>: ${words}`],
       [["emulator", "snapshot", "restore", "-"], `<name>: ${words}`],
-      [["emulator", "deliveries", "--contract", "x"], "--contract: must be the ID of a contract (12, T-12)"],
+      [["emulator", "deliveries", "--contract", "x"], '--contract must be the ID of a contract (12, T-12), got "x"'],
     ] as const) {
       const { exit, err } = await svc(argv);
       assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${why}`]);

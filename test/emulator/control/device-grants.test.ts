@@ -168,7 +168,7 @@ describe("the page for a device", () => {
     assert.match((await open(world)).text, /<input name="user_code"/);
     const { status, text } = await open(world, waiting.user_code);
     assert.equal(status, 200);
-    assert.match(text, /Demo command line asks for access/);
+    assert.match(text, /Demo command line requests access/);
     assert.match(text, /<option value="us-1">us-1 \(us\)<\/option>/);
     const fields = { status: "AUTHORIZED", cluster_id: "us-1", email: "" };
     const done = await submit(world, text, fields, { origin: world.routerUrl, "sec-fetch-site": "same-origin" });
@@ -189,12 +189,12 @@ describe("the page for a device", () => {
   it("says what is wrong with a code, before and after the form", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
-    assert.match((await open(world, "<b>")).text, /No device waits under this code/);
+    assert.match((await open(world, "<b>")).text, /No device has this code/);
     const { text } = await open(world, waiting.user_code);
     await waiting.decide("DENIED");
-    assert.match((await open(world, waiting.user_code)).text, /Somebody has decided/);
+    assert.match((await open(world, waiting.user_code)).text, /already approved or denied/);
     const late = await submit(world, text, { status: "AUTHORIZED", email: "ada@northwind.example" });
-    assert.match(String(late.body), /Somebody has decided/);
+    assert.match(String(late.body), /already approved or denied/);
     await world.clock.advance({ by: quarter });
     assert.match((await open(world, waiting.user_code)).text, /has expired/);
   });

@@ -158,7 +158,7 @@ describe("a fault for requests that come in", () => {
       ),
       {
         status: 400,
-        body: { error: { code: "invalid_input", message: "operation: nothing is called contracts.crate" } },
+        body: { error: { code: "invalid_input", message: "operation: contracts.crate not found" } },
       },
     );
   });
@@ -168,11 +168,11 @@ describe("a fault for requests that come in", () => {
     [{ direction: "outgoing" }, "effect is required"],
     [{ direction: "incoming", status: 503, effect: "drop" }, "effect cannot be used with direction incoming"],
     [{ direction: "outgoing", effect: "drop", status: 503 }, "status cannot be used with direction outgoing"],
-    [{ direction: "incoming", reset: true, answer_body: 1 }, "answer_body needs status"],
+    [{ direction: "incoming", reset: true, answer_body: 1 }, "answer_body requires status"],
     [{ direction: "outgoing", effect: "drop", delay: "PT5M" }, "delay requires the effect delay or reorder"],
-    [withHeader("x-note", "a\r\nset-cookie: b"), "answer_headers.x-note: a header value has no control characters"],
-    [withHeader("x-note", "漢"), "answer_headers.x-note: a header value has no control characters and none beyond"],
-    [withHeader("x note", "a"), "answer_headers.x note: a header name has letters, digits and"],
+    [withHeader("x-note", "a\r\nset-cookie: b"), "answer_headers.x-note must be ISO-8859-1 without control characters"],
+    [withHeader("x-note", "漢"), "answer_headers.x-note must be ISO-8859-1"],
+    [withHeader("x note", "a"), "answer_headers.x note must be letters, digits and"],
     [withHeader("Content-Length", "5"), "answer_headers.Content-Length: is set by the emulator"],
   ] as const;
   for (const [body, words] of mistakes) {

@@ -195,7 +195,7 @@ describe("the page of the provider", () => {
     assert.equal((await submit({}, { "sec-fetch-site": "cross-site" })()).status, 403);
     const again = await submit({ email: "nobody" })();
     assert.equal(again.status, 200);
-    assert.match(String(again.body), /This is no e-mail address/);
+    assert.match(String(again.body), /The e-mail address is not valid/);
     assert.deepEqual(hiddenIn(String(again.body)), hiddenIn(shown));
     assert.equal((await submit({}, { origin: world.routerUrl, "sec-fetch-site": "same-origin" })()).status, 303);
   });

@@ -67,9 +67,9 @@ describe("the whole state, over the control plane", () => {
       [changed("contracts", { id: 2 ** 53 - 1 }), /: Sequence contract is at 9007/],
       [
         changed("contracts", { created_at: 9e15 }),
-        /: contracts\[0\] is not a row of contracts: created_at: Not a time/,
+        /: contracts\[0\] is not a row of contracts: created_at: Time is outside/,
       ],
-      [changed("clock", { manual_now: -9e15 }), /: clock\[0\] is not a row of clock: manual_now: Not a time/],
+      [changed("clock", { manual_now: -9e15 }), /: clock\[0\] is not a row of clock: manual_now: Time is outside/],
       [
         changed("contracts", { created_by: 99 }),
         /: Row 1 of contracts has the created_by 99, and users has no such row$/,

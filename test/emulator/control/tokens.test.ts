@@ -116,7 +116,7 @@ describe("named tokens of the control plane", () => {
       const path = operation.path.replace("/_emulator/", "").replace(/\{\w+\}/g, "1");
       const { status, body } = await ask(String(operation.method), path);
       const words = (body as { error: { message: string } }).error.message;
-      if (status === 403 && words.startsWith(`This needs the role ${role};`)) answered[role]!.push(operation.id);
+      if (status === 403 && words.startsWith(`The role ${role} is required.`)) answered[role]!.push(operation.id);
     }
     assert.deepEqual(answered, needs);
     assert.deepEqual(needs.admin?.sort(), [

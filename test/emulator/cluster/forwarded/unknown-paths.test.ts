@@ -111,7 +111,7 @@ describe("a path that a cluster does not know", () => {
     const { status, body } = await on.router("GET", "/.well-known/oauth%2Dauthorization-server");
     assert.deepEqual([status, (body as { issuer: string }).issuer], [200, on.routerUrl]);
     const page = await send("GET", "/contracts/T%2D1");
-    assert.deepEqual([page.status, /There is no T-1 here/.test(String(page.body))], [404, true]);
+    assert.deepEqual([page.status, /Contract T-1 not found/.test(String(page.body))], [404, true]);
   });
 });
 

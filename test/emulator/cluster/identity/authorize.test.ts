@@ -75,7 +75,7 @@ describe("an authorization request", () => {
     for (const svc_user of ["nobody@x.example", "cleo@northwind.example"]) {
       const { status, body, headers } = await authorize(world, { svc_user });
       assert.deepEqual([status, headers.get("location")], [404, null]);
-      assert.match(String(body), /is no active user of cluster eu-1/);
+      assert.match(String(body), /Cluster eu-1 has no active user/);
     }
   });
 

@@ -32,9 +32,9 @@ describe("a person's page of a contract", () => {
       page.text,
       "NDA with Acme You are Jo Doe. Contract T-1 (SVC-1) Between Northwind GmbH and Acme Inc. " +
         "Status Out for signature (SIGN) Next Waits for Jo Doe to sign. " +
-        "Document Read the PDF (opens in a new tab) It is your turn to sign Note (may stay empty): Sign " +
+        "Document Read the PDF (opens in a new tab) It is your turn to sign Note (optional): Sign " +
         "Decline The contract goes back to its owner. Nobody can sign it until it is sent again. " +
-        "Reason (may stay empty): Decline the contract Comment: Add the comment Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
+        "Reason (optional): Decline the contract Comment: Add the comment Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
     );
     assert.match((await done(link, { act: "sign", text: "Fine" })).text, /Jo Doe.* Signed 2031-01-02 at 03:04 UTC$/);
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED signed"]);

@@ -98,7 +98,7 @@ describe("the links of people", () => {
     const none = async (url: string, id: string) =>
       assert.deepEqual(plainPage(await opened(url)), {
         status: 404,
-        text: `Contract not found There is no ${id} here.`,
+        text: `Contract not found Contract ${id} not found.`,
       });
     await none(link.replace("T-1", "T-9"), "T-9");
     await none(link.replace("T-1", "H-1"), "H-1");
