@@ -94,7 +94,7 @@ describe("what is told of a webhook", () => {
   it("advises no resend to an address that is not allowed, and blames nobody else", () => {
     const url = "https://receiver.invalid/x";
     const forbidden =
-      "receiver.invalid is not allowed; an emulator that is started with --webhook-allow receiver.invalid may.";
+      "Host receiver.invalid is not allowed for webhooks. Start the emulator with --webhook-allow receiver.invalid.";
     const passedOver = [delivery(1, [], { outcome: "skipped_not_allowed" })];
     assert.deepEqual(tell(webhook({ url, forbidden }), passedOver), {
       state: "address not allowed",

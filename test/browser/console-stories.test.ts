@@ -333,6 +333,6 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.getByLabel("To which operation").fill("nonsense");
     await page.locator('.how[title*="--operation nonsense"]').waitFor();
     await page.keyboard.press("Enter");
-    await outcome(page, "operation: nothing is called nonsense");
+    await outcome(page, "operation: nonsense not found");
   });
 });

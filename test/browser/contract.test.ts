@@ -121,7 +121,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     await page.goto(customer.url);
     const frame = page.frameLocator("iframe");
     await press(frame, "Sign");
-    await frame.getByText("A frame that is a sandbox needs allow-same-origin and allow-forms.").waitFor();
+    await frame.getByText("A sandboxed frame requires allow-same-origin and allow-forms.").waitFor();
     assert.equal(await statusOf(world.api, contract), "SIGN");
   });
 

@@ -37,7 +37,7 @@ describe("a service in trouble", () => {
       "forwards what it does not recognise",
       (_, response) => response.writeHead(200, { "x-svc-matched": "catch-all" }).end("{}"),
       1,
-      /declared spelling is GET \//,
+      /declared path is GET \//,
     ],
     [
       "asks to wait too long",

@@ -33,7 +33,7 @@ function wordsFor(path: string, { holder: { pid, machine, since }, content, life
   if (life === "elsewhere") {
     const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
     return (
-      `An emulator on another machine is using this state (${path}: ${at}). ` +
+      `An emulator on another machine or in another container is using this state (${path}: ${at}). ` +
       `Stop it there, remove ${path} if it has ended, or choose another file with the option file.`
     );
   }

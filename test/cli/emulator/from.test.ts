@@ -179,7 +179,7 @@ describe("svc emulator exec --from", () => {
         "  Keep one with `svc emulator snapshot save NAME`, or name a file: of a state begun with --file STATE it is " +
         "STATE.snapshots/NAME.json; of a --store, what `svc emulator state export --output FILE` writes.\n",
     });
-    const changed = "something above this line was changed";
+    const changed = "a line above was changed";
     const reasons: Record<string, string> = {
       truncated: "S/truncated.json: line N: the line is damaged. Nothing was changed.",
       changed: `S/changed.json: line N: the checksum does not fit: ${changed}. Nothing was changed.`,
@@ -196,7 +196,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual(
       await refused("--from prepared --file .svc/emulator.json"),
       failed(
-        "/.svc/emulator.json already contains a state. Nothing was changed. Use another file, or go on with this one by leaving --from out.",
+        "/.svc/emulator.json already contains a state. Nothing was changed. Use another file, or continue this state without --from.",
       ),
     );
     assert.deepEqual(await files(cwd), { ...before, "prepared.json": text });

@@ -23,7 +23,7 @@ type AnyTrouble = Trouble | "is not there";
 const outcomes: Readonly<Record<AnyTrouble, Expected>> = {
   "is not there": { exit: 75, message: /connection refused/ },
   hangs: { exit: 75, message: /no response within/ },
-  stalls: { exit: 75, message: /its answer (was not complete after|stopped in the middle|came at less than)/ },
+  stalls: { exit: 75, message: /the response (was incomplete after|stopped in the middle|was slower than)/ },
   "hangs up": { exit: 75, message: /the connection was closed/ },
   "cuts its answer off": { exit: 75, message: /the connection was closed/ },
   "answers HTML": {

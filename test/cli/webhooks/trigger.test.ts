@@ -128,9 +128,9 @@ describe("svc webhooks trigger", () => {
     const nobody = await svc("webhooks trigger CONTRACT_VOIDED --json");
     assert.deepEqual([nobody.exit, nobody.out, JSON.parse(nobody.err).error.code], [1, "", "nobody_subscribed"]);
     for (const [path, known] of [
-      ["contract_state=X", /has no contract_state\. There it has: activity, activity_data, contract_id,/],
-      ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. There it has: 0\./],
-      ["entity.name.first=X", /has no entity\.name\.first\. There it has: nothing\./],
+      ["contract_state=X", /has no contract_state\. Known: activity, activity_data, contract_id,/],
+      ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. Known: 0\./],
+      ["entity.name.first=X", /has no entity\.name\.first\. Known: nothing\./],
     ] as const) {
       const { exit, err } = await svc(["webhooks", "trigger", "CONTRACT_SIGNED", "--set", path]);
       assert.equal(exit, 1);

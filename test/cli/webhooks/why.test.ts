@@ -252,7 +252,7 @@ describe("svc webhooks why", () => {
     const { svc, emulator } = await cliEmulator(t);
     const url = "https://hooks.example.com/y";
     const why =
-      "hooks.example.com is not among the hosts that may be delivered to; an emulator that is started with --webhook-allow hooks.example.com may.";
+      "Host hooks.example.com is not allowed for webhooks. Start the emulator with --webhook-allow hooks.example.com.";
     const created = await svc(create("Away", url));
     assert.deepEqual([created.exit, created.err], [0, `warning: nothing will be sent to it: ${why}\n`]);
     assert.equal((await svc(create("Here", dead))).err, "");

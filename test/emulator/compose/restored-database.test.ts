@@ -93,7 +93,7 @@ describe("a database that lost what was acknowledged, under a running leader", {
       await map(leader, "e2");
       await lose(options.schema, dump);
       let answer = await map(leader, "e3");
-      const isTold = () => log.some((line) => line.includes("lacks lines that were acknowledged"));
+      const isTold = () => log.some((line) => line.includes("has lost acknowledged lines"));
       while (!isTold()) answer = await map(leader, "e3");
       assert.deepEqual(
         [answer.status, answer.body, await mapped(leader)],

@@ -109,7 +109,7 @@ describe("A path of the control plane", () => {
       status: 405,
       headers: { "content-type": "application/json", allow: "GET" },
       body: JSON.stringify({
-        error: { code: "method_not_allowed", message: "PUT is not possible here.", hint: "Possible: GET" },
+        error: { code: "method_not_allowed", message: "Method PUT is not allowed.", hint: "Allowed: GET" },
       }),
     });
   });

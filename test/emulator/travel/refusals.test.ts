@@ -19,7 +19,7 @@ const unusable = (name: string, reason: string) =>
     409,
     "unusable_snapshot",
     `Cannot use snapshot ${name}: ${reason}. Nothing was changed.`,
-    `\`svc emulator snapshot list\` shows the others and where their files are; \`svc emulator snapshot remove ${name}\` takes this one away.`,
+    `\`svc emulator snapshot list\` shows the others and their files. \`svc emulator snapshot remove ${name}\` removes this one.`,
   );
 
 /** Which line it is depends on what the demo seed holds. */

@@ -114,7 +114,7 @@ describe("an authorization request", () => {
       const answer = await authorize(world, { client_id, redirect_uri, prompt: "none" });
       assert.equal(answer.status, allowed ? 302 : 400);
       if (allowed) assert.ok(answer.headers.get("location")!.startsWith(redirect_uri!));
-      else assert.match(String(answer.body), /redirect_uri is missing, or not one that this client may use/);
+      else assert.match(String(answer.body), /redirect_uri is missing or not allowed for this client/);
     });
   }
 
@@ -123,7 +123,7 @@ describe("an authorization request", () => {
     for (const client_id of [undefined, "<script>"]) {
       const { status, body, headers } = await authorize(world, { client_id });
       assert.deepEqual([status, headers.get("location")], [400, null]);
-      assert.match(String(body), /No client has the id/);
+      assert.match(String(body), /Client .* not found/);
       assert.doesNotMatch(String(body), /<script/);
     }
   });

@@ -217,6 +217,9 @@ describe("beginning an installation on the control plane", () => {
     assert.match(page, /<h1>Connect chat_a<\/h1>/);
     const body = String(new URLSearchParams({ ...hiddenIn(page), team_id: " ", name: "N" }));
     const again = await world.router("POST", "/_emulator/provider", { body, headers: form });
-    assert.deepEqual([again.status, /The team ID must not be empty or contain spaces/.test(String(again.body))], [200, true]);
+    assert.deepEqual(
+      [again.status, /The team ID must not be empty or contain spaces/.test(String(again.body))],
+      [200, true],
+    );
   });
 });

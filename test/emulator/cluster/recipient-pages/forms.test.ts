@@ -152,7 +152,7 @@ describe("a form of a person's page", () => {
       await quiet(on);
       const before = (await on.ask("GET", "state")).body;
       const page = await submitted(link, { act: "sign" }, headers);
-      assert.match(page.text, /^Request blocked Forms are taken only from the page itself\./);
+      assert.match(page.text, /^Request blocked This form was not submitted from its own page\./);
       assert.equal(page.status, 403);
       assert.deepEqual((await on.ask("GET", "state")).body, before);
     }

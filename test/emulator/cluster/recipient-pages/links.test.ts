@@ -115,10 +115,7 @@ describe("the links of people", () => {
     await sent(on.api);
     for (const old of ["signatory=1", "counterparty=1"]) {
       const page = await opened(`${on.clusters[0]!.url}/contracts/T-1?${old}`);
-      assert.match(
-        page.text,
-        /^NDA with Acme This link names somebody, but has no key to prove it.*Ask for a new link\./,
-      );
+      assert.match(page.text, /^NDA with Acme This link has no key for its person.*Ask for a new one\./);
       assert.deepEqual([page.status, buttonsOn(page)], [200, []]);
     }
   });

@@ -170,8 +170,8 @@ describe("a write that a crash of the machine cut short", () => {
       assert.deepEqual(left.subarray(left.byteLength - tail.byteLength), tail);
       assert.ok(tail.byteLength > 0);
       assert.deepEqual(told, [
-        `${journal} ends with a write that a crash cut short (${tail.byteLength} bytes). ` +
-          `It is left out, and kept in ${journal}.torn`,
+        `${journal} ends with an incomplete write (${tail.byteLength} bytes). ` +
+          `It is ignored, and saved in ${journal}.torn`,
       ]);
     });
   }

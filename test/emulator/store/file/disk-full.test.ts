@@ -131,7 +131,7 @@ describe("a real disk that is full", () => {
     execFileSync("mount", ["-o", "remount,ro", folder]);
     await assert.rejects(repairState(file), {
       name: "StateAccessError",
-      message: /^The state .*emulator\.json cannot be opened: the file system is read-only.* Name a file elsewhere/,
+      message: /^The state .*emulator\.json cannot be opened: the file system is read-only.* Choose another file/,
     });
     await assert.rejects(startEmulator({ file }), {
       name: "StateAccessError",

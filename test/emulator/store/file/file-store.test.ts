@@ -293,7 +293,7 @@ describe("a damaged file", () => {
     await assert.rejects(open(folder), {
       name: "StateFormatError",
       message:
-        /line 2: svc 0\.1\.0 wrote it \(format 4; this one reads those up to 3\)\. Nothing was changed\. Open it with that/,
+        /line 2: svc 0\.1\.0 wrote it in format 4, but this version reads formats up to 3\. Nothing was changed\. Use that/,
     });
   });
 

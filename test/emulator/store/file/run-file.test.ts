@@ -72,14 +72,19 @@ describe("the run file", () => {
     await assert.rejects(claim([path], run("two")), {
       name: "StateLockedError",
       message:
-        `An emulator that cannot be asked from here has this state (${path}: on box-7, pid 17, http://127.0.0.1:4010, ` +
+        `An emulator on another machine or in another container is using this state (${path}: on box-7, pid 17, http://127.0.0.1:4010, ` +
         `since ${since}). Stop it there, remove ${path} if it has ended, or choose another file with the option file.`,
     });
   });
 
   describe("of an earlier version, which told neither machine nor socket", () => {
     const found: [what: string, pid: () => number, probe: Probe, message: RegExp | undefined][] = [
-      ["whose emulator answers is its own, whatever its pid says", gonePid, answers("one"), /is running on this state/],
+      [
+        "whose emulator answers is its own, whatever its pid says",
+        gonePid,
+        answers("one"),
+        /is already running on this state/,
+      ],
       [
         "whose process does not answer in time is its own: it may be busy",
         () => process.pid,

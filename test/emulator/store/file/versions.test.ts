@@ -100,7 +100,7 @@ describe("what no version of a row explains", () => {
       await assert.rejects(openFileStore({ path, collections, wall: systemWallClock }), (error: Error) => {
         assert.equal(error.name, "StateFormatError");
         assert.match(error.message, message);
-        assert.match(error.message, /Nothing was changed\. Open it with that version/);
+        assert.match(error.message, /Nothing was changed\. Use that version/);
         return true;
       });
       await assert.rejects(repairFile({ path, collections }), { name: "StateFormatError", message });
@@ -126,7 +126,7 @@ describe("a state of a newer version", () => {
     const path = join(folder, "emulator.json");
     const text = await readFile(path, "utf8");
     await writeFile(path, text.replace('"svc_state": 3', '"svc_state": 7').replace('"0.1.0"', '"4.5.6"'));
-    const message = /svc 4\.5\.6 wrote it \(format 7; this one reads those up to 3\)/;
+    const message = /svc 4\.5\.6 wrote it in format 7, but this version reads formats up to 3/;
     await assert.rejects(open(folder, members), { name: "StateFormatError", message });
     await assert.rejects(repairFile({ path, collections: [members, owners] }), { name: "StateFormatError", message });
   });
