@@ -176,7 +176,7 @@ describe("a trace", () => {
     await on.ask("POST", "clock/advance", { body: { by: "PT6M" } });
     const reasons = async (ref: string) =>
       (await traceOf(on, ref)).nodes.flatMap(({ id, what, because }) =>
-        /^attempt/.test(id) ? [[what, because.replace(/request:\d+ moved/, "somebody moved")]] : [],
+        /^attempt/.test(id) ? [[what, because.replace(/request:\d+ advanced/, "somebody advanced")]] : [],
       );
     assert.deepEqual(await reasons("delivery:1"), [
       ["attempt 1: 200", "the first attempt; somebody advanced the clock; scripted: delay (request:2)"],
