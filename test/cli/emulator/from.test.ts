@@ -182,7 +182,7 @@ describe("svc emulator exec --from", () => {
     const changed = "a line above was changed";
     const reasons: Record<string, string> = {
       truncated: "S/truncated.json: line N: the line is damaged. Nothing was changed.",
-      changed: `S/changed.json: line N: the checksum does not fit: ${changed}. Nothing was changed.`,
+      changed: `S/changed.json: line N: the checksum does not match: ${changed}. Nothing was changed.`,
       newer:
         "S/newer.json: line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc reads versions up to 2. Nothing was changed.",
       hello: "S/hello.json: it is not an emulator state file. Nothing was changed.",

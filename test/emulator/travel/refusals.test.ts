@@ -154,7 +154,7 @@ describe("a snapshot whose file is not as it was written", () => {
     await writeFile(join(`${file}.snapshots`, "exported.json"), await response.text());
     const { status, body } = await on.ask("POST", "snapshots/exported/restore");
     assert.equal(status, 409);
-    assert.match(JSON.stringify(body), /the checksum does not fit/);
+    assert.match(JSON.stringify(body), /the checksum does not match/);
   });
 
   it("is refused: of other clusters", async (t) => {
