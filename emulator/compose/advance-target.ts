@@ -20,11 +20,11 @@ export function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
   if (name === undefined || others.length > 0) throw new InvalidOptionsError(`clock.advance: ${shape}`);
   if ("by" in move) {
     const by = typeof move.by === "string" ? parseDuration(move.by) : move.by;
-    return { by: aNumber(by, "by", move.by, "milliseconds, or a duration such as PT2H35M or 2h35m") };
+    return { by: aNumber(by, "by", move.by, "milliseconds or a duration (PT2H35M, 2h35m)") };
   }
   if ("to" in move) {
     const to = typeof move.to === "string" ? Date.parse(move.to) : move.to;
-    return { to: aNumber(to, "to", move.to, "milliseconds since the epoch, or an ISO time") };
+    return { to: aNumber(to, "to", move.to, "milliseconds since the epoch or an ISO time") };
   }
   if ("next" in move && move.next === true) return { next: true };
   if ("untilIdle" in move && move.untilIdle === true) return { untilIdle: true };

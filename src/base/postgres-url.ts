@@ -46,8 +46,7 @@ export function parsePostgresUrl(text: string): PostgresUrl {
   if (sslMode !== undefined && !sslModes.includes(sslMode))
     throw new Error(`must have an sslmode of ${sslModes.join(", ")}, got "${sslMode}"`);
   const port = Number(url.searchParams.get("port") || url.port || 5432);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new Error("must have a port from 1 to 65535");
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error("must have a port from 1 to 65535");
   const part = (encoded: string) => decoded(encoded) || undefined;
   return {
     host: url.searchParams.get("host") || decoded(url.hostname).replace(/^\[(.*)\]$/, "$1"),

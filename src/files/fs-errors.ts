@@ -21,7 +21,7 @@ const reasons = lookupTable<string>({
 /** What helps where too many files are open: the same wherever it is told. */
 export const openFilesRemedies = {
   EMFILE: "Raise the limit (ulimit -n), or close other programs.",
-  ENFILE: "Close what holds them open.",
+  ENFILE: "Close other programs.",
 } as const;
 
 export type FsError = NodeJS.ErrnoException & { readonly code: string };

@@ -94,7 +94,8 @@ function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResp
     finding("tokens-refused", `${cluster} responded ${reply.status} ${String(reply.body?.error ?? "")}`);
     return { refused: refusals[String(reply.body?.error)] ?? "invalid-grant" };
   }
-  const why = reply.kind === "answered" ? `answered ${reply.status}` : reply.kind === "late" ? "is late" : reply.reason;
+  const why =
+    reply.kind === "answered" ? `responded ${reply.status}` : reply.kind === "late" ? "is late" : reply.reason;
   finding("cluster-unreachable", `${cluster}: ${why}`);
   return { refused: "token-cluster-down" };
 }

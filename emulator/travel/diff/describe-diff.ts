@@ -172,7 +172,7 @@ const words = lookupTable<Words>({
     const { kind, ref, due } = either<ScheduledEntry>(change);
     const what = kind === "deliver" ? `next attempt of delivery ${ref}` : `${does(kind) ?? kind} (${kind} ${ref})`;
     if (!change.after) return `schedule: ${what} removed`;
-    return `schedule: ${what} is due ${change.before ? "another time, " : ""}at ${isoMillis(due)}`;
+    return `schedule: ${what} is ${change.before ? "rescheduled to" : "due at"} ${isoMillis(due)}`;
   },
   invitations(change, names) {
     const { email, contract_id } = either<Invitation>(change);

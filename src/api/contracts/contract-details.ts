@@ -137,7 +137,7 @@ export const inviteToContract = operation({
   failures: ["not-found"],
   cli: { command: "contracts invite" },
   basis: assumed(
-    "Path and body are public, method and answer are not: those of the request for a review (DECISIONS.md, C26).",
+    "Path and body are public. Method and response are not: they follow the request for a review (DECISIONS.md, C26).",
   ),
   examples: [
     {

@@ -63,7 +63,7 @@ export const contractsFailures = {
   }),
   throttled: detail({
     status: 429,
-    when: "the workspace made more requests a second than --rate-limit allows",
+    when: "the workspace made more requests per second than --rate-limit allows",
     basis: assumed("The default message of the framework. The limit of 10 is public."),
     says: ({ seconds }: { seconds: number }) =>
       `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? "" : "s"}.`,
@@ -72,7 +72,7 @@ export const contractsFailures = {
   "contracts-body-too-large": detail({
     status: 413,
     when: "the body, or the webhook payload that it causes, is larger than 64 MiB",
-    basis: assumed("No limit is published; the emulator needs one."),
+    basis: assumed("The limit is not public. The emulator requires one."),
     says: "Request body is too large.",
   }),
   "pdfs-busy": detail({

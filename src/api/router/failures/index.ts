@@ -32,7 +32,7 @@ const routingFailures = {
   "body-too-large": detail({
     status: 413,
     when: "the body is larger than 64 MiB",
-    basis: assumed("The specification names no limit; the emulator needs one."),
+    basis: assumed("The specification has no limit. The emulator requires one."),
     says: "Request body is too large",
   }),
   "store-failed": detail({
