@@ -149,7 +149,7 @@ describe("contract_link", () => {
     assert.equal(
       page.text,
       "NDA with Acme Contract T-1 (SVC-1) Between Northwind GmbH and Acme Inc. Status Out for signature (SIGN) " +
-        "Next Waits for Jo Doe to sign. Document Read the PDF (opens in a new tab) " +
+        "Next Waiting for Jo Doe to sign. Document Read the PDF (opens in a new tab) " +
         "Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
     );
     assert.doesNotMatch(page.html, /<form|<script|<button/);

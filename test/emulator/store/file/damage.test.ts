@@ -108,7 +108,7 @@ describe("damage of a journal", () => {
       await assert.rejects(open(folder), (error: Error) => {
         assert.equal(error.name, "StateFormatError");
         assert.match(error.message, message);
-        assert.match(error.message, /Nothing was changed\. "svc emulator repair/);
+        assert.match(error.message, /Nothing was changed\. Run "svc emulator repair/);
         return true;
       });
       assert.deepEqual(await readdir(folder), before);

@@ -161,7 +161,8 @@ describe("a real disk that is full", () => {
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
     await assert.rejects(startEmulator({ file: join(folder, "emulator.json") }), {
       name: "StateAccessError",
-      message: /^The state .*emulator\.json cannot be opened: no space is left on the disk.* Make room, or name a file/,
+      message:
+        /^The state .*emulator\.json cannot be opened: no space is left on the disk.* Free disk space, or choose a file/,
     });
   });
 });
@@ -185,7 +186,7 @@ describe("a state that cannot be opened", () => {
     await writeFile(join(folder, "a"), "");
     await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {
       name: "StateAccessError",
-      message: /cannot be opened: a part of its path is not a folder\. Name a file in a folder with the option file/,
+      message: /cannot be opened: a part of its path is not a folder\. Choose a file in a folder with the option file/,
     });
   });
 });

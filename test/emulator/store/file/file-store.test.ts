@@ -279,7 +279,7 @@ describe("a damaged file", () => {
       await assert.rejects(open(copy), (error: Error) => {
         assert.equal(error.name, "StateFormatError");
         assert.match(error.message, message);
-        assert.match(error.message, /Nothing was changed\. "svc emulator repair .*emulator\.json"/);
+        assert.match(error.message, /Nothing was changed\. Run "svc emulator repair .*emulator\.json"/);
         return true;
       });
       assert.deepEqual(await filesIn(copy), before);
@@ -312,10 +312,7 @@ describe("a damaged file", () => {
     const first = firstLine(JSON.stringify({ svc_journal: 2, generation: 9, after: 8 })).toString();
     const line = logLine('[["delete","people","1"]]', { number: 9, group: 9, before: 0 }).bytes.toString();
     await writeFile(join(folder, "emulator.json.journal.9"), first + line);
-    await assert.rejects(
-      open(folder),
-      /journal\.9, line 1: the journal that comes before it \(generation 8\) is missing/,
-    );
+    await assert.rejects(open(folder), /journal\.9, line 1: the previous journal \(generation 8\) is missing/);
   });
 });
 

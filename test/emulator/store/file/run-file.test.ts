@@ -89,7 +89,7 @@ describe("the run file", () => {
         "whose process does not answer in time is its own: it may be busy",
         () => process.pid,
         silence,
-        /does not answer/,
+        /does not respond/,
       ],
       ["whose process is gone is taken over, also where something is silent", gonePid, silence, undefined],
       ["whose URL refuses the connection is taken over", () => process.pid, answers(undefined), undefined],

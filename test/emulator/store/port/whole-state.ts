@@ -31,7 +31,7 @@ export function wholeStateSuite(open: Open): void {
       [null, /not an object/],
       [{}, /not an exported state/],
       [{ svc_state: 4 }, /another version of svc wrote it in format 4, but this version reads formats up to 3/],
-      [{ svc_state: 4, written_by: "9.9.9" }, /svc 9\.9\.9 wrote it \(format 4/],
+      [{ svc_state: 4, written_by: "9.9.9" }, /svc 9\.9\.9 wrote it in format 4/],
       [{ svc_state: 2 }, /"collections" is not an object/],
       [{ svc_state: 2, collections: { people: 0 } }, /"collections"\."people" is not a version/],
       [
@@ -89,7 +89,7 @@ export function wholeStateSuite(open: Open): void {
       });
       await assert.rejects(waited[0]!, {
         name: "StateReplacedError",
-        message: /^late waited while another state took/,
+        message: /^late was waiting while its state was replaced/,
       });
       assert.deepEqual(await contentOf(store), {
         ...before,
