@@ -178,7 +178,7 @@ describe("a parameter that is repeated", () => {
       const world = await emulator(t);
       const { status, body, headers } = await world.router("GET", target(more));
       assert.deepEqual([status, headers.get("location")], [400, null]);
-      assert.match(String(body), /is given more than once/);
+      assert.match(String(body), /is repeated/);
     });
   }
 });
