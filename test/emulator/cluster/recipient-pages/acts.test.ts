@@ -46,7 +46,7 @@ describe("a person's page of a contract", () => {
     const after = await opened(link);
     assert.match(
       after.text,
-      /^NDA with Acme You are Jo Doe\. You signed this contract on 2031-01-02 at 03:04 UTC\. Contract .* Next Nothing is left to do\. Document .* Signatories/,
+      /^NDA with Acme You are Jo Doe\. You signed this contract on 2031-01-02 at 03:04 UTC\. Contract .* Next No pending actions\. Document .* Signatories/,
     );
     assert.deepEqual(buttonsOn(after), []);
   });
@@ -127,7 +127,7 @@ describe("a person's page of a contract", () => {
     assert.match((await opened(bens)).text, /Waiting for Ben Okafor to review, and for Ada Keller to approve\./);
     assert.match(
       (await done(adas, { act: "approve", text: "Good" })).text,
-      /You approved this contract\. .* Next Waits/,
+      /You approved this contract\. .* Next Waiting/,
     );
     assert.deepEqual(await turns(), [[jo], [ben, "review", "approve"], [ada]]);
     await done(bens, { act: "approve" });

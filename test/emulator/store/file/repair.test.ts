@@ -106,6 +106,6 @@ describe("a repair", () => {
     const { path } = await stateOf(t);
     await assert.rejects(repairFile({ path: `${path}.other`, collections }), /not found/);
     await damage(path, '"svc_state": 3', '"svc_state": 4');
-    await assert.rejects(repairFile({ path, collections }), /svc 0\.1\.0 wrote it \(format 4/);
+    await assert.rejects(repairFile({ path, collections }), /svc 0\.1\.0 wrote it in format 4/);
   });
 });
