@@ -30,7 +30,7 @@ export class AdvanceTargetInPastError extends Error {
   override readonly name = "AdvanceTargetInPastError";
 
   constructor() {
-    super("Time only goes ahead: `by` takes a number of milliseconds above 0, `to` a time after the present one");
+    super("Time cannot go backwards: `by` must be a number of milliseconds above 0, `to` a time after the current one");
   }
 }
 
@@ -39,7 +39,7 @@ export class AdvanceTargetTooFarError extends Error {
   override readonly name = "AdvanceTargetTooFarError";
 
   constructor() {
-    super("Time goes no further than the end of the year 9999");
+    super("Virtual time ends with the year 9999");
   }
 }
 

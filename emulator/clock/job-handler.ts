@@ -53,7 +53,7 @@ async function prepareKind(
 ): Promise<readonly JobRun[]> {
   try {
     const handler = handlers[kind];
-    if (!handler) throw new Error(`Nothing is registered for schedule entries of kind ${kind}`);
+    if (!handler) throw new Error(`No handler is registered for schedule entries of kind ${kind}`);
     return await handler.prepare(view, entries);
   } catch (error) {
     if (entries.length === 1) return [() => Promise.reject(error)];

@@ -113,7 +113,7 @@ export function findRepeatedParameter(request: ReceivedRequest): string | undefi
   return sent === undefined || exceedsFieldLimit(sent) ? undefined : findRepeatedField(parseFields(sent));
 }
 
-export const repeatedParameterMessage = (name: string): string => `${name} is given more than once`;
+export const repeatedParameterMessage = (name: string): string => `${name} is repeated`;
 
 /** An empty parameter counts as absent (RFC 6749, 3.1). */
 function nonEmpty(pairs: readonly (readonly [string, unknown])[]): OAuthParameters {

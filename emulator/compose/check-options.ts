@@ -17,26 +17,24 @@ const shape = {
   port: z.int().min(0).max(65_535),
   host: z.string(),
   allowedHosts: z.array(z.string()),
-  trustedProxies: z.array(
-    a<string>((text) => isRange(String(text)), "an address or a range such as 10.0.0.0/8 is needed"),
-  ),
-  clusterUrls: dictionary(a<string>((text) => isOrigin(String(text)), "a URL without a path is needed")),
+  trustedProxies: z.array(a<string>((text) => isRange(String(text)), "must be an address or a range (10.0.0.0/8)")),
+  clusterUrls: dictionary(a<string>((text) => isOrigin(String(text)), "must be a URL without a path")),
   file: z.string(),
-  store: a<string>((value) => typeof value === "string", "a URL is needed").check((context) => {
+  store: a<string>((value) => typeof value === "string", "must be a URL").check((context) => {
     const problem = storeProblem(String(context.value));
     if (problem !== undefined) context.issues.push({ code: "custom", input: "", message: problem });
   }),
   schema: a<string>(
     (value) => typeof value === "string" && isSchemaName(value),
-    "a schema is named by small letters, digits and underscores",
+    "must be lower-case letters, digits and underscores",
   ),
   onLeaderChange: a<NonNullable<EmulatorOptions["onLeaderChange"]>>(
     (value) => typeof value === "function",
-    "a function is needed",
+    "must be a function",
   ),
   onLeadershipRegained: a<NonNullable<EmulatorOptions["onLeadershipRegained"]>>(
     (value) => typeof value === "function",
-    "a function is needed",
+    "must be a function",
   ),
   leaseMs: z.number().min(100).max(60_000),
   signal: z.instanceof(AbortSignal),
@@ -48,20 +46,20 @@ const shape = {
   clock: z.strictObject({
     mode: ClockMode.optional(),
     speed: z.number().positive().optional(),
-    start: a<string>((text) => !Number.isNaN(Date.parse(String(text))), "an ISO time is needed").optional(),
+    start: a<string>((text) => !Number.isNaN(Date.parse(String(text))), "must be an ISO time").optional(),
   }),
   graceMs: milliseconds,
   token: z.string().min(1),
-  strict: a<Iterable<string>>(isIterable, "a list of names is needed").transform((names, context) => {
+  strict: a<Iterable<string>>(isIterable, "must be a list of names").transform((names, context) => {
     for (const name of names) {
       if (!(strictChecks as readonly string[]).includes(name))
-        context.addIssue(`there is no strictness "${name}". ${didYouMean(name, strictChecks)}`);
+        context.addIssue(`unknown strict check "${name}". ${didYouMean(name, strictChecks)}`);
     }
     return names;
   }),
-  otel: a<NonNullable<EmulatorOptions["otel"]>>(isVariables, "variables are needed, such as process.env"),
+  otel: a<NonNullable<EmulatorOptions["otel"]>>(isVariables, "must be variables, such as process.env"),
   observed: z.string().min(1),
-  log: a<NonNullable<EmulatorOptions["log"]>>((value) => typeof value === "function", "a function is needed"),
+  log: a<NonNullable<EmulatorOptions["log"]>>((value) => typeof value === "function", "must be a function"),
   publicUrl: z.url(),
   lenientSlashes: z.boolean(),
   deterministic: z.boolean(),
@@ -73,7 +71,7 @@ const shape = {
       const { value } = context;
       if (isHostPattern(value)) return;
       const likely = suggestHostPattern(value);
-      const message = `"${value}" is no ${hostForms}${likely === undefined ? "" : `. Did you mean ${likely}?`}`;
+      const message = `must be ${hostForms}, got "${value}"${likely === undefined ? "" : `. Did you mean ${likely}?`}`;
       context.issues.push({ code: "custom", input: value, message });
     }),
   ),
@@ -97,11 +95,9 @@ export function checkOptions(options: EmulatorOptions): void {
   if (error) throw new InvalidOptionsError(`startEmulator: ${error.issues.flatMap(told).join("; ")}`);
   const { store, schema, file, ephemeral } = options;
   if (store !== undefined && (file !== undefined || ephemeral))
-    throw new InvalidOptionsError(
-      `startEmulator: a store stands in the place of ${ephemeral ? "memory" : "a file"}: leave one out`,
-    );
+    throw new InvalidOptionsError(`startEmulator: store cannot be used with ${ephemeral ? "ephemeral" : "file"}`);
   if (schema !== undefined && store === undefined)
-    throw new InvalidOptionsError("startEmulator: a schema is that of a store: name one, too");
+    throw new InvalidOptionsError("startEmulator: schema requires store");
 }
 
 /** What is wrong with the URL of a store, without what it says. */
@@ -115,9 +111,11 @@ function storeProblem(url: string): string | undefined {
 }
 
 function told(issue: z.core.$ZodIssue): string[] {
-  if (issue.code !== "unrecognized_keys") return [`${issue.path.join(".")}: ${issue.message}`];
+  const { path, message } = issue;
+  if (issue.code !== "unrecognized_keys")
+    return [`${path.join(".")}${message.startsWith("must ") ? "" : ":"} ${message}`];
   const known = Object.keys(issue.path[0] === "clock" ? shape.clock.shape : shape);
-  return issue.keys.map((key) => `there is no option "${[...issue.path, key].join(".")}". ${didYouMean(key, known)}`);
+  return issue.keys.map((key) => `unknown option "${[...issue.path, key].join(".")}". ${didYouMean(key, known)}`);
 }
 
 function isVariables(value: unknown): boolean {

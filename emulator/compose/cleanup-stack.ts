@@ -53,6 +53,6 @@ export class EmulatorClosedError extends Error {
   override readonly name = "EmulatorClosedError";
 
   constructor() {
-    super("The emulator is closed: move its time, keep its state or fork it before that");
+    super("The emulator is closed. Advance, save or fork it before close()");
   }
 }

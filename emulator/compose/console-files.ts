@@ -19,7 +19,7 @@ export function consoleReader(): ReadConsole {
   return () => {
     reading ??= readConsole().catch((cause) => {
       reading = undefined;
-      throw new EmulatorBugError("The page of the console was not built: run npm run build", { cause });
+      throw new EmulatorBugError("The console page is not built. Run npm run build", { cause });
     });
     return reading;
   };

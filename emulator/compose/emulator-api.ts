@@ -77,7 +77,7 @@ export function createEmulatorApi(parts: Parts): Emulator {
 function moveCause({ terms, requestLog, causeRow }: Parts): Cause {
   const { clock } = terms.now;
   const id = `advance:${requestLog.nextNumber()}`;
-  return { id, row: () => causeRow({ id, what: "a program moves time", at: clock.now() }) };
+  return { id, row: () => causeRow({ id, what: "a program advances the clock", at: clock.now() }) };
 }
 
 /** Tells of what goes on while this process leads, however often it begins to. */

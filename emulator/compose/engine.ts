@@ -79,7 +79,7 @@ export function startEngine(setup: Setup): Engine {
         news: setup.deliveries,
       }),
     },
-    onError: (entry, error) => log(`the schedule's entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
+    onError: (entry, error) => log(`schedule entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
   });
   closing.push(() => runner.close());
   return { runner, forwarder };

@@ -223,7 +223,7 @@ async function open(
     const address = leaderAddress({ router_url: ourRouter, key }, options.host, state.clusters, clusters);
     await standby.lead(address, token);
     await leadership.publishAddress(address).catch((cause) => {
-      throw new StoreFailedError("The standbys cannot be told who leads", { cause });
+      throw new StoreFailedError("The leader cannot be announced to the standbys", { cause });
     });
   }
   opened(routerUrl);

@@ -44,7 +44,7 @@ export class LeadershipLifecycle {
   /** The present one. @throws {StoreFailedError} while another process leads. */
   get now(): LeaderSession {
     if (!this.#term)
-      throw new StoreFailedError("Another process leads this store now, and answers what comes to this one");
+      throw new StoreFailedError("Another process leads this store now. Requests to this one are forwarded to it");
     return this.#term;
   }
 
@@ -74,7 +74,7 @@ export class LeadershipLifecycle {
       await Promise.race([leadership.lost, aborted(unwanted)]);
       if (!leadership.isLost || unwanted.aborted) return;
       context.standby?.standBy();
-      context.log("another process leads this store now: requests that come here are forwarded to it");
+      context.log("another process leads this store now. Requests to this one are forwarded to it");
       this.#setSession(undefined);
       await term.giveUp().catch((error) => context.log(String(error)));
       try {

@@ -52,7 +52,7 @@ export class Listeners {
     const { options, duties, links } = this.#setup;
     const { port = 0, host, clusterUrls } = options;
     const own = port === 0 ? 0 : port + 1 + position;
-    if (own > 65_535) throw new InvalidOptionsError(`There is no port ${own}, which the cluster ${id} would listen on`);
+    if (own > 65_535) throw new InvalidOptionsError(`Port ${own} of the cluster ${id} is out of range`);
     const listener = createListener({ ...duties, isShared: this.isShared, publicUrl: clusterUrls?.[id], name: id });
     if (this.isShared) this.#shared.push(listener);
     const url = await listener.listen(own, host);

@@ -105,7 +105,7 @@ export function createSettings(options: EmulatorOptions, publicUrl: string): Set
 export function resolveSeed({ seed = "demo" }: EmulatorOptions): Seed {
   if (typeof seed !== "string") return givenSeed(seed);
   if (!isNamedSeed(seed)) {
-    throw new InvalidOptionsError(`There is no seed "${seed}"; there are ${Object.keys(namedSeeds).join(", ")}`);
+    throw new InvalidOptionsError(`Seed "${seed}" not found. Known: ${Object.keys(namedSeeds).join(", ")}`);
   }
   parsedSeeds[seed] ??= parseSeed(namedSeeds[seed]);
   return parsedSeeds[seed];
@@ -186,9 +186,7 @@ interface Beside extends PublicUrls {
 export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly string[]): void {
   const unknown = Object.keys(clusterUrls).filter((id) => !ids.includes(id));
   if (unknown.length === 0) return;
-  throw new InvalidOptionsError(
-    `There is no cluster ${unknown.join(", ")} to give an address; there are ${ids.join(", ")}`,
-  );
+  throw new InvalidOptionsError(`Cluster ${unknown.join(", ")} not found. Known: ${ids.join(", ")}`);
 }
 
 /** The names by which clients call the listeners. */

@@ -201,7 +201,7 @@ function watchOpenFiles(wall: WallClock, log: (line: string) => void): () => Pro
       const remedy = openFilesRemedies[code as keyof typeof openFilesRemedies];
       if (remedy === undefined || isTold) return;
       isTold = true;
-      log(`too many files and connections are open (${code}): requests that come now get no answer. ${remedy}`);
+      log(`too many files and connections are open (${code}). New requests get no response. ${remedy}`);
     }
   });
 }

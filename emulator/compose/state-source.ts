@@ -31,7 +31,7 @@ export const openFileSource = (path: string): StateSource => ({
     const { store, kept } = begun(await readStoredState({ path, collections, wall }));
     const [own, given] = [kept?.snapshot.name, snapshotNameAt(path)];
     if (own !== undefined && given !== undefined && own !== given) {
-      const message = `${path} is the snapshot ${own}, renamed: give it back that name. Nothing was changed.`;
+      const message = `${path} is the renamed snapshot ${own}. Nothing was changed. Rename it back.`;
       throw new StateFormatError(message, { repairable: false });
     }
     return { store, kept };

@@ -20,12 +20,12 @@ import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
 const mostListed = 500;
 
 const why: Readonly<Record<Unapproved, string>> = {
-  unknown: "No device waits under this code.",
-  expired: "This code has expired. Let the device ask for a new one.",
-  decided: "Somebody has decided about this code already.",
-  bound: "Another cluster decides on this code.",
+  unknown: "No device has this code.",
+  expired: "This code has expired. Request a new code on the device.",
+  decided: "This code was already approved or denied.",
+  bound: "This code is bound to another cluster.",
   "no-cluster": "The emulator has no such cluster.",
-  "no-person": "No active user of that cluster has this address.",
+  "no-person": "That cluster has no active user with this address.",
 };
 
 export const deviceGrantHandlers = {
@@ -85,8 +85,8 @@ export const deviceGrantHandlers = {
 const shown = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 const outcome = {
-  AUTHORIZED: "The device is approved. It will notice within seconds; this page may be closed.",
-  DENIED: "The device is denied. This page may be closed.",
+  AUTHORIZED: "The device is approved. You can close this page.",
+  DENIED: "The device is denied. You can close this page.",
 } as const;
 
 const about = (userCode: string): string => `device ${userCodeKey(userCode)}`;
@@ -97,7 +97,7 @@ const entry = (problem?: string, typed?: string): HtmlPage =>
     "Connect a device",
     html`${errorBanner(problem)}
 <form method="get"><p><label>Code on the device: <input name="user_code" value="${typed}" autocomplete="off" required autofocus></label></p>
-<p><button>Go on</button></p></form>`,
+<p><button>Continue</button></p></form>`,
   );
 
 /** What the form says already, of what it asks for. */
@@ -129,11 +129,11 @@ async function question(
   return createPage(
     "Connect a device",
     html`${errorBanner(problem)}
-<p>${found.client?.client_name ?? found.grant.client_id} asks for access. The device shows
+<p>${found.client?.client_name ?? found.grant.client_id} requests access. The device shows
 <strong class="user-code">${hidden.user_code}</strong></p>
 <form method="post">${hiddenFields(hidden)}
 <p><label>Cluster: <select name="cluster_id">${choices}</select></label></p>
-<p><label>E-mail address of the user (may stay empty): <input name="email" type="email" value="${email}"></label></p>
+<p><label>E-mail address of the user (optional): <input name="email" type="email" value="${email}"></label></p>
 <p><button name="status" value="AUTHORIZED">Approve</button>
 <button name="status" value="DENIED" class="other">Deny</button></p></form>`,
   );

@@ -6,7 +6,7 @@ export const faultHandlers = {
   "faults.add": ({ body }, { faults, request, fail }) => {
     const { operation } = body;
     if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
-      fail("invalid-control-input", { problems: [`operation: nothing is called ${operation}`] });
+      fail("invalid-control-input", { problems: [`operation: ${operation} not found`] });
     }
     // Made now: the request itself would be held for as long as the fault.
     const row = request.cause.row?.(undefined);

@@ -14,7 +14,7 @@ export const lifecycleHandlers = {
   "emulator.ready": (_, { instance, store }) =>
     store.writable
       ? reply(200, instance.readiness())
-      : reply(503, { ...instance.readiness(), why: "The state cannot be written; what is asked is answered" }),
+      : reply(503, { ...instance.readiness(), why: "The state cannot be written; reads continue" }),
 
   "emulator.live": (_, { instance, request }) => describeProcess(instance.readiness(), instance.process, request),
 
@@ -75,7 +75,7 @@ function serversOf(name: DocumentedService, clusters: readonly Cluster[], origin
   if (name !== "contracts") return [{ url: origin, description: "This emulator" }];
   return clusters.map(({ id, url, reachedAt, external }) => ({
     url: external || url !== reachedAt ? url : withHostOf(origin, url),
-    description: `Cluster ${id}${external ? ", which is external" : ""}`,
+    description: `Cluster ${id}${external ? " (external)" : ""}`,
   }));
 }
 

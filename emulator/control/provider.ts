@@ -39,8 +39,8 @@ export const providerHandlers = {
   },
 } satisfies ControlHandlers<ProviderWorld>;
 
-const noTeam = "A team ID has no blanks, and is not empty.";
-const noAddress = "This is no e-mail address.";
+const noTeam = "The team ID must not be empty or contain spaces.";
+const noAddress = "The e-mail address is not valid.";
 
 const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "install" && provider === "chat_a";
 
@@ -75,9 +75,8 @@ function question(
   );
 }
 
-const signingIn = "The emulator stands in for this provider. Be whoever you like.";
-const installing =
-  "A workspace of svc asks to be connected. The emulator stands in for this service: choose any account.";
+const signingIn = "The emulator acts as this provider. Enter any account.";
+const installing = "A workspace of svc requests a connection. The emulator acts as this service. Choose any account.";
 
 export const installationHandlers = {
   "installations.list": ({ query }, { store }) =>

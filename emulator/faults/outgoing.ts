@@ -39,7 +39,7 @@ const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (fault
     return send(message);
   },
   drop: () => async () => ({
-    error: { code: "dropped", message: "A scripted fault kept this attempt from being sent." },
+    error: { code: "dropped", message: "A scripted fault prevented this attempt." },
   }),
   tamper: () => (message, send) => send({ ...message, sent: tampered(message.body) }),
   wrong_key: (id) => (message, send) => send({ ...message, hmacKey: wrongKey(id) }),

@@ -59,9 +59,9 @@ function bind(operation: Operation, part: Part, behindCalls: object, strictBodie
   const { id, auth } = operation;
   const authenticate = auth === "none" ? undefined : part.authenticate[auth];
   const handler = Object.hasOwn(part.handlers, id) ? part.handlers[id] : undefined;
-  if (!handler) throw new EmulatorBugError("Nothing handles it", { operation: id });
+  if (!handler) throw new EmulatorBugError("No handler is registered", { operation: id });
   if (auth !== "none" && !authenticate) {
-    throw new EmulatorBugError(`Nobody checks credentials of the kind ${auth}`, { operation: id });
+    throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
   }
   const steps = strictBodies ? strictSteps(operation) : usualSteps(operation);
   return { operation, steps, world: part.world, behindCalls, handler, authenticate };

@@ -167,7 +167,7 @@ export class Exchange implements Cause {
     const why = describeFsError(error);
     if (why !== undefined) return dialect.storeFailed(`A file of the state cannot be used: ${why}`);
     if (!(error instanceof StateReplacedError)) return undefined;
-    this.finding("state-replaced", "it was under way when another state was put in; nothing of it was kept");
+    this.finding("state-replaced", "the state was replaced while it was in progress; nothing was saved");
     return stateReplacedResponse(this.#service === "emulator");
   }
 

@@ -51,7 +51,7 @@ export function useAuthority({ url = "", headers, rawHeaders }: IncomingMessage)
 }
 
 export const forbiddenHostMessage = (given: string | undefined): string =>
-  `Requests for the host ${JSON.stringify(given ?? "")} are not answered here. If it is a name of this emulator, start it with --allowed-host.`;
+  `Host ${JSON.stringify(given ?? "")} is not allowed. If it is a name of this emulator, start it with --allowed-host.`;
 
 /**
  * Whether a browser sent the request from a page of another site. `Origin: null` is one: so do pages that hide where

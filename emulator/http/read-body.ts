@@ -49,7 +49,7 @@ export function readBody(
     };
     const onEnd = () => done();
     const onClose = () => done(new BodyAbortedError("aborted"));
-    const leave = enter(() => done(new BodyTimeoutError("the body did not come in time")));
+    const leave = enter(() => done(new BodyTimeoutError("the body was not received in time")));
     raw.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }

@@ -71,19 +71,19 @@ export const forbiddenResponse = (isControl: boolean, message: string): HttpResp
 
 /** The rest of the body is not waited for, so nothing else can come on this connection. */
 export const requestTimeoutResponse = (isControl: boolean): HttpResponse =>
-  jsonResponse(408, errorBody(isControl, "request_timeout", "The rest of the request did not come in time."), [
+  jsonResponse(408, errorBody(isControl, "request_timeout", "The request was not received in time."), [
     "connection",
     "close",
   ]);
 
 /** `GET *`, `ftp://host/`: no server could find anything there (RFC 9112, 3.2). */
 export const invalidTargetResponse: HttpResponse = jsonResponse(400, {
-  detail: "The target of a request is a path, or an http URL.",
+  detail: "The request target must be a path or an http URL.",
 });
 
 /** `/a/..%2f..%2fb`: a path to some servers, and another one to others. */
 export const ambiguousTargetResponse: HttpResponse = jsonResponse(400, {
-  detail: "The path has a dot segment beside an encoded slash or a backslash. Send the path that it stands for.",
+  detail: "The path has a dot segment next to an encoded slash or a backslash. Send the resolved path.",
 });
 
 export const notReadyResponse: HttpResponse = jsonResponse(503, { detail: "The emulator is starting." }, [

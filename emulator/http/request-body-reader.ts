@@ -45,7 +45,7 @@ export class RequestBodyReader {
     let receivedBefore = 0;
     const checkPace = () => {
       if (received - receivedBefore < this.#limits.paceBytes)
-        return void raw.destroy(new BodyTimeoutError("the body comes too slowly"));
+        return void raw.destroy(new BodyTimeoutError("the body was received too slowly"));
       receivedBefore = received;
       leave = this.#paces.enter(checkPace);
     };

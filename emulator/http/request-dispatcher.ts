@@ -188,7 +188,7 @@ export class RequestDispatcher {
     if (!isLetIn && !this.#isHostAllowed(raw, told?.host) && !(bound && isProbe(bound) && namesNoHost(raw)))
       return forbiddenResponse(control, forbiddenHostMessage(told?.host ?? raw.headers.host));
     if (control && isCrossSite(raw, bound.operation.auth === "none", this.#originsOf(told))) {
-      return forbiddenResponse(true, "Pages of other sites may not use the control plane.");
+      return forbiddenResponse(true, "Pages of other sites cannot use the control plane.");
     }
     if (this.#setup.starting && !bound) return notReadyResponse;
     return undefined;
@@ -218,7 +218,7 @@ async function isEndedBy(fault: RequestFault, exchange: Exchange): Promise<boole
     return true;
   }
   if (fault.status === undefined) return false;
-  const body = fault.body ?? { detail: "A fault that was scripted on the control plane." };
+  const body = fault.body ?? { detail: "This is a scripted fault of the control plane." };
   const headers = Object.entries(fault.headers ?? {});
   const isJson = headers.every(([name]) => name.toLowerCase() !== "content-type");
   const answer = jsonResponse(fault.status, body, headers.flat());

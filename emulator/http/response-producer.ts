@@ -30,7 +30,7 @@ export function producerFor({ id, responses }: Operation): ResponseProducer {
       return { status: result.status, headers: merge(made.headers, result.headers), body: made.body };
     }
     if (result instanceof Passthrough) {
-      if (!passes) throw new EmulatorBugError("Answers of other servers are not declared", { operation: id });
+      if (!passes) throw new EmulatorBugError("Responses of other servers are not declared", { operation: id });
       return toPassthroughResponse(result);
     }
     if (only === undefined) {
@@ -99,7 +99,7 @@ const documentWriter =
   (body) => {
     const parsed = schema.safeParse(body);
     if (!parsed.success) {
-      throw new EmulatorBugError("The answer is not as declared", { operation: id, cause: parsed.error });
+      throw new EmulatorBugError("The response is not as declared", { operation: id, cause: parsed.error });
     }
     return { headers: jsonHeaders, body: writtenJson(parsed.data) };
   };

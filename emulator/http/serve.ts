@@ -127,7 +127,7 @@ function bugOf(error: unknown, operation: string): EmulatorBugError {
   }
   const undeclared =
     error instanceof DeclaredFailureError
-      ? `It refuses with ${error.code satisfies FailureCode}, undeclared`
+      ? `It fails with ${error.code satisfies FailureCode}, which is undeclared`
       : undefined;
   const message = undeclared ?? (error instanceof Error ? error.message : String(error));
   return new EmulatorBugError(message, { operation, cause: error });

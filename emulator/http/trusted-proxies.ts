@@ -81,7 +81,7 @@ export function isRange(text: string): boolean {
 function addRange(list: BlockList, text: string): void {
   const [, address = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const version = isIP(address);
-  if (version === 0) throw new TypeError(`${text} is no address and no range of addresses`);
+  if (version === 0) throw new TypeError(`must be an address or a range (10.0.0.0/8), got "${text}"`);
   list.addSubnet(address, Number(bits ?? (version === 4 ? 32 : 128)), version === 4 ? "ipv4" : "ipv6");
 }
 

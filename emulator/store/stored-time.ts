@@ -8,8 +8,8 @@ const yearMs = 366 * 86_400_000;
 
 /** When something happened, as rows hold it: milliseconds since the epoch that can be written as a timestamp. */
 export const storedTime = <S extends z.ZodType<number>>(number: S): S =>
-  number.refine((ms) => ms >= firstMoment && ms <= lastMoment, "Not a time of the years 0 to 9999");
+  number.refine((ms) => ms >= firstMoment && ms <= lastMoment, "Time is outside the years 0 to 9999");
 
 /** When something is to happen or to end: also what is planned just before the last moment. */
 export const storedDeadline = <S extends z.ZodType<number>>(number: S): S =>
-  number.refine((ms) => ms >= firstMoment && ms <= lastMoment + yearMs, "Not a time of the years 0 to 9999");
+  number.refine((ms) => ms >= firstMoment && ms <= lastMoment + yearMs, "Time is outside the years 0 to 9999");

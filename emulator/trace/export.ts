@@ -119,7 +119,7 @@ class Exporter implements TraceExport {
     await collector.close();
     if (lost > 0)
       log(
-        `${pluralize(lost, "span was", "spans were")} not sent to ${collector.origin}: ${this.#trouble ?? "there was no time left"}`,
+        `${pluralize(lost, "span was", "spans were")} not exported to ${collector.origin}: ${this.#trouble ?? "shutdown timed out"}`,
       );
   }
 
@@ -204,8 +204,10 @@ class Exporter implements TraceExport {
     const before = this.#trouble;
     this.#trouble = trouble;
     if (trouble !== null && before === null) {
-      log(`spans cannot be sent to ${collector.origin}: ${trouble}; what has no room is dropped, and counted`);
-    } else if (trouble === null && before !== null) log(`spans are sent to ${collector.origin} again`);
+      log(
+        `spans cannot be exported to ${collector.origin}: ${trouble}. Spans beyond the buffer are dropped and counted`,
+      );
+    } else if (trouble === null && before !== null) log(`spans are exported to ${collector.origin} again`);
   }
 }
 
@@ -226,7 +228,7 @@ function nameOf({ collection, before, after }: RowChange): string | undefined {
 
 const troubleOf = (exported: ExportResult): string | null => {
   if ("reason" in exported) return exported.reason;
-  return exported.status >= 200 && exported.status < 300 ? null : `it answered ${exported.status}`;
+  return exported.status >= 200 && exported.status < 300 ? null : `it responded ${exported.status}`;
 };
 
 /** OTLP, "Retryable Response Codes". */

@@ -272,7 +272,7 @@ const span = (ms: number): string => (ms % minute === 0 ? `${ms / minute} min` :
 /** What an attempt brought, in a word: `503`, `connection_refused`. */
 export const formatAttemptResult = ({ status, error }: Attempt): string => error?.code ?? String(status);
 
-const moved = (by: string | null): string => (by === null ? "" : `; ${by} moved time`);
+const moved = (by: string | null): string => (by === null ? "" : `; ${by} advanced the clock`);
 
 /** `tamper`, as the request that scripted it asked for. */
 const interfered = (fault: AttemptFault | null): string => (fault === null ? "" : `; scripted: ${formatFault(fault)}`);
@@ -280,30 +280,30 @@ export const formatFault = ({ effect, cause }: AttemptFault): string =>
   cause === null ? effect : `${effect} (${cause})`;
 
 export function explainCause({ id, before, parent_span, moved_by }: CauseRow): string {
-  if (id.startsWith("timer:")) return `${before ?? "something not kept"} put it into the queue${moved(moved_by)}`;
-  if (before !== null) return `${before} led to it`;
-  return parent_span === null ? "somebody called" : "somebody called, in a trace of their own";
+  if (id.startsWith("timer:")) return `scheduled by ${before ?? "a cause that is not retained"}${moved(moved_by)}`;
+  if (before !== null) return `caused by ${before}`;
+  return parent_span === null ? "requested by a client" : "requested by a client, in its own trace";
 }
 
 export const explainEvent = (cause: string | null): string =>
-  cause === null ? "what led to it is not kept" : `${cause} did it`;
+  cause === null ? "the cause is not retained" : `caused by ${cause}`;
 
 /** Why there is a delivery; and where its address is the reason that nothing was sent, what to do. */
 export function explainDelivery(
   { webhook_id, activity, outcome }: Delivery,
   receiver: Subscription | undefined,
 ): string {
-  const wants = `webhook ${webhook_id} wants ${activity}`;
+  const wants = `webhook ${webhook_id} is subscribed to ${activity}`;
   if (outcome !== "skipped_not_allowed") return wants;
   const how = receiver ? `; svc emulator start --webhook-allow ${extractHost(receiver.url)} allows it` : "";
-  return `${wants}, and its address is not among those that may be delivered to${how}`;
+  return `${wants}, but its address is not allowed${how}`;
 }
 
 /** `retry 3, 20 min after 503`. `made`: the attempts of its delivery that are known, in order. */
 export function explainAttempt(attempt: Attempt, made: readonly Attempt[]): string {
   const { resend, cause, moved_by, fault } = attempt;
   const more = `${moved(moved_by)}${interfered(fault)}`;
-  if (resend) return `${cause ?? "somebody"} asked to send it once more${interfered(fault)}`;
+  if (resend) return `resent by ${cause ?? "a user"}${interfered(fault)}`;
   const scheduled = made.filter((one) => !one.resend && one.number <= attempt.number);
   return `${turn(attempt.planned_at, scheduled.length - 1, scheduled.at(-2))}${more}`;
 }
@@ -318,10 +318,10 @@ export function explainPlannedAttempt(
   const scheduled = made.filter(({ resend }) => !resend);
   const skipped =
     receiver === undefined
-      ? "; it will be skipped: the webhook is deleted"
+      ? "; will be skipped: the webhook is deleted"
       : receiver.status === "ACTIVE"
         ? ""
-        : `; it will be skipped, unless webhook ${receiver.id} is enabled before: ${receiver.status}`;
+        : `; will be skipped unless webhook ${receiver.id} is enabled first (${receiver.status})`;
   return `${turn(due, scheduled.length, scheduled.at(-1))}${interfered(put_off)}${skipped}`;
 }
 

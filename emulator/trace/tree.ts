@@ -98,7 +98,7 @@ class Nodes {
       kind: "delivery",
       at: row.created_at,
       wall_at: cause?.wall_at ?? null,
-      what: `${row.activity} to webhook ${row.webhook_id}${receiver ? ` ${redactReceiverUrl(receiver.url)}` : ", which is deleted"}`,
+      what: `${row.activity} to webhook ${row.webhook_id}${receiver ? ` ${redactReceiverUrl(receiver.url)}` : " (deleted)"}`,
       because: explainDelivery(row, receiver),
       contract: this.#rows.contracts.get(row.event_id) ?? null,
       webhook_id: row.webhook_id,
@@ -183,7 +183,7 @@ const plannedEntry = ({ kind, due, cause }: ScheduledEntry, does: Options["does"
   parent: cause ?? "",
   due,
   what: does(kind) ?? kind,
-  because: `${cause ?? "something not kept"} put it into the queue`,
+  because: `scheduled by ${cause ?? "a cause that is not retained"}`,
 });
 
 /** Each after its parent, and what has the same parent in the order in which it happened. */

@@ -35,7 +35,7 @@ export async function replaceState(
   const [clock, rows] = await next.read(
     async (view) => [await view.get(clockState, "clock"), await view.list(clusterRows)] as const,
   );
-  if (!clock) throw new Error("A state without a clock cannot be served");
+  if (!clock) throw new Error("The state has no clock");
   let underWay: readonly ScheduledEntry[] = [];
   const moments = {
     ...aside,

@@ -46,9 +46,9 @@ export class RewindOutOfRangeError extends Error {
   readonly steps: number | undefined;
 
   constructor(reach: HistoryStart, steps: number | undefined) {
-    const begins = reach.at === undefined ? "" : `: it begins at ${isoMillis(reach.at)}`;
-    const counted = steps === undefined ? "" : `; it has ${steps} requests and moves of time to take back`;
-    super(`The history that is kept does not reach so far${begins}${counted}`);
+    const begins = reach.at === undefined ? "" : `. It begins at ${isoMillis(reach.at)}`;
+    const counted = steps === undefined ? "" : `. It has ${steps} requests and clock advances`;
+    super(`The history does not reach back that far${begins}${counted}`);
     this.reach = reach;
     this.steps = steps;
   }
@@ -59,10 +59,7 @@ export class HistoryUnavailableError extends Error {
   override readonly name = "HistoryUnavailableError";
 
   constructor() {
-    super(
-      "Nothing is kept of what led to the present state: start the emulator with a file or a store, and with historyBytes " +
-        "that are not 0",
-    );
+    super("The emulator has no history. Start it with a file or a store, and with historyBytes " + "above 0");
   }
 }
 
@@ -73,7 +70,7 @@ export class RewindTargetInFutureError extends Error {
   readonly now: number;
 
   constructor(now: number) {
-    super(`The time to go back to lies ahead: it is ${isoMillis(now)} now`);
+    super(`Cannot rewind to the future: virtual time is ${isoMillis(now)}`);
     this.now = now;
   }
 }

@@ -7,7 +7,7 @@ export class SnapshotNotFoundError extends Error {
 
   constructor(wanted: string, there: readonly { readonly name: string }[]) {
     const known = there.map(({ name }) => name);
-    super(`There is no snapshot ${wanted}; there are: ${known.join(", ") || "none"}`);
+    super(`Snapshot ${wanted} not found. Known: ${known.join(", ") || "none"}`);
     this.wanted = wanted;
     this.known = known;
   }
@@ -19,7 +19,7 @@ export class SnapshotExistsError extends Error {
   readonly taken: string;
 
   constructor(taken: string) {
-    super(`There is a snapshot ${taken} already: give another name, or { replace: true }`);
+    super(`Snapshot ${taken} already exists. Use another name, or { replace: true }`);
     this.taken = taken;
   }
 }
@@ -31,7 +31,7 @@ export class InvalidSnapshotError extends Error {
   readonly reason: string;
 
   constructor(snapshot: string, reason: string, options: { readonly cause?: unknown } = {}) {
-    super(`The snapshot ${snapshot} cannot be used: ${reason}`, options);
+    super(`Cannot use snapshot ${snapshot}: ${reason}`, options);
     this.snapshot = snapshot;
     this.reason = reason;
   }

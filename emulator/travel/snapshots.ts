@@ -179,10 +179,9 @@ export class Snapshots {
       throw cause;
     });
     const { data: kept } = Head.safeParse(loaded.head);
-    if (!kept) throw new InvalidSnapshotError(name, "it holds a state, but is not a snapshot");
+    if (!kept) throw new InvalidSnapshotError(name, "it is a state, not a snapshot");
     const { name: own } = kept.snapshot;
-    if (own !== name)
-      throw new InvalidSnapshotError(name, `it is the snapshot ${own}, renamed; give it back that name`);
+    if (own !== name) throw new InvalidSnapshotError(name, `it is the renamed snapshot ${own}; rename it back`);
     return { ...loaded, kept };
   }
 
@@ -277,7 +276,7 @@ export class Snapshots {
       throw cause;
     });
     for (const { kind, ref } of dropped) {
-      report(`${kind} ${ref} was under way when another state was put in: its outcome is of the state that was left`);
+      report(`The state was replaced while ${kind} ${ref} was in progress. Its outcome belongs to the previous state`);
     }
     if (!isKept) return { backupSnapshot: undefined, dropped };
     const befores = names.filter((name) => beforeName.test(name));
@@ -325,7 +324,7 @@ export class Snapshots {
     if (there.join() === here.join()) return;
     throw new InvalidSnapshotError(
       name,
-      `it is of the clusters ${there.join(", ")}, but ${here.join(", ")} are running`,
+      `it has the clusters ${there.join(", ")}, but this emulator runs ${here.join(", ")}`,
     );
   }
 }
@@ -346,7 +345,7 @@ function lastNumberBefore(taken: readonly string[], kept: ReadonlySet<string>): 
 }
 
 function lacks(name: string, what: string): never {
-  throw new InvalidSnapshotError(name, `it lacks ${what}`);
+  throw new InvalidSnapshotError(name, `it has no ${what}`);
 }
 
 /** What the document of a snapshot says of itself. */

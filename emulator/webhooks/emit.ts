@@ -18,7 +18,7 @@ const told = new WeakMap<Transaction, number>();
 function countTold(tx: Transaction, body: string): void {
   const length = (told.get(tx) ?? 0) + body.length;
   told.set(tx, length);
-  if (length > maxBodyBytes) throw new MaxBodyBytesExceededError("it tells more than a request may hold");
+  if (length > maxBodyBytes) throw new MaxBodyBytesExceededError("its payload exceeds the size limit of a request");
 }
 
 /**

@@ -55,7 +55,7 @@ export const appRows = rows<z.infer<typeof AppsRow>>({
 /** The connected apps of this emulator. */
 export async function readApps(view: View): Promise<Apps> {
   const row = await view.get(appRows, "apps");
-  if (!row) throw new Error("The state holds no apps; every seed writes them");
+  if (!row) throw new Error("The state has no apps");
   return row.apps;
 }
 

@@ -22,7 +22,7 @@ export function readClientCredentials(
 
 /** Why a request is refused that names or proves its client in two places (RFC 6749, 2.3 and 5.2). */
 export const duplicateClientAuthMessage =
-  "The client proves itself both by HTTP basic and by parameters, or names two clients";
+  "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 
 /**
  * The client that sends a token request: a public one names itself, a confidential one proves itself. `unnamed`: nobody

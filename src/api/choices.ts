@@ -13,12 +13,12 @@ export const anyOf = (...names: readonly string[]) => ({ anyOf: names.map(requir
 /** Of these fields one must be there, and only one; the documents say so too. */
 export const exactlyOne = <S extends z.ZodObject>(schema: S, ...names: readonly (keyof S["shape"] & string)[]): S =>
   schema
-    .refine((value) => given(value, names) === 1, `exactly one of ${listed(names)} must be given`)
+    .refine((value) => given(value, names) === 1, `exactly one of ${listed(names)} is required`)
     .meta(oneOf(...names));
 
 /** Of these fields one must be there, or several. */
 export const atLeastOne = <S extends z.ZodObject>(schema: S, ...names: readonly (keyof S["shape"] & string)[]): S =>
-  schema.refine((value) => given(value, names) > 0, `${names.join(" or ")} must be given`).meta(anyOf(...names));
+  schema.refine((value) => given(value, names) > 0, `${names.join(" or ")} is required`).meta(anyOf(...names));
 
 /** These two fields cannot be there at once. */
 export const mutuallyExclusive = <S extends z.ZodObject>(
@@ -27,7 +27,7 @@ export const mutuallyExclusive = <S extends z.ZodObject>(
   other: keyof S["shape"] & string,
 ): S =>
   schema
-    .refine((value) => given(value, [one, other]) < 2, `${other} cannot go with ${one}`)
+    .refine((value) => given(value, [one, other]) < 2, `${other} cannot be used with ${one}`)
     .meta({ not: { required: [one, other] } });
 
 const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;

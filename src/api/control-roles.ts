@@ -2,7 +2,7 @@
 export const controlRoles = ["read", "operate", "admin"] as const;
 export type ControlRole = (typeof controlRoles)[number];
 
-const hidden = "[hidden: needs ";
+const hidden = "[hidden: requires ";
 
 /** Stands for a secret that a token is not shown, and says which one is. */
 export const hiddenFrom = (needs: string): string => `${hidden}${needs}]`;

@@ -20,7 +20,7 @@ export class DeclaredFailureError extends StacklessError {
   readonly data: unknown;
 
   constructor(code: FailureCode, data: unknown) {
-    super(`refused: ${code}`);
+    super(`rejected: ${code}`);
     this.code = code;
     this.data = data;
   }

@@ -57,7 +57,7 @@ export const registry: readonly AnyOperation[] = Object.freeze(
 /** An operation by its id. */
 export function operationById(id: string): AnyOperation {
   const found = registry.find((operation) => operation.id === id);
-  if (!found) throw new Error(`No operation is called ${id}. ${operationsLike(id)}`);
+  if (!found) throw new Error(`Operation ${id} not found. ${operationsLike(id)}`);
   return found;
 }
 
@@ -68,7 +68,7 @@ function operationsLike(id: string): string {
   if (near !== undefined) return `Did you mean ${near}?`;
   const resource = `${id.split(".")[0]}.`;
   const same = ids.filter((one) => one.startsWith(resource));
-  return same.length > 0 ? `Those of its resource: ${same.join(", ")}.` : "operationIds names them all.";
+  return same.length > 0 ? `Operations of the resource: ${same.join(", ")}.` : "operationIds lists all operations.";
 }
 
 /** The same operations. Throws when two have one id, one route of a service, or one command, and names both. */

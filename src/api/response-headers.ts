@@ -19,7 +19,7 @@ export const responseHeaders = dictionary(z.string()).superRefine((given, contex
 });
 
 function problemOf(name: string, value: string): string | undefined {
-  if (!isHeaderName(name)) return "a header name has letters, digits and !#$%&'*+-.^_`|~ only";
-  if (framing.includes(name.toLowerCase())) return "the emulator writes this header itself";
-  return isHeaderValue(value) ? undefined : "a header value has no control characters and none beyond ISO-8859-1";
+  if (!isHeaderName(name)) return "must be letters, digits and !#$%&'*+-.^_`|~";
+  if (framing.includes(name.toLowerCase())) return "is set by the emulator";
+  return isHeaderValue(value) ? undefined : "must be ISO-8859-1 without control characters";
 }

@@ -31,7 +31,7 @@ export function emailAddressProblem(text: string): string | undefined {
   const [local = "", domain, ...others] = text.split("@");
   if (domain === undefined) return "it has no @";
   if (others.length > 0) return "it has more than one @";
-  if (local === "") return "nothing stands before the @";
+  if (local === "") return "it has no part before the @";
   if (local.split(".").includes("")) return "the part before the @ begins or ends with a dot, or has two in a row";
   if (/^\p{M}/u.test(local)) return "it begins with a combining mark";
   return domainProblem(text);
@@ -42,7 +42,7 @@ export const isEmailAddress = (text: string): boolean => emailAddressProblem(tex
 function domainProblem(text: string): string | undefined {
   const at = text.indexOf("@");
   const domain = text.slice(at + 1).normalize("NFC");
-  if (domain === "") return "nothing stands behind the @";
+  if (domain === "") return "it has no part after the @";
   const name = asciiDomain(domain);
   if (name === undefined || !hostName.test(name)) {
     return domain.includes(".") ? "its domain is not valid" : "its domain has no dot";
@@ -66,5 +66,5 @@ function named(character: string): string {
   if (character === "\t") return "a tab";
   if (visible.test(character) && character !== replacement) return `"${character}"`;
   const code = `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
-  return character === replacement ? `${code}, which stands for a lost character` : `the invisible character ${code}`;
+  return character === replacement ? `${code}, the replacement character` : `the invisible character ${code}`;
 }

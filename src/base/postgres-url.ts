@@ -26,9 +26,9 @@ export const defaultSchema = "svc";
  * wrong with it, and never what its password is.
  */
 export function parsePostgresUrl(text: string): PostgresUrl {
-  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`a store is named by a URL: ${form}`);
+  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`must be a URL (${form})`);
   // The client would try one after the other, and find a leader on each.
-  const several = "a store is on one host, which is named once";
+  const several = "must name exactly one host";
   const [, authority = ""] = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(text) ?? [];
   if (authority.includes(",")) throw new Error(several);
   let url: URL;
@@ -36,17 +36,17 @@ export function parsePostgresUrl(text: string): PostgresUrl {
     // A URL with a user needs a host, says the standard; libpq takes one without.
     url = new URL(text.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=(?::\d*)?(?:[/?]|$))/, "$1localhost"));
   } catch {
-    throw new Error(`this is no URL of a store: ${form}`);
+    throw new Error(`must be a valid URL (${form})`);
   }
   const unknown = [...url.searchParams.keys()].filter((name) => !["host", "port", "sslmode"].includes(name));
-  if (unknown.length > 0) throw new Error(`a store's URL has the parameters host, port and sslmode, not ${unknown[0]}`);
+  if (unknown.length > 0) throw new Error(`must have only the parameters host, port and sslmode, got ${unknown[0]}`);
   const hosts = url.searchParams.getAll("host");
   if (hosts.length > 1 || hosts[0]?.includes(",")) throw new Error(several);
   const sslMode = url.searchParams.get("sslmode") ?? undefined;
   if (sslMode !== undefined && !sslModes.includes(sslMode))
-    throw new Error(`sslmode is one of ${sslModes.join(", ")}, not ${sslMode}`);
+    throw new Error(`must have an sslmode of ${sslModes.join(", ")}, got "${sslMode}"`);
   const port = Number(url.searchParams.get("port") || url.port || 5432);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error("the port is a number from 1 to 65535");
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error("must have a port from 1 to 65535");
   const part = (encoded: string) => decoded(encoded) || undefined;
   return {
     host: url.searchParams.get("host") || decoded(url.hostname).replace(/^\[(.*)\]$/, "$1"),
@@ -71,6 +71,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Error("a percent sign in a store's URL is written %25");
+    throw new Error("must escape a percent sign as %25");
   }
 }

@@ -33,7 +33,7 @@ export class BufferedBody implements AsyncIterable<Uint8Array> {
     return true;
   }
 
-  destroy(cause = new Error("nobody reads on")): void {
+  destroy(cause = new Error("the reader has stopped")): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#chunks.length = 0;

@@ -94,7 +94,7 @@ export class RetryAfterTooLongError extends Error {
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number, maxWaitMs: number) {
-    super(`The service asks to wait ${timeText(retryAfterMs)}; at most ${timeText(maxWaitMs)} are allowed.`);
+    super(`The service requests a wait of ${timeText(retryAfterMs)}, but the maximum is ${timeText(maxWaitMs)}.`);
     this.retryAfterMs = retryAfterMs;
   }
 }
@@ -125,7 +125,7 @@ export class MissingCredentialsError extends Error {
 
   /** `lacks` names the half that is missing, where the other is there. */
   constructor(needs: MissingCredentialsError["needs"], lacks?: string) {
-    super(`This call needs ${needs} credentials${lacks === undefined ? "." : `: the ${lacks} is missing.`}`);
+    super(`This request requires ${needs} credentials${lacks === undefined ? "." : `: the ${lacks} is missing.`}`);
     this.needs = needs;
   }
 }
@@ -148,7 +148,7 @@ export class MisroutedRequestError extends Error {
   readonly declared: string;
 
   constructor(sent: string, declared: string) {
-    super(`The routing service did not recognise ${sent} and forwarded it; the declared spelling is ${declared}.`);
+    super(`The routing service did not recognize ${sent} and forwarded it. The declared path is ${declared}.`);
     this.sent = sent;
     this.declared = declared;
   }

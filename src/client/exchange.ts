@@ -80,7 +80,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#abort = abort;
     // It was given up while it waited for a connection.
     if (this.#isOver) {
-      abort(new Error("nobody waits for it"));
+      abort(new Error("the caller has stopped waiting"));
       return;
     }
     this.isSent = true;
@@ -97,7 +97,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) {
       this.#interim += 1;
       if (this.#interim > maxInterimResponses) {
-        this.#fail(new SizeLimitError(`it sent more than ${maxInterimResponses} interim answers`, false));
+        this.#fail(new SizeLimitError(`it sent more than ${maxInterimResponses} interim responses`, false));
       }
       return true;
     }
@@ -128,7 +128,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
         this.#resume();
       },
       destroy: (cause, done) => {
-        this.#end(cause ?? new Error("nobody reads on"));
+        this.#end(cause ?? new Error("the reader has stopped"));
         done(cause);
       },
     });
@@ -198,15 +198,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { timeoutMs, silenceMs } = this.#options;
     const windowMs = silenceMs ?? timeoutMs;
     if (!this.#body) {
-      this.#fail(new TimeLimitError(`no answer in time, which is ${timeText(timeoutMs)}`));
+      this.#fail(new TimeLimitError(`no response within ${timeText(timeoutMs)}`));
     } else if (this.#reading === "whole") {
-      this.#fail(new TimeLimitError(`its answer was not complete after ${timeText(timeoutMs)}`));
+      this.#fail(new TimeLimitError(`the response was incomplete after ${timeText(timeoutMs)}`));
     } else if (this.#rested || this.#readInWindow >= this.#wanted(windowMs)) {
       // While the one who reads it is busy, the sender cannot go on.
       this.#openWindow();
     } else {
-      const pace = this.#readInWindow === 0 ? "stopped in the middle" : "came at less than 1 KiB a second";
-      this.#fail(new TimeLimitError(`its answer ${pace}, for ${timeText(windowMs)}`));
+      const pace = this.#readInWindow === 0 ? "stopped in the middle" : "was slower than 1 KiB per second";
+      this.#fail(new TimeLimitError(`the response ${pace} for ${timeText(windowMs)}`));
     }
   }
 

@@ -5,7 +5,7 @@ const maxDepth = 1_000;
 
 /** The value of a JSON text. Throws SyntaxError where it is none, or nests too deeply to be worked with. */
 export function parseJson(text: string): unknown {
-  if (isTooDeep(text)) throw new SyntaxError(`nested more than ${maxDepth} deep`);
+  if (isTooDeep(text)) throw new SyntaxError(`nested more than ${maxDepth} levels`);
   return JSON.parse(text);
 }
 

@@ -47,7 +47,7 @@ export class SizeLimitError extends Error {
 }
 
 export const createSizeLimitError = (allowed: number): SizeLimitError =>
-  new SizeLimitError(`its answer is larger than ${formatSize(allowed)}`, true);
+  new SizeLimitError(`the response is larger than ${formatSize(allowed)}`, true);
 
 /** `30 s`, `1.5 s`, `250 ms`. */
 export const timeText = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`);

@@ -86,15 +86,15 @@ export function createClient(options: NamedClientOptions): NamedClient {
     const operation: Operation = operationById(id);
     const args = given as CallArguments | undefined;
     checkNames(args, argumentNames, id);
-    checkNames(call, callNames, `${id}: the options of a call`);
+    checkNames(call, callNames, `${id}: the options of a request`);
     refuseWithoutPlace(operation, args);
     const service = operation.service.name;
     if (service === "storage") {
-      if (call?.url === undefined) throw new TypeError(`${id} needs the option url: the signed URL`);
+      if (call?.url === undefined) throw new TypeError(`${id} requires the option url: the signed URL`);
     } else if (baseUrls[service] === undefined)
-      throw new TypeError(`${id} needs baseUrls.${service}, which createClient was not given`);
+      throw new TypeError(`${id} requires the option baseUrls.${service} of createClient`);
     const checked = CheckedCall.of(operation, args);
-    const closed = () => new Error(`${id}: the client is closed: make its calls before client.close()`);
+    const closed = () => new Error(`${id}: the client is closed. Send requests before client.close()`);
     if (isClosed) throw closed();
     const answer = await client.send(checked, call).catch((error: unknown) => {
       throw isClosed ? closed() : addOperationToError(id, error);
@@ -117,7 +117,7 @@ function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}
   const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
   const problems = parts
     .filter((part) => request[part] === undefined && !isNothing(args[part]))
-    .map((part) => ({ in: part, path: [], message: "the operation takes none", missing: false }));
+    .map((part) => ({ in: part, path: [], message: "the operation accepts none", missing: false }));
   if (problems.length > 0) throw new InvalidArgumentsError(id, problems);
 }
 

@@ -15,21 +15,21 @@ export interface FailedRequest {
 }
 
 const reasons = lookupTable<string>({
-  ECONNREFUSED: "nothing listens there",
+  ECONNREFUSED: "connection refused",
   ENOTFOUND: "the host name is unknown",
-  EAI_AGAIN: "the host name could not be looked up",
-  ECONNRESET: "the connection was cut",
-  EPIPE: "the connection was cut",
-  UND_ERR_SOCKET: "the connection was cut",
-  UND_ERR_CONNECT_TIMEOUT: "no connection in time",
-  UND_ERR_HEADERS_TIMEOUT: "no answer in time",
-  Z_DATA_ERROR: "the compressed answer is damaged",
-  Z_BUF_ERROR: "the compressed answer was cut short",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer was cut short",
+  EAI_AGAIN: "the host name lookup failed",
+  ECONNRESET: "the connection was closed",
+  EPIPE: "the connection was closed",
+  UND_ERR_SOCKET: "the connection was closed",
+  UND_ERR_CONNECT_TIMEOUT: "the connection timed out",
+  UND_ERR_HEADERS_TIMEOUT: "the response timed out",
+  Z_DATA_ERROR: "the compressed response is damaged",
+  Z_BUF_ERROR: "the compressed response was incomplete",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the response was incomplete",
 });
 
 const ofTls: Readonly<Record<TlsFailure, string>> = {
-  "no-tls": "what listens there does not speak TLS; does its address begin with http:// instead of https://?",
+  "no-tls": "the server does not speak TLS; its URL may begin with http://",
   "self-signed": "its certificate is self-signed",
   "unknown-authority": "its certificate is signed by an unknown authority",
   expired: "its certificate has expired",
@@ -95,8 +95,8 @@ export function createProxyError(proxy: ForwardProxy, status: number, origin: st
   const does =
     status === 407
       ? proxy.authorization === undefined
-        ? "asks for credentials"
-        : "does not accept the credentials"
+        ? "requires credentials"
+        : "rejected the credentials"
       : `does not connect to ${origin}`;
   return new ProxyError(proxy.origin, "PROXY_REFUSED", `The proxy ${proxy.origin} ${does} (${status}).`, cause, status);
 }
@@ -115,8 +115,8 @@ function ofProtocol(code: string, error: { message?: string }): string {
   const trouble = toTlsFailure(code);
   if (trouble !== undefined) return ofTls[trouble];
   // As zlib names the errors of Brotli.
-  if (code.startsWith("ERR__ERROR_")) return "the compressed answer is damaged";
-  if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed there: ${tlsReason(error)}`;
+  if (code.startsWith("ERR__ERROR_")) return "the compressed response is damaged";
+  if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed: ${tlsReason(error)}`;
   return error.message || code;
 }
 
@@ -124,7 +124,6 @@ function reasonOf(error: unknown): { code: string; reason: string } {
   const cause = (error ?? {}) as { name?: string; code?: string; message?: string; errors?: { code?: string }[] };
   // Happy eyeballs report one failure per address.
   const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";
-  if (cause.name === "HTTPParserError")
-    return { code: cause.code ?? "HPE", reason: "what listens there does not speak HTTP" };
+  if (cause.name === "HTTPParserError") return { code: cause.code ?? "HPE", reason: "the server does not speak HTTP" };
   return { code, reason: reasons[code] ?? ofProtocol(code, cause) };
 }

@@ -51,10 +51,10 @@ const isNameless = (error: unknown): error is Nameless =>
   );
 
 function adviceFor(error: Nameless): string | undefined {
-  if (error instanceof MissingCredentialsError) return `Give createClient ${credentialOptions[error.needs]}.`;
-  if (error instanceof RetryAfterTooLongError) return "Allow more with maxWaitMs.";
-  if (error instanceof ResponseTooLargeError) return error.adjustable ? "Allow more with maxAnswerBytes." : undefined;
+  if (error instanceof MissingCredentialsError) return `Pass ${credentialOptions[error.needs]} to createClient.`;
+  if (error instanceof RetryAfterTooLongError) return "Increase maxWaitMs.";
+  if (error instanceof ResponseTooLargeError) return error.adjustable ? "Increase maxAnswerBytes." : undefined;
   if (!(error instanceof NetworkError)) return undefined;
-  if (error.outcomeUnknown) return "It may have been done all the same: look before you call again.";
-  return error.code === "ETIMEDOUT" ? "Allow more with timeoutMs." : undefined;
+  if (error.outcomeUnknown) return "The outcome is unknown. Check before you retry.";
+  return error.code === "ETIMEDOUT" ? "Increase timeoutMs." : undefined;
 }

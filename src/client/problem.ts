@@ -38,7 +38,7 @@ export function parseProblem(status: number, body: unknown): Problem {
     if (fields.length > 0) return problem(fields.join("; "), { fields });
   }
   const xml = typeof body === "string" ? xmlError(body) : undefined;
-  return xml ? problem(xml.message, { code: xml.code }) : problem(`The service answered with status ${status}.`);
+  return xml ? problem(xml.message, { code: xml.code }) : problem(`The service responded with status ${status}.`);
 }
 
 function validationItem(item: unknown): string {

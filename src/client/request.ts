@@ -51,7 +51,7 @@ export function buildRequest(
   const type: Record<string, string> = contentType === undefined ? {} : { "content-type": contentType };
 
   if (operation.service.name === "storage") {
-    if (options.url === undefined) throw new Error(`${operation.id} needs the signed URL`);
+    if (options.url === undefined) throw new Error(`${operation.id} requires the signed URL`);
     const length: Record<string, string> =
       options.contentLength === undefined ? {} : { "content-length": String(options.contentLength) };
     return { method, url: options.url, headers: { ...type, ...length }, body: content };

@@ -33,10 +33,7 @@ export interface ApiResponse<Value = unknown> {
 /** The value of an answer whose fields are about to be read. Throws InvalidResponseError where they are not there. */
 export function requireValidValue<Value>({ status, value, shapeProblem }: ApiResponse<Value>): Value {
   if (shapeProblem === undefined) return value;
-  throw new InvalidResponseError(
-    status,
-    `The service answered ${status} with something else than is declared: ${shapeProblem}.`,
-  );
+  throw new InvalidResponseError(status, `The service responded ${status} with an undeclared body: ${shapeProblem}.`);
 }
 
 /** How an answer of that status is read: bytes and events are handed on as they come. */
@@ -202,7 +199,7 @@ function unexpected(what: string, response: HttpResponse, received?: string): In
   const got = received ?? (isPage(response) ? "HTML" : "something else");
   return new InvalidResponseError(
     response.status,
-    `Expected ${what}, but the service answered ${response.status} with ${got}.`,
+    `Expected ${what}, but the service responded ${response.status} with ${got}.`,
   );
 }
 
@@ -239,7 +236,7 @@ function jsonOf(response: HttpResponse, text: string): unknown {
   } catch (cause) {
     const isDeep = /^nested/.test((cause as Error).message);
     if (isMarkup(text)) throw unexpected("JSON", response, "HTML");
-    if (isDeep) throw unexpected("JSON", response, "a maze of it");
+    if (isDeep) throw unexpected("JSON", response, "too complex a value");
     if (/^\s*[[{]/.test(text)) throw unexpected("JSON", response, "text that is not JSON");
     return undefined;
   }

@@ -22,7 +22,7 @@ export const shapeProblemIn = (schema: z.ZodType, value: unknown): string | unde
 /** The same of differences that were found in a value. */
 export function firstShapeProblem(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
   const found = issues.find((issue) => isOfShape(issue, value));
-  return found && `${found.path.map(String).join(".") || "the answer"}: ${found.message}`;
+  return found && `${found.path.map(String).join(".") || "the response"}: ${found.message}`;
 }
 
 /**

@@ -166,5 +166,5 @@ function wholeBodyFlags({ service, request, responses, method, cli }: Operation)
 const allFlag = ({ by, most }: Paging): FlagSpec => ({
   flag: "all",
   type: "switch",
-  description: by ? "Show all rows, page by page" : `Show as many rows as possible, at most ${most}`,
+  description: by ? "Show all rows, page by page" : `Show the maximum number of rows (${most})`,
 });

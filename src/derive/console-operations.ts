@@ -32,7 +32,7 @@ export function consoleOperations(ids: readonly string[]): Record<string, Consol
   return Object.fromEntries(
     ids.map((id) => {
       const spec = specs.get(id);
-      if (!spec) throw new Error(`No operation is called ${id}`);
+      if (!spec) throw new Error(`Operation ${id} not found`);
       const needs = needed.get(id);
       const flags = spec.flags.flatMap(({ flag, target }) => (target ? [[`${target.in}.${target.name}`, flag]] : []));
       return [

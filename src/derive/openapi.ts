@@ -37,7 +37,7 @@ export function buildOpenApi(
 ): Json {
   const operations = registry.filter(({ service }) => service.name === name);
   const [first] = operations;
-  if (!first) throw new Error(`The registry holds no operation of ${name}`);
+  if (!first) throw new Error(`The registry has no operation of ${name}`);
 
   const writer = schemaWriter(schemaNames);
   const paths: Record<string, Record<string, Json>> = Object.create(null);
@@ -87,6 +87,6 @@ const infoOf = ({ title, version }: Service): Json => ({
   title,
   version,
   description:
-    "Derived from the declarations that the emulator, the client and the commands are derived from. `x-basis` says how each operation and failure is known: specified, public or assumed.",
+    "Derived from the same declarations as the emulator, the client and the commands. `x-basis` is the source of each operation and failure: specified, public or assumed.",
   license: { name: "MIT", identifier: "MIT" },
 });

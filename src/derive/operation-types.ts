@@ -6,7 +6,7 @@ import { typeText } from "./type-text.ts";
 /** Arguments and result of every operation as TypeScript declarations, for programs that use the package. */
 export const operationTypes = (operations: readonly Operation[]): string =>
   [
-    "/** What each operation takes and gives, by its id. Written by `npm run build` from the declarations. */",
+    "/** Input and output of each operation, by its ID. Written by `npm run build` from the declarations. */",
     "export interface Operations {",
     ...operations.map(entryText),
     "}",

@@ -5,7 +5,7 @@ import { typeText } from "./type-text.ts";
 /** The bodies that receivers get, by their activities, as TypeScript declarations for programs that use the package. */
 export const payloadTypes = (payloads: ReadonlyMap<string, z.ZodType>): string =>
   [
-    "/** What a webhook tells of each activity. Written by `npm run build` from the declarations. */",
+    "/** Webhook payload of each activity. Written by `npm run build` from the declarations. */",
     "export interface WebhookPayloads {",
     ...[...payloads].map(([activity, payload]) => {
       const type = typeText(declaredAlone(outputSchema(payload)));

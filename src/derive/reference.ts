@@ -23,17 +23,17 @@ export function renderReference({ registry, commands, globalFlags, exitCodes }: 
   const severalCalls = commands.filter((command) => !standing.has(command));
   return `${blocks(
     "# Reference",
-    "Made from the declarations in `src/api` by `src/derive/reference.ts`; a test keeps it so. “Known from” says how sure the emulator is: the specification says so, public material of the service says so, or we assume it.",
+    "Generated from the declarations in `src/api` by `src/derive/reference.ts`. “Known from” is the source of a fact: the specification, public material of the service, or an assumption.",
     ...[...new Set(registry.map(({ service }) => service))].flatMap((service) => [
       `## ${service.title}`,
-      service.failures.length > 0 ? `Any operation may also answer with ${codes(service.failures)}.` : "",
+      service.failures.length > 0 ? `Any operation may also respond with ${codes(service.failures)}.` : "",
       ...registry
         .filter((operation) => operation.service === service)
         .map((operation) => operationSection(operation, commandFor(operation))),
     ]),
     globalFlags.length > 0 ? "## Flags of every command" : "",
     flagTable(globalFlags),
-    severalCalls.length > 0 ? "## Commands of several calls" : "",
+    severalCalls.length > 0 ? "## Commands of several requests" : "",
     ...severalCalls.flatMap((command) => [
       `### ${command.words.join(" ")}`,
       ...describeCommand(command),

@@ -3,25 +3,25 @@ import { lookupTable } from "../base/lookup-table.ts";
 /** What the system's errors about files mean for a person. */
 const reasons = lookupTable<string>({
   EACCES: "permission is denied",
-  EPERM: "the system does not permit it",
+  EPERM: "the system does not allow it",
   EROFS: "the file system is read-only",
   ENOSPC: "no space is left on the disk",
   EDQUOT: "the disk quota is used up",
   EFBIG: "the file would become too large",
-  EIO: "the disk fails",
+  EIO: "the disk reports an error",
   EMFILE: "too many files are open",
   ENFILE: "too many files are open on this machine",
   EISDIR: "it is a folder",
-  ENOTDIR: "a part of its path is no folder",
-  ENOENT: "there is no such folder or file",
-  ELOOP: "its links lead in a circle",
+  ENOTDIR: "a part of its path is not a folder",
+  ENOENT: "it does not exist",
+  ELOOP: "its links form a loop",
   ENAMETOOLONG: "its name is too long",
 });
 
 /** What helps where too many files are open: the same wherever it is told. */
 export const openFilesRemedies = {
-  EMFILE: "Raise the limit (ulimit -n), or close what holds them open.",
-  ENFILE: "Close what holds them open.",
+  EMFILE: "Raise the limit (ulimit -n), or close other programs.",
+  ENFILE: "Close other programs.",
 } as const;
 
 export type FsError = NodeJS.ErrnoException & { readonly code: string };

@@ -31,7 +31,7 @@ export class NotALockFileError extends Error {
   override readonly name = "NotALockFileError";
 
   constructor(path: string, is: string) {
-    super(`${path} is ${is}, and svc did not write it. Nothing was changed: move it away, or name another file.`);
+    super(`${path} is ${is} that svc did not write. Nothing was changed. Move it away, or choose another file.`);
   }
 }
 
@@ -55,7 +55,7 @@ export async function readLock(file: string): Promise<LockFile | undefined> {
   const found = await lstat(file).catch(ifMissing);
   if (!found) return undefined;
   if (found.isSymbolicLink()) throw new NotALockFileError(file, "a symbolic link");
-  if (!found.isFile()) throw new NotALockFileError(file, found.isDirectory() ? "a folder" : "no regular file");
+  if (!found.isFile()) throw new NotALockFileError(file, found.isDirectory() ? "a folder" : "a special file");
   const text = await readFile(file, "utf8").catch(ifMissing);
   return text === undefined ? undefined : parseLock(file, text);
 }
@@ -73,7 +73,7 @@ function parseLock(file: string, text: string): LockFile {
   if (typeof id === "string" && /^[\w-]{1,64}$/.test(id) && Number.isInteger(content?.pid)) {
     return { holder: holderOf(id, content!), content: content! };
   }
-  throw new NotALockFileError(file, "a file with something else in it");
+  throw new NotALockFileError(file, "a file with other contents");
 }
 
 function holderOf(id: string, content: Readonly<Record<string, unknown>>): LockHolder {

@@ -59,7 +59,7 @@ export async function readLog(disk: Disk, path: string, taker: LogVisitor): Prom
   return reader.end;
 }
 
-const checksumWrong = "the checksum of the line does not fit";
+const checksumWrong = "the checksum of the line does not match";
 
 class LogReader {
   readonly #taker: LogVisitor;

@@ -43,7 +43,7 @@ export async function saveTail(disk: Disk, path: string, length: number): Promis
 /** The same where the end is that of a write which a crash cut short. Returns a sentence that says so. */
 export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
   const kept = await saveTail(disk, path, length);
-  return `${path} ends with a write that a crash cut short (${pluralize(kept.bytes, "byte")}). It is left out, and kept in ${kept.path}`;
+  return `${path} ends with an incomplete write (${pluralize(kept.bytes, "byte")}). It is ignored, and saved in ${kept.path}`;
 }
 
 /** Whether `keepTail` made this name, for a file of that name. */

@@ -21,10 +21,10 @@ export function verifyDelivery(delivery: {
 }): Verdict<"missing" | "malformed" | "mismatch"> {
   const { body, headers, hmacKey } = delivery;
   decodeKey(hmacKey, "verifyDelivery: hmacKey");
-  if (typeof headers !== "object" || headers === null) throw new TypeError("verifyDelivery: headers are missing");
-  if (body === undefined || body === null) throw new TypeError("verifyDelivery: body is missing");
+  if (typeof headers !== "object" || headers === null) throw new TypeError("verifyDelivery: headers are required");
+  if (body === undefined || body === null) throw new TypeError("verifyDelivery: body is required");
   const bytes = bytesOf(body);
-  if (bytes === undefined) throw new TypeError("The body was parsed already; give the raw bytes as they came");
+  if (bytes === undefined) throw new TypeError("The body must be the raw bytes, not a parsed value");
   const given = headerOf(headers, contentHashHeader);
   return given === undefined ? createInvalidVerdict("missing") : verifyContentHash(hmacKey, bytes, given);
 }

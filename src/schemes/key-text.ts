@@ -4,7 +4,7 @@ import { decodeBase64 } from "../base/base64.ts";
 export function decodeKey(text: string | undefined, what: string): Buffer {
   // A variable that is not set reaches programs as undefined, pipelines as an empty text.
   if (typeof text !== "string" || text === "")
-    throw new TypeError(`${what} is missing: is the variable set that it is in?`);
+    throw new TypeError(`${what} is missing. Check that its variable is set.`);
   const key = decodeBase64(text);
   // The key itself stays out of the message: messages reach logs.
   if (!key) throw new TypeError(`${what} is not padded standard base64`);

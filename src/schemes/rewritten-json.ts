@@ -17,9 +17,9 @@ export function rewriteJson(text: string): readonly RewrittenJson[] {
   return [
     { code: "json-compact", how: "compact, as JSON.stringify does", text: compact },
     { code: "json-sorted", how: "compact, with sorted keys", text: JSON.stringify(sorted(document)) },
-    { code: "json-spaced", how: "with blanks after : and ,", text: blanks },
-    { code: "json-spaced-ascii", how: "with blanks and \\u escapes, as Python's json.dumps does", text: ascii(blanks) },
-    { code: "json-spaced-sorted", how: "with blanks and sorted keys", text: ascii(spaced(sorted(document))) },
+    { code: "json-spaced", how: "with spaces after : and ,", text: blanks },
+    { code: "json-spaced-ascii", how: "with spaces and \\u escapes, as Python's json.dumps does", text: ascii(blanks) },
+    { code: "json-spaced-sorted", how: "with spaces and sorted keys", text: ascii(spaced(sorted(document))) },
     { code: "json-ascii", how: "compact, with \\u escapes", text: ascii(compact) },
     {
       code: "json-slashes",

@@ -34,16 +34,16 @@ export function signatureVariants(text: string): Variant<Buffer>[] {
   const isHex = /^(?:[0-9a-f]{2})+$/;
   if (isHex.test(bare)) {
     const value = Buffer.from(bare, "hex");
-    const words = "The signature has blanks, quotes or a prefix; the header holds the bare digits.";
+    const words = "The signature has spaces, quotes or a prefix. The header contains only the digits.";
     return [bare === text ? asDeclared(value) : deviates(value, "encoding", "signature-dressed", words)];
   }
   if (isHex.test(bare.toLowerCase())) {
-    const words = "The signature is in upper-case hexadecimal digits; the header has lower-case ones.";
+    const words = "The signature has upper-case hexadecimal digits. The header has lower-case digits.";
     return [deviates(Buffer.from(bare, "hex"), "encoding", "upper-case", words)];
   }
   const bytes = decodeAnyBase64(bare);
   if (!bytes || bytes.length === 0) return [];
-  const words = "The signature is in base64; the header has 128 lower-case hexadecimal digits.";
+  const words = "The signature is in base64. The header has 128 lower-case hexadecimal digits.";
   const inner = bytes.toString("latin1");
   return [
     deviates(bytes, "encoding", "base64-signature", words),
@@ -59,7 +59,7 @@ export function keyVariants(text: string): Variant<Buffer>[] {
   const bare = text.trim();
   const bytes = decodeBase64(bare);
   const lenient = decodeAnyBase64(bare);
-  const plain = "The text of the key was used as it is; decode it as base64 first.";
+  const plain = "The key was used without decoding. Decode it as base64 first.";
   const right: Variant<Buffer>[] = bytes ? [asDeclared(bytes)] : [];
   return [
     ...right,
@@ -67,32 +67,27 @@ export function keyVariants(text: string): Variant<Buffer>[] {
       ? [deviates(lenient, "key", "key-not-standard-base64", "The key is not padded standard base64.")]
       : []),
     deviates(Buffer.from(bare), "key", "key-not-decoded", plain),
-    deviates(Buffer.from(`${bare}\n`), "key", "key-with-newline", `${plain} A newline at its end was kept, too.`),
+    deviates(Buffer.from(`${bare}\n`), "key", "key-with-newline", `${plain} Its trailing newline was included, too.`),
     ...(bytes
       ? [
           deviates(
             Buffer.from(bytes.toString("hex")),
             "key",
             "key-as-hex",
-            "The decoded key was written in hexadecimal digits and these were used; use the bytes themselves.",
+            "The hexadecimal digits of the decoded key were used. Use its bytes.",
           ),
           deviates(
             Buffer.from(bytes.toString("utf8")),
             "key",
             "key-as-text",
-            "The decoded key was read as UTF-8 text, which changes its bytes; keep it as bytes.",
+            "The decoded key was read as UTF-8 text, which changes its bytes. Keep it as bytes.",
           ),
         ]
       : []),
     ...(/^(?:[0-9a-f]{2})+$/i.test(bare)
       ? [deviates(Buffer.from(bare, "hex"), "key", "key-decoded-as-hex", "The key was decoded as hexadecimal digits.")]
       : []),
-    deviates(
-      Buffer.alloc(0),
-      "key",
-      "key-empty",
-      "An empty key was used: the variable that should hold it is not set.",
-    ),
+    deviates(Buffer.alloc(0), "key", "key-empty", "The key is empty. Check that its variable is set."),
   ];
 }
 
@@ -104,21 +99,21 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   return [
     asDeclared(body),
     ...changed("newline-trimmed", trimTrailing(text, "\r\n"), newlineTrimmed),
-    ...changed("newline-added", `${text}\n`, "A newline at the end was signed that this body lacks: it was trimmed."),
-    ...changed("crlf-newline-added", `${text}\r\n`, "A CRLF at the end was signed that this body lacks."),
+    ...changed("newline-added", `${text}\n`, "A trailing newline was signed, but this body has none: it was trimmed."),
+    ...changed("crlf-newline-added", `${text}\r\n`, "A trailing CRLF was signed, but this body has none."),
     // Before the next one, to which it is a blank.
     ...changed("byte-order-mark", text.replace(/^\ufeff/, ""), "This body begins with a byte order mark."),
-    ...changed("trimmed", text.trim(), "This body has blanks around it that were not signed."),
+    ...changed("trimmed", text.trim(), "This body has leading or trailing spaces that were not signed."),
     ...changed("lf", text.replaceAll("\r\n", "\n"), "This body has CRLF where LF was signed."),
     ...changed("crlf", text.replace(/\r?\n/g, "\r\n"), "This body has LF where CRLF was signed."),
     ...rewriteJson(text).flatMap(({ code, how, text: other }) =>
       changed(
         code,
         other,
-        `The JSON was parsed and written again (${how}); sign and verify the raw bytes, before any parsing.`,
+        `The JSON was parsed and serialized again (${how}). Sign and verify the raw bytes, before any parsing.`,
       ),
     ),
-    ...changed("empty", "", "Nothing was signed: the body had been read before, by a parser."),
+    ...changed("empty", "", "An empty body was signed: a parser had already read the body."),
     ...unwrappedVariants(body),
     ...wrapBody(body).map((form) => deviates(form.body, "body", form.code, form.text)),
   ];
@@ -147,13 +142,13 @@ const newlineTrimmed = "This body ends with a newline that was not signed.";
 
 type Sign = (key: Buffer, body: Uint8Array) => Buffer;
 
-const right = "it is HMAC-SHA512.";
+const right = "Use HMAC-SHA512.";
 const otherDigest = (digest: Digest, name: string): Variant<Sign> =>
   deviates(
     (key, body) => hmac(digest, key, body),
     "algorithm",
     `hmac-${digest}`,
-    `The algorithm was HMAC-${name}; ${right}`,
+    `The algorithm was HMAC-${name}. ${right}`,
   );
 
 export const algorithms: readonly Variant<Sign>[] = [
@@ -165,13 +160,13 @@ export const algorithms: readonly Variant<Sign>[] = [
     (_, body) => hash("sha512", body),
     "algorithm",
     "plain-sha512",
-    `The body was hashed without a key; ${right}`,
+    `The body was hashed without a key. ${right}`,
   ),
-  deviates((_, body) => hash("sha256", body), "algorithm", "plain-sha256", `SHA256 without a key was used; ${right}`),
+  deviates((_, body) => hash("sha256", body), "algorithm", "plain-sha256", `SHA256 without a key was used. ${right}`),
   deviates(
     (key, body) => hash("sha512", key, body),
     "algorithm",
     "key-before-body",
-    `The hash of key and body was taken; ${right}`,
+    `The hash of key and body was used. ${right}`,
   ),
 ];

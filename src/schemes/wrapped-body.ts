@@ -20,11 +20,11 @@ export function unwrapBody(body: Uint8Array): readonly BodyForm[] {
 export function wrapBody(body: Uint8Array): readonly BodyForm[] {
   const bytes = Buffer.from(body);
   const utf16 = Buffer.from(bytes.toString("utf8"), "utf16le");
-  const words = "The text was signed as UTF-16; sign the bytes as they came, which are UTF-8.";
+  const words = "The text was signed as UTF-16. Sign the received bytes, which are UTF-8.";
   return [
     {
       code: "signed-as-base64",
-      text: "The base64 of this body was signed; decode it first, and sign the raw bytes.",
+      text: "The base64 of this body was signed. Decode it first, and sign the raw bytes.",
       body: Buffer.from(bytes.toString("base64")),
     },
     { code: "signed-as-utf-16", text: words, body: utf16 },
@@ -40,7 +40,7 @@ function decompressed(body: Uint8Array): BodyForm[] {
   const isCompressed = (body[0] === 0x1f && body[1] === 0x8b) || body[0] === 0x78;
   if (!isCompressed) return [];
   try {
-    const text = "This body is compressed (gzip or deflate); the signature is that of the decompressed bytes.";
+    const text = "This body is compressed (gzip or deflate). The signature is that of the decompressed bytes.";
     return [{ code: "gzip", text, body: unzipSync(body, { maxOutputLength: maxInflatedBytes }) }];
   } catch {
     // Text that begins with x, or too large.
@@ -54,7 +54,7 @@ function fromUtf16(body: Uint8Array): BodyForm[] {
   const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0 && third === 0 && fourth !== 0);
   if (body.length % 2 !== 0 || !(isLittle || isBig)) return [];
   const bytes = isLittle ? Buffer.from(body) : swapped(body);
-  const text = "This body is UTF-16, as PowerShell writes files; the signature is that of the UTF-8 bytes.";
+  const text = "This body is UTF-16, as PowerShell writes files. The signature is that of the UTF-8 bytes.";
   return [{ code: "utf-16", text, body: Buffer.from(bytes.toString("utf16le").replace(/^\ufeff/, "")) }];
 }
 
@@ -69,20 +69,20 @@ function fromBase64(text: string): BodyForm[] {
   const bytes = bare.length < minBase64Length ? undefined : decodeAnyBase64(bare);
   if (!bytes) return [];
   return [
-    { code: "base64-body", text: "This body is base64; the signature is that of the decoded bytes.", body: bytes },
+    { code: "base64-body", text: "This body is base64. The signature is that of the decoded bytes.", body: bytes },
   ];
 }
 
 /** A string that holds the body, or an event of a gateway with such a field. */
 function fromJson(document: unknown): BodyForm[] {
   if (typeof document === "string") {
-    const text = "This body is a JSON string; the signature is that of the text inside it.";
+    const text = "This body is a JSON string. The signature is that of its contents.";
     return [{ code: "json-string", text, body: Buffer.from(document) }];
   }
   if (!isObject(document) || Array.isArray(document)) return [];
   return Object.entries(document).flatMap(([name, value]) => {
     if (typeof value !== "string" || value === "") return [];
-    const text = `The body stands in the field "${name}" of this JSON; the signature is that of the text inside it.`;
+    const text = `The body is in the field "${name}" of this JSON. The signature is that of its contents.`;
     return [{ code: "json-field", text, body: Buffer.from(value) }];
   });
 }

@@ -4,7 +4,7 @@ import { DeclaredFailureError } from "../../src/api/failures.ts";
 
 it("a refusal notes no stack, for it is an answer; what is thrown after it does", () => {
   const refusal = new DeclaredFailureError("unknown-cluster", undefined);
-  assert.equal(refusal.stack, "Refusal: refused: unknown-cluster");
+  assert.equal(refusal.stack, "Refusal: rejected: unknown-cluster");
   assert.equal(refusal instanceof Error, true);
   assert.match(new Error("wrong").stack ?? "", /^Error: wrong\n +at /);
 });

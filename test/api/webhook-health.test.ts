@@ -60,7 +60,7 @@ describe("what is told of a webhook", () => {
     assert.deepEqual(tell(disabled, lost), {
       state: "disabled",
       failing: true,
-      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: answered 503. Last attempt: the receiver answered 503. Disabled after 6 consecutive failures, at 05:39:05 (attempt:2.6). Scheduled attempts are skipped. 2 deliveries are undelivered. Enable the webhook before the next attempt to retry 1 of them.",
+      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Disabled after 6 consecutive failures, at 05:39:05 (attempt:2.6). Scheduled attempts are skipped. 2 deliveries are undelivered. Enable the webhook before the next attempt to retry 1 of them.",
       steps: [
         "Fix the receiver: its log shows the error.",
         "Enable the webhook: svc emulator webhooks enable 1",
@@ -80,7 +80,7 @@ describe("what is told of a webhook", () => {
     assert.deepEqual(tell(webhook(), [delivery(1, sixTimes, { next_attempt_at: iso(315) })]), {
       state: "enabled again",
       failing: true,
-      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: answered 503. Last attempt: the receiver answered 503. Enabled again; nothing has arrived since.",
+      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Enabled again; no delivery has arrived since.",
       steps: ["Fix the receiver: its log shows the error."],
       unsent: [],
     });
@@ -94,15 +94,13 @@ describe("what is told of a webhook", () => {
   it("advises no resend to an address that is not allowed, and blames nobody else", () => {
     const url = "https://receiver.invalid/x";
     const forbidden =
-      "receiver.invalid is not allowed; an emulator that is started with --webhook-allow receiver.invalid may.";
+      "Host receiver.invalid is not allowed for webhooks. Start the emulator with --webhook-allow receiver.invalid.";
     const passedOver = [delivery(1, [], { outcome: "skipped_not_allowed" })];
     assert.deepEqual(tell(webhook({ url, forbidden }), passedOver), {
       state: "address not allowed",
       failing: true,
-      told: `Nothing is ever sent to it: ${forbidden} 1 delivery is undelivered and will not be retried.`,
-      steps: [
-        "Stop the emulator, and start it again with this host allowed: svc emulator start --webhook-allow receiver.invalid",
-      ],
+      told: `Deliveries are blocked: ${forbidden} 1 delivery is undelivered and will not be retried.`,
+      steps: ["Restart the emulator with this host allowed: svc emulator start --webhook-allow receiver.invalid"],
       unsent: [1],
     });
   });
@@ -110,14 +108,14 @@ describe("what is told of a webhook", () => {
   it("names the fault that acts on it in place of the receiver, and what ends that", () => {
     const dropped = changed(delivery(1, [0], { next_attempt_at: iso(5) }), {
       status: null,
-      error: { code: "dropped", message: "A scripted fault kept this attempt from being sent." },
+      error: { code: "dropped", message: "A scripted fault prevented this attempt." },
       fault: { effect: "drop", by: "request:3" },
     });
     const failing = webhook({ failure_count: 1 });
     assert.deepEqual(tell(failing, [dropped], [fault("drop", { id: 7 }), fault("delay", { webhook: 2 })]), {
       state: "failing",
       failing: true,
-      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: dropped (fault: drop). Last attempt: a scripted fault kept it from being sent (drop). Scripted fault 7 affects its deliveries: drop, 3 times so far. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: dropped (fault: drop). Last attempt: a scripted fault prevented the request (drop). Scripted fault 7 affects its deliveries: drop, 3 times so far. 1 attempt failed. The sixth consecutive failure disables the webhook.",
       steps: ["Remove scripted fault 7 (drop): svc emulator fault remove 7"],
       unsent: [],
     });
@@ -149,8 +147,8 @@ describe("what is told of a webhook", () => {
         "deleted",
         true,
         [
-          "Failing since 03:05:05, first with CONTRACT_CREATED T-1: answered 503.",
-          "Last attempt: the receiver answered 503.",
+          "Failing since 03:05:05, first with CONTRACT_CREATED T-1: responded 503.",
+          "Last attempt: the receiver responded 503.",
           "The webhook was deleted. Of 2 retained deliveries, 1 arrived; 1 did not, and cannot be sent again.",
         ],
         [],
@@ -183,8 +181,8 @@ describe("what failures have in common", () => {
       [why, steps.map(({ words }) => words)],
       [
         [
-          "Failing since 03:04:05, first with CONTRACT_EXECUTED T-1: answered 503.",
-          "Last attempt: the receiver answered 503.",
+          "Failing since 03:04:05, first with CONTRACT_EXECUTED T-1: responded 503.",
+          "Last attempt: the receiver responded 503.",
           "Only CONTRACT_EXECUTED fails. Other deliveries arrive.",
           "2 deliveries are undelivered and will not be retried.",
         ],
@@ -206,12 +204,7 @@ describe("what failures have in common", () => {
       ],
       [
         ["Only deliveries for T-1 fail. Other deliveries arrive.", true, "03:04:05", "failing"],
-        [
-          "Only deliveries for contracts that were executed elsewhere (H-…) fail. Other deliveries arrive.",
-          true,
-          "03:04:05",
-          "failing",
-        ],
+        ["Only deliveries for imported contracts (H-…) fail. Other deliveries arrive.", true, "03:04:05", "failing"],
       ],
     );
   });
@@ -256,14 +249,14 @@ describe("why nothing was sent to a webhook", () => {
         explainNoDeliveries(contoso, [], { at, now: Date.parse(contoso.created_at) + 30 * 86_400_000 + 1 }),
       ],
       [
-        "Nothing was sent yet. Subscribed to CONTRACT_CREATED.",
-        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, and none has happened.",
-        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened in workspace 1 (Northwind); this webhook belongs to workspace 2 (Contoso).",
-        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened before it was created, the last at 03:04:05.",
-        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, but the deliveries of 1 CONTRACT_CREATED are no longer retained.",
-        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, but in its workspace 2 (Contoso), only 1 CONTRACT_SIGNED happened.",
-        "Nothing was sent yet. Subscribed to CONTRACT_CREATED, and none has happened.",
-        "Nothing was sent in the last 30 days, for which deliveries are retained. Subscribed to CONTRACT_CREATED, and none has happened.",
+        "No deliveries yet. Subscribed to CONTRACT_CREATED.",
+        "No deliveries yet. Subscribed to CONTRACT_CREATED, and none has happened.",
+        "No deliveries yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened in workspace 1 (Northwind); this webhook belongs to workspace 2 (Contoso).",
+        "No deliveries yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened before it was created, the last at 03:04:05.",
+        "No deliveries yet. Subscribed to CONTRACT_CREATED, but the deliveries of 1 CONTRACT_CREATED are no longer retained.",
+        "No deliveries yet. Subscribed to CONTRACT_CREATED, but in its workspace 2 (Contoso), only 1 CONTRACT_SIGNED happened.",
+        "No deliveries yet. Subscribed to CONTRACT_CREATED, and none has happened.",
+        "No deliveries in the last 30 days (the retention period). Subscribed to CONTRACT_CREATED, and none has happened.",
       ],
     ));
 });
@@ -280,9 +273,9 @@ describe("an attempt", () => {
         "Last attempt: 405 Method Not Allowed.",
         "Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed (5, 10, 20, 40, 80 and 160 minutes).",
         "Last attempt: 410 Gone. It is retried like any other failure.",
-        "Last attempt: the receiver answered 302. Redirects are not followed.",
-        "Last attempt: the receiver answered 500.",
-        "Last attempt: the receiver answered 422.",
+        "Last attempt: the receiver responded 302. Redirects are not followed.",
+        "Last attempt: the receiver responded 500.",
+        "Last attempt: the receiver responded 422.",
       ],
     ));
 
@@ -307,7 +300,7 @@ describe("an attempt", () => {
     );
     assert.equal(
       describeAttemptOutcome(attempt({ status: 401, fault: { effect: "tamper", by: null } })),
-      "The receiver answered 401; a scripted fault had changed the body after it was signed (tamper).",
+      "The receiver responded 401; a scripted fault changed the body after signing (tamper).",
     );
   });
 
@@ -319,8 +312,8 @@ describe("an attempt", () => {
     );
     const faults = [{ effect: "tamper", by: null }, null, { effect: "delay", by: null }, { effect: "drop", by: null }];
     assert.deepEqual(describeAlteredAttempts(all.map((one, i) => ({ ...one, fault: faults[i]! }))), [
-      "Resend 2: a scripted fault kept it from being sent: the receiver got nothing.",
-      "Attempt 1 of 7: a scripted fault changed the body after it was signed: the receiver got other bytes than these, which the signature does not fit.",
+      "Resend 2: a scripted fault prevented the request: the receiver got nothing.",
+      "Attempt 1 of 7: a scripted fault changed the body after signing: the receiver got other bytes, which do not match the signature.",
     ]);
   });
 });

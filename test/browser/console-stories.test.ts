@@ -42,7 +42,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.getByText("when you move time").waitFor();
     await page
       .getByText(
-        "Last attempt: the receiver answered 503. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+        "Last attempt: the receiver responded 503. 1 attempt failed. The sixth consecutive failure disables the webhook.",
       )
       .waitFor();
     await page.getByRole("link", { name: /^Timeline.*1 webhook needs attention$/ }).waitFor();
@@ -71,7 +71,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await outcome(page, "Hooks is enabled");
     // The button is gone; whoever pressed it by keyboard is on what can be pressed beside it.
     await seen(page, () => focused(page), "Why?", "enabled");
-    await page.getByText("Enabled again; nothing has arrived since.").waitFor();
+    await page.getByText("Enabled again; no delivery has arrived since.").waitFor();
     await press(page, "Send delivery 1 again");
     await outcome(page, "Sent again: 200");
     await page.getByText("Everything arrived").waitFor();
@@ -333,6 +333,6 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.getByLabel("To which operation").fill("nonsense");
     await page.locator('.how[title*="--operation nonsense"]').waitFor();
     await page.keyboard.press("Enter");
-    await outcome(page, "operation: nothing is called nonsense");
+    await outcome(page, "operation: nonsense not found");
   });
 });

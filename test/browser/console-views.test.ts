@@ -11,7 +11,7 @@ const { skip, tab } = browser();
 
 /** Every view, and what is to be seen there before it is looked at. */
 const views = [
-  ["#/", "he receiver answered 503"],
+  ["#/", "he receiver responded 503"],
   ["#/timeline/1", "Webhook 1"],
   ["#/contracts", "HOLD"],
   ["#/contracts/T-2", "Who may do what now"],

@@ -46,7 +46,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     await press(page, "Sign");
     await page.getByText("Signed 2031-01-02").waitFor();
     await page.getByRole("status").getByText("You signed this contract on 2031-01-02 at 03:04 UTC.").waitFor();
-    await page.getByText("Nothing is left to do.").waitFor();
+    await page.getByText("No pending actions.").waitFor();
     assert.equal(await page.getByText("It is not your turn").count(), 0);
     assert.equal(await statusOf(world.api, contract), "EXECUTED");
     assert.deepEqual(page.complaints, []);
@@ -64,7 +64,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     }
     assert.deepEqual(
       stops.map((name) => name.trim()),
-      ["Read the PDF (opens in a new tab)", "Note (may stay empty):", "Sign", "Decline", "Comment:", "Add the comment"],
+      ["Read the PDF (opens in a new tab)", "Note (optional):", "Sign", "Decline", "Comment:", "Add the comment"],
     );
     for (const key of ["Shift+Tab", "Shift+Tab", "Enter"]) await page.keyboard.press(key);
     await page.getByText("Nobody can sign it until it is sent again.").waitFor();
@@ -74,7 +74,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     for (const key of ["Tab", "Enter"]) await page.keyboard.press(key);
     await page.getByRole("status").getByText("You declined to sign this contract").waitFor();
     await page.getByText("Too many seats").waitFor();
-    await page.getByText("Waits for Ada Keller to send it again.").waitFor();
+    await page.getByText("Waiting for Ada Keller to send it again.").waitFor();
     assert.equal(await statusOf(world.api, contract), "DRAFT");
   });
 
@@ -88,7 +88,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     const alarm = await page.getByRole("alert").textContent();
     assert.equal(
       alarm,
-      "The contract has changed since the page was shown, or the form was sent before. Look at it again.",
+      "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
     );
     assert.equal(await page.getByLabel("Note").inputValue(), "Looks good");
     await press(page, "Sign");
@@ -121,7 +121,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     await page.goto(customer.url);
     const frame = page.frameLocator("iframe");
     await press(frame, "Sign");
-    await frame.getByText("A frame that is a sandbox needs allow-same-origin and allow-forms.").waitFor();
+    await frame.getByText("A sandboxed frame requires allow-same-origin and allow-forms.").waitFor();
     assert.equal(await statusOf(world.api, contract), "SIGN");
   });
 
@@ -136,7 +136,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     );
     for (const place of ["evil.localhost", "127.0.0.1"]) {
       await page.goto(evil.url.replace("127.0.0.1", place));
-      await page.getByRole("heading", { name: "Not from its own page" }).waitFor();
+      await page.getByRole("heading", { name: "Request blocked" }).waitFor();
     }
     assert.equal(await statusOf(world.api, contract), "SIGN");
   });

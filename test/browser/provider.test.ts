@@ -59,7 +59,7 @@ describe("the page of the provider in a browser", { skip }, () => {
     assert.equal((await answered(page, redirect)).cluster_id, "us-1");
     await open();
     await page.getByRole("button", { name: "Deny" }).click();
-    assert.deepEqual(await answered(page, redirect), { detail: "The installation was refused: access_denied" });
+    assert.deepEqual(await answered(page, redirect), { detail: "The installation was denied: access_denied" });
   });
 
   it("asks again, with what was typed, for an address that is none", async (t) => {
@@ -67,7 +67,7 @@ describe("the page of the provider in a browser", { skip }, () => {
     // To a browser's own check the address looks all right.
     await page.getByLabel("E-mail address").evaluate((input) => input.setAttribute("type", "text"));
     await signInAs(page, "zoe", "Zoe");
-    assert.equal(await page.getByRole("alert").textContent(), "This is no e-mail address.");
+    assert.equal(await page.getByRole("alert").textContent(), "The e-mail address is not valid.");
     assert.equal(await page.getByLabel("Name").inputValue(), "Zoe");
     await signInAs(page, "zoe@newco.example", "Zoe");
     const { email } = await answered(page, "/router/v1/trial/signup/oauth/callback");

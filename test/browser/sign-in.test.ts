@@ -79,8 +79,8 @@ describe("the sign-in page in a browser", { skip }, () => {
       for (const [email, { cluster }] of Object.entries(people)) {
         await page.context().clearCookies();
         await open(changes);
-        assert.equal(await page.getByLabel("Somebody else").inputValue(), changes.login_hint ?? "");
-        await page.getByLabel("Somebody else").fill(email);
+        assert.equal(await page.getByLabel("Another user").inputValue(), changes.login_hint ?? "");
+        await page.getByLabel("Another user").fill(email);
         await page.getByRole("button", { name: "Sign in" }).click();
         // A client that is mapped asks its own cluster, which shows others the way.
         const [owner] = Object.values(mapped);
@@ -107,9 +107,9 @@ describe("the sign-in page in a browser", { skip }, () => {
   it("says so of an address that nobody has, and leads back to those who are there", async (t) => {
     const { page, open, arrival } = await scene(t);
     await open();
-    await page.getByLabel("Somebody else").fill("nobody@x.example");
+    await page.getByLabel("Another user").fill("nobody@x.example");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("nobody@x.example is no active user of cluster eu-1.").waitFor();
+    await page.getByText("Cluster eu-1 has no active user nobody@x.example.").waitFor();
     await page.getByRole("link", { name: "Choose somebody else" }).click();
     await page.getByRole("link", { name: "Eli Stone" }).click();
     assert.match(await arrival(), /^us-1_/);
@@ -123,7 +123,7 @@ describe("the sign-in page in a browser", { skip }, () => {
       response.writeHead(302, { location: front.url.replace("127.0.0.1", "localhost") }).end(),
     );
     await open({ redirect_uri: `${back.url}/callback` });
-    await page.getByLabel("Somebody else").fill(eli);
+    await page.getByLabel("Another user").fill(eli);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "Back at the client" }).waitFor();
     assert.deepEqual(page.complaints, []);

@@ -190,7 +190,7 @@ describe("svc config set", () => {
     assert.equal(exit, 1);
     assert.match(
       err,
-      /Couldn't write .*: a part of its path is no folder \(ENOTDIR\)\.\n {2}SVC_CONFIG_DIR names another folder/,
+      /Couldn't write .*: a part of its path is not a folder \(ENOTDIR\)\.\n {2}SVC_CONFIG_DIR names another folder/,
     );
   });
 });

@@ -145,7 +145,7 @@ describe("an installation by the command line alone", () => {
     const { state } = (await json("emulator installations begin ProviderC")) as { state: string };
     const { exit, err } = await svc(`auth external-redirect ProviderC --error access_denied --state ${state}`);
     assert.equal(exit, 1);
-    assert.match(err, /The installation was refused: access_denied/);
+    assert.match(err, /The installation was denied: access_denied/);
   });
 });
 

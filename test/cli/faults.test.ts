@@ -53,6 +53,6 @@ describe("scripted trouble, from the command line", () => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc(["emulator", "fault", "add", "--direction", "outgoing"]);
     assert.notEqual(exit, 0);
-    assert.match(err, /effect must be given/);
+    assert.match(err, /effect is required/);
   });
 });

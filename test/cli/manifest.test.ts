@@ -44,7 +44,7 @@ describe("svc help --json", () => {
           title: "Only go on once everybody has signed",
           argv: ["svc", "contracts", "status", "T-1", "--exit-status"],
         },
-        { title: "Where a contract stands", argv: ["svc", "contracts", "status", "T-1"] },
+        { title: "Show the status of a contract", argv: ["svc", "contracts", "status", "T-1"] },
       ],
       operation: "contracts.status",
       service: "contracts",

@@ -15,7 +15,7 @@ describe("a service in trouble", () => {
   it("that cannot be reached exits 75 with one message", async () => {
     const { exit, out, err } = await runCli("router health --base-url http://127.0.0.1:1", { wall: instantly });
     assert.deepEqual([exit, out], [75, ""]);
-    assert.match(err, /^error: Failed to reach http:\/\/127.0.0.1:1: nothing listens there \(ECONNREFUSED\)\.\n.*\n$/);
+    assert.match(err, /^error: Failed to reach http:\/\/127.0.0.1:1: connection refused \(ECONNREFUSED\)\.\n.*\n$/);
   });
 
   const cases: [string, Parameters<Awaited<ReturnType<typeof receiver>>["answer"]>[0], number, RegExp][] = [
@@ -24,7 +24,7 @@ describe("a service in trouble", () => {
       "answers HTML",
       (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
       1,
-      /Expected JSON, but the service answered 200 with HTML/,
+      /Expected JSON, but the service responded 200 with HTML/,
     ],
     [
       "cuts its answer off",
@@ -37,7 +37,7 @@ describe("a service in trouble", () => {
       "forwards what it does not recognise",
       (_, response) => response.writeHead(200, { "x-svc-matched": "catch-all" }).end("{}"),
       1,
-      /declared spelling is GET \//,
+      /declared path is GET \//,
     ],
     [
       "asks to wait too long",
@@ -69,7 +69,7 @@ describe("a service in trouble", () => {
       "--retries",
       "0",
     ]);
-    assert.deepEqual([exit, err.includes("no answer in time")], [75, true]);
+    assert.deepEqual([exit, err.includes("no response within")], [75, true]);
   });
 
   it("is repeated with a note on standard error where it asks to wait", async (t) => {
@@ -92,7 +92,7 @@ describe("a service in trouble", () => {
     assert.deepEqual(JSON.parse(err), {
       error: {
         code: "http_503",
-        message: "The outcome is unknown: the service failed (503): The service answered with status 503.",
+        message: "The outcome is unknown: the service failed (503): The service responded with status 503.",
         hint: "It may have been done: look before you repeat it.",
         requestId: null,
         retryable: false,

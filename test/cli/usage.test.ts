@@ -67,7 +67,7 @@ const refused: [string, string, RegExp][] = [
   [
     "fields of a fault that do not go together",
     "emulator fault add --direction outgoing --status 503",
-    /^error: Several values are invalid:\n {2}- --status cannot be used with --direction outgoing\n {2}- --effect must be given\n/,
+    /^error: Several values are invalid:\n {2}- --status cannot be used with --direction outgoing\n {2}- --effect is required\n/,
   ],
   ["a missing flag of the body", "intake create --title x", /--workflow-id is required \(or in --data\)/],
   [
@@ -134,7 +134,7 @@ const refused: [string, string, RegExp][] = [
   [
     "none of several flags",
     "emulator clock advance",
-    /error: exactly one of --by, --to, --next and --until-idle must be given\n/,
+    /error: exactly one of --by, --to, --next and --until-idle is required\n/,
   ],
   ["an unknown activity", "webhooks trigger NOPE", /no activity "NOPE"\.\n {2}svc webhooks trigger lists them\.\n$/],
   ["a topic of help with a slip", "help exit-code", /unknown command 'exit-code'\n {2}Did you mean exit-codes\?/],
@@ -177,7 +177,7 @@ describe("a wrong command line", () => {
       [{}, "."],
     ] as const) {
       const { exit, err } = await runCli(["contracts", "list", ...nowhere], { env: { ...env } });
-      assert.deepEqual([exit, err.split("\n")[0]], [4, `error: This call needs api-key credentials${lacks}`]);
+      assert.deepEqual([exit, err.split("\n")[0]], [4, `error: This request requires api-key credentials${lacks}`]);
     }
   });
 

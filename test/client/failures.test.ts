@@ -32,8 +32,8 @@ describe("what a test runner prints of a call that failed", () => {
       ]),
       [
         "ServiceError: contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)",
-        "ServiceError: invitations.accept: 404 No invitation has this token. (POST /_emulator/invitations/by_token/[redacted]/accept)",
-        "ServiceError: snapshots.restore: 404 No snapshot is called gone; there are: none. (POST /_emulator/snapshots/gone/restore)",
+        "ServiceError: invitations.accept: 404 Invitation not found for this token. (POST /_emulator/invitations/by_token/[redacted]/accept)",
+        "ServiceError: snapshots.restore: 404 Snapshot gone not found. Known: none. (POST /_emulator/snapshots/gone/restore)",
       ],
     );
     await assert.rejects(client.call("contracts.status", { params: { composite_id: "T-9" } }), (error) => {
@@ -55,27 +55,27 @@ describe("what a test runner prints of a call that failed", () => {
       [
         {},
         (request) => void request.socket.destroy(),
-        /^NetworkError: health\.show: Failed to reach http:\S+ the connection was cut \(\w+\)\.$/,
+        /^NetworkError: health\.show: Failed to reach http:\S+ the connection was closed \(\w+\)\.$/,
       ],
       [
         { timeoutMs: 50 },
         () => {},
-        /^NetworkError: health\.show: Failed to reach \S+ no answer in time, which is 50 ms \(ETIMEDOUT\)\. Allow more with timeoutMs\.$/,
+        /^NetworkError: health\.show: Failed to reach \S+ no response within 50 ms \(ETIMEDOUT\)\. Increase timeoutMs\.$/,
       ],
       [
         { maxAnswerBytes: 9 },
         large,
-        /^ResponseTooLargeError: health\.show: Failed to read .* Allow more with maxAnswerBytes\.$/,
+        /^ResponseTooLargeError: health\.show: Failed to read .* Increase maxAnswerBytes\.$/,
       ],
       [
         {},
         (_, response) => void response.end("<html>"),
-        /^InvalidResponseError: health\.show: Expected JSON, but the service answered 200 with HTML\.$/,
+        /^InvalidResponseError: health\.show: Expected JSON, but the service responded 200 with HTML\.$/,
       ],
       [
         { retries: 1, maxWaitMs: 100 },
         (_, response) => void response.writeHead(429, { "retry-after": "7" }).end(),
-        /^RetryAfterTooLongError: health\.show: The service asks to wait 7 s; at most 100 ms are allowed\. Allow more with maxWaitMs\.$/,
+        /^RetryAfterTooLongError: health\.show: The service requests a wait of 7 s, but the maximum is 100 ms\. Increase maxWaitMs\.$/,
       ],
     ];
     for (const [options, listener, expected] of calls) {
@@ -92,8 +92,8 @@ describe("what a test runner prints of a call that failed", () => {
         printed(client.call("clock.show")),
       ]),
       [
-        "MissingCredentialsError: contracts.status: This call needs api-key credentials: the client secret is missing. Give createClient credentials.clientId and credentials.clientSecret.",
-        "MissingCredentialsError: clock.show: This call needs control-token credentials. Give createClient credentials.controlToken.",
+        "MissingCredentialsError: contracts.status: This request requires api-key credentials: the client secret is missing. Pass credentials.clientId and credentials.clientSecret to createClient.",
+        "MissingCredentialsError: clock.show: This request requires control-token credentials. Pass credentials.controlToken to createClient.",
       ],
     );
   });
@@ -118,7 +118,7 @@ describe("what a test runner prints of a call that failed", () => {
     // It is on its way now.
     await new Promise((turn) => setImmediate(turn));
     await client.close();
-    const closed = "Error: health.show: the client is closed: make its calls before client.close()";
+    const closed = "Error: health.show: the client is closed. Send requests before client.close()";
     assert.deepEqual([await underWay, await printed(client.call("health.show"))], [closed, closed]);
   });
 });

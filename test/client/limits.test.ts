@@ -62,7 +62,7 @@ describe("an answer without end", () => {
       );
       assert.deepEqual(await failureOf(text()), [
         "ResponseTooLargeError",
-        "Failed to read from http://HOST: its answer is larger than 3 MiB.",
+        "Failed to read from http://HOST: the response is larger than 3 MiB.",
       ]);
       await until(() => server.open() === 0);
       assert.ok(server.sent() < 3 * mebi + between, `${server.sent()}`);
@@ -76,7 +76,7 @@ describe("an answer without end", () => {
     });
     assert.deepEqual(await failureOf(text()), [
       "ResponseTooLargeError",
-      "Failed to read from http://HOST: its answer is larger than 256 MiB.",
+      "Failed to read from http://HOST: the response is larger than 256 MiB.",
     ]);
     assert.ok(server.sent() < 256 * mebi + between, `${server.sent()}`);
   });
@@ -86,7 +86,7 @@ describe("an answer without end", () => {
     const { server, begun } = await asked(t, (play) => play.write(head));
     assert.deepEqual(await failureOf(begun), [
       "ResponseTooLargeError",
-      "Failed to read from http://HOST: its answer is larger than 256 MiB.",
+      "Failed to read from http://HOST: the response is larger than 256 MiB.",
     ]);
     await until(() => server.open() === 0);
   });
@@ -135,7 +135,7 @@ describe("before an answer", () => {
     const { server, begun } = await asked(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
     assert.deepEqual(await failureOf(begun), [
       "ResponseTooLargeError",
-      "Failed to read from http://HOST: it sent more than 100 interim answers.",
+      "Failed to read from http://HOST: it sent more than 100 interim responses.",
     ]);
     await until(() => server.open() === 0);
     assert.ok(server.sent() < between);
@@ -157,7 +157,7 @@ describe("before an answer", () => {
     await wall.pass(1_000);
     assert.deepEqual(await outcome, [
       "NetworkError",
-      "Failed to reach http://HOST: no answer in time, which is 30 s (ETIMEDOUT).",
+      "Failed to reach http://HOST: no response within 30 s (ETIMEDOUT).",
     ]);
   });
 
@@ -181,7 +181,7 @@ describe("before an answer", () => {
     const outcome = failureOf(begun);
     await until(() => wall.sleeping.length === 1);
     await wall.pass(30_000);
-    assert.match(String(await outcome), /no answer in time, which is 30 s/);
+    assert.match(String(await outcome), /no response within 30 s/);
   });
 });
 
@@ -226,7 +226,7 @@ describe("an answer that drips", () => {
     await wall.pass(30_000);
     assert.deepEqual(await outcome, [
       "NetworkError",
-      "Failed to reach http://HOST: its answer stopped in the middle, for 30 s (ETIMEDOUT).",
+      "Failed to reach http://HOST: the response stopped in the middle for 30 s (ETIMEDOUT).",
     ]);
   });
 
@@ -246,7 +246,7 @@ describe("an answer that drips", () => {
     await wall.pass(1_000);
     assert.deepEqual(await outcome, [
       "NetworkError",
-      "Failed to reach http://HOST: its answer was not complete after 30 s (ETIMEDOUT).",
+      "Failed to reach http://HOST: the response was incomplete after 30 s (ETIMEDOUT).",
     ]);
     await until(() => server.open() === 0);
   });
@@ -279,7 +279,7 @@ describe("an answer that drips", () => {
     await wall.pass(30_000);
     assert.deepEqual(await reading, [
       "NetworkError",
-      "Failed to reach http://HOST: its answer came at less than 1 KiB a second, for 30 s (ETIMEDOUT).",
+      "Failed to reach http://HOST: the response was slower than 1 KiB per second for 30 s (ETIMEDOUT).",
     ]);
   });
 

@@ -7,40 +7,36 @@ const baseUrls = { router: "http://127.0.0.1:1" };
 
 describe("the options of a client", () => {
   for (const [what, options, message] of [
-    ["is misspelt", { baseUrl: {} }, 'there is no option "baseUrl". Did you mean baseUrls?'],
+    ["is misspelt", { baseUrl: {} }, 'unknown option "baseUrl". Did you mean baseUrls?'],
     [
       "is misspelt, of an address",
       { baseUrls: { contract: "x" } },
-      'baseUrls: there is no option "contract". Did you mean contracts?',
+      'baseUrls: unknown option "contract". Did you mean contracts?',
     ],
     [
       "is misspelt, of the credentials",
       { baseUrls, credentials: { clientID: "x" } },
-      'credentials: there is no option "clientID". Did you mean clientId?',
+      'credentials: unknown option "clientID". Did you mean clientId?',
     ],
-    ["is missing", {}, "baseUrls: name at least one of router, contracts, emulator"],
-    ["is missing, as all are", undefined, "baseUrls: name at least one of router, contracts, emulator"],
+    ["is missing", {}, "baseUrls: at least one of router, contracts, emulator is required"],
+    ["is missing, as all are", undefined, "baseUrls: at least one of router, contracts, emulator is required"],
     [
       "comes from a variable that is not set",
       { baseUrls: { router: undefined } },
-      "baseUrls: name at least one of router, contracts, emulator",
+      "baseUrls: at least one of router, contracts, emulator is required",
     ],
-    [
-      "is no URL",
-      { baseUrls: { router: "localhost:4010" } },
-      "baseUrls.router: a URL that begins with http:// or https:// is needed",
-    ],
+    ["is no URL", { baseUrls: { router: "localhost:4010" } }, "baseUrls.router must be an http:// or https:// URL"],
     [
       "is a URL with a query",
       { baseUrls: { router: "http://svc.example/?a=b" } },
-      "baseUrls.router must be a URL without credentials, query, fragment and blanks",
+      "baseUrls.router must be a URL without credentials, query, fragment and spaces",
     ],
     [
       "is a URL with credentials",
       { baseUrls: { router: "http://ann:hunter2@svc.example" } },
-      "baseUrls.router must be a URL without credentials, query, fragment and blanks",
+      "baseUrls.router must be a URL without credentials, query, fragment and spaces",
     ],
-    ["is no amount", { baseUrls, timeoutMs: "5s" }, "timeoutMs takes a number that is not negative"],
+    ["is no amount", { baseUrls, timeoutMs: "5s" }, "timeoutMs must be a number, 0 or more"],
   ] as const) {
     it(`are refused where one ${what}`, () => {
       assert.throws(made(options), { name: "TypeError", message: `createClient: ${message}` });
@@ -54,32 +50,24 @@ describe("the arguments of a call", () => {
     (client.call as (...given: unknown[]) => Promise<unknown>)(id, args, options);
 
   for (const [what, given, message] of [
-    [
-      "is called by nobody",
-      ["contracts.statu"],
-      "No operation is called contracts.statu. Did you mean contracts.status?",
-    ],
+    ["is called by nobody", ["contracts.statu"], "Operation contracts.statu not found. Did you mean contracts.status?"],
     [
       "is called by nobody, though others of its resource are",
       ["organizations.nope"],
-      "No operation is called organizations.nope. Those of its resource: organizations.entities, organizations.types.",
+      "Operation organizations.nope not found. Operations of the resource: organizations.entities, organizations.types.",
     ],
-    ["is called by nobody, like no other", ["nope"], "No operation is called nope. operationIds names them all."],
-    ["takes no body", ["health.show", { body: 1 }], "health.show: body: the operation takes none"],
-    [
-      "takes no such part",
-      ["health.show", { param: {} }],
-      'health.show: there is no option "param". Did you mean params?',
-    ],
+    ["is called by nobody, like no other", ["nope"], "Operation nope not found. operationIds lists all operations."],
+    ["takes no body", ["health.show", { body: 1 }], "health.show: body: the operation accepts none"],
+    ["takes no such part", ["health.show", { param: {} }], 'health.show: unknown option "param". Did you mean params?'],
     [
       "takes no such option",
       ["health.show", {}, { timeout: 1 }],
-      'health.show: the options of a call: there is no option "timeout". Did you mean timeoutMs?',
+      'health.show: the options of a request: unknown option "timeout". Did you mean timeoutMs?',
     ],
     [
       "is of a service whose address is not known",
       ["clock.show"],
-      "clock.show needs baseUrls.emulator, which createClient was not given",
+      "clock.show requires the option baseUrls.emulator of createClient",
     ],
   ] as const) {
     it(`are refused where the operation ${what}`, async () => {

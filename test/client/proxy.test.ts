@@ -81,8 +81,8 @@ describe("a request through a proxy", () => {
   });
 
   for (const [what, authorization, does] of [
-    ["has no credentials", undefined, "asks for credentials"],
-    ["has other credentials", basic("ann", "wrong"), "does not accept the credentials"],
+    ["has no credentials", undefined, "requires credentials"],
+    ["has other credentials", basic("ann", "wrong"), "rejected the credentials"],
   ] as const) {
     it(`is refused when it ${what}, and the service hears nothing of it`, async (t) => {
       const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
@@ -107,7 +107,7 @@ describe("a request through a proxy", () => {
       name: "ProxyError",
       at: nobody,
       code: "ECONNREFUSED",
-      message: `Failed to reach the proxy ${nobody}: nothing listens there (ECONNREFUSED).`,
+      message: `Failed to reach the proxy ${nobody}: connection refused (ECONNREFUSED).`,
       outcomeUnknown: false,
       status: undefined,
     };
@@ -139,12 +139,12 @@ describe("a request through a proxy", () => {
       [
         "NetworkError",
         plain,
-        `Failed to reach ${plain} through the proxy ${hangsUp}: the connection was cut (UND_ERR_SOCKET).`,
+        `Failed to reach ${plain} through the proxy ${hangsUp}: the connection was closed (UND_ERR_SOCKET).`,
       ],
       [
         "NetworkError",
         plain,
-        `Failed to reach ${plain} through the proxy ${hangs}: no answer in time, which is 700 ms (ETIMEDOUT).`,
+        `Failed to reach ${plain} through the proxy ${hangs}: no response within 700 ms (ETIMEDOUT).`,
       ],
     ]);
   });
@@ -159,7 +159,7 @@ describe("a request without a proxy", () => {
       name: "NetworkError",
       origin: "http://127.0.0.1:1",
       code: "ECONNREFUSED",
-      message: "Failed to reach http://127.0.0.1:1: nothing listens there (ECONNREFUSED).",
+      message: "Failed to reach http://127.0.0.1:1: connection refused (ECONNREFUSED).",
       outcomeUnknown: false,
     });
   });

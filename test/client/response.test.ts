@@ -175,14 +175,14 @@ describe("the check of an answer", () => {
 
   const page = { "content-type": "text/html; charset=utf-8" };
   const pages: [string, ResponseBody, number, string][] = [
-    ["events", events(z.object({})), 200, "Expected a stream of events, but the service answered 200 with HTML."],
+    ["events", events(z.object({})), 200, "Expected a stream of events, but the service responded 200 with HTML."],
     [
       "a document",
       bytes("application/pdf"),
       200,
-      "Expected a document (application/pdf), but the service answered 200 with HTML.",
+      "Expected a document (application/pdf), but the service responded 200 with HTML.",
     ],
-    ["another status", json(Thing), 302, "Expected status 200, but the service answered 302 with HTML."],
+    ["another status", json(Thing), 302, "Expected status 200, but the service responded 302 with HTML."],
   ];
   for (const [what, response, status, message] of pages) {
     it(`takes no page for ${what}`, () =>
@@ -216,7 +216,7 @@ describe("the words of a refusal", () => {
       "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>",
       ["AccessDenied", "Request has expired"],
     ],
-    ["a page of a proxy", "<html></html>", [undefined, "The service answered with status 418."]],
+    ["a page of a proxy", "<html></html>", [undefined, "The service responded with status 418."]],
   ];
   for (const [what, body, expected] of cases) {
     it(`are found in ${what}`, () => {

@@ -20,5 +20,5 @@ it("a program uploads a file to its signed URL, and downloads it, by two calls e
   assert.equal(await readBodyText(bytes as AsyncIterable<Uint8Array>), "some words");
 
   const lost = client.call("storage.put", { body });
-  await assert.rejects(lost, { message: "storage.put needs the option url: the signed URL" });
+  await assert.rejects(lost, { message: "storage.put requires the option url: the signed URL" });
 });

@@ -33,5 +33,5 @@ describe("the command that a button of the console equals", () => {
     ));
 
   it("refuses an operation that is not declared", () =>
-    assert.throws(() => consoleOperations(["clock.stop"]), /No operation is called clock.stop/));
+    assert.throws(() => consoleOperations(["clock.stop"]), /Operation clock.stop not found/));
 });

@@ -89,7 +89,7 @@ describe("the lifecycle that the console draws", () => {
       [
         "which changes no state",
         "which changes no state, if an internal review is open, or if the counterparty's review is open and approvals are pending; else becomes SIGN, if the counterparty's review is open and no approval is pending; else which changes no state",
-        "becomes DRAFT, if made from a template; else becomes REDLINING",
+        "becomes DRAFT, if created from a template; else becomes REDLINING",
       ],
     );
   });

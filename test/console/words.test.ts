@@ -18,13 +18,13 @@ describe("what the console says of a delivery", () => {
     assert.deepEqual(toStatusLabel(waits), { tone: "bad", words: "will be skipped" });
     assert.equal(
       explainDelivery(waits, disabled),
-      "The receiver answered 503. It failed 6 times; the attempt that is due at 08:19:05 is skipped, unless the webhook is enabled before.",
+      "The receiver responded 503. It failed 6 times; the attempt that is due at 08:19:05 is skipped, unless the webhook is enabled before.",
     );
     webhooks.value = [webhook()];
     assert.deepEqual(toStatusLabel(waits), { tone: "warn", words: "retrying" });
     assert.equal(
       explainDelivery(waits, webhook()),
-      "The receiver answered 503. Attempt 6 of 7 failed; the next comes 2 h 40 min later, at 08:19:05.",
+      "The receiver responded 503. Attempt 6 of 7 failed; the next comes 2 h 40 min later, at 08:19:05.",
     );
     webhooks.value = undefined;
   });
@@ -46,11 +46,11 @@ describe("what the console says of a delivery", () => {
 
   it("tells what was tried by hand of one that was passed over, and blames no disabling for it", () => {
     const [attempt] = delivery(1, [9]).attempts;
-    const error = { code: "name_not_found", message: "The receiver's name has no address." };
+    const error = { code: "name_not_found", message: "The receiver's host name has no address." };
     const resends = [{ ...attempt!, resend: true, status: null, error }];
     assert.equal(
       explainDelivery(delivery(1, [], { outcome: "skipped_not_allowed", attempts: resends }), webhook()),
-      "When it came due, the address of the webhook was not allowed, and it was skipped. It was sent again by hand since: The receiver's name has no address.",
+      "When it came due, the address of the webhook was not allowed, and it was skipped. It was sent again by hand since: The receiver's host name has no address.",
     );
   });
 
@@ -78,8 +78,8 @@ describe("what the console says of a trace", () => {
           status: null,
           error: null,
         }),
-        replaceCodes("webhook 1 wants CONTRACT_CREATED; it was skipped"),
-        replaceCodes("retry 1, 5 min after connection_refused; unless webhook 1 is enabled before: DISABLED_BY_ERROR"),
+        replaceCodes("webhook 1 is subscribed to CONTRACT_CREATED; it was skipped"),
+        replaceCodes("retry 1, 5 min after connection_refused; unless webhook 1 is enabled first (DISABLED_BY_ERROR)"),
         formatReference("delivery:3"),
         formatReference("T-1"),
       ],
@@ -87,8 +87,8 @@ describe("what the console says of a trace", () => {
         "attempt 1: 500",
         "attempt 2: nobody listens",
         "contracts.create was called",
-        "webhook 1 wants contract created; it was skipped",
-        "retry 1, 5 min after nobody listens; unless webhook 1 is enabled before: disabled by error",
+        "webhook 1 is subscribed to contract created; it was skipped",
+        "retry 1, 5 min after nobody listens; unless webhook 1 is enabled first (disabled by error)",
         "delivery 3",
         "T-1",
       ],

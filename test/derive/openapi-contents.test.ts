@@ -47,7 +47,7 @@ describe("what the OpenAPI documents hold", () => {
         { detail: "Invalid access token" },
         {
           error: "invalid_token",
-          error_description: "The access token is altered, expired, or of somebody who is gone",
+          error_description: "The access token is altered or expired, or its user is no longer active",
         },
       ],
     );

@@ -94,7 +94,7 @@ describe("the OpenAPI document", () => {
       jsonOrForm(A),
       { "application/json": { schema: document }, "application/x-www-form-urlencoded": { schema: document } },
     ],
-    raw: [raw(), { "*/*": { schema: { description: "Passed on byte by byte" } } }],
+    raw: [raw(), { "*/*": { schema: { description: "Forwarded byte by byte" } } }],
   } as const;
   for (const [kind, [body, content]] of Object.entries(requests)) {
     it(`describes a request body of the kind ${kind}`, () =>
@@ -243,7 +243,7 @@ describe("the OpenAPI document", () => {
     });
     assert.deepEqual(responses[404], {
       description:
-        "unknown-cluster: the cluster named in the body or the path does not exist.\nno-email-mapping: the e-mail hash is mapped to no cluster.",
+        "unknown-cluster: the cluster named in the body or the path does not exist.\nno-email-mapping: the e-mail hash has no cluster mapping.",
       content: {
         "application/json": {
           schema: { $ref: "#/components/schemas/Detail" },
@@ -253,7 +253,7 @@ describe("the OpenAPI document", () => {
               value: { detail: "Unknown cluster: <cluster>" },
             },
             "no-email-mapping": {
-              summary: "the e-mail hash is mapped to no cluster",
+              summary: "the e-mail hash has no cluster mapping",
               value: { detail: "No cluster mapping for this email hash" },
             },
           },
@@ -264,13 +264,13 @@ describe("the OpenAPI document", () => {
           code: "unknown-cluster",
           when: "the cluster named in the body or the path does not exist",
           "x-basis": "assumed",
-          "x-basis-reason": "What an unknown cluster answers is not shown (DECISIONS.md, R7).",
+          "x-basis-reason": "The response for an unknown cluster is not specified (DECISIONS.md, R7).",
         },
         {
           code: "no-email-mapping",
-          when: "the e-mail hash is mapped to no cluster",
+          when: "the e-mail hash has no cluster mapping",
           "x-basis": "assumed",
-          "x-basis-reason": "What a look-up without a mapping answers is not shown (DECISIONS.md, R8).",
+          "x-basis-reason": "The response for a missing mapping is not specified (DECISIONS.md, R8).",
         },
       ],
     });

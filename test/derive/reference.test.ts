@@ -113,7 +113,7 @@ describe("the reference page", () => {
     assert.match(lifecycle, /^ {4}SIGN --> EXECUTED: all-signed$/m);
     assert.match(lifecycle, /^ {4}\[\*\] --> DRAFT: create-from-template$/m);
     assert.doesNotMatch(lifecycle, /: sign$/m);
-    assert.match(lifecycle, /^\| void \| EXECUTED \|.*refused: cannot-void-executed/m);
+    assert.match(lifecycle, /^\| void \| EXECUTED \|.*rejected: cannot-void-executed/m);
   });
 
   it("shows the flags of every command once", () =>

@@ -60,7 +60,7 @@ describe("while no new file may be written beside the state", () => {
         error: {
           code: "store_failed",
           message,
-          hint: "Nothing was changed by it. Let the emulator write there, or make room, and try again; `svc emulator ready` says whether it can write its state.",
+          hint: "Nothing was changed. Free disk space or fix the permissions, and try again. `svc emulator ready` shows whether the state can be written.",
         },
       },
     });
@@ -96,7 +96,7 @@ describe("while the disk is full", () => {
       error: {
         code: "store_failed",
         message: "The emulator cannot write its state.",
-        hint: "See `svc emulator status`; changes fail until it can write again, which it tries by itself.",
+        hint: "Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically.",
       },
     },
   };

@@ -203,7 +203,7 @@ describe("a lock that was found", () => {
       await writeFile(file, text);
       await assert.rejects(attempt(file), {
         name: "NotALockFileError",
-        message: /lock is a file with something else in it/,
+        message: /lock is a file with other contents/,
       });
       assert.equal(await readFile(file, "utf8"), text);
     });
@@ -221,7 +221,7 @@ describe("a lock that was found", () => {
       ["dangling", "a symbolic link"],
       ["link", "a symbolic link"],
       ["folder", "a folder"],
-      ["socket", "no regular file"],
+      ["socket", "a special file"],
     ] as const) {
       const file = join(folder, name);
       await assert.rejects(attempt(file), { name: "NotALockFileError", message: new RegExp(`^${file} is ${is}`) });

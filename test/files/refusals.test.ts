@@ -19,10 +19,7 @@ describe("what the system refuses", () => {
     const folder = await temporaryFolder(t);
     assert.equal(describeFsError(await failed(readFile(folder))), "it is a folder (EISDIR)");
     const missing = join(folder, "missing");
-    assert.equal(
-      describeFsError(await failed(readFile(missing))),
-      `there is no such folder or file (ENOENT at ${missing})`,
-    );
+    assert.equal(describeFsError(await failed(readFile(missing))), `it does not exist (ENOENT at ${missing})`);
   });
 
   it("is not told so of a program that cannot be started, nor of a socket", async (t) => {

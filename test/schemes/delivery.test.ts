@@ -40,12 +40,12 @@ describe("verifying a delivery", () => {
   it("refuses a body that was parsed already", () =>
     assert.throws(() => verify({ [header]: hash }, { parsed: true } as never), {
       name: "TypeError",
-      message: "The body was parsed already; give the raw bytes as they came",
+      message: "The body must be the raw bytes, not a parsed value",
     }));
 
   for (const [what, given, message] of [
-    ["is missing", undefined, "is missing: is the variable set that it is in?"],
-    ["is an empty text, as in pipelines", "", "is missing: is the variable set that it is in?"],
+    ["is missing", undefined, "is missing. Check that its variable is set."],
+    ["is an empty text, as in pipelines", "", "is missing. Check that its variable is set."],
     ["is no base64", "s3cr3t!", "is not padded standard base64"],
   ] as const) {
     it(`refuses to go on where the key ${what}, whether the delivery is signed or not`, () => {
@@ -59,7 +59,7 @@ describe("verifying a delivery", () => {
 
   it("names what else is missing", () => {
     const verified = (given: object) => () => verifyDelivery(given as Parameters<typeof verifyDelivery>[0]);
-    assert.throws(verified({ hmacKey, body }), { message: "verifyDelivery: headers are missing" });
-    assert.throws(verified({ hmacKey, headers: {} }), { message: "verifyDelivery: body is missing" });
+    assert.throws(verified({ hmacKey, body }), { message: "verifyDelivery: headers are required" });
+    assert.throws(verified({ hmacKey, headers: {} }), { message: "verifyDelivery: body is required" });
   });
 });

@@ -107,7 +107,7 @@ describe("why a signature does not fit", () => {
         {
           about: "key",
           code: "key-not-decoded",
-          text: "The text of the key was used as it is; decode it as base64 first.",
+          text: "The key was used without decoding. Decode it as base64 first.",
         },
       ],
       // The right way with four bodies and four forms of the body, then the second key with the first body.

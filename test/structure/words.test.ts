@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { commandGroups } from "../../src/cli/groups.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
 import { documents, filesIn, sources, tests } from "./repository.ts";
-import { badSummaries, retired, strayMarks, unclearHelp, vendorWords } from "./words.ts";
+import { badSummaries, retired, strayMarks, unclearHelp, unclearMessages, vendorWords } from "./words.ts";
 
 // Spelt backwards, so that the rule does not find its own example.
 const vendor = [..."kcals"].reverse().join("");
@@ -20,6 +20,9 @@ const wireConstants: Readonly<Record<string, string>> = {
   "test/emulator/router/apps/chat-b.test.ts": "Issuers and channels as real senders have them.",
   "test/support/identity/issuer.ts": "Stands in for the issuer of real senders.",
 };
+
+/** Folders whose messages people read. */
+const spoken = ["src/api/", "src/client/", "src/schemes/", "src/files/", "src/base/", "src/derive/", "emulator/"];
 
 describe("the words of the project", () => {
   it("are searched in paths, identifiers, prose and strings, but not in imports", () =>
@@ -97,6 +100,25 @@ describe("the words of the project", () => {
     const flag = { flag: "y", type: "text", description: "Left out: whoever asks" } as const;
     assert.deepEqual(unclearHelp([{ ...help, flags: [flag] }]), ["svc x says Left out: Left out: whoever asks"]);
     assert.deepEqual(unclearHelp(await allCommands()), []);
+  });
+
+  it("of messages have a subject, and none of the idioms that the glossary replaces", () => {
+    const text = [
+      "// nobody reads a comment",
+      'import { a } from "./nobody is here.ts";',
+      'const one = "There is no file";',
+      "const two = `The journal lacks its end`;",
+      'const three = "nobody";',
+      'const four = "The history is no longer stored";',
+    ].join("\n");
+    assert.deepEqual(unclearMessages([{ path: "a.ts", text }]), [
+      "a.ts says is no: There is no file",
+      "a.ts says lacks: The journal lacks its end",
+    ]);
+    assert.deepEqual(
+      unclearMessages(sources.filter(({ path }) => spoken.some((folder) => path.startsWith(folder)))),
+      [],
+    );
   });
 
   it("hold nothing of one machine or one afternoon", () => {

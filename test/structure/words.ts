@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
-import type { SourceFile } from "./repository.ts";
+import { type SourceFile, withoutComments } from "./repository.ts";
 
 /**
  * Vendor names, hashed so that this list is not the one place that spells them. chat_a, chat_b, crm_a, crm_b,
@@ -131,6 +131,28 @@ export const unclearHelp = (commands: readonly CommandDeclaration[]): string[] =
     return [...texts, ...examples.map(({ title }) => title)].flatMap((text) => {
       const [found] = unclear.exec(text) ?? [];
       return found === undefined ? [] : [`svc ${words.join(" ")} says ${found.trim()}: ${text}`];
+    });
+  });
+
+const unclearMessage =
+  /\b(?:whoever|nobody|somebody|anybody|heed(?:s|ed)?|mend(?:s|ed)?|hasten(?:s|ed)?|lack(?:s|ed|ing)?|told|anew|amid|beside|in the place of|of before|passed over|put off|for ever|left out|(?:is|are) no(?! longer)|so many|so long|cannot both be given|cannot go with|goes? with|means nothing)\b/i;
+
+const literal = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g;
+const sqlComment = /--.*$/gm;
+const placeholder = /\$\{[^{}]*(?:\}|$)/g;
+const imported = /^(?:import|export) [^;]*?from "[^"]*";$/gm;
+const isProse = (text: string): boolean => /[a-z]\S* +\S+ +\S/i.test(text);
+
+/** String literals of three words or more that hold such a word, outside comments and imports. */
+export const unclearMessages = (files: readonly SourceFile[]): string[] =>
+  files.flatMap(({ path, text }) => {
+    const code = withoutComments(text).replace(imported, "");
+    const texts = [...code.matchAll(literal)].map(([quoted]) =>
+      quoted.slice(1, -1).replace(sqlComment, "").replace(placeholder, "…"),
+    );
+    return texts.filter(isProse).flatMap((message) => {
+      const [found] = unclearMessage.exec(message) ?? [];
+      return found === undefined ? [] : [`${path} says ${found}: ${message.trim()}`];
     });
   });
 

@@ -41,9 +41,8 @@ export const unknownToken = {
   body: {
     error: {
       code: "unknown_token",
-      message:
-        "The control plane does not know this token: it is wrong, was revoked, or is of a session that has ended.",
-      hint: "The present one stands in the run file beside the state; whoever has it lists the others with `svc emulator tokens list`.",
+      message: "The control token is invalid: it is unknown or revoked, or its session has ended.",
+      hint: "Use the token in the run file next to the state. `svc emulator tokens list` lists the others.",
     },
   },
 };

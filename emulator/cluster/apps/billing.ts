@@ -39,8 +39,8 @@ export async function acceptBillingEvent(
     tx.put(workspaces, { ...workspace, plan, is_suspended, billed_at: Number.isNaN(at) ? billed_at : at });
     return undefined;
   });
-  if (problem === "unknown-workspace") finding(problem, `${cluster.id} has no workspace of the customer ${customer}`);
-  if (problem === "late-billing-event") finding(problem, "A later event of the workspace came before it");
+  if (problem === "unknown-workspace") finding(problem, `${cluster.id} has no workspace for the customer ${customer}`);
+  if (problem === "late-billing-event") finding(problem, "A later event of the workspace arrived first");
   return createJsonResponse(200, {});
 }
 

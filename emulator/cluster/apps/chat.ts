@@ -125,8 +125,7 @@ async function workspaceOf(view: View, teams: Texts, { cluster }: ClusterContext
     teams.some((team) => team !== undefined && [...chat_a_teams, ...chat_b_tenants].includes(team));
   const workspace = own.find(isOf);
   const named = teams.find((team) => team !== undefined);
-  if (!workspace)
-    finding("unknown-workspace", `no workspace of ${cluster.id} has ${named ?? "a team that is not named"}`);
+  if (!workspace) finding("unknown-workspace", `no workspace of ${cluster.id} has ${named ?? "a team without ID"}`);
   return workspace;
 }
 
@@ -146,7 +145,7 @@ async function comment(
   if (!contract || !isOfWorkspace(contract, workspace) || compositeId(contract) !== named) {
     finding(
       "unknown-contract",
-      named === undefined ? "no contract is named" : `the workspace has no contract ${named}`,
+      named === undefined ? "no contract is given" : `the workspace has no contract ${named}`,
     );
     return undefined;
   }

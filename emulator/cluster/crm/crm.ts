@@ -138,7 +138,7 @@ async function actingWorkspaces(
 ): Promise<readonly number[]> {
   const email = query.get("userEmail");
   const found = email ? await store.read((view) => listWorkspacesOfEmail(view, cluster.id, email)) : [];
-  if (!email) finding("no-acting-user", "userEmail is absent, so no contract is shown");
+  if (!email) finding("no-acting-user", "userEmail is missing. No contract is shown");
   else if (found.length === 0) finding("no-acting-user", `${cluster.id} has no active user with that userEmail`);
   return found;
 }
@@ -177,7 +177,7 @@ async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): 
   const { crm_b } = await store.read(readApps);
   return appPage({
     title,
-    content: html`<p>The CRM opens this page with a signed request, which says who is asking.</p>`,
+    content: html`<p>The CRM opens this page with a signed request, which identifies the user.</p>`,
     frontEnd: allowed(resolveFrontEnd(crm_b, wantedFrontEnd(request))),
   });
 }

@@ -55,7 +55,7 @@ export async function generatePdf(sheet: Sheet, finding: ReportFinding): Promise
   if (missing.length > 0) {
     finding(
       "missing-glyph",
-      `The font of the document has no glyph for ${missing.join(" ")}, so it shows a question mark`,
+      `The font of the document has no glyph for ${missing.join(" ")}. A question mark is shown instead`,
     );
   }
   return { file_name, content_type: pdfType, bytes };
@@ -74,7 +74,7 @@ export async function readDocument(
   if ("bytes" in document) return document.bytes;
   const { sha256 } = document.blob;
   const bytes = await blobs.open(sha256);
-  if (!bytes) throw new Error(`The bytes ${sha256} of a document are gone`);
+  if (!bytes) throw new Error(`The bytes ${sha256} of a document are missing`);
   return bytes;
 }
 

@@ -33,13 +33,13 @@ export async function acceptMailerEvent(
 ): Promise<Passthrough> {
   const parsed = Event.safeParse(parseJsonObject(body));
   if (!parsed.success) {
-    finding("unreadable-mailer-event", "It has no RecordType, or keys of other types than the provider sends");
+    finding("unreadable-mailer-event", "RecordType is missing, or a key has another type than the provider sends");
     return createJsonResponse(200, {});
   }
   const event = parsed.data;
   const type = event.RecordType;
   if (!isKnown(type)) {
-    finding("unknown-mailer-event", `${type.slice(0, 100)} is none of ${Object.keys(mailerEvents).join(", ")}`);
+    finding("unknown-mailer-event", `${type.slice(0, 100)} is not one of ${Object.keys(mailerEvents).join(", ")}`);
     return createJsonResponse(200, {});
   }
   const recorded = await store.transaction("mailer.webhook", async (tx) => {
@@ -49,7 +49,7 @@ export async function acceptMailerEvent(
     if (email) await emitEmailEvent(tx, clock, email, { type, detail: detailOf(event) });
     return email !== undefined;
   });
-  if (!recorded) finding("unknown-email", `${cluster.id} sent no e-mail of which the Metadata is true`);
+  if (!recorded) finding("unknown-email", `${cluster.id} sent no e-mail that matches the Metadata`);
   return createJsonResponse(200, {});
 }
 

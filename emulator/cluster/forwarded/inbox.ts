@@ -85,7 +85,7 @@ export const createForwardedHandler =
 
 function echo({ method, target }: ReceivedRequest, { cluster, settings }: ClusterContext, finding: ReportFinding) {
   if (settings.strict.has("paths")) return undefined;
-  finding("unknown-path", "answered with an echo; the real cluster may know no such path");
+  finding("unknown-path", "answered with an echo; the real cluster may not have this path");
   // As it was sent.
   return createJsonResponse(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
 }
@@ -94,8 +94,8 @@ function echo({ method, target }: ReceivedRequest, { cluster, settings }: Cluste
 function notBuilt(path: string): Passthrough | undefined {
   const route = findUnemulatedRoute(path);
   if (route === undefined) return undefined;
-  const message = `The service has this route (${route.about}), the emulator has not, since this is not public: ${route.missing}.`;
-  const hint = "Script an answer to it in the seed (apps.answers).";
+  const message = `The emulator does not have this route (${route.about}). The service has it, but these facts are not public: ${route.missing}.`;
+  const hint = "Script a response in the seed (apps.answers).";
   return createJsonResponse(501, { error: { code: "not_built", message, hint } });
 }
 

@@ -65,7 +65,7 @@ export async function authorize(
   if (repeated === "client_id" || repeated === "redirect_uri")
     return problemPage(400, `${repeatedParameterMessage(repeated)}.`);
   const client = await world.store.read((view) => view.get(oauthClients, client_id));
-  if (!client) return problemPage(400, `No client has the id ${JSON.stringify(client_id)}.`);
+  if (!client) return problemPage(400, `Client ${JSON.stringify(client_id)} not found.`);
   const redirectTo = allowedRedirect(client, redirect_uri);
   // A redirect to a place that the client did not name would hand errors to strangers.
   if (!redirectTo) return problemPage(400, redirectRefused);
@@ -78,7 +78,7 @@ export async function authorize(
     repeated === undefined ? problemOf(parameters, needsPkce) : invalid(repeatedParameterMessage(repeated));
   if (problem) return back(world, authorization, problem);
   if (id_token_hint !== undefined && expectedSub === undefined) {
-    return back(world, authorization, invalid("id_token_hint is no ID token of this issuer"));
+    return back(world, authorization, invalid("id_token_hint is not an ID token of this issuer"));
   }
   if (parameters.code_challenge === undefined) finding("no-pkce", `${client_id} sent no code_challenge`);
   const ignored = findUnknownScopes(parameters.scope ?? "");
@@ -87,7 +87,7 @@ export async function authorize(
 }
 
 const redirectRefused =
-  "redirect_uri is missing, or not one that this client may use: a registered one, or else any https or loopback URI, without a fragment and without code, state, iss or error in its query.";
+  "redirect_uri is missing or not allowed for this client. Use a registered URI, or, without one, any https or loopback URI without fragment and without code, state, iss or error in its query.";
 
 const invalid = (why: string) => ({ error: "invalid_request", error_description: why });
 
@@ -102,7 +102,7 @@ function problemOf(parameters: OAuthParameters, needsPkce: boolean): Record<stri
   if (response_type !== "code") return { error: "unsupported_response_type" };
   if (response_mode !== "query") return invalid("response_mode must be query");
   const prompts = parseScope(prompt);
-  if (prompts.includes("none") && prompts.length > 1) return invalid("prompt must be none alone, or without none");
+  if (prompts.includes("none") && prompts.length > 1) return invalid("prompt must be none, or must not include none");
   if (!/^\d{1,15}$/.test(max_age)) return invalid("max_age must be a number of seconds");
   // It is kept with the code; a limit of the emulator's own (DECISIONS.md, E11).
   if ((parameters.nonce ?? "").length > 1_000) return invalid("nonce has more than 1,000 characters");
@@ -113,10 +113,10 @@ function pkceProblem({ code_challenge, code_challenge_method }: OAuthParameters,
   if (code_challenge === undefined) {
     if (isNeeded) return invalid("code_challenge is missing: PKCE is required");
     if (code_challenge_method === undefined) return undefined;
-    return invalid("code_challenge is missing, but code_challenge_method is not");
+    return invalid("code_challenge_method requires code_challenge");
   }
   if (code_challenge_method !== "S256") return invalid("code_challenge_method must be S256");
-  if (!/^[\w-]{43}$/.test(code_challenge)) return invalid("code_challenge is no S256 challenge");
+  if (!/^[\w-]{43}$/.test(code_challenge)) return invalid("code_challenge is not an S256 challenge");
   return undefined;
 }
 

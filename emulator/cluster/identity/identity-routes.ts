@@ -79,7 +79,7 @@ async function deviceToken(request: ReceivedRequest, world: ClusterContext): Pro
   const { device_code, grant_type } = parameters;
   const client_id = parameters.client_id ?? readClientCredentials(request, parameters).id;
   if (client_id === undefined || device_code === undefined) {
-    return createOAuthError("invalid_request", "client_id and device_code are needed");
+    return createOAuthError("invalid_request", "client_id and device_code are required");
   }
   const { store, cluster, clock, ids } = world;
   const issued = await store.transaction("identity.device-token", async (tx) => {
@@ -131,7 +131,10 @@ function accessTokenOf(request: ReceivedRequest): string | "twice" | undefined {
 const sentTwice = (): Passthrough =>
   createJsonResponse(
     400,
-    { error: "invalid_request", error_description: "The access token is given both in the header and in the form" },
+    {
+      error: "invalid_request",
+      error_description: "The access token cannot be sent both in the header and in the form",
+    },
     { "www-authenticate": 'Bearer error="invalid_request"' },
   );
 
@@ -146,7 +149,7 @@ export async function getLoginOptions(
   { store, cluster, settings }: ClusterContext,
 ): Promise<Passthrough> {
   const request = LoginV2Request.safeParse(parseJsonObject(body));
-  if (!request.success) return createJsonResponse(400, { detail: "This is no request with an email" });
+  if (!request.success) return createJsonResponse(400, { detail: "The request has no email" });
   const found = await store.read(async (view) => {
     const user = await findUserByEmail(view, cluster.id, request.data.email);
     return user && { user, workspace: await view.get(workspaces, user.workspace_id) };

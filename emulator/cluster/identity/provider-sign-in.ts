@@ -23,7 +23,7 @@ export const startProviderSignIn =
   (flow: Flow) =>
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterContext): Promise<Passthrough> => {
     const { provider = "ProviderA" } = readOAuthParameters(request);
-    if (!isOneOf(providers, provider)) return detail(400, `There is no provider of this name: ${providers.join(", ")}`);
+    if (!isOneOf(providers, provider)) return detail(400, `Unknown provider. Known: ${providers.join(", ")}`);
     const state = `${cluster.id}_${ids.token(24)}`;
     await store.transaction(`identity.${flow}`, (tx) => {
       tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow });
@@ -48,7 +48,7 @@ export const completeProviderSignIn =
       const begun = await tx.get(providerStates, state);
       if (begun?.cluster_id !== cluster.id || begun.flow !== flow) return detail(400, "Unknown or used state");
       const account = await redeemProviderCode(tx, begun.provider, code);
-      if (!account) return detail(400, "The provider does not know this code");
+      if (!account) return detail(400, "Unknown or used code");
       const person = { email: account.id, name: account.name };
       tx.delete(providerStates, state);
       const known = await findUserByEmail(tx, cluster.id, person.email);

@@ -29,10 +29,10 @@ export async function signInPage(view: View, parameters: OAuthParameters, client
       html`<li><a href="${queryFor(kept, email, cluster_id)}">${name} &lt;${email}&gt;</a>
 ${workspace}, ${cluster_id}</li>`,
   );
-  const content = html`<p>${clientName} wants to know who you are.</p>
+  const content = html`<p>${clientName} requests your identity.</p>
 <ul>${links}</ul>
 <form method="get">${hiddenFields(kept)}
-<p><label>Somebody else:
+<p><label>Another user:
 <input name="svc_user" type="email" placeholder="e-mail address" value="${login_hint}" required></label></p>
 <p><button>Sign in</button></p></form>`;
   return createPageResponse(200, createPage("Sign in", content, allowExternalFormAction));
@@ -69,7 +69,7 @@ export async function createUnknownUserPage(
   clusterId: string,
 ): Promise<Passthrough> {
   const { svc_user = "" } = parameters;
-  const problem = `${svc_user} is no active user of cluster ${clusterId}.`;
+  const problem = `Cluster ${clusterId} has no active user ${svc_user}.`;
   for (const user of await view.list(users, { by: "email", equals: addressKey(svc_user) })) {
     const person = await personOf(view, user);
     if (!person) continue;
@@ -79,12 +79,9 @@ export async function createUnknownUserPage(
   }
   const { svc_user: _, cluster_id: __, ...kept } = parameters;
   const others = `?${new URLSearchParams({ ...kept, prompt: "select_account" })}`;
-  return problemPage(404, problem, html`<a href="${others}">Choose somebody else</a>`);
+  return problemPage(404, problem, html`<a href="${others}">Choose another user</a>`);
 }
 
 /** What went wrong, to a person, where nobody can be redirected to; perhaps with a way on. */
 export const problemPage = (status: number, problem: string, way?: Html): Passthrough =>
-  createPageResponse(
-    status,
-    createPage("This sign-in cannot go on", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`),
-  );
+  createPageResponse(status, createPage("Sign-in failed", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`));

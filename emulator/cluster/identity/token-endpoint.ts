@@ -72,10 +72,10 @@ const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
     return invalid("The code was used before; its refresh tokens are revoked");
   }
   if (row.expires_at <= world.clock.now()) return invalid("The code has expired");
-  if (row.redirect_uri !== redirect_uri) return invalid("redirect_uri is not that of the authorization request");
+  if (row.redirect_uri !== redirect_uri) return invalid("redirect_uri differs from that of the authorization request");
   const unverified = pkceProblem(row.code_challenge, code_verifier);
   if (unverified) return unverified;
-  if (!(await standsFor(tx, world, row))) return invalid("The user is not active any more");
+  if (!(await standsFor(tx, world, row))) return invalid("The user is no longer active");
   tx.put(authorizationCodes, { ...row, used: true });
   return { granted: row, refresh_token: await storeRefreshToken(tx, world, row) };
 };
@@ -97,13 +97,13 @@ const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
   if (!row || row.cluster_id !== world.cluster.id || row.client_id !== clientId) return invalid("The token is unknown");
   if (row.used) {
     await revoke(tx, row.family);
-    return invalid("The token was used before; all refresh tokens that came of it are revoked");
+    return invalid("The token was used before; its successors are revoked");
   }
   if (row.expires_at <= world.clock.now()) return invalid("The token has expired");
-  if (!(await standsFor(tx, world, row))) return invalid("The user is not active any more");
+  if (!(await standsFor(tx, world, row))) return invalid("The user is no longer active");
   const requested = scope === undefined ? row.scope : filterKnownScope(scope);
   if (!parseScope(requested).every((word) => parseScope(row.scope).includes(word))) {
-    return createOAuthError("invalid_scope", "The scope is wider than the one that was granted");
+    return createOAuthError("invalid_scope", "The scope exceeds the granted scope");
   }
   tx.put(refreshTokens, { ...row, used: true });
   return { granted: { ...row, scope: requested }, refresh_token: await storeRefreshToken(tx, world, row) };

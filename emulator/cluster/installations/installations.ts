@@ -66,10 +66,10 @@ export async function completeInstallation(
     const ended_at = clock.now();
     if (error !== undefined) {
       tx.put(installations, { ...begun, status: "REFUSED", ended_at });
-      return refuse(400, `The installation was refused: ${error}`);
+      return refuse(400, `The installation was denied: ${error}`);
     }
     const account = await redeemProviderCode(tx, app, code);
-    if (!account) return refuse(400, "The provider does not know this code");
+    if (!account) return refuse(400, "Unknown or used code");
     tx.put(installations, { ...begun, status: "INSTALLED", account, ended_at });
     // The router need not find the owner of a provider's account: nothing comes from there.
     if (app === "chat_a") scheduleReport(tx, "report-installation", begun.id, ended_at);

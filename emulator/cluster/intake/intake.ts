@@ -25,7 +25,7 @@ export const intakeHandlers = {
       if (!workflow?.frozen_version || workflow.workspace_id !== workspace.id) return fail("unpublished-workflow");
       if (workflow.type !== "INTAKE_WORKFLOW") return fail("not-an-intake-workflow");
       const files = await requireFiles(tx, workspace, body.file_ids ?? [], fail);
-      for (const file of files) if (!file.blob) finding("file-not-uploaded", `no bytes came for ${file.key}`);
+      for (const file of files) if (!file.blob) finding("file-not-uploaded", `no bytes were uploaded for ${file.key}`);
 
       const now = clock.now();
       const row: Intake = {

@@ -23,7 +23,7 @@ export async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
 export function formatParseError(error: unknown): string {
   if (isOverBudget()) return memoryLimitMessage;
   if (!(error instanceof Error)) return parseFailureMessage;
-  if (error.name === "PasswordException") return "it needs a password";
+  if (error.name === "PasswordException") return "it requires a password";
   if (error.name === "InvalidPDFException") return `${parseFailureMessage} (${error.message.replace(/\.$/, "")})`;
   return error.message.includes("Maximum call stack size exceeded") ? nestingLimitMessage : parseFailureMessage;
 }

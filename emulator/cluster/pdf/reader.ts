@@ -61,12 +61,12 @@ export class PdfReader {
 
   async #acquireProcess(): Promise<ReadingProcess> {
     if (this.#process?.isFit) return this.#process;
-    if (this.#isClosed) throw new Error("The reader of PDFs is closed");
+    if (this.#isClosed) throw new Error("The PDF reader is closed");
     const process = acquireIdleProcess() ?? new ReadingProcess();
     this.#process = process;
     if ((await withTimeout(this.#wall, pdfLimits.startMs, process.up)) !== timedOut) return process;
     process.end();
-    throw new Error(`The process that reads PDFs was not up within ${pdfLimits.startMs / 1_000} seconds`);
+    throw new Error(`The PDF reader did not start within ${pdfLimits.startMs / 1_000} seconds`);
   }
 
   /** Resolves with whether it came. */

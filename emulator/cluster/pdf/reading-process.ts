@@ -55,7 +55,7 @@ export class ReadingProcess {
 
   async #ensureStarted(): Promise<void> {
     const first = await this.#nextMessage();
-    if ("error" in first) throw new Error(`The process that reads PDFs cannot be started: ${first.error}`);
+    if ("error" in first) throw new Error(`The PDF reader cannot be started: ${first.error}`);
   }
 
   end(): void {

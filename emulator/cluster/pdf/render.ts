@@ -18,7 +18,7 @@ const lineHeight = 16;
 
 /** More than any contract has; the rest of what a sheet says is left out, and the last line tells so (DECISIONS.md, E11). */
 export const maxPages = 100;
-const leftOut = "The rest is left out.";
+const leftOut = "The rest is omitted.";
 
 /** More than fit on all pages, of a text; of a title, more than fit on one. */
 const longestText = 1_000_000;

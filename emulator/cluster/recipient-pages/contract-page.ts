@@ -55,7 +55,7 @@ export function problemPage(status: number, title: string, words: string, header
 const facts = ({ contract, parties, document }: ContractView, next: Html | undefined): Html =>
   definitionList({
     Contract: `${compositeId(contract)} (${referenceId(contract)})`,
-    Between: parties.length === 0 ? "Nobody yet" : joinAsList(parties.map(isolateName), "and"),
+    Between: parties.length === 0 ? "None yet" : joinAsList(parties.map(isolateName), "and"),
     Status: `${statusWords[contract.status]} (${contract.status})`,
     Next: next,
     Document: document ? documentLink(document) : "None",
@@ -72,7 +72,7 @@ const comment = (text: string): Html => html`<li class="as-typed">${text}</li>`;
 const signatories = ({ contract }: ContractView): Html => html`<h2>Signatories</h2>
 ${
   contract.signatories.length === 0
-    ? html`<p>Nobody has been named to sign yet.</p>`
+    ? html`<p>No signatories yet.</p>`
     : html`<ul>${contract.signatories
         .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0))
         .map((each) => signatory(each, contract))}</ul>`
@@ -108,19 +108,19 @@ export function forms({ mine, token }: RecipientView, typed: OAuthParameters = {
   ];
 }
 
-const signForm = (text: string | undefined): Html => html`${field("Note (may stay empty)", text)}
+const signForm = (text: string | undefined): Html => html`${field("Note (optional)", text)}
 <p><button name="act" value="sign">Sign</button></p>`;
 
 /** Nobody can take it back, so it is not the next thing to press. Without a script, a part that opens is what asks. */
 const declining = (isOpen: boolean, form: Html): Html =>
   html`<details${new Html(isOpen ? " open" : "")}><summary>Decline</summary>
-<p>The contract goes back to its owner. Nobody can sign it until it is sent again.</p>
+<p>The contract goes back to its owner. It cannot be signed until it is sent again.</p>
 ${form}</details>`;
 
-const declineForm = (text: string | undefined): Html => html`${field("Reason (may stay empty)", text)}
+const declineForm = (text: string | undefined): Html => html`${field("Reason (optional)", text)}
 <p><button name="act" value="decline" class="danger">Decline the contract</button></p>`;
 
-const approveForm = (text: string | undefined): Html => html`${field("Note on the approval (may stay empty)", text)}
+const approveForm = (text: string | undefined): Html => html`${field("Note on the approval (optional)", text)}
 <p><button name="act" value="approve">Approve</button></p>`;
 
 const commentForm = (text: string | undefined): Html => html`${field("Comment", text, "required")}

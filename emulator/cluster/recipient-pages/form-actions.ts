@@ -67,10 +67,10 @@ const acts = lookupTable<{ readonly for?: PendingAction["work"]; readonly act: (
 
 /** What does not depend on the contract: undefined where the form is one of the page's. */
 export function validateForm({ act = "", text }: OAuthParameters): FormProblem | undefined {
-  if (acts[act] === undefined) return { status: 400, words: "This is no form of this page." };
-  if (act === "comment" && !text?.trim()) return { status: 400, words: "A comment needs some words." };
+  if (acts[act] === undefined) return { status: 400, words: "The form is not from this page." };
+  if (act === "comment" && !text?.trim()) return { status: 400, words: "The comment is empty." };
   if ((text?.length ?? 0) > maxTextLength) {
-    return { status: 400, words: `This is too long: at most ${maxTextLength} characters are taken.` };
+    return { status: 400, words: `The text must be at most ${maxTextLength} characters.` };
   }
   return undefined;
 }
@@ -89,11 +89,12 @@ export async function perform(
   const { mine, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
   const { for: work, act: carryOut } = acts[act]!;
   const turn = mine.find((each) => work === undefined || each.work === work);
-  if (!turn) return { status: 409, words: "It is not your turn to do this." };
+  if (!turn) return { status: 409, words: "It is not your turn for this action." };
   if (!constantTimeEqual(form_token, token)) {
     return {
       status: 409,
-      words: "The contract has changed since the page was shown, or the form was sent before. Look at it again.",
+      words:
+        "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
     };
   }
   await carryOut({ tx, world, contract, person, turn, text: text || undefined });

@@ -19,17 +19,17 @@ export const isolateName = (text: string): Html => html`<bdi>${text}</bdi>`;
 
 /** Whose turn it is, as a sentence. */
 export function describePendingActions({ contract, turns, owner }: ContractView): Html {
-  if (turns.length > 0) return html`Waits for ${joinHtml(groups(turns).map(inWords), ", and for ")}.`;
+  if (turns.length > 0) return html`Waiting for ${joinHtml(groups(turns).map(inWords), ", and for ")}.`;
   const again = contract.signatories.some(({ action }) => action?.is_success === false) ? " again" : "";
   switch (contract.status) {
     case "DRAFT":
-      return html`Waits for ${isolateName(owner)} to send it${again}.`;
+      return html`Waiting for ${isolateName(owner)} to send it${again}.`;
     case "REDLINING":
-      return html`Waits for ${isolateName(owner)} to put it out for signature${again}.`;
+      return html`Waiting for ${isolateName(owner)} to send it for signature${again}.`;
     case "ON_HOLD":
-      return html`Waits to be resumed; until then it is nobody's turn.`;
+      return html`On hold. No action is possible until the contract is resumed.`;
     default:
-      return html`Nothing is left to do.`;
+      return html`No pending actions.`;
   }
 }
 

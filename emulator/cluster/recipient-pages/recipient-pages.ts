@@ -41,15 +41,15 @@ export async function recipientPage(
     return shown(world, link);
   }
   if (method === "POST" && document === undefined && person) return submitted(request, world, link);
-  return problemPage(405, "Nothing to send here", "This page can only be read.", ["allow", "GET, HEAD"]);
+  return problemPage(405, "Method not allowed", "This page is read-only.", ["allow", "GET, HEAD"]);
 }
 
 const missing = (why: LinkProblem, { composite }: ContractLink): Passthrough =>
   why === "no-contract"
-    ? problemPage(404, "No such contract", `There is no ${composite} here.`)
-    : problemPage(404, "This link opens nothing", notTheirs);
+    ? problemPage(404, "Contract not found", `Contract ${composite} not found.`)
+    : problemPage(404, "Invalid link", notTheirs);
 
-const notTheirs = "It is not whole, or its key is another person's or another contract's. Ask for a new link.";
+const notTheirs = "This link is incomplete, or was issued for another person or contract. Ask for a new one.";
 
 /** The page as things stand, with what went wrong and what was typed. */
 function shown(
@@ -77,12 +77,11 @@ function shown(
 
 /** Links of releases in which they had no key named people by number, which anybody could guess. */
 const isOutdated = ({ query }: ContractLink): boolean => query.has("signatory") || query.has("counterparty");
-const outdated =
-  "This link names somebody, but has no key to prove it: it shows the contract alone. Ask for a new link.";
+const outdated = "This link has no key for its person. It shows only the contract. Ask for a new one.";
 
 /** Carries a form out and shows the page again, so that loading it once more sends nothing. */
 async function submitted(request: ReceivedRequest, world: ClusterContext, link: ContractLink): Promise<Passthrough> {
-  if (isCrossSite(request, false, [world.cluster.url])) return problemPage(403, "Not from its own page", fromElsewhere);
+  if (isCrossSite(request, false, [world.cluster.url])) return problemPage(403, "Request blocked", fromElsewhere);
   const form = readOAuthParameters(request);
   const problem = validateForm(form) ?? (await carriedOut(form, world, link));
   if (typeof problem === "string") return missing(problem, link);
@@ -105,4 +104,4 @@ const carriedOut = (
     .catch(toFormProblem);
 
 const fromElsewhere =
-  "Forms are taken only from the page itself. A frame that is a sandbox needs allow-same-origin and allow-forms.";
+  "This form was not submitted from its own page. A sandboxed frame requires allow-same-origin and allow-forms.";

@@ -78,7 +78,7 @@ async function again(tx: Transaction, entry: ScheduledEntry, { clock, giveUp }: 
   const { id, failures } = parseReportRef(entry.ref);
   const minutes = backOffMinutes[failures];
   if (minutes === undefined) {
-    giveUp(`the router did not take ${entry.kind} ${id} ${failures + 1} times: it is not asked again`);
+    giveUp(`the router rejected ${entry.kind} ${id} ${failures + 1} times. It is not retried`);
     return end(tx, entry, "given-up");
   }
   enqueue(tx, { ...entry, ref: formatReportRef(id, failures + 1), due: clock.now() + minutes * 60_000 });

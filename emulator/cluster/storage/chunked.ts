@@ -52,7 +52,7 @@ class ByteReader {
 
   async *bytes(count: number): AsyncGenerator<Uint8Array, void> {
     for (let left = count; left > 0; ) {
-      if (this.#rest.length === 0 && !(await this.#more())) throw new ChunkedBodyError("the body ends amid a chunk");
+      if (this.#rest.length === 0 && !(await this.#more())) throw new ChunkedBodyError("the body ends within a chunk");
       const piece = this.#take(Math.min(left, this.#rest.length), 0);
       left -= piece.length;
       yield piece;

@@ -29,13 +29,13 @@ export async function createTrialWorkspace(
   if (!constantTimeEqual(headers["x-cluster-key"] ?? "", cluster.key))
     return createJsonResponse(401, { detail: "Invalid cluster key" });
   const request = NewWorkspace.safeParse(parseJsonObject(body));
-  if (!request.success) return createJsonResponse(400, { detail: "This is no request for a workspace" });
+  if (!request.success) return createJsonResponse(400, { detail: "The request is not a valid workspace request" });
   const created = await store.transaction("create a trial workspace", async (tx) => {
     const known = await tx.get(trialWorkspaces, request.data.signup_token);
     const workspace = known
       ? await tx.get(workspaces, known.workspace_id)
       : await addTrialWorkspace(tx, world, request.data);
-    if (!workspace) throw new Error(`The workspace of signup ${request.data.email} is gone`);
+    if (!workspace) throw new Error(`The workspace of signup ${request.data.email} no longer exists`);
     const invited = await tx.list(invitations, { by: "open", equals: workspace.id });
     return {
       workspace_id: workspace.id,

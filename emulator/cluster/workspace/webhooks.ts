@@ -18,7 +18,7 @@ export const webhookHandlers = {
     if (!isReceiver(body.url, settings)) fail("invalid-fields", { url: ["Enter a valid HTTPS URL."] });
     const custom = customHeaders(body.custom_headers ?? {});
     if ("problems" in custom) return fail("invalid-fields", { custom_headers: custom.problems });
-    if (new URL(body.url).protocol === "http:") finding("http-receiver", "the specification wants https");
+    if (new URL(body.url).protocol === "http:") finding("http-receiver", "the specification requires https");
     if (leadsToAny(body.url, [settings.publicUrl, cluster.url, cluster.reachedAt])) {
       finding("own-receiver", `${new URL(body.url).origin} is this emulator, which receives no webhooks`);
     }
@@ -129,7 +129,7 @@ function problemOf(name: string, text: string, seen: ReadonlySet<string>): strin
   if (!isHeaderName(name) || !/^x-./.test(lower)) return "Header names must be custom names that start with X-.";
   const prefix = refusedPrefixes.find((refused) => lower.startsWith(refused));
   if (prefix !== undefined) return `Header names must not start with ${prefix.toUpperCase()}.`;
-  if (seen.has(lower)) return "This header is given twice.";
+  if (seen.has(lower)) return "This header is repeated.";
   if (!printable.test(text)) return "Header values must not contain control characters.";
   if (!isHeaderValue(text)) return "Header values must not contain characters beyond ISO-8859-1.";
   return undefined;

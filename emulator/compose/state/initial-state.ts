@@ -72,7 +72,7 @@ export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | 
   const now = clock.now();
   if (wall.now() - now <= accessTokenLifetimeSeconds * 1_000) return undefined;
   return (
-    `virtual time is ${isoSeconds(now)}, behind this machine's: others take the tokens of the emulator for expired; ` +
-    `go ahead with \`svc emulator clock advance --to ${isoSeconds(wall.now())}\``
+    `virtual time is ${isoSeconds(now)}, behind this machine's. Other programs treat the emulator's tokens as expired. ` +
+    `Run \`svc emulator clock advance --to ${isoSeconds(wall.now())}\``
   );
 }

@@ -99,14 +99,14 @@ async function openCopy(origin: StateSource, opening: Opening): Promise<OpenedSt
   const { store: copy, kept } = await origin.load(wall);
   const clusters = await clustersOf(copy);
   if (clusters.length === 0) {
-    const message = "The state to begin with holds nothing of clusters, without which no listener could answer";
+    const message = "The initial state has no clusters";
     throw new StateFormatError(`${message}. Nothing was changed.`, { repairable: false });
   }
   await releaseClaims(copy);
   if (file && (await holdsState(file, wall))) {
     throw new StateFormatError(
-      `${file} holds a state already, in whose place nothing else is put. Nothing was changed. Start on another file, ` +
-        "or go on with this one by leaving the option from out.",
+      `${file} already contains a state. Nothing was changed. Use another file, ` +
+        "or continue this state without the option from.",
       { repairable: false },
     );
   }
@@ -116,8 +116,8 @@ async function openCopy(origin: StateSource, opening: Opening): Promise<OpenedSt
   if (opening.database && (await clustersOf(store)).length > 0) {
     await store.close();
     throw new StateFormatError(
-      "The store holds a state already, in whose place nothing else is put. Nothing was changed. Name another one with " +
-        "the option schema, or go on with this one by leaving the option from out.",
+      "The store already contains a state. Nothing was changed. Use another one with " +
+        "the option schema, or continue this state without the option from.",
       { repairable: false },
     );
   }
@@ -185,9 +185,9 @@ const uploadFolder = (file: string): string => join(dirname(file), "files");
 async function collect(work: () => Promise<number> | undefined, report: Opening["report"]): Promise<void> {
   try {
     const length = (await work()) ?? 0;
-    if (length > 0) report(`removed ${length} uploaded files that nothing had named for 30 days`);
+    if (length > 0) report(`removed ${length} uploaded files that were unreferenced for 30 days`);
   } catch (error) {
-    report(`uploaded files that nothing names could not be looked for: ${(error as Error).message}`);
+    report(`unreferenced uploads could not be checked: ${(error as Error).message}`);
   }
 }
 

@@ -39,8 +39,8 @@ const generated = {
 
 /** A starting state, as a seed file gives it. */
 export const Seed = z.strictObject({
-  $schema: z.string().optional().describe("Where an editor finds the schema of this file"),
-  about: z.string().optional().describe("What this seed is for"),
+  $schema: z.string().optional().describe("URL of the schema of this file, for editors"),
+  about: z.string().optional().describe("Purpose of this seed"),
   time: z.iso
     .datetime()
     .optional()
@@ -56,16 +56,13 @@ export const Seed = z.strictObject({
   mappings: z
     .partialRecord(z.enum(tableNames as [string, ...string[]]), dictionary(z.array(z.string())))
     .default({})
-    .describe("Identifiers by table and cluster id, beside those that workspaces and users bring"),
+    .describe("Identifiers by table and cluster ID, in addition to those of workspaces and users"),
   signatories: z
     .array(SignatoryMapping.omit({ id: true }).partial({ uuid: true }))
     .default([])
-    .describe("Hashes of signatories, and the cluster that a contract of each lives on"),
+    .describe("Hashes of signatories, each with the cluster of a contract"),
   oauth_clients: z.array(OAuthClient).default([]),
-  signing_keys: z
-    .array(SigningKey)
-    .default([])
-    .describe("Keys for tokens, by cluster; one is made where none is given"),
+  signing_keys: z.array(SigningKey).default([]).describe("Keys for tokens, by cluster (default: a new key)"),
   apps: z
     .strictObject({
       chat_a: Apps.shape.chat_a.partial().optional(),
@@ -125,7 +122,7 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
   for (const user of seed.users) {
     tx.put(users, user);
     const cluster = clusterOf.get(user.workspace_id);
-    if (cluster === undefined) throw new Error(`The seed's user ${user.id} is of an unknown workspace`);
+    if (cluster === undefined) throw new Error(`User ${user.id} of the seed belongs to an unknown workspace`);
     tx.map(mappingTables.cluster_emails, cluster, [emailHash(user.email)]);
   }
 
@@ -166,7 +163,7 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
 export const seedSchema = (): object => ({
   ...z.toJSONSchema(Seed, { io: "input", unrepresentable: "any" }),
   title: "Seed of the emulator",
-  description: "A starting state: svc emulator start --seed FILE",
+  description: "Initial state: svc emulator start --seed FILE",
 });
 
 let made: StandardSet | undefined;

@@ -15,7 +15,7 @@ const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
 <link rel="stylesheet" href="assets/${style}">
 <script type="module" src="assets/${script}"></script></head>
 <body><div id="console"></div>
-<noscript><p>The console needs JavaScript. Everything that it does is a command, too: svc emulator --help.</p></noscript></body>
+<noscript><p>The console requires JavaScript. Every action is also a command: svc emulator --help.</p></noscript></body>
 </html>
 `.text;
 

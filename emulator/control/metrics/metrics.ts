@@ -26,7 +26,7 @@ function counted({ requests, durations, attempts, outcomes }: Counters): Family[
     {
       name: "svc_requests",
       type: "counter",
-      help: "Requests answered; class none: the connection ended without an answer.",
+      help: "Completed requests; class none: the connection ended without a response.",
       samples: [...requests].flatMap(([service, operations]) =>
         [...operations].flatMap(([operation, classes]) =>
           classes.flatMap((value, i) =>
@@ -41,7 +41,7 @@ function counted({ requests, durations, attempts, outcomes }: Counters): Family[
       name: "svc_request_duration_seconds",
       type: "histogram",
       unit: "seconds",
-      help: "How long requests took, on the wall.",
+      help: "Duration of requests on the wall clock.",
       histograms: [...durations].map(([service, { counts, sumMs }]) => ({
         labels: { service },
         bounds: durationBounds.map((ms) => ms / 1_000),
@@ -52,13 +52,13 @@ function counted({ requests, durations, attempts, outcomes }: Counters): Family[
     {
       name: "svc_delivery_attempts",
       type: "counter",
-      help: "Attempts to deliver a webhook, by the class of the answer; error: there was none.",
+      help: "Webhook delivery attempts, by class of the response; error: no response.",
       samples: samplesOf("result", attempts),
     },
     {
       name: "svc_delivery_outcomes",
       type: "counter",
-      help: "What became of deliveries, each time that something did.",
+      help: "Changes of delivery outcomes.",
       samples: samplesOf("outcome", outcomes),
     },
   ];
@@ -76,27 +76,27 @@ async function present({ store, runner, requestLog }: Scraped): Promise<Family[]
     {
       name: "svc_deliveries_waiting",
       type: "gauge",
-      help: "Deliveries that are not settled; retrying: an attempt failed.",
+      help: "Deliveries without a final outcome; retrying: an attempt failed.",
       samples: unsettled.map((outcome, i) => ({ labels: { outcome }, value: waiting[i]! })),
     },
-    gauge("svc_schedule_entries", "What is to be done at some virtual time.", pending),
+    gauge("svc_schedule_entries", "Scheduled entries.", pending),
     gauge(
       "svc_schedule_next_due_seconds",
-      "Virtual time of the next of these; 0 without one.",
+      "Virtual time of the next scheduled entry; 0 without one.",
       (next_due ?? 0) / 1_000,
       "seconds",
     ),
     gauge("svc_clock_time_seconds", "Virtual time, since the epoch.", now / 1_000, "seconds"),
-    gauge("svc_clock_speed", "Virtual seconds per second of the wall, in mode real.", speed),
+    gauge("svc_clock_speed", "Virtual seconds per real second, in mode real.", speed),
     {
       name: "svc_clock_mode",
       type: "gauge",
       help: "1 for the mode of the clock.",
       samples: ["real", "manual", "auto"].map((one) => ({ labels: { mode: one }, value: Number(one === mode) })),
     },
-    gauge("svc_store_writable", "0 while the disk refuses.", Number(store.writable)),
+    gauge("svc_store_writable", "1 if the state can be saved to disk, 0 if not.", Number(store.writable)),
     gauge("svc_request_log_entries", "Requests kept in memory.", count),
-    gauge("svc_request_log_bytes", "What they hold of memory, about.", bytes, "bytes"),
+    gauge("svc_request_log_bytes", "Approximate memory of the requests.", bytes, "bytes"),
     gauge("svc_request_log_dropped", "Requests dropped since the log was cleared.", dropped),
   ];
 }
@@ -109,7 +109,7 @@ function standing({ instance }: Scraped): Family[] {
     {
       name: "svc_role",
       type: "gauge",
-      help: "Always 1; what the process that these numbers are of is to those that share its store, and where the one that leads is.",
+      help: "Always 1; the role of this process in its store, and the URL of the leader.",
       samples: [{ labels: { instance_id, role, leader: leader ?? "" }, value: 1 }],
     },
   ];
@@ -125,11 +125,11 @@ function ofProcess(): Family[] {
   const { active, idle } = performance.eventLoopUtilization();
   const seconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
   const families: Family[] = [
-    gauge("process_resident_memory_bytes", "Memory of the process.", rss, "bytes"),
-    counter("process_cpu_seconds", "Time of processors, in all.", (user + system) / 1e6, "seconds"),
+    gauge("process_resident_memory_bytes", "Resident memory of the process.", rss, "bytes"),
+    counter("process_cpu_seconds", "Total processor time.", (user + system) / 1e6, "seconds"),
     gauge(
       "process_start_time_seconds",
-      "When the process began, since the epoch.",
+      "Start time of the process, since the epoch.",
       performance.timeOrigin / 1_000,
       "seconds",
     ),
@@ -137,19 +137,19 @@ function ofProcess(): Family[] {
       name: "nodejs_heap_bytes",
       type: "gauge",
       unit: "bytes",
-      help: "Memory of JavaScript.",
+      help: "Memory of the JavaScript heap.",
       samples: Object.entries({ used: heapUsed, total: heapTotal, external }).map(([kind, value]) => ({
         labels: { kind },
         value,
       })),
     },
-    counter("nodejs_eventloop_active_seconds", "How long the event loop was busy.", active / 1_000, "seconds"),
-    counter("nodejs_eventloop_idle_seconds", "How long it had nothing to do.", idle / 1_000, "seconds"),
+    counter("nodejs_eventloop_active_seconds", "Active time of the event loop.", active / 1_000, "seconds"),
+    counter("nodejs_eventloop_idle_seconds", "Idle time of the event loop.", idle / 1_000, "seconds"),
     {
       name: "nodejs_eventloop_delay_seconds",
       type: "gauge",
       unit: "seconds",
-      help: "How late the event loop was since the last scrape; nothing before the first.",
+      help: "Event loop delay since the last scrape; absent before the first.",
       samples: [50, 99, 100].map((of) => ({
         labels: { quantile: String(of / 100) },
         value: delay!.count === 0 ? 0 : seconds(delay!.percentile(of)),
@@ -158,7 +158,7 @@ function ofProcess(): Family[] {
     {
       name: "svc_build",
       type: "gauge",
-      help: "Always 1; which version of svc and of Node this is.",
+      help: "Always 1; the versions of svc and Node.",
       samples: [{ labels: { version: svcVersion, node: process.version }, value: 1 }],
     },
   ];

@@ -1,4 +1,5 @@
 import { isoMillis } from "../../../src/base/clock.ts";
+import { pluralize } from "../../../src/base/pluralize.ts";
 import type { Collection, Rows, Store } from "../../store/port.ts";
 import { parseTraceRef } from "../../trace/ref.ts";
 import {
@@ -89,11 +90,9 @@ function targetIn({ to, before, steps = 0 }: RewindRequest): RewindTarget {
 
 /** What the history lacks of what was asked for. */
 function lackingOf({ to, before, steps }: RewindRequest, counted: number | undefined): string {
-  if (to !== undefined) return `does not go back to ${to}`;
-  if (before !== undefined) return `has nothing of ${before}`;
-  if (!counted) return "has no request and no move of time to take back";
-  const there = counted === 1 ? "one request or move of time" : `${counted} requests and moves of time`;
-  return `has ${there} to take back, not ${steps}`;
+  if (to !== undefined) return `to ${to}: the history does not include that time`;
+  if (before !== undefined) return `to before ${before}: the history does not include it`;
+  return `${pluralize(steps ?? 0, "step")}: the history ${counted ? `has ${counted}` : "is empty"}`;
 }
 
 /** False where it is asked to go back before something that nothing follows from. */

@@ -17,8 +17,7 @@ export const stateHandlers = {
     if (there && there.join() !== here.join())
       fail("foreign-clusters", { here: here.join(", "), there: there.join(", ") });
     const lacking = alwaysThere.find((name) => rowsOf(body, name).length === 0);
-    if (Number(body.svc_state) <= formatVersion && lacking)
-      fail("invalid-state", { reason: `it holds nothing of ${lacking}` });
+    if (Number(body.svc_state) <= formatVersion && lacking) fail("invalid-state", { reason: `it has no ${lacking}` });
     const next = store.beside();
     try {
       await blobs.keepUnnamed();

@@ -67,7 +67,7 @@ export function decoderFor(
   if (strictBodies && !formIsStandard) return json;
   return (bytes, type, finding) => {
     if (!isFormType(type)) return json(bytes, type, finding);
-    if (!formIsStandard) finding("form-body", "the specification declares JSON alone");
+    if (!formIsStandard) finding("form-body", "the specification declares only JSON");
     const sent = fieldsOf(bytes.toString("utf8"));
     const name = findRepeatedField(sent);
     if (name !== undefined) throw new UnreadableBodyError({ why: "repeated", name });

@@ -12,21 +12,21 @@ const error = (code: string, message: string, hint?: string) => ({
 export const control: Dialect = {
   invalid: (problems) => failureResponse("invalid-control-input", { problems: problems.flatMap(wordsOf) }),
   unreadable: (problem) => failureResponse("invalid-control-input", { problems: [unreadableWords(problem)] }),
-  tooLarge: () => jsonResponse(413, error("body_too_large", "The body is larger than the emulator takes.")),
+  tooLarge: () => jsonResponse(413, error("body_too_large", "The body is larger than the limit of the emulator.")),
   storeFailed: (refused) => failureResponse("control-store-failed", { refused }),
   notFound: (nearest) =>
     jsonResponse(
       404,
       error(
         "not_found",
-        "The control plane has no such path.",
+        "Path not found in the control plane.",
         nearest && `Nearest: ${nearest.id} ${formatOperation(nearest)}`,
       ),
     ),
   methodNotAllowed: (method, allowed) =>
     jsonResponse(
       405,
-      error("method_not_allowed", `${method} is not possible here.`, `Possible: ${allowed.join(", ")}`),
+      error("method_not_allowed", `Method ${method} is not allowed.`, `Allowed: ${allowed.join(", ")}`),
       ["allow", allowed.join(", ")],
     ),
   bug: (operation) => jsonResponse(500, error("emulator_bug", formatBugMessage(operation))),
@@ -37,7 +37,7 @@ const wordsOf = (problem: ValidationProblem): string[] =>
   pydanticErrors(problem).map(({ path, msg }) => {
     const name = path.join(".");
     const field = problem.part === "body" ? name || "body" : `${problem.part} ${name}`;
-    return `${field}: ${msg}`;
+    return msg.startsWith("must ") ? `${field} ${msg}` : `${field}: ${msg}`;
   });
 
 function unreadableWords(problem: DecodeProblem): string {

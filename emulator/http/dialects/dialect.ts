@@ -19,7 +19,7 @@ export interface Dialect {
 }
 
 export const formatBugMessage = (operation: string): string =>
-  `The emulator has a bug in ${operation}: this is not an answer of the service. Its stderr says more.`;
+  `The emulator has a bug in ${operation}. This is not a response of the service. See its stderr.`;
 
 /** `GET /path`, for hints. */
 export const formatOperation = ({ method, path }: Operation): string => `${[method].flat()[0]} ${path}`;

@@ -22,7 +22,7 @@ export const fastapi: Dialect = {
     }
     if (problem.why === "multipart") return jsonResponse(400, { detail: problem.message });
     if (problem.why === "repeated") {
-      return failureResponse("invalid-request", { reason: `${problem.name} is given more than once` });
+      return failureResponse("invalid-request", { reason: `${problem.name} is repeated` });
     }
     return failureResponse("unparsable-body", undefined);
   },
@@ -50,7 +50,7 @@ const longestQuote = 65_536;
 
 /** What an error quotes of the input: nothing as null, and a note in the place of what is too long. */
 const quoted = (input: unknown): unknown =>
-  lengthLeft(input, longestQuote) < 0 ? `(left out: more than ${longestQuote} characters)` : (input ?? null);
+  lengthLeft(input, longestQuote) < 0 ? `(omitted: more than ${longestQuote} characters)` : (input ?? null);
 
 /** What is left of a length once a value is written; below 0 as soon as it does not fit. */
 function lengthLeft(value: unknown, length: number): number {

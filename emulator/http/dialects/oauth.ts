@@ -19,4 +19,4 @@ const noParameters = "The body is neither a form nor a JSON object";
 
 /** All parameters are texts. */
 const wrongIn = ({ issue: { path } }: ValidationProblem): string =>
-  path.length === 0 ? noParameters : `${path.map(String).join(".")} is not a text`;
+  path.length === 0 ? noParameters : `${path.map(String).join(".")} is not a string`;

@@ -45,8 +45,8 @@ export function createCollector({ url, headers, timeoutMs, wall }: CollectorOpti
       });
       const ended = await withTimeout(wall, timeoutMs, sent);
       if (ended === timedOut) {
-        exchange?.abort(new Error("nobody waits for it"));
-        return { reason: "no answer in time" };
+        exchange?.abort(new Error("the caller has stopped waiting"));
+        return { reason: "the response timed out" };
       }
       return "status" in ended ? ended : { reason: reasonOf(ended.cause) };
     },

@@ -42,7 +42,7 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
     // Broken off while it waited for a connection.
-    if (this.#end) abort(new Error("nobody waits for it"));
+    if (this.#end) abort(new Error("the caller has stopped waiting"));
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], goOn: () => void): boolean {
@@ -87,7 +87,7 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
   #pieces(): AsyncIterable<Uint8Array> {
     const pieces = this.#read();
     const stop = async () => {
-      this.abort(new Error("nobody reads the answer"));
+      this.abort(new Error("the response is not read"));
       return { done: true, value: undefined } as const;
     };
     return { [Symbol.asyncIterator]: () => ({ next: () => pieces.next(), return: stop }) };

@@ -50,7 +50,7 @@ export interface Forwarder {
 }
 
 /** The reason to break off with. One for all: it would be made anew, with its stack, for each request. */
-const nobodyWaits = new Error("Nobody waits for the answer any more");
+const nobodyWaits = new Error("The caller has stopped waiting");
 
 /** What of a request belongs to one connection or one message framing alone. */
 const notSent = new Set([

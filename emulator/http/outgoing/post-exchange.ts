@@ -37,7 +37,7 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
     // Broken off while it waited for a connection.
-    if (this.#ended) abort(new Error("nobody waits for it"));
+    if (this.#ended) abort(new Error("the caller has stopped waiting"));
   }
 
   onHeaders(status: number): boolean {

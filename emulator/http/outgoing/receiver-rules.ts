@@ -72,13 +72,14 @@ function groupsOf(address: string): readonly number[] {
 
 /** Why nothing may be sent to a URL; undefined when it may. Names are checked again when they are resolved. */
 export function findForbiddenUrlReason(text: string, rules: ReceiverRules): ForbiddenReason | undefined {
-  if (!URL.canParse(text)) return { code: "bad_url", message: "The receiver's URL cannot be read." };
+  if (!URL.canParse(text)) return { code: "bad_url", message: "The receiver's URL is not valid." };
   const url = new URL(text);
   if (url.protocol !== "https:" && (rules.strict || url.protocol !== "http:")) {
-    const schemes = rules.strict ? "https" : "http and https";
-    return { code: "bad_url", message: `Only ${schemes} can be delivered to, not ${url.protocol.slice(0, -1)}.` };
+    const schemes = rules.strict ? "https" : "http or https";
+    return { code: "bad_url", message: `The receiver's URL must be ${schemes}, got ${url.protocol.slice(0, -1)}.` };
   }
-  if (url.username || url.password) return { code: "bad_url", message: "The receiver's URL holds credentials." };
+  if (url.username || url.password)
+    return { code: "bad_url", message: "The receiver's URL must not contain credentials." };
   const host = hostOf(url);
   if (isIP(host)) return findForbiddenAddressReason(host, url, rules);
   const known = isLocalName(host) ? !rules.strict : rules.strict;
@@ -92,7 +93,7 @@ export function findForbiddenAddressReason(
   rules: ReceiverRules,
 ): ForbiddenReason | undefined {
   if (leadsInto(blocked, address)) {
-    return { code: "address_not_allowed", message: `${address} is never delivered to: it is no receiver's address.` };
+    return { code: "address_not_allowed", message: `Address ${address} is never allowed for webhooks.` };
   }
   if (isListed(url, rules)) return undefined;
   const fine = rules.strict
@@ -105,7 +106,7 @@ export function findForbiddenAddressReason(
 function notAllowed(place: string, host: string): ForbiddenReason {
   return {
     code: "address_not_allowed",
-    message: `${place} is not among the hosts that may be delivered to; an emulator that is started with --webhook-allow ${host} may.`,
+    message: `Host ${place} is not allowed for webhooks. Start the emulator with --webhook-allow ${host}.`,
   };
 }
 

@@ -5,8 +5,8 @@ import { mayExpectTls, type TlsFailure, tlsReason, toTlsFailure } from "../../..
 /** The time for an answer is over. */
 export class ResponseTimeoutError extends Error {}
 
-const closed = ["connection_reset", "The receiver closed the connection before it had answered."] as const;
-const nameless = ["name_not_found", "The receiver's name has no address."] as const;
+const closed = ["connection_reset", "The receiver closed the connection without a response."] as const;
+const nameless = ["name_not_found", "The receiver's host name has no address."] as const;
 const unreachable = ["unreachable", "The receiver's address cannot be reached."] as const;
 
 /** Words for the failures of a connection, by the code that Node or undici gives. */
@@ -22,14 +22,14 @@ const words = lookupTable<readonly [code: string, message: string]>({
 });
 
 /** Node reads that variable once, as it starts. */
-const trustIt = "start the emulator with NODE_EXTRA_CA_CERTS=FILE";
+const trustIt = "Start the emulator with NODE_EXTRA_CA_CERTS=FILE";
 
 const ofTls: Readonly<Record<TlsFailure, string>> = {
-  "no-tls": "The receiver does not speak TLS: use http:// in the webhook's URL.",
-  "self-signed": `The receiver's certificate is self-signed: ${trustIt} that holds it.`,
-  "unknown-authority": `The receiver's certificate is signed by an unknown authority: ${trustIt} that holds the authority's own.`,
-  expired: "The receiver's certificate has expired: give it a new one.",
-  "other-host": "The receiver's certificate is for another host: use the host that it names in the webhook's URL.",
+  "no-tls": "The receiver does not speak TLS. Use http:// in the webhook's URL.",
+  "self-signed": `The receiver's certificate is self-signed. ${trustIt}, the file with that certificate.`,
+  "unknown-authority": `The receiver's certificate is signed by an unknown authority. ${trustIt}, the file with the authority's certificate.`,
+  expired: "The receiver's certificate has expired. Renew it.",
+  "other-host": "The receiver's certificate is for another host. Use the host of the certificate in the webhook's URL.",
 };
 
 /** How long a receiver may take, in milliseconds. */
@@ -45,7 +45,7 @@ export function describeResponseFailure(
   { connectTimeoutMs, responseTimeoutMs }: Limits,
 ): { readonly code: string; readonly message: string } {
   if (error instanceof ResponseTimeoutError) {
-    const message = `The receiver did not answer within ${responseTimeoutMs / 1_000} s.`;
+    const message = `The receiver did not respond within ${responseTimeoutMs / 1_000} s.`;
     return { code: "response_timeout", message };
   }
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -67,6 +67,6 @@ export function describeResponseFailure(
   if (error instanceof Error && /CERT|TLS|SSL/.test(code)) {
     return { code: "tls_error", message: `TLS with the receiver failed: ${tlsReason(error)} (${code})` };
   }
-  if (error instanceof errors.HTTPParserError) return { code: "not_http", message: "The answer is not HTTP." };
+  if (error instanceof errors.HTTPParserError) return { code: "not_http", message: "The response is not HTTP." };
   return { code: "network_error", message: code ? `${text} (${code})` : text };
 }

@@ -184,7 +184,7 @@ export async function sendRequest(
     try {
       return { kind: "answered", status, rawHeaders, body: await concatBody(body, maxBytes) };
     } catch (error) {
-      const reason = error instanceof BodyTooLargeError ? "the answer is too long" : "the answer broke off";
+      const reason = error instanceof BodyTooLargeError ? "the response is too long" : "the response was incomplete";
       return { kind: "unreachable", reason };
     }
   }

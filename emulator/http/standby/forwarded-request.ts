@@ -56,14 +56,14 @@ export function respondNotLeading(
   name: string,
   forwarded?: ForwardedRequest,
 ): void {
-  const message = "Another process leads this state, or will in a moment. Nothing was done: send it again.";
+  const message = "Another process leads this state, or is about to. Nothing was changed. Retry the request.";
   const headers = [notLeadingHeader, forwarded?.key ?? "1", "retry-after", "1"];
   refuse(request, response, { name, code: "not_leading", message, headers });
 }
 
 /** Answers that the leader ended before it had answered. Sent again, it might be done twice. */
 export function respondOutcomeUnknown(request: IncomingMessage, response: ServerResponse, name: string): void {
-  const message = "The process that leads this state ended before it had answered. It may have been done: look first.";
+  const message = "The leader of this state ended before it responded. The outcome is unknown. Check before you retry.";
   refuse(request, response, { name, code: "uncertain", message, headers: [] });
 }
 

@@ -134,5 +134,5 @@ const longestName = 100;
 export function formatUnknownField(place: string, name: string, known: Iterable<string>): string {
   const near = name.length <= longestName ? findNearest(name, known) : undefined;
   const shown = place.length > 2 * longestName ? `…${place.slice(-longestName)}` : place;
-  return near === undefined ? `${shown} is unknown` : `${shown} is unknown: did you mean ${near}?`;
+  return near === undefined ? `${shown} is unknown` : `${shown} is unknown. Did you mean ${near}?`;
 }

@@ -32,7 +32,7 @@ async function verify(call: SignedCall): Promise<void> {
     call.fail("bad-crm-a-signature");
   } else if (verdict.version === "v1") {
     if (call.settings.strict.has("signatures")) call.fail("bad-crm-a-signature");
-    call.finding("crm-a-signature-v1", "version 1 of a GET signs nothing but the secret");
+    call.finding("crm-a-signature-v1", "version 1 of a GET signs only the secret");
   }
 }
 

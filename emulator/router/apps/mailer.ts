@@ -83,6 +83,6 @@ export function verifyFresh<V extends { readonly ok: true } | { readonly ok: fal
   const verdict = verify(clock.now());
   if (verdict.ok || verdict.reason !== "stale" || settings.strict.has("signatures")) return verdict;
   const byWall = verify(wall.now());
-  if (byWall.ok) finding("signature-fresh-by-wall", "by the virtual clock the signature is too old");
+  if (byWall.ok) finding("signature-fresh-by-wall", "the signature is too old by the virtual clock");
   return byWall;
 }

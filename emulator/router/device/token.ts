@@ -29,7 +29,7 @@ async function noteUnproven({ request, store, finding }: RouterCall, client_id: 
   const client_secret = sent.get("client_secret") ?? undefined;
   const parameters = { client_id, client_secret: client_secret === undefined ? undefined : String(client_secret) };
   const proven = await store.read((view) => authenticateClient(view, request, parameters));
-  if (typeof proven === "string") finding("client-unproven", `${client_id} has a secret, which it did not prove`);
+  if (typeof proven === "string") finding("client-unproven", `${client_id} has a secret, but did not authenticate`);
 }
 
 /**
@@ -86,14 +86,16 @@ function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResp
   if (reply.kind === "answered" && reply.status === 200) {
     const { tokens, dropped } = tokensIn(reply.body ?? {});
     const names = dropped.join(", ");
-    if (dropped.length > 0) finding("token-response", `members of ${cluster} that do not fit RFC 6749, 5.1: ${names}`);
+    if (dropped.length > 0)
+      finding("token-response", `members of ${cluster} that do not conform to RFC 6749, 5.1: ${names}`);
     return tokens ? { tokens } : { refused: "token-cluster-down" };
   }
   if (reply.kind === "answered" && reply.status >= 400 && reply.status < 500) {
-    finding("tokens-refused", `${cluster} answered ${reply.status} ${String(reply.body?.error ?? "")}`);
+    finding("tokens-refused", `${cluster} responded ${reply.status} ${String(reply.body?.error ?? "")}`);
     return { refused: refusals[String(reply.body?.error)] ?? "invalid-grant" };
   }
-  const why = reply.kind === "answered" ? `answered ${reply.status}` : reply.kind === "late" ? "is late" : reply.reason;
+  const why =
+    reply.kind === "answered" ? `responded ${reply.status}` : reply.kind === "late" ? "is late" : reply.reason;
   finding("cluster-unreachable", `${cluster}: ${why}`);
   return { refused: "token-cluster-down" };
 }

@@ -35,7 +35,7 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await ask(cluster) })));
   const answered = answers.flatMap(({ cluster, reply }) => {
     const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
-    if (!Array.isArray(keys)) call.finding("keys-missing", `${cluster.id} gave no keys`);
+    if (!Array.isArray(keys)) call.finding("keys-missing", `${cluster.id} returned no keys`);
     return Array.isArray(keys) ? [keys] : [];
   });
   if (answered.length === 0) return call.fail("no-cluster-reachable");
@@ -57,7 +57,7 @@ async function configurationOf(call: AskingCall) {
     if (found.kind === "answered" && found.status === 200 && found.body) {
       return createDiscoveryDocument(found.body, cluster.url, call.settings.publicUrl);
     }
-    call.finding("configuration-missing", `${cluster.id} gave no OpenID configuration`);
+    call.finding("configuration-missing", `${cluster.id} returned no OpenID configuration`);
   }
   return call.fail("no-cluster-reachable");
 }

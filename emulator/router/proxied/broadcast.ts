@@ -69,7 +69,7 @@ function drop({ finding }: CallToAll, { cluster, sent }: ClusterResult, why: str
     finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);
     return;
   }
-  finding("answer-dropped", `${cluster.id} answered ${sent.answer.status}, ${why}`);
+  finding("answer-dropped", `${cluster.id} responded ${sent.answer.status}, ${why}`);
   void runOut(sent.answer.body);
 }
 

@@ -52,7 +52,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
     answersIn(body),
   );
   if (!isMapped) {
-    call.finding("workspace-not-mapped", `${cluster.id} made workspace ${workspace_id} for nobody`);
+    call.finding("workspace-not-mapped", `${cluster.id} created workspace ${workspace_id} without a pending signup`);
     call.fail("account-exists");
   }
   return createRouterResponse({ cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href });

@@ -80,7 +80,7 @@ async function readNote(path: string): Promise<Note | undefined> {
   if (text === undefined) return undefined;
   const note = JSON.parse(text) as Partial<Note>;
   if (typeof note?.looked_at !== "string" || typeof note.unnamed_since !== "object") {
-    throw new Error(`${path} holds something else`);
+    throw new Error(`${path} has other contents`);
   }
   return note as Note;
 }

@@ -23,7 +23,7 @@ export async function* addChecksum(pieces: AsyncIterable<string>): AsyncGenerato
     }
     last = piece;
   }
-  if (last !== documentEnd) throw new Error("Only a whole document can be sealed");
+  if (last !== documentEnd) throw new Error("Only a complete document can be checksummed");
   const comma = Buffer.from(",\n");
   yield Buffer.concat([comma, Buffer.from(lastMember(crc32(comma, checksum)))]);
 }
@@ -52,7 +52,7 @@ export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncI
   if (refused) throw refused;
   if (!reader.ended || left === 0) throw new StateFormatError("the file ends too early");
   if (left !== lastMemberLength || !checksum.fits) {
-    throw new StateFormatError("the checksum does not fit: something above this line was changed");
+    throw new StateFormatError("the checksum does not match: a line above was changed");
   }
 }
 

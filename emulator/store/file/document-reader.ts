@@ -81,8 +81,8 @@ export class DocumentReader {
     const upgrade = this.upgrade;
     const isOwn = this.#isSealed && this.#writer === svcVersion && !upgrade.needed;
     for (const row of this.#parse(body, (lines) => `[${lines}]`)) {
-      if (isOwn) addOwnRow(this.state, collection, row, "What stands there");
-      else addRow(this.state, upgrade, collection, row, "What stands there");
+      if (isOwn) addOwnRow(this.state, collection, row, "The value");
+      else addRow(this.state, upgrade, collection, row, "The value");
       this.line += 1;
     }
   }
@@ -92,7 +92,7 @@ export class DocumentReader {
     // the lines become one flat list of strings, which the engine parses several times faster than an object.
     const pairs = this.#parse(body, (lines) => `[${lines.replaceAll('":"', '","')}]`);
     if (pairs.length % 2 === 1 || !pairs.every((part) => typeof part === "string")) {
-      throw new StateFormatError("an identifier is not mapped to a cluster");
+      throw new StateFormatError("an identifier has no cluster");
     }
     table.load(pairs);
     this.line += pairs.length / 2;
@@ -141,7 +141,7 @@ export class DocumentReader {
       this.#section = "head";
     } else if (section === "head" && name === "sequences") {
       this.#endHead();
-      for (const [sequence, last] of Object.entries(requireObject(parsed(value), "What stands there"))) {
+      for (const [sequence, last] of Object.entries(requireObject(parsed(value), "The value"))) {
         addSequence(this.state, sequence, last);
       }
       this.#section = "sections";

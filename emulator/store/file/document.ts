@@ -69,7 +69,7 @@ export function parseState(document: unknown, collections: readonly Collection[]
   const state = new State(collections);
   const members = requireObject(document, "The document");
   const { svc_state: found, written_by, collections: versions, sequences, rows, mappings } = members;
-  if (found === undefined) refuse('The document has no "svc_state", so it is not an exported state');
+  if (found === undefined) refuse('The document is not an exported state: "svc_state" is missing');
   const by = typeof written_by === "string" ? written_by : undefined;
   requireFormat(found, by);
   const upgrade = new Upgrade({ by, versions: found === 1 ? undefined : parseVersions(versions) }, collections);
@@ -136,7 +136,7 @@ export function addOwnRow(state: State, collection: string, row: unknown, where:
 }
 
 export function addSequence(state: State, name: string, last: unknown): void {
-  if (!Number.isSafeInteger(last) || (last as number) < 0) refuse(`Sequence ${name} has no whole number`);
+  if (!Number.isSafeInteger(last) || (last as number) < 0) refuse(`Sequence ${name} is not an integer`);
   if ((last as number) > maxNumber) refuse(`Sequence ${name} is at ${last}, above ${maxNumber}: no numbers are left`);
   state.sequences.set(name, last as number);
 }
@@ -195,7 +195,7 @@ const readable: readonly unknown[] = [1, 2, formatVersion];
 export function requireFormat(found: unknown, by?: string): void {
   if (readable.includes(found)) return;
   const writer = by === undefined ? "another version of svc" : `svc ${by}`;
-  const message = `${writer} wrote it (format ${JSON.stringify(found)}; this one reads those up to ${formatVersion})`;
+  const message = `${writer} wrote it in format ${JSON.stringify(found)}, but this version reads formats up to ${formatVersion}`;
   throw new StateFormatError(message, { repairable: false });
 }
 

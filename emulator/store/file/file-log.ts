@@ -228,14 +228,14 @@ export class FileLog implements CommitLog {
     const bytes = this.#baseBytes + this.#behindBytes + this.#journal.length;
     if (!this.failure && !this.#clean && bytes <= maxBytesAtClose) await this.#compaction.run();
     await this.#journal.close();
-    if (this.#isDisturbed) throw new StoreFailedError(`${this.failure?.message}. What it did not hold is kept nowhere`);
+    if (this.#isDisturbed) throw new StoreFailedError(`${this.failure?.message}. Recent changes are lost`);
     if (this.failure || !this.#clean) return;
     const { disk, path } = this.#options;
     try {
       await markClosed(disk, path, true);
       await disk.remove(journalPath(path, this.#generation));
     } catch (cause) {
-      this.#options.report(`${path} could not be marked as closed, its journal stays: ${messageOf(cause)}`);
+      this.#options.report(`${path} could not be marked as closed. Its journal remains: ${messageOf(cause)}`);
     }
   }
 
@@ -246,7 +246,7 @@ export class FileLog implements CommitLog {
 
   async #checkTampering(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
     const { path, isHeld } = this.#options;
-    if (!(await isHeld())) return { reason: `Another emulator has taken the state ${path}`, isGone: false };
+    if (!(await isHeld())) return { reason: `Another emulator has opened the state ${path}`, isGone: false };
     const journals = [...this.#behind, this.#generation].map((one) => [`journal.${one}`, journalPath(path, one)]);
     const base = `base.${this.#baseGeneration}`;
     const found = await this.#own.check({ [base]: path, ...Object.fromEntries(journals) }, base);
@@ -254,9 +254,7 @@ export class FileLog implements CommitLog {
       return { reason: this.#cutReason, isGone: false };
     if (!found) return undefined;
     const { isGone } = found;
-    const reason = isGone
-      ? "was removed"
-      : "is another file than this emulator wrote: move it away, and it is put back";
+    const reason = isGone ? "was removed" : "was replaced by another file. Move it away to restore it from memory";
     return { reason: `${found.path} ${reason}`, isGone };
   }
 
@@ -279,7 +277,7 @@ export class FileLog implements CommitLog {
 
   get #cutReason(): string {
     return (
-      `${journalPath(this.#options.path, this.#generation)} is not as this emulator left it: it lost lines, or an older ` +
+      `${journalPath(this.#options.path, this.#generation)} was changed by another program: it lost lines, or an older ` +
       "copy replaced it. Nothing is written to it. Move it away to restore it from memory, or stop the emulator to " +
       "continue with the file as it is"
     );
@@ -383,7 +381,6 @@ export class FileLog implements CommitLog {
   }
 }
 
-const writtenAnew =
-  "was removed, and is written anew with all that the emulator has in memory; snapshots, uploads and history that lay beside it are gone";
+const writtenAnew = "was removed. It is rewritten from memory. Snapshots, uploads and history next to it are lost";
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

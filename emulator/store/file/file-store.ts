@@ -165,47 +165,47 @@ async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> 
   if (!(cause instanceof StateFormatError)) throw cause;
   if (await isExported(disk, path)) {
     throw new StateFormatError(
-      `${path} is an exported state, not one that an emulator works on. Nothing was changed. Start an emulator on ` +
-        `another file, and let it take this in: "svc emulator state import --data ${path}".`,
+      `${path} is an exported state, not an emulator state file. Nothing was changed. Start an emulator on ` +
+        `another file, and import it: "svc emulator state import --data ${path}".`,
       { cause, repairable: false },
     );
   }
   if (await isSnapshot(disk, path)) {
     throw new StateFormatError(
-      `${path} is a snapshot, not a state that an emulator works on. Nothing was changed. Begin with a copy of it: ` +
+      `${path} is a snapshot, not an emulator state file. Nothing was changed. Start with a copy of it: ` +
         `"svc emulator start --from ${path}".`,
       { cause, repairable: false },
     );
   }
   if (cause instanceof NotAStateFileError) {
     throw new StateFormatError(
-      `${cause.message}. Nothing was changed. Name another file with the option file; one to begin with is named with the option seed.`,
+      `${cause.message}. Nothing was changed. Choose another file with the option file. To load a seed, use the option seed.`,
       { cause, repairable: false },
     );
   }
   const next = cause.repairable
-    ? `"svc emulator repair ${path}" keeps what is good and moves the damaged file aside.`
-    : "Open it with that version, put back what is missing, or name another file with the option file.";
+    ? `Run "svc emulator repair ${path}" to recover the intact data and move the damaged file aside.`
+    : "Use that version, restore the missing files, or choose another file with the option file.";
   const { message, repairable } = cause;
   throw new StateFormatError(`${message}. Nothing was changed. ${next}`, { cause, repairable });
 }
 
-const room = "Make room, or name a file on another disk with the option file.";
+const room = "Free disk space, or choose a file on another disk with the option file.";
 const mayNot =
-  "Give this user the right to read and write there, name another file with the option file, or keep nothing with the option ephemeral.";
+  "Grant this user read and write access, choose another file with the option file, or use the option ephemeral.";
 
 /** What to do about what the system refuses at a start. */
 const remedies = lookupTable<string>({
   ENOSPC: room,
   EDQUOT: room,
-  EROFS: "Name a file elsewhere with the option file, or keep nothing with the option ephemeral.",
-  EISDIR: "Name a file with the option file.",
-  ENOTDIR: "Name a file in a folder with the option file.",
-  EEXIST: "Name a file in a folder with the option file.",
+  EROFS: "Choose another file with the option file, or use the option ephemeral.",
+  EISDIR: "Choose a file with the option file.",
+  ENOTDIR: "Choose a file in a folder with the option file.",
+  EEXIST: "Choose a file in a folder with the option file.",
   ...openFilesRemedies,
   EACCES: mayNot,
   EPERM: mayNot,
-  EIO: "Check the disk, or name a file on another one with the option file.",
+  EIO: "Check the disk, or choose a file on another disk with the option file.",
 });
 
 /** Throws an error of the file system at a start, or what the store made of one, as StateAccessError; any other as it is. */
@@ -215,7 +215,7 @@ export function explainUnusable(path: string, error: unknown): never {
   const remedy = remedies[code];
   if (remedy === undefined) throw error;
   // Its folder cannot be made, for something of that name is there.
-  const why = isFsError(cause) ? fsErrorReason(cause) : "what should be its folder is a file";
+  const why = isFsError(cause) ? fsErrorReason(cause) : "its folder is a file";
   const where = at === undefined || at === path ? "" : ` (${code} at ${at})`;
   throw new StateAccessError(`The state ${path} cannot be opened: ${why}${where}. ${remedy}`, { cause });
 }

@@ -69,7 +69,7 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
 /** A file that is no state of an emulator, but somebody's: nothing of it is touched. */
 export class NotAStateFileError extends StateFormatError {
   constructor(path: string) {
-    super(`${path} is not the state of an emulator: it does not begin as one`, { repairable: false });
+    super(`${path} is not an emulator state file`, { repairable: false });
   }
 }
 
@@ -87,7 +87,7 @@ export function requireSuccessorJournals(
   const due = [...(base.closed === false ? [[base.generation, path] as const] : []), ...named];
   for (const [generation, by] of due) {
     if (begun.has(generation)) continue;
-    throw new StateFormatError(`${journalPath(path, generation)} is missing or empty, and ${by} goes on in it`);
+    throw new StateFormatError(`${journalPath(path, generation)} is missing or empty, but ${by} continues in it`);
   }
   return new Set(due.map(([generation]) => generation));
 }

@@ -41,7 +41,7 @@ export async function repairFile(options: {
     throw cause;
   });
   if (unharmed) {
-    if (!unharmed.base) throw new StateFormatError(`${path}: there is no such file`, { repairable: false });
+    if (!unharmed.base) throw new StateFormatError(`File ${path} not found`, { repairable: false });
     const transactions = unharmed.journals.reduce((sum, journal) => sum + journal.transactions, 0);
     const kept = { ...sizeOf(unharmed.state), transactions };
     return { repaired: false, damage: [], kept, dropped: [], aside: [] };
@@ -74,7 +74,7 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
   try {
     await new CheckpointFile({ disk, path, collections }).readInto(reader);
   } catch (cause) {
-    if (isMissing(cause)) throw new StateFormatError(`${path}: there is no such file`, { cause, repairable: false });
+    if (isMissing(cause)) throw new StateFormatError(`File ${path} not found`, { cause, repairable: false });
     if (!(cause instanceof StateFormatError) || !cause.repairable) throw cause;
     damage.push(`${path}, line ${reader.line}: ${cause.message}`);
     setAside.push(path);

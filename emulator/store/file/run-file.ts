@@ -33,15 +33,15 @@ function wordsFor(path: string, { holder: { pid, machine, since }, content, life
   if (life === "elsewhere") {
     const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
     return (
-      `An emulator that cannot be asked from here has this state (${path}: ${at}). ` +
-      `Stop it there; if it is gone, remove ${path}; or name another file with the option file.`
+      `An emulator on another machine or in another container is using this state (${path}: ${at}). ` +
+      `Stop it there, remove ${path} if it has ended, or choose another file with the option file.`
     );
   }
   if (url === undefined)
-    return `"svc emulator repair" is at work on this state (${path}: pid ${pid}). Wait for its end.`;
+    return `"svc emulator repair" is running on this state (${path}: pid ${pid}). Wait until it ends.`;
   return (
-    `An emulator is running on this state (${path}: pid ${pid}, ${url}).${silent ? " It does not answer." : ""} ` +
-    `Use it, stop it with "svc emulator stop${stateBeside(path)}", or name another file with the option file.`
+    `An emulator is already running on this state (${path}: pid ${pid}, ${url}).${silent ? " It does not respond." : ""} ` +
+    `Use it, stop it with "svc emulator stop${stateBeside(path)}", or choose another file with the option file.`
   );
 }
 

@@ -31,13 +31,13 @@ export async function readStoredState({ path, collections, wall, disk = systemDi
       await store.replace(parsed(await readFile(path, "utf8")));
       return { head: {}, store };
     }
-    if (!/^\{\n"svc_state": \d+,\n/.test(first)) throw new StateFormatError("no state that svc has kept begins so");
+    if (!/^\{\n"svc_state": \d+,\n/.test(first)) throw new StateFormatError("it is not an emulator state file");
     if (!/^"snapshot": /m.test(first)) {
       return { head: {}, store: new LiveStore({ state: await unmoved(disk, path, collections), wall }) };
     }
     return await empty().load(blocksOf(disk, path));
   } catch (cause) {
-    if (isMissing(cause)) throw new StateFormatError(`There is no file ${path}`, { cause, repairable: false });
+    if (isMissing(cause)) throw new StateFormatError(`File ${path} not found`, { cause, repairable: false });
     const { code, message } = cause as NodeJS.ErrnoException;
     if (typeof code === "string")
       throw new StateAccessError(`${path} cannot be read: ${code === "EISDIR" ? "it is a folder" : code}`, { cause });
@@ -73,7 +73,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new StateFormatError("it is no whole JSON document", { cause });
+    throw new StateFormatError("it is not a complete JSON document", { cause });
   }
 }
 
@@ -87,7 +87,7 @@ export async function resolveStatePath(path: string): Promise<string> {
   const found = await stat(real).catch(() => undefined);
   if (found && !found.isFile() && !found.isDirectory()) {
     throw new StateAccessError(
-      `The state ${path} cannot be opened: it is a pipe or a device. Name a file with the option file.`,
+      `The state ${path} cannot be opened: it is a pipe or a device. Choose a file with the option file.`,
     );
   }
   const named = join(await resolveRealPath(dirname(path)), basename(path));
@@ -96,7 +96,7 @@ export async function resolveStatePath(path: string): Promise<string> {
   if (names.length === 0) return real;
   const moves = names.map((one) => `${journalPath(named, one)} to ${journalPath(real, one)}`).join(", ");
   throw new StateFormatError(
-    `${named} is a link, and an earlier version left journals beside it. Nothing was changed. Move ${moves}.`,
+    `${named} is a link with journals of an earlier version next to it. Nothing was changed. Move ${moves}.`,
     { repairable: false },
   );
 }

@@ -45,7 +45,7 @@ export class Compaction {
         this.#failed += 1;
         const { name, failure, report } = this.#options;
         if (cause instanceof Overtaken || failure()) return;
-        report(`${name} could not be compacted, its journal stays: ${(cause as Error).message}`);
+        report(`${name} could not be compacted. Its journal remains: ${(cause as Error).message}`);
       },
     );
     return this.#running;

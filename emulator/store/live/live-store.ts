@@ -96,9 +96,7 @@ export class LiveStore implements Store {
     if (entering) await entering;
     if (epoch !== this.#epoch || cause?.isLeft?.()) {
       this.#gate.releaseExclusive();
-      throw new StateReplacedError(
-        `${name} waited while another state took the place of the one that it was to change`,
-      );
+      throw new StateReplacedError(`${name} was waiting while its state was replaced`);
     }
     const tx = new LiveTransaction(name, this.#state, cause ?? undefined);
     let durable: Promise<void> | undefined;
@@ -175,7 +173,7 @@ export class LiveStore implements Store {
       "state.take-over",
       async () => {
         if (!(next instanceof LiveStore))
-          throw new EmulatorBugError("A store can take over from one of its own kind alone");
+          throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
         await keep?.(documentOf(consistentSnapshot(this.#state), head?.()));
         return next.#state;
       },
@@ -233,7 +231,7 @@ export class LiveStore implements Store {
   #acquireExclusive(name: string): Promise<void> | undefined {
     if (this.#calling) {
       const within = this.#calling instanceof LiveTransaction ? `transaction ${this.#calling.operation}` : "a read";
-      throw new EmulatorBugError(`Transaction ${name} was started inside ${within}, which it would wait for`, {
+      throw new EmulatorBugError(`Transaction ${name} was started inside ${within}, and would wait for it`, {
         operation: name,
       });
     }
@@ -246,9 +244,12 @@ export class LiveStore implements Store {
     // Readers leave at once, unless one waits for this very transaction.
     if (this.#gate.isShared) this.#watchdog.guardUnlessGuarded(() => this.#gate.cancelWaiting());
     if (!(await this.#gate.acquireExclusive(false))) {
-      throw new EmulatorBugError(`Transaction ${name} waited ${limit} for a read to end: was it started inside it?`, {
-        operation: name,
-      });
+      throw new EmulatorBugError(
+        `Transaction ${name} waited ${limit} for a read to end. It may have been started inside the read`,
+        {
+          operation: name,
+        },
+      );
     }
     this.#watchdog.release();
     try {

@@ -44,7 +44,7 @@ export class Upgrade {
     for (const [name, version] of Object.entries(versions)) {
       const collection = known.get(name) ?? refuse(`a collection ${name}, which this version of svc does not have`);
       const own = versionOf(collection);
-      if (version > own) refuse(`version ${version} of ${name}; this version of svc knows those up to ${own}`);
+      if (version > own) refuse(`version ${version} of ${name}; this version of svc reads versions up to ${own}`);
     }
     for (const collection of collections) {
       const steps = collection.kind === "rows" ? (collection.migrate ?? []) : [];
@@ -61,7 +61,7 @@ export class Upgrade {
     try {
       return steps.reduce((before, step) => step(before as Readonly<Record<string, unknown>>), row);
     } catch (cause) {
-      throw new SchemaMismatchError(`a row of ${collection} cannot be brought to this version`, cause);
+      throw new SchemaMismatchError(`a row of ${collection} cannot be migrated to this version`, cause);
     }
   }
 }

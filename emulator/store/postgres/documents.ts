@@ -74,7 +74,7 @@ export class Documents {
         select (select count(*)::int from mine) as mine, (select count(*)::int from placed) as placed,
           (select count(*) from untold), (select count(*) from followed)`;
       if (placed!.mine === 0) throw this.#leadership.fencedOff();
-      if (placed!.placed === 0) throw new Error("it was removed while it was written, or lines before it are missing");
+      if (placed!.placed === 0) throw new Error("it was removed during writing, or earlier lines are missing");
       return { id, name: called, bytes };
     } catch (cause) {
       // One that is not whole is of no use, and goes at the next start at the latest.
@@ -155,7 +155,7 @@ export async function* documentBytes(sql: Sql | Tx, id: string): AsyncGenerator<
     coming.catch(() => {});
     yield bytes;
   }
-  if (left !== 0) throw new StateFormatError("a document was removed while it was read, or is damaged");
+  if (left !== 0) throw new StateFormatError("a document was removed during reading, or is damaged");
 }
 
 const newline = 0x0a;

@@ -79,8 +79,8 @@ export const lineExists = (sql: Sql, line: number): postgres.Fragment => sql`${l
 
 export const createLinesMissingError = (shown: string): StoreChangedError =>
   new StoreChangedError(
-    `The store ${shown} lacks lines that were acknowledged: it lost them, or was restored from an older dump. Nothing is ` +
-      "written to it. Restart every process to continue with what it contains. Before that, save what this process has in " +
+    `The store ${shown} has lost acknowledged lines, or was restored from an older dump. Nothing is ` +
+      "written to it. Restart every process to continue with its contents. Before that, save the state in this process's " +
       "memory: svc emulator state export",
   );
 
@@ -183,7 +183,7 @@ export class JournalLines {
 
   #refuse(): never {
     const which = `line ${this.position.number + 1} of the journal of the store ${this.#replay.shown}`;
-    throw new StateFormatError(`${which} is missing or damaged; restore a backup of the database`, {
+    throw new StateFormatError(`${which} is missing or damaged. Restore a backup of the database`, {
       repairable: false,
     });
   }

@@ -170,39 +170,35 @@ const failure = (cause: unknown): StoreFailedError =>
 const meanings = lookupTable<readonly [why: string, next: string, trouble?: StateAccessError["trouble"]]>({
   "28P01": [
     "the password is missing or wrong",
-    "Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
+    "Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
     "forbidden",
   ],
-  "28000": ["the server does not let this user in", "Name another user, or let it in (pg_hba.conf).", "forbidden"],
-  "3D000": ["there is no such database", "Create it (createdb), or name another one."],
+  "28000": ["the server rejects this user", "Use another user, or allow this one (pg_hba.conf).", "forbidden"],
+  "3D000": ["the database does not exist", "Create it (createdb), or use another database."],
   "42501": [
-    "rights are missing",
-    "Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION ….",
+    "this user has no permission",
+    "Allow this user to create schemas, or create the schema for it: CREATE SCHEMA … AUTHORIZATION ….",
     "forbidden",
   ],
   "42P01": [
-    "what it is kept in is hidden from this user",
-    "Give it rights on the schema and its tables (GRANT USAGE ON SCHEMA …), or name another one in SVC_STORE_SCHEMA.",
+    "this user cannot see the tables of the store",
+    "Grant it access to the schema and its tables (GRANT USAGE ON SCHEMA …), or set another one in SVC_STORE_SCHEMA.",
     "forbidden",
   ],
-  "53300": ["the server has no connection left", "Close some, or raise max_connections.", "temporary"],
-  "53100": ["the server's disk is full", "Make room there."],
-  "25006": ["the server is read-only", "Name the one that is written to."],
+  "53300": ["the server has no free connections", "Close some, or raise max_connections.", "temporary"],
+  "53100": ["the server's disk is full", "Free disk space on the server."],
+  "25006": ["the server is read-only", "Use the primary server."],
   "57P03": ["the server is starting or stopping", "Try again in a moment.", "temporary"],
-  ECONNREFUSED: ["nothing listens there", "Start PostgreSQL, or name the right host and port.", "temporary"],
-  ENOENT: ["there is no such socket", "Start PostgreSQL, or name the folder of its socket with host=.", "temporary"],
-  ENOTFOUND: ["there is no such host", "Name the right one."],
-  EACCES: ["this user may not use that socket", "Give it the right to."],
-  CONNECT_TIMEOUT: [
-    "nothing answers there",
-    "Name the right host and port, and look whether a firewall is between.",
-    "temporary",
-  ],
+  ECONNREFUSED: ["connection refused", "Start PostgreSQL, or correct host and port.", "temporary"],
+  ENOENT: ["the socket does not exist", "Start PostgreSQL, or set the folder of its socket with host=.", "temporary"],
+  ENOTFOUND: ["the host does not exist", "Correct the host."],
+  EACCES: ["this user cannot access the socket", "Grant it access."],
+  CONNECT_TIMEOUT: ["the connection timed out", "Check host, port and firewall.", "temporary"],
   NO_TLS: [
-    "sslmode asks for TLS, and the server does not offer it",
-    "Turn it on there (ssl = on in postgresql.conf), or leave sslmode out where the way there is safe.",
+    "sslmode requires TLS, but the server does not support it",
+    "Enable it on the server (ssl = on in postgresql.conf), or remove sslmode if the network is trusted.",
   ],
-  CONNECTION_CLOSED: ["the server closed the connection", "Try again in a moment; its log says why.", "temporary"],
+  CONNECTION_CLOSED: ["the server closed the connection", "Try again in a moment. See the server's log.", "temporary"],
 });
 
 /** Throws the trouble of a start as StateAccessError, in one sentence and what to do; what is refused, as it is. */
@@ -215,7 +211,7 @@ function explainDatabase(shown: string, cause: unknown): never {
   if (why === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;
   const told = name === "PostgresError" ? ` (${message})` : "";
   throw new StateAccessError(
-    `The store ${shown} cannot be used: ${why === undefined ? message : `${why}${told}`}. Nothing was written. ${next ?? "The server's log says more."}`,
+    `The store ${shown} cannot be used: ${why === undefined ? message : `${why}${told}`}. Nothing was written. ${next ?? "See the server's log."}`,
     { cause, ...(trouble !== undefined && { trouble }) },
   );
 }

@@ -227,7 +227,7 @@ export class PostgresLog implements CommitLog {
       this.#base = parseCheckpointDocument(written);
       this.#baseAt = writtenThen;
       await documents.trim(this.#base.id, historyBytes).catch((cause) => {
-        report(`what is kept of the past of the store ${database.shown} is not trimmed: ${(cause as Error).message}`);
+        report(`the history of the store ${database.shown} is not trimmed: ${(cause as Error).message}`);
       });
     } finally {
       leave();

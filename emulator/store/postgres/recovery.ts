@@ -64,7 +64,7 @@ export async function recover(
     return { state, lines, base, isOutdated: head.format !== formatVersion || upgrade.needed };
   } catch (cause) {
     if (!(cause instanceof StateFormatError)) throw cause;
-    const message = `The state in the store ${shown} is refused: ${cause.message}. Nothing was changed.`;
+    const message = `The state in the store ${shown} cannot be loaded: ${cause.message}. Nothing was changed.`;
     throw new StateFormatError(message, { cause, repairable: false });
   }
 }

@@ -37,9 +37,10 @@ interface Server {
 
 /** Why a store cannot be on such a server; undefined where it can. */
 export function serverProblem({ version, called, encoding }: Server): string | undefined {
-  if (version < oldestServer * 10_000) return `PostgreSQL ${oldestServer} or later is needed, and this is ${called}`;
+  if (version < oldestServer * 10_000)
+    return `PostgreSQL ${oldestServer} or later is required, but the server is ${called}`;
   if (encoding === "UTF8") return undefined;
-  return `its database is encoded in ${encoding}, and UTF8 is needed (createdb -E UTF8 -T template0)`;
+  return `the database encoding is ${encoding}, but UTF8 is required (createdb -E UTF8 -T template0)`;
 }
 
 /** The version of the tables; 0 where there are none; undefined where others have put something into the schema. */
@@ -61,13 +62,13 @@ async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
   };
   if (version === undefined) {
     return refuse(
-      `The store ${shown} is in a schema that holds tables of another program: name one of your own with the option schema`,
+      `The schema of the store ${shown} has tables of another program. Use another schema with the option schema`,
     );
   }
   if (version > migrations.length) {
     const [{ written_by } = { written_by: "" }] = await tx`select written_by from svc_store`;
     return refuse(
-      `svc ${written_by} wrote the store ${shown} (tables of version ${version}; this one knows those up to ${migrations.length}): start it with that version`,
+      `The store ${shown} has tables of version ${version}, written by svc ${written_by}. This version reads up to ${migrations.length}. Use that version`,
     );
   }
   if (version === 0) {

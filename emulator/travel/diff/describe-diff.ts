@@ -74,7 +74,7 @@ function contractName(id: number, all: readonly RowDifference[]): string {
 }
 
 function ofMapping({ table, added, removed, moved }: MappingDifference): DiffItem {
-  const what = `${table.replaceAll("_", " ")}: ${added} added, ${removed} removed, ${moved} of another cluster`;
+  const what = `${table.replaceAll("_", " ")}: ${added} added, ${removed} removed, ${moved} moved to another cluster`;
   const counted = Object.entries({ added, removed, moved }).map(([field, to]) => ({ field, to }));
   return { what, collection: table, key: null, change: "changed", fields: counted };
 }
@@ -83,7 +83,7 @@ function* ofFaults(before: StoredFaults, after: StoredFaults): Generator<DiffIte
   for (const id of new Set([...before.faults, ...after.faults].map((fault) => fault.id))) {
     const [old, now] = [before, after].map(({ faults }) => faults.find((fault) => fault.id === id));
     if (old && now && old.matched === now.matched && old.hit === now.hit) continue;
-    const met = old && now ? `met ${now.matched - old.matched} times more, hit ${now.hit - old.hit}` : undefined;
+    const met = old && now ? `${now.matched - old.matched} more matches, ${now.hit - old.hit} affected` : undefined;
     const change = !old ? "new" : !now ? "gone" : "changed";
     const what = `fault ${id}: ${met ?? change}`;
     yield { what, collection: "faults", key: String(id), change, fields: [] };
@@ -91,7 +91,7 @@ function* ofFaults(before: StoredFaults, after: StoredFaults): Generator<DiffIte
 }
 
 const ofSequence = ({ name, from, to }: SequenceDifference): DiffItem => ({
-  what: `numbers of ${name}: ${from} were given, now ${to}`,
+  what: `sequence ${name}: ${from} → ${to}`,
   collection: "sequences",
   key: null,
   change: "changed",
@@ -166,13 +166,13 @@ const words = lookupTable<Words>({
   webhook_attempts(change) {
     const { delivery_id, number, status, error, at } = either<Attempt>(change);
     const answer = `${status ?? error?.code} at ${isoMillis(at)}`;
-    return `attempt ${number} of delivery ${delivery_id}: ${change.after ? answer : "gone"}`;
+    return `attempt ${number} of delivery ${delivery_id}: ${change.after ? answer : "removed"}`;
   },
   schedule(change, { does }) {
     const { kind, ref, due } = either<ScheduledEntry>(change);
     const what = kind === "deliver" ? `next attempt of delivery ${ref}` : `${does(kind) ?? kind} (${kind} ${ref})`;
-    if (!change.after) return `schedule: ${what} waits no more`;
-    return `schedule: ${what} is due ${change.before ? "another time, " : ""}at ${isoMillis(due)}`;
+    if (!change.after) return `schedule: ${what} removed`;
+    return `schedule: ${what} is ${change.before ? "rescheduled to" : "due at"} ${isoMillis(due)}`;
   },
   invitations(change, names) {
     const { email, contract_id } = either<Invitation>(change);

@@ -11,7 +11,7 @@ const Person = z.strictObject({ id: z.int(), name: z.string(), email: z.string()
 export const requestApprovals = operation({
   id: "approvals.create",
   service: contracts,
-  summary: "Ask for approvals of a contract",
+  summary: "Request approvals of a contract",
   description: "Each approval names one user or one role. With order, they are requested one after another.",
   method: "POST",
   path: "/api/v2.1/public/contracts/approvals/{composite_id}/",
@@ -108,5 +108,5 @@ export const listApprovals = operation({
   failures: ["not-found"],
   cli: { command: "contracts approvals list", rows: "results" },
   basis: "public",
-  examples: [{ title: "Who has not approved yet", params: { composite_id: "T-1" } }],
+  examples: [{ title: "List pending and completed approvals", params: { composite_id: "T-1" } }],
 });

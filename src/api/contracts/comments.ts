@@ -24,7 +24,7 @@ export const listComments = operation({
   failures: ["not-found"],
   cli: { command: "contracts comments list", rows: "results", columns: ["id", { name: "comment", cut: 1 }] },
   basis: "public",
-  examples: [{ title: "What was said", params: { contract_id: 1 } }],
+  examples: [{ title: "Read the comments", params: { contract_id: 1 } }],
 });
 
 export const addComment = operation({

@@ -35,7 +35,7 @@ export const updateContractData = operation({
   emits: ["CONTRACT_DATA_UPDATED"],
   cli: { command: "contracts update-data" },
   basis: "public",
-  examples: [{ title: "More seats", params: { composite_id: "T-1" }, body: { data: { seats: 20 } } }],
+  examples: [{ title: "Change the number of seats", params: { composite_id: "T-1" }, body: { data: { seats: 20 } } }],
 });
 
 export const showNotes = operation({
@@ -50,7 +50,7 @@ export const showNotes = operation({
   failures: ["not-found"],
   cli: { command: "contracts notes show" },
   basis: "public",
-  examples: [{ title: "What is noted", params: { composite_id: "T-1" } }],
+  examples: [{ title: "Read the note", params: { composite_id: "T-1" } }],
 });
 
 export const putNote = operation({
@@ -100,7 +100,7 @@ export const setBusinessUser = operation({
   failures: ["not-found", "contract-not-found"],
   cli: { command: "contracts business-user" },
   basis: "public",
-  examples: [{ title: "Hand it over", params: { contract_id: 1 }, body: { user_id: 12 } }],
+  examples: [{ title: "Assign another business owner", params: { contract_id: 1 }, body: { user_id: 12 } }],
 });
 
 export const inviteToContract = operation({
@@ -121,15 +121,15 @@ export const inviteToContract = operation({
             z
               .object({
                 user_id: z.int().optional().describe("A user"),
-                role_id: z.int().optional().describe("All who have a role"),
-                new_user_email: email.optional().describe("Somebody who is to become a user"),
+                role_id: z.int().optional().describe("A role: all its users"),
+                new_user_email: email.optional().describe("A new user, who is invited by e-mail"),
                 permission_name: z.enum(contractPermissions),
                 note: z.string().optional(),
               })
               .meta(oneOf("user_id", "role_id", "new_user_email")),
           )
           .max(1_000)
-          .describe("Whom, and what they may do; 1,000 at most, a limit of the emulator's own"),
+          .describe("People to invite with their permissions, at most 1,000 (a limit of the emulator)"),
       }),
     ),
   },
@@ -137,11 +137,11 @@ export const inviteToContract = operation({
   failures: ["not-found"],
   cli: { command: "contracts invite" },
   basis: assumed(
-    "Path and body are public, method and answer are not: those of the request for a review (DECISIONS.md, C26).",
+    "Path and body are public. Method and response are not: they follow the request for a review (DECISIONS.md, C26).",
   ),
   examples: [
     {
-      title: "A colleague, and one who is not there yet",
+      title: "Invite a colleague and a new user",
       params: { contract_id: 1 },
       body: {
         items: [
@@ -177,7 +177,7 @@ export const relateContract = operation({
   basis: "public",
   examples: [
     {
-      title: "An amendment",
+      title: "Relate an amendment",
       params: { contract_id: 1 },
       body: { related_contract_id: 2, relation_type: "AMENDMENT" },
     },
@@ -187,7 +187,7 @@ export const relateContract = operation({
 export const showProcessMetrics = operation({
   id: "contract-details.process-metrics",
   service: contracts,
-  summary: "Show when a contract went through which step",
+  summary: "Show when a contract reached each step",
   method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/process_metrics/",
   auth: "api-key",
@@ -211,5 +211,5 @@ export const showProcessMetrics = operation({
   failures: ["not-found", "contract-not-found"],
   cli: { command: "contracts process-metrics" },
   basis: "public",
-  examples: [{ title: "How long did it take?", params: { contract_id: 1 } }],
+  examples: [{ title: "Show the durations of a contract", params: { contract_id: 1 } }],
 });

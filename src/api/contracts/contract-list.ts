@@ -60,8 +60,8 @@ export const listContracts = operation({
   service: contracts,
   summary: "List contracts, newest first",
   description:
-    "Every filter also takes an operator behind its name: [$eq], [$ne], [$in] (comma list), and for ids and dates " +
-    "[$gt], [$gte], [$lt], [$lte]; quoted on a command line: '--filter-display-status[$in]' SIGN,DRAFT.",
+    "Every filter also accepts an operator after its name: [$eq], [$ne], [$in] (comma list), and for ids and dates " +
+    "[$gt], [$gte], [$lt], [$lte]. Quote it on a command line: '--filter-display-status[$in]' SIGN,DRAFT.",
   method: "GET",
   path: "/api/v2.1/public/contracts/",
   auth: "api-key",
@@ -83,13 +83,15 @@ export const listContracts = operation({
     columns,
   },
   basis: "public",
-  examples: [{ title: "What is out for signature", query: { filter__display_status: "SIGN", limit: 50 } }],
+  examples: [
+    { title: "List contracts that are out for signature", query: { filter__display_status: "SIGN", limit: 50 } },
+  ],
 });
 
 export const listContractsV1 = operation({
   id: "contracts.list-v1",
   service: contracts,
-  summary: "List contracts by version 1 of the API, newest first",
+  summary: "List contracts with version 1 of the API, newest first",
   method: "GET",
   path: "/api/v1/public/contracts/",
   auth: "api-key",
@@ -98,5 +100,5 @@ export const listContractsV1 = operation({
   failures: [],
   cli: { command: "contracts list-v1", rows: "results", columns },
   basis: assumed("Path and rows are public, the page around them is not: that of version 2.1 (DECISIONS.md, C28)."),
-  examples: [{ title: "The newest hundred", query: { limit: 100 } }],
+  examples: [{ title: "List the newest 100 contracts", query: { limit: 100 } }],
 });

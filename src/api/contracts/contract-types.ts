@@ -17,7 +17,7 @@ export const listContractTypes = operation({
   failures: [],
   cli: { command: "contracts types list", columns: ["id", { name: "name", cut: 1 }] },
   basis: "public",
-  examples: [{ title: "What kinds of contract there are" }],
+  examples: [{ title: "List the contract types" }],
 });
 
 export const listTypeEntities = operation({
@@ -56,7 +56,7 @@ export const listTypeEntities = operation({
     columns: ["entity_id", "entity_name", "jurisdiction_of_incorporation", "is_primary"],
   },
   basis: "public",
-  examples: [{ title: "Who may sign", params: { contract_type_id: 301 } }],
+  examples: [{ title: "List the entities that may sign", params: { contract_type_id: 301 } }],
 });
 
 export const showIntakeForm = operation({
@@ -71,5 +71,5 @@ export const showIntakeForm = operation({
   failures: ["not-found"],
   cli: { command: "contracts types intake-form", columns: ["variable", "type", "required", "display_label"] },
   basis: "public",
-  examples: [{ title: "What an upload must answer", params: { contract_type_id: 301 } }],
+  examples: [{ title: "Show the questions that an upload must answer", params: { contract_type_id: 301 } }],
 });

@@ -14,8 +14,8 @@ import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, use
 /** An empty object is all that the specification asks for; keys that are there are checked (DECISIONS.md, F12). */
 export const SendRequest = z.object({
   to_emails: z.array(email).optional().describe("Recipients, instead of the configured ones"),
-  cc_emails: z.array(email).optional().describe("Addresses that get a copy"),
-  bcc_emails: z.array(email).optional().describe("Addresses that get a blind copy"),
+  cc_emails: z.array(email).optional().describe("CC addresses"),
+  bcc_emails: z.array(email).optional().describe("BCC addresses"),
   attachment_formats: z
     .array(z.enum(["DOCX", "PDF", "TEMPLATE"]))
     .min(1)
@@ -42,13 +42,13 @@ export const CreateContractRequest = z.object({
   contract_data: dictionary(z.unknown()).describe(
     "Answers to the template's attributes; required even when there are none",
   ),
-  counter_party_details: z.array(CounterPartyDetails).describe("The other side"),
-  signatories: z.array(SignatoryDetails).nullish().describe("Who signs, instead of the counterparties' contacts"),
+  counter_party_details: z.array(CounterPartyDetails).describe("Counterparties"),
+  signatories: z.array(SignatoryDetails).nullish().describe("Signatories, instead of the counterparties' contacts"),
   external_metadata: ExternalMetadataIn.nullish(),
   entity_reference_id: z.string().nullish().describe("Entity of the workspace (default: the primary one)"),
   workflow_config: z
     .object({
-      auto_send_to_counterparty: z.boolean().default(false).describe("Send it at once"),
+      auto_send_to_counterparty: z.boolean().default(false).describe("Send the contract immediately"),
       api_only_contract_edits: z.boolean().default(false).describe(`Disable edits in the application; ${noEffectNote}`),
       skip_cp_info_collection: z
         .boolean()
@@ -60,7 +60,7 @@ export const CreateContractRequest = z.object({
         .describe(`Skip the questions to the creator; ${noEffectNote}`),
     })
     .nullish(),
-  send_to_counterparty_config: SendRequest.nullish().describe("How auto_send_to_counterparty sends"),
+  send_to_counterparty_config: SendRequest.nullish().describe("Options for auto_send_to_counterparty"),
   is_embedded_contract: z.boolean().default(false).describe(`Embed the contract in another page; ${noEffectNote}`),
 });
 
@@ -88,7 +88,7 @@ export const createContract = operation({
   basis: "specified",
   examples: [
     {
-      title: "A straight-through template with one counterparty",
+      title: "Create a contract with one counterparty",
       body: {
         contract_template_id: 101,
         contract_name: "Mutual NDA with Acme",
@@ -111,7 +111,7 @@ export const sendContract = operation({
   service: contracts,
   summary: "Send a contract to its counterparties",
   description:
-    "Ends the draft, and asks the signatories to sign. The emulator sends no e-mail: svc emulator emails lists each with its link. Text and attachments are checked and dropped.",
+    "Ends the draft and requests the signatures. The emulator sends no e-mail: svc emulator emails lists each one with its link. Text and attachments are validated and discarded.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/send_to_counterparties",
   auth: "api-key",
@@ -121,7 +121,7 @@ export const sendContract = operation({
   emits: activitiesCausedBy("send"),
   cli: { by: "contracts send" },
   basis: "specified",
-  examples: [{ title: "Ask for signatures", params: { composite_id: "T-1" }, body: {} }],
+  examples: [{ title: "Send a contract for signature", params: { composite_id: "T-1" }, body: {} }],
 });
 
 export const showContractStatus = operation({
@@ -136,7 +136,7 @@ export const showContractStatus = operation({
   failures: ["not-found"],
   cli: { command: "contracts status" },
   basis: "specified",
-  examples: [{ title: "Where a contract stands", params: { composite_id: "T-1" } }],
+  examples: [{ title: "Show the status of a contract", params: { composite_id: "T-1" } }],
 });
 
 /** DECISIONS.md, F13 */
@@ -160,14 +160,14 @@ export const Recipient = z.strictObject({
   recipient_action: z
     .strictObject({ is_success: z.boolean(), action_notes: z.string().nullish(), timestamp })
     .nullish()
-    .describe("Null until acted on; is_success false: declined"),
+    .describe("Null while pending; is_success false means declined"),
   status: z.enum(["PENDING", "IN_PROGRESS", "COMPLETED"]),
 });
 
 export const listRecipients = operation({
   id: "contracts.recipients",
   service: contracts,
-  summary: "List the signatories of a contract, and who has signed",
+  summary: "List the signatories of a contract and their signatures",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/recipients/",
   auth: "api-key",
@@ -180,13 +180,13 @@ export const listRecipients = operation({
     columns: ["recipient.user.name", "recipient.user.email", "recipient.recipient_order", "status"],
   },
   basis: "specified",
-  examples: [{ title: "The signatories of a contract", params: { composite_id: "T-1" } }],
+  examples: [{ title: "List the signatories", params: { composite_id: "T-1" } }],
 });
 
 export const showRecipientLink = operation({
   id: "contracts.recipient-link",
   service: contracts,
-  summary: "Get the link by which a recipient signs",
+  summary: "Get the signing link of a recipient",
   method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/recipients/recipient_link/",
   auth: "api-key",
@@ -197,8 +197,10 @@ export const showRecipientLink = operation({
   responses: { 200: json(z.strictObject({ link: z.string() })) },
   failures: ["not-found", "not-a-signatory"],
   cli: { command: "contracts recipient-link" },
-  basis: assumed("The route is public; what an unknown address answers is not."),
-  examples: [{ title: "A signing link", params: { contract_id: 1 }, query: { recipient_email: "jo@acme.example" } }],
+  basis: assumed("The route is public. The response for an unknown address is not."),
+  examples: [
+    { title: "Get a signing link", params: { contract_id: 1 }, query: { recipient_email: "jo@acme.example" } },
+  ],
 });
 
 export const showEmbeddedLink = operation({
@@ -215,6 +217,6 @@ export const showEmbeddedLink = operation({
   responses: { 200: json(z.strictObject({ url: z.string() })) },
   failures: ["not-found", "not-a-contact"],
   cli: { command: "contracts embedded-link" },
-  basis: assumed("The route is public; that any contract has one, and what an unknown address answers, is not."),
-  examples: [{ title: "For a frame", params: { contract_id: 1 }, query: { cp_email_id: "jo@acme.example" } }],
+  basis: assumed("The route is public. Which contracts have one, and the response for an unknown address, are not."),
+  examples: [{ title: "Get a URL to embed", params: { contract_id: 1 }, query: { cp_email_id: "jo@acme.example" } }],
 });

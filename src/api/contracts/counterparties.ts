@@ -42,7 +42,7 @@ export const CounterpartyRecord = z.strictObject({
   brand_name: z.string().optional(),
 });
 
-const customFields = dictionary(z.unknown()).nullable().describe("Free-form keys of the workspace");
+const customFields = dictionary(z.unknown()).nullable().describe("Custom fields of the workspace");
 
 export const counterpartyParams = z.object({ counter_party_id: z.int().describe("Id of the counterparty") });
 
@@ -68,7 +68,12 @@ export const listCounterparties = operation({
     columns: ["id", { name: "name", cut: 1 }, "is_individual", "status"],
   },
   basis: "public",
-  examples: [{ title: "Whose contact is this?", query: { filter__client_email_address: "jo@acme.example" } }],
+  examples: [
+    {
+      title: "Find a counterparty by the e-mail address of a contact",
+      query: { filter__client_email_address: "jo@acme.example" },
+    },
+  ],
 });
 
 /** For readers: the handler refuses in the words of the framework, field by field. */
@@ -84,7 +89,7 @@ export const createCounterparty = operation({
   id: "counterparties.create",
   service: contracts,
   summary: "Create a counterparty",
-  description: "An organization needs organization_name, an individual contact_name and contact_email.",
+  description: "An organization requires organization_name. An individual requires contact_name and contact_email.",
   method: "POST",
   path: "/api/v2.1/public/counter_parties/",
   auth: "api-key",
@@ -123,7 +128,7 @@ export const showCounterparty = operation({
   responses: { 200: json(CounterpartyRecord) },
   failures: ["not-found"],
   cli: { command: "contracts counterparties show" },
-  basis: assumed("The path is public, what it answers is not: a row of the list."),
+  basis: assumed("The path is public, the response is not. It is a row of the list."),
   examples: [{ title: "One counterparty", params: { counter_party_id: 1 } }],
 });
 
@@ -148,6 +153,8 @@ export const updateCounterparty = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"],
   cli: { command: "contracts counterparties update" },
-  basis: assumed("The path is public, method and body are not: the fields of creation (DECISIONS.md, C29)."),
+  basis: assumed(
+    "The path is public, method and body are not. The body has the fields of creation (DECISIONS.md, C29).",
+  ),
   examples: [{ title: "A new name", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],
 });

@@ -6,7 +6,7 @@ import { Address, AddressRequest, counterpartyParams } from "./counterparties.ts
 import { pageOf, paging } from "./shapes/paging.ts";
 
 const ours = assumed(
-  "Its activities are specified, no route that causes them is public: those of contacts (DECISIONS.md, C29).",
+  "Its activities are specified, but no route that causes them is public. The routes follow those of contacts (DECISIONS.md, C29).",
 );
 
 export const listAddresses = operation({
@@ -25,7 +25,7 @@ export const listAddresses = operation({
     columns: ["id", "line_one", "city_name", "country_name"],
   },
   basis: ours,
-  examples: [{ title: "Where it sits", params: { counter_party_id: 1 } }],
+  examples: [{ title: "List the addresses of a counterparty", params: { counter_party_id: 1 } }],
 });
 
 export const createAddress = operation({
@@ -43,7 +43,7 @@ export const createAddress = operation({
   basis: ours,
   examples: [
     {
-      title: "An office",
+      title: "Add an office",
       params: { counter_party_id: 1 },
       body: { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom", zipcode: "LS1 1AA" },
     },
@@ -76,6 +76,6 @@ export const updateAddress = operation({
   cli: { command: "contracts addresses update" },
   basis: ours,
   examples: [
-    { title: "It moved", params: { counter_party_id: 1, address_id: 1 }, body: { line_one: "3 High Street" } },
+    { title: "Change the street", params: { counter_party_id: 1, address_id: 1 }, body: { line_one: "3 High Street" } },
   ],
 });

@@ -37,7 +37,7 @@ export const listContacts = operation({
     columns: ["id", "name", "email", "is_primary"],
   },
   basis: "public",
-  examples: [{ title: "Whom to write to", params: { counter_party_id: 1 } }],
+  examples: [{ title: "List the contacts of a counterparty", params: { counter_party_id: 1 } }],
 });
 
 export const createContact = operation({
@@ -83,10 +83,10 @@ export const updateContacts = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
   cli: { command: "contracts contacts update-many", columns: ["id", "name", "email", "is_primary"] },
-  basis: assumed("That 50 rows are changed at once is public, path and body are not (DECISIONS.md, C29)."),
+  basis: assumed("The limit of 50 rows is public, path and body are not (DECISIONS.md, C29)."),
   examples: [
     {
-      title: "Two at once",
+      title: "Change two contacts",
       params: { counter_party_id: 1 },
       body: {
         contacts: [
@@ -110,7 +110,7 @@ export const updateContact = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
   cli: { command: "contracts contacts update" },
-  basis: assumed("That contacts are changed is public, how one by itself is changed is not (DECISIONS.md, C29)."),
+  basis: assumed("Changing contacts is public. The route for a single contact is not (DECISIONS.md, C29)."),
   examples: [
     { title: "Make it the primary one", params: { counter_party_id: 1, contact_id: 1 }, body: { is_primary: true } },
   ],
@@ -128,5 +128,5 @@ export const deleteContact = operation({
   failures: ["not-found"],
   cli: { command: "contracts contacts delete", confirm: "yes" },
   basis: "public",
-  examples: [{ title: "A contact has left", params: { counter_party_id: 1, contact_id: 1 } }],
+  examples: [{ title: "Delete a contact", params: { counter_party_id: 1, contact_id: 1 } }],
 });

@@ -25,7 +25,7 @@ export const downloadContract = operation({
   failures: ["not-found", "no-document"],
   cli: { command: "contracts download" },
   basis: "public",
-  examples: [{ title: "Keep a copy", params: { composite_id: "T-1" } }],
+  examples: [{ title: "Save a copy", params: { composite_id: "T-1" } }],
 });
 
 export const downloadDocx = operation({
@@ -53,7 +53,7 @@ export const downloadDocx = operation({
   cli: { command: "contracts download-docx" },
   basis: "public",
   examples: [
-    { title: "To go on writing", params: { contract_id: 1 }, body: { fallback_to_last_available_docx: true } },
+    { title: "Save an editable copy", params: { contract_id: 1 }, body: { fallback_to_last_available_docx: true } },
   ],
 });
 
@@ -62,7 +62,7 @@ export const showContent = operation({
   service: contracts,
   summary: "Show the text of a contract's document",
   description:
-    "Reads PDFs, including the rendered PDF of a template contract, and no DOCX. A PDF that takes too long, too much memory or too deep a nesting has status failed. While too many are queued, it is pending.",
+    "Reads PDFs, including the rendered PDF of a template contract, but not DOCX. A PDF that exceeds the limits of time, memory or nesting has the status failed. While too many PDFs are queued, the status is pending.",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/content",
   auth: "api-key",
@@ -88,8 +88,8 @@ export const showContent = operation({
   },
   failures: ["not-found"],
   cli: { command: "contracts content" },
-  basis: assumed("The keys are public; what makes a segment is not: here it is a line."),
-  examples: [{ title: "What does it say?", params: { composite_id: "T-1" } }],
+  basis: assumed("The keys are public. The extent of a segment is not: here it is a line."),
+  examples: [{ title: "Show the text of a contract", params: { composite_id: "T-1" } }],
 });
 
 export const linkDownload = operation({
@@ -118,14 +118,14 @@ export const linkDownload = operation({
   failures: ["not-found", "no-document"],
   cli: { command: "contracts download-link" },
   basis: "public",
-  examples: [{ title: "A link for a person", params: { composite_id: "T-1" }, body: { format: "PDF" } }],
+  examples: [{ title: "Get a download link", params: { composite_id: "T-1" }, body: { format: "PDF" } }],
 });
 
 export const previewDocument = operation({
   id: "documents.preview",
   service: contracts,
   summary: "Preview the document of a template and its data",
-  description: "Creates nothing; required answers are optional here.",
+  description: "Creates no contract. Required answers are optional here.",
   method: "POST",
   path: "/api/v2.1/public/contracts/preview/",
   auth: "api-key",
@@ -140,15 +140,19 @@ export const previewDocument = operation({
   responses: { 200: bytes("application/pdf") },
   failures: [],
   cli: { command: "contracts preview" },
-  basis: assumed("That it takes a template with data and gives a PDF is public; the names of the two fields are not."),
-  examples: [{ title: "Before it is created", body: { contract_template_id: 101, contract_data: {} } }],
+  basis: assumed(
+    "The input (a template and data) and the output (a PDF) are public. The names of the two fields are not.",
+  ),
+  examples: [
+    { title: "Preview a contract before creating it", body: { contract_template_id: 101, contract_data: {} } },
+  ],
 });
 
 export const uploadVersion = operation({
   id: "documents.upload-version",
   service: contracts,
   summary: "Upload a new version of a contract's document",
-  description: "PDF or DOCX. With is_executed_version the contract is executed outside the service.",
+  description: "Accepts a PDF or DOCX. With is_executed_version, the contract counts as executed outside the service.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{contract_id}/contract_version/",
   auth: "api-key",
@@ -170,7 +174,7 @@ export const uploadVersion = operation({
   basis: "public",
   examples: [
     {
-      title: "The other side's changes",
+      title: "Upload the counterparty's changes",
       params: { contract_id: 1 },
       body: { document_name: "nda-v2.pdf", document_base_64: examplePdf },
     },
@@ -200,7 +204,7 @@ export const addSupportingDocument = operation({
   basis: "public",
   examples: [
     {
-      title: "A price list",
+      title: "Attach a price list",
       params: { composite_id: "T-1" },
       body: { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" },
     },

@@ -31,7 +31,7 @@ export const ImportExecutedRequest = z
     file_name: z.string().min(1).describe("Name of the document, ending in .pdf"),
     file_base64: base64(z.string().optional(), "PDF in base64; required"),
     creator_organization_entity_id: Identifier.optional().describe("Entity of the workspace; required"),
-    counterparty_organization_name: z.string().nullish().describe("Name of the other side"),
+    counterparty_organization_name: z.string().nullish().describe("Name of the counterparty"),
     counterparty_is_individual: z
       .boolean()
       .nullish()
@@ -65,7 +65,7 @@ export const importExecuted = operation({
   basis: "specified",
   examples: [
     {
-      title: "A signed NDA from the archive",
+      title: "Import a signed NDA",
       body: {
         contract_name: "NDA with Acme, 2029",
         contract_type_id: 301,

@@ -13,7 +13,7 @@ export const markForExecution = operation({
   id: "execution.mark",
   service: contracts,
   summary: "Mark a contract for execution",
-  description: "Asks the signatories to sign. Fails while a review is open or an approval is pending.",
+  description: "Requests the signatures. Fails while a review is open or an approval is pending.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/mark_for_execution/",
   auth: "api-key",
@@ -28,7 +28,7 @@ export const markForExecution = operation({
   emits: activitiesCausedBy("mark-for-execution"),
   cli: { command: "contracts mark" },
   basis: "public",
-  examples: [{ title: "The review is done", params: { composite_id: "T-1" }, body: {} }],
+  examples: [{ title: "Mark a contract after its review", params: { composite_id: "T-1" }, body: {} }],
 });
 
 export const unmarkForExecution = operation({
@@ -45,7 +45,7 @@ export const unmarkForExecution = operation({
   emits: activitiesCausedBy("unmark-for-execution"),
   cli: { command: "contracts unmark" },
   basis: "public",
-  examples: [{ title: "Something is to be changed", params: { composite_id: "T-1" }, body: { note: "New price" } }],
+  examples: [{ title: "Return a contract to REDLINING", params: { composite_id: "T-1" }, body: { note: "New price" } }],
 });
 
 export const voidContract = operation({
@@ -61,7 +61,7 @@ export const voidContract = operation({
   emits: activitiesCausedBy("void"),
   cli: { command: "contracts void", confirm: "name" },
   basis: "public",
-  examples: [{ title: "The deal is off", params: { composite_id: "T-1" }, body: { note: "Deal lost" } }],
+  examples: [{ title: "Void a contract", params: { composite_id: "T-1" }, body: { note: "Deal lost" } }],
 });
 
 export const requestReview = operation({
@@ -88,7 +88,7 @@ export const requestReview = operation({
   emits: activitiesCausedBy("request-review"),
   cli: { command: "contracts request-review" },
   basis: "public",
-  examples: [{ title: "Legal looks at it", params: { contract_id: 1 }, body: { assignee_role_id: 1 } }],
+  examples: [{ title: "Request a review by legal", params: { contract_id: 1 }, body: { assignee_role_id: 1 } }],
 });
 
 export const resendEmail = operation({

@@ -52,7 +52,7 @@ export const showExternalMetadata = operation({
   failures: ["not-found"],
   cli: { command: "contracts external-metadata show" },
   basis: "public",
-  examples: [{ title: "What a contract is linked to", params: { contract_id: "T-1" } }],
+  examples: [{ title: "Show the linked record", params: { contract_id: "T-1" } }],
 });
 
 export const findByExternalMetadata = operation({
@@ -74,5 +74,5 @@ export const findByExternalMetadata = operation({
     columns: ["id", { name: "contract_name", cut: 2 }, "contract_status", { name: "counter_party_name", cut: 1 }],
   },
   basis: "specified",
-  examples: [{ title: "The contracts of a deal", params: { external_metadata_id: "deal-42" } }],
+  examples: [{ title: "Find the contracts of a deal", params: { external_metadata_id: "deal-42" } }],
 });

@@ -7,7 +7,7 @@ const UploadRequest = z.object({
   files: z
     .array(
       z.object({
-        filename: z.string().min(1).describe("Name of the file; cleaned, and given an extension when it has none"),
+        filename: z.string().min(1).describe("Name of the file; sanitized, with an extension added if it has none"),
         content_type: z
           .string()
           .trim()
@@ -15,7 +15,7 @@ const UploadRequest = z.object({
           .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w!#$&^.+-]+=("[^"\\\r\n]*"|[\w!#$&^.+-]+))*$/, {
             error: "Value should be a MIME type such as application/pdf",
           })
-          .describe("MIME type; the PUT must carry exactly this Content-Type"),
+          .describe("MIME type; the PUT must send exactly this Content-Type"),
       }),
     )
     .min(1)
@@ -38,7 +38,7 @@ export const initializeUploads = operation({
   id: "files.initialize",
   service: contracts,
   summary: "Get signed URLs to upload files to",
-  description: "Each URL takes the raw bytes by PUT until expires_at, without client-id and client-secret.",
+  description: "Each URL accepts the raw bytes by PUT until expires_at, without client-id and client-secret.",
   method: "POST",
   path: "/api/v2.1/public/workspace/files/uploads/",
   auth: "api-key",
@@ -49,7 +49,7 @@ export const initializeUploads = operation({
   basis: "specified",
   examples: [
     {
-      title: "One PDF",
+      title: "Upload one PDF",
       body: { files: [{ filename: "msa.pdf", content_type: "application/pdf" }] },
     },
   ],
@@ -67,5 +67,7 @@ export const showFile = operation({
   failures: ["not-found"],
   cli: { command: "files show" },
   basis: "specified",
-  examples: [{ title: "Where to download an attachment", params: { file_id: "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10" } }],
+  examples: [
+    { title: "Get the download URL of an attachment", params: { file_id: "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10" } },
+  ],
 });

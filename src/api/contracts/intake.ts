@@ -18,8 +18,8 @@ export const Assignee = z.object({
 const title = z.string().min(1).max(255).describe("Title of the request");
 const description = z.string().nullable().describe("Description of the request");
 const dueDate = z.iso.datetime({ offset: true }).nullable().describe("ISO 8601 UTC timestamp");
-const assignees = z.array(Assignee).nullable().describe("Who works on it");
-const metadata = dictionary(z.string()).nullable().describe("Free-form keys with text values");
+const assignees = z.array(Assignee).nullable().describe("Assignees");
+const metadata = dictionary(z.string()).nullable().describe("Custom keys with string values");
 
 export const CreateIntakeRequest = z.object({
   title,
@@ -36,7 +36,7 @@ export const UpdateIntakeRequest = z.object({
   title: title.optional(),
   description: description.optional(),
   status: IntakeStatus.optional().describe("Status of the request"),
-  priority: Priority.optional().describe("How urgent it is"),
+  priority: Priority.optional().describe("Priority"),
   due_date: dueDate.optional(),
   assignees: assignees.optional(),
   metadata: metadata.optional(),
@@ -107,7 +107,7 @@ export const createIntake = operation({
   basis: "specified",
   examples: [
     {
-      title: "A request with an uploaded file",
+      title: "Create an intake with an uploaded file",
       body: {
         title: "Review the reseller agreement",
         priority: "HIGH",
@@ -167,7 +167,7 @@ export const listIntakes = operation({
     columns: ["id", "reference_id", "status", "priority", { name: "title", cut: 1 }],
   },
   basis: "public",
-  examples: [{ title: "What is open and urgent", query: { filter__priority: "HIGH", filter__status: "PENDING" } }],
+  examples: [{ title: "List open, urgent intakes", query: { filter__priority: "HIGH", filter__status: "PENDING" } }],
 });
 
 export const showIntake = operation({

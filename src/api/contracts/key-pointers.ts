@@ -43,7 +43,7 @@ export const listKeyPointerDefinitions = operation({
   failures: [],
   cli: { command: "contracts key-pointers definitions" },
   basis: "public",
-  examples: [{ title: "What can be recorded", query: { contract_type_id: 301 } }],
+  examples: [{ title: "List the available key pointers", query: { contract_type_id: 301 } }],
 });
 
 export const listKeyPointers = operation({
@@ -58,7 +58,7 @@ export const listKeyPointers = operation({
   failures: ["not-found"],
   cli: { command: "contracts key-pointers list", columns: ["id", "field_name", "value"] },
   basis: "public",
-  examples: [{ title: "What is known of a contract", params: { composite_id: "T-1" } }],
+  examples: [{ title: "List the key pointers of a contract", params: { composite_id: "T-1" } }],
 });
 
 export const setKeyPointers = operation({
@@ -94,7 +94,7 @@ export const setKeyPointers = operation({
   basis: "public",
   examples: [
     {
-      title: "Record when it ends",
+      title: "Set the expiry date",
       params: { composite_id: "T-1" },
       body: { key_pointers: [{ key_pointer_field_name: "expiry_date", value: "2032-01-01" }] },
     },
@@ -118,6 +118,6 @@ export const updateKeyPointer = operation({
   cli: { command: "contracts key-pointers update" },
   basis: "public",
   examples: [
-    { title: "It was prolonged", params: { composite_id: "T-1", key_pointer_id: 1 }, body: { value: "2033-01-01" } },
+    { title: "Extend a contract", params: { composite_id: "T-1", key_pointer_id: 1 }, body: { value: "2033-01-01" } },
   ],
 });

@@ -36,12 +36,12 @@ export const emailDeliveryActivities = {
 
 /** Chooses among the moves of one trigger: the first whose condition holds is taken. */
 export const conditions = {
-  "template-asks-for-review": "the template shares it with the counterparty for review first",
+  "template-asks-for-review": "the template requires a review by the counterparty first",
   "internal-review-open": "an internal review is open",
   "approvals-pending": "the counterparty's review is open and approvals are pending",
   "counterparty-review-open": "the counterparty's review is open and no approval is pending",
-  "approval-was-last": "every review is complete, the counterparty's too, and this is the last pending approval",
-  "from-template": "made from a template",
+  "approval-was-last": "all reviews are complete, including the counterparty's, and this is the last pending approval",
+  "from-template": "created from a template",
 } as const;
 export type Condition = keyof typeof conditions;
 

@@ -39,7 +39,7 @@ export const listEntities = operation({
   failures: [],
   cli: { command: "contracts entities", columns: ["id", "reference_id", "name", "is_primary"] },
   basis: "public",
-  examples: [{ title: "Who we are" }],
+  examples: [{ title: "List the entities" }],
 });
 
 export const listOrganizationTypes = operation({
@@ -58,5 +58,5 @@ export const listOrganizationTypes = operation({
   failures: ["unknown-jurisdiction"],
   cli: { command: "contracts organization-types", columns: ["id", "name"] },
   basis: "public",
-  examples: [{ title: "Labels for a German company", query: { jurisdiction_iso_code: "DE" } }],
+  examples: [{ title: "List the labels for a German company", query: { jurisdiction_iso_code: "DE" } }],
 });

@@ -37,7 +37,7 @@ export const UploadReviewRequest = z.object({
     .nullish()
     .describe("Name of the counterparty; required without counterparty_workspace_id"),
   counterparty_workspace_id: z.int().nullish().describe("ID of the counterparty's workspace, instead of the name"),
-  creator_signatories: z.array(CreatorSignatory).nullish().describe("Who signs on the own side, once reviewed"),
+  creator_signatories: z.array(CreatorSignatory).nullish().describe("Own signatories, once reviewed"),
   reviewer: z
     .object({
       org_user_email: email.nullish(),
@@ -45,14 +45,14 @@ export const UploadReviewRequest = z.object({
       description: z.string().default(""),
     })
     .nullish()
-    .describe("Who reviews; the contract type's default role when left out"),
+    .describe("Reviewer (default: the default role of the contract type)"),
 });
 
 export const UploadSignRequest = z.object({
   ...paper,
-  counterparty_organization_name: z.string().min(1).describe("Name of the other side"),
-  counterparty_poc_details: PocDetails.nullish().describe("Who signs for the other side; needed"),
-  creator_signatories: z.array(CreatorSignatory).nullish().describe("Who signs on the own side; needed"),
+  counterparty_organization_name: z.string().min(1).describe("Name of the counterparty"),
+  counterparty_poc_details: PocDetails.nullish().describe("Signatories of the counterparty; required"),
+  creator_signatories: z.array(CreatorSignatory).nullish().describe("Own signatories; required"),
 });
 
 const shared = {
@@ -80,7 +80,7 @@ export const uploadForReview = operation({
   cli: { command: "contracts upload-review" },
   examples: [
     {
-      title: "Their paper, to be read by legal",
+      title: "Upload a contract for review by legal",
       body: {
         contract_name: "Vendor Agreement with Acme",
         contract_type_id: 302,
@@ -98,7 +98,7 @@ export const uploadForSignature = operation({
   id: "paper.upload-for-signature",
   summary: "Upload third-party paper that is approved, for signature",
   description:
-    "Needs creator_signatories, counterparty_poc_details and the required answers of the contract type's intake form.",
+    "Requires creator_signatories, counterparty_poc_details and the required answers of the contract type's intake form.",
   path: "/api/v2.1/public/contracts/upload_sign_contracts/",
   request: { body: json(UploadSignRequest) },
   emits: [
@@ -110,7 +110,7 @@ export const uploadForSignature = operation({
   cli: { command: "contracts upload-sign" },
   examples: [
     {
-      title: "An order form that is agreed",
+      title: "Upload an agreed order form",
       body: {
         contract_name: "Order Form 7 with Acme",
         contract_type_id: 303,

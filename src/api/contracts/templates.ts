@@ -24,10 +24,10 @@ export const listTemplates = operation({
     query: z.object({
       tags: z.array(z.string()).optional().describe("Match any of these tags"),
       tags_all: z.array(z.string()).optional().describe("Match all of these tags"),
-      cp_types: z.array(CounterpartyKind).optional().describe("Types for any of these kinds of counterparty"),
+      cp_types: z.array(CounterpartyKind).optional().describe("Templates for any of these kinds of counterparty"),
       cp_types_all: z.boolean().default(false).describe("Match all kinds in cp_types instead of any"),
-      exclude_multi_party: z.boolean().default(false).describe("Exclude types for more than one counterparty"),
-      include_archived: z.boolean().default(false).describe("Include archived ones"),
+      exclude_multi_party: z.boolean().default(false).describe("Exclude templates for more than one counterparty"),
+      include_archived: z.boolean().default(false).describe("Include archived templates"),
     }),
   },
   responses: { 200: json(z.strictObject({ items: z.array(TemplateRecord) })) },
@@ -38,7 +38,7 @@ export const listTemplates = operation({
     columns: ["id", { name: "name", cut: 1 }, "contract_type_id"],
   },
   basis: "public",
-  examples: [{ title: "What contracts can be made from" }],
+  examples: [{ title: "List the templates" }],
 });
 
 export const showTemplate = operation({
@@ -71,7 +71,7 @@ export const updateTemplate = operation({
   failures: ["not-found"],
   cli: { command: "contracts templates update" },
   basis: "public",
-  examples: [{ title: "Tag it", params: { template_id: 101 }, body: { tags: ["sales"] } }],
+  examples: [{ title: "Tag a template", params: { template_id: 101 }, body: { tags: ["sales"] } }],
 });
 
 export const showTemplateMetadata = operation({
@@ -97,5 +97,5 @@ export const showTemplateMetadata = operation({
     columns: ["variable", "type", "required", "display_label"],
   },
   basis: "public",
-  examples: [{ title: "Before creating a contract", params: { template_id: 102 } }],
+  examples: [{ title: "Show the data to fill in", params: { template_id: 102 } }],
 });

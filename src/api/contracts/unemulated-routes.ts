@@ -16,84 +16,84 @@ interface NotEmulated {
 export const unemulatedRoutes = [
   {
     path: `${contract}/related_contracts/`,
-    about: "the contracts that hang on one another",
-    missing: "how the answer tells another contract and its relation",
+    about: "contracts that are related to each other",
+    missing: "how the response represents another contract and its relation",
   },
   {
     path: `${contract}/authorized_users/`,
-    about: "who may see a contract",
-    missing: "the method, and how the answer tells people and what they may do",
+    about: "people with access to a contract",
+    missing: "the method, and how the response represents people and permissions",
   },
   {
     path: `${contract}/uninvite/`,
-    about: "letting somebody see it no longer",
-    missing: "the method, and by what the body names the person",
+    about: "revoking a person's access",
+    missing: "the method, and how the body identifies the person",
   },
   {
     path: `${contract}/uninvite_all/`,
-    about: "letting nobody else see it",
-    missing: "the method, the body, and who is left",
+    about: "restricting access to the owner",
+    missing: "the method, the body, and who retains access",
   },
   {
     path: `${contract}/obligations/*`,
     about: "obligations of a contract",
-    missing: "the paths below, and the fields of an obligation; public are four statuses alone",
+    missing: "the paths below, and the fields of an obligation; only four statuses are public",
   },
   {
     path: `${contract}/tasks/bulk/`,
     about: "tasks about a contract",
-    missing: "the method, the body, and whether it makes tasks or changes them",
+    missing: "the method, the body, and whether it creates or changes tasks",
   },
   {
     path: `${v21}/contracts/{composite_id}/content/scanned`,
     about: "the text of scanned pages",
-    missing: "the method and the answer",
+    missing: "the method and the response",
   },
   {
     path: `${v21}/contract_types/{contract_type_id}/access_control`,
-    about: "who may use a contract type",
-    missing: "the method, and how the answer tells people, roles and permissions",
+    about: "people with access to a contract type",
+    missing: "the method, and how the response represents people, roles and permissions",
   },
   {
     path: `${v21}/key_pointers/field-name-mapping/`,
-    about: "other names of key pointers",
-    missing: "the method, and how the answer tells which name stands for which",
+    about: "aliases of key pointers",
+    missing: "the method, and how the response maps names to key pointers",
   },
   {
     path: `${v21}/auth/roles/{role_id}/members`,
-    about: "who has a role",
-    missing: "the method, and whether the answer tells members as auth/users/ does",
+    about: "members of a role",
+    missing: "the method, and whether the response represents members as auth/users/ does",
   },
   {
     path: `${v21}/auth/*`,
-    about: "roles and users, beyond the two lists",
-    missing: "which paths there are, and their bodies",
+    about: "roles and users, other than the two lists",
+    missing: "the paths and their bodies",
   },
   {
     path: `${v21}/facets/options/{field}/`,
-    about: "the values that a list can be filtered by",
-    missing: "the fields that it takes, and the answer",
+    about: "possible values of list filters",
+    missing: "the accepted fields and the response",
   },
-  { path: `${v21}/facets/`, about: "what lists can be filtered by", missing: "the answer" },
+  { path: `${v21}/facets/`, about: "available list filters", missing: "the response" },
   {
     path: `${v21}/feature-flags/`,
-    about: "what a workspace has switched on",
-    missing: "the query and the answer; public is the shape of its refusal alone",
+    about: "enabled features of a workspace",
+    missing: "the query and the response; only the shape of its error is public",
   },
   {
     path: `${v21}/sidebar/*`,
-    about: "the assistant beside a document",
-    missing: "the paths below, the body of a question, and the answer; public are its statuses alone",
+    about: "the assistant next to a document",
+    missing: "the paths below, the body of a question, and the response; only its statuses are public",
   },
   {
     path: `${v1}/users/*`,
-    about: "making and changing users",
+    about: "creating and changing users",
     missing: "the fields of a request, and whether its rows are those of auth/users/",
   },
   {
     path: `${v1}/view-email/*`,
     about: "the e-mails of a contract",
-    missing: "the paths below, the method and the answer",
+    missing: "the paths below, the method and the response",
   },
   { path: `${v1}/obligations/types/`, about: "kinds of obligations", missing: "the fields of a kind" },
 ] as const satisfies readonly NotEmulated[];
@@ -101,16 +101,20 @@ export const unemulatedRoutes = [
 /** What the service has as well, at paths that nobody has published: a request for one cannot be told from a mistake. */
 export const unemulatedFeatures = [
   {
-    about: "clickwrap: to agree by a click, and to ask whether somebody has",
-    missing: "the paths, and all bodies; public are the names of three steps and its own two headers",
+    about: "clickwrap: recording and looking up consent",
+    missing: "the paths and all bodies; only the names of three steps and two headers are public",
   },
   {
     about: "analytics: questions in SQL",
-    missing: "the path, the name of the field with the question, and how rows are told; public are limits and refusals",
+    missing:
+      "the path, the name of the field with the question, and how rows are represented; limits and errors are public",
   },
-  { about: "tags of a workspace", missing: "the path, and the answer; public is how long a name and a colour may be" },
+  {
+    about: "tags of a workspace",
+    missing: "the path and the response; only the maximum lengths of name and colour are public",
+  },
   { about: "an integration for procurement, with HTTP basic", missing: "the paths and the bodies" },
-  { about: "templates in version 1", missing: "the paths, and what differs from version 2.1" },
+  { about: "templates in version 1", missing: "the paths, and the differences from version 2.1" },
 ] as const satisfies readonly NotEmulated[];
 
 /** The route of a path that the service has and the emulator has not; undefined for any other path. */

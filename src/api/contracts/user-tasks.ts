@@ -18,12 +18,12 @@ export const createUserTask = operation({
     body: json(
       z.object({
         title: z.string().min(1).max(255).describe("Title of the task"),
-        assignees: z.array(Assignee).describe("Who is to do it"),
+        assignees: z.array(Assignee).describe("Assignee"),
         task_category: z.enum(taskCategories).default("USER_TASK").describe("Kind of task"),
         task_associations: z
           .array(z.object({ entity_id: z.int().describe("Id of the intake"), entity_type: z.enum(["LEGAL_INTAKE"]) }))
           .optional()
-          .describe("What it is about"),
+          .describe("Subject of the task"),
         notes: z.string().nullable().optional().describe("Instructions for the assignee"),
         priority: Priority.optional().describe("Priority (default: MEDIUM)"),
         absolute_due_date: z.iso.datetime({ offset: true }).nullable().optional().describe("ISO 8601 UTC timestamp"),
@@ -34,11 +34,11 @@ export const createUserTask = operation({
   failures: [],
   cli: { command: "contracts user-tasks create" },
   basis: assumed(
-    "Path, title, categories, associations and status are public; a row of assignees is that of intakes, the other fields and the answer are those of a task there (DECISIONS.md, C27).",
+    "Path, title, categories, associations and status are public. A row of assignees is that of intakes. The other fields and the response are those of a task of an intake (DECISIONS.md, C27).",
   ),
   examples: [
     {
-      title: "A question about an intake",
+      title: "Create a task for an intake",
       body: {
         title: "Ask for the budget",
         assignees: [{ entity_id: "12", entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" }],

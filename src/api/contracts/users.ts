@@ -40,7 +40,7 @@ export const listUsers = operation({
     columns: ["id", { name: "name", cut: 1 }, { name: "email", cut: 2 }, "is_active"],
   },
   basis: "public",
-  examples: [{ title: "Whose id do I need?", query: { user_email: "ada@" } }],
+  examples: [{ title: "Find the ID of a user", query: { user_email: "ada@" } }],
 });
 
 export const listRoles = operation({
@@ -55,5 +55,5 @@ export const listRoles = operation({
   failures: [],
   cli: { command: "contracts users roles", rows: "active_roles", columns: ["id", "name"] },
   basis: "public",
-  examples: [{ title: "Who can review" }],
+  examples: [{ title: "List the roles" }],
 });

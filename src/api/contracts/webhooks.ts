@@ -7,7 +7,7 @@ import { OrgUser } from "./shapes/people.ts";
 
 const SubscriptionRequest = z.object({
   title: z.string().min(1).describe("Name of the webhook"),
-  url: z.string().min(1).describe("URL of the receiver: https, or http to this machine"),
+  url: z.string().min(1).describe("URL of the receiver: https, or http on this machine"),
   only_for_activities: z.array(z.enum(activities)).min(1).describe("Activity to subscribe to"),
   description: z.string().nullable().optional().describe("Purpose of the file"),
   custom_headers: dictionary(z.string()).nullable().optional().describe("Headers named X-…, sent with each delivery"),
@@ -41,7 +41,7 @@ export const createWebhook = operation({
   basis: "specified",
   examples: [
     {
-      title: "Tell a receiver of signatures",
+      title: "Notify a receiver of signatures",
       body: {
         title: "Signatures",
         url: "https://receiver.example/hooks",
@@ -86,7 +86,7 @@ export const deleteWebhook = operation({
 export const retriggerWebhooks = operation({
   id: "webhooks.re-trigger",
   service: contracts,
-  summary: "Send the last webhook call of each contract again",
+  summary: "Resend the last webhook delivery of each contract",
   method: "POST",
   path: "/api/v2.1/public/contracts/webhooks/re_trigger_latest/",
   auth: "api-key",

@@ -11,9 +11,9 @@ import { receiversMs } from "./shapes/receivers.ts";
 export const fireActivity = operation({
   id: "activities.fire",
   service: emulator,
-  summary: "Tell the subscriptions of an activity without anything happening",
+  summary: "Send a test webhook to all subscribers of an activity",
   description:
-    "The contract stays as it is; where there is none, one is made of a template. `data` is added to activity_data; then `overrides` change, `removals` take away and `additions` add what the payload is to have or not to have, by the paths of fields such as counterparties.0.poc_email. One that does not fit is refused, and nobody is told.",
+    "The contract is not changed; without one, a contract is created from a template. `data` is added to activity_data. Then `overrides` change, `removals` remove and `additions` add fields of the payload, by paths such as counterparties.0.poc_email. If a path does not match the payload, the request fails and no webhook is sent.",
   method: "POST",
   path: "/_emulator/activities",
   auth: "control-token",
@@ -25,20 +25,18 @@ export const fireActivity = operation({
           contract_id: z
             .union([z.int(), z.string()])
             .optional()
-            .describe("The contract: 12 or T-12; left out: the newest, and where there is none, one that is made"),
-          data: dictionary(z.unknown()).optional().describe("Further keys of activity_data"),
-          overrides: dictionary(z.unknown())
-            .optional()
-            .describe("Other values of fields that the payload has, by path"),
+            .describe("Contract: 12 or T-12 (default: the newest one, or a new one)"),
+          data: dictionary(z.unknown()).optional().describe("Additional keys of activity_data"),
+          overrides: dictionary(z.unknown()).optional().describe("New values of fields of the payload, by path"),
           additions: dictionary(z.unknown())
             .optional()
-            .describe("Fields that the payload does not have, or the next item of a list, by path"),
-          removals: z.array(z.string()).optional().describe("Paths of fields that the payload has"),
+            .describe("Additional fields of the payload, or next items of a list, by path"),
+          removals: z.array(z.string()).optional().describe("Paths of fields to remove from the payload"),
           payload: dictionary(z.unknown())
             .optional()
-            .describe("This document instead of the usual payload; it is sent as it is, whatever it says"),
-          preview: z.boolean().optional().describe("Answer with the payload, and tell nobody"),
-          wait: z.boolean().optional().describe("Answer only when each subscription was tried once"),
+            .describe("Document to send instead of the usual payload; it is not validated"),
+          preview: z.boolean().optional().describe("Return the payload without sending it"),
+          wait: z.boolean().optional().describe("Respond after one attempt for each webhook"),
         }),
         "payload",
         "data",
@@ -51,8 +49,10 @@ export const fireActivity = operation({
         activity: z.string(),
         contract_id: z.int(),
         composite_id: z.string(),
-        deliveries: z.array(z.int()).describe("Ids of the deliveries, one per subscription that wants the activity"),
-        payload: dictionary(z.unknown()).optional().describe("What would be sent; with preview alone"),
+        deliveries: z
+          .array(z.int())
+          .describe("IDs of the deliveries, one for each webhook that is subscribed to the activity"),
+        payload: dictionary(z.unknown()).optional().describe("Payload that would be sent; only with preview"),
       }),
     ),
   },
@@ -60,15 +60,15 @@ export const fireActivity = operation({
   failures: ["no-such-contract", "no-contract-yet", "no-such-field", "field-is-there"],
   emits: activities,
   cli: { by: "webhooks trigger" },
-  basis: assumed("The control plane is the emulator's own (DECISIONS.md, C23)."),
-  examples: [{ title: "An e-mail was opened", body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1" } }],
+  basis: assumed("The control plane is part of the emulator (DECISIONS.md, C23)."),
+  examples: [{ title: "Report an opened e-mail", body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1" } }],
 });
 
 export const listActivities = operation({
   id: "activities.list",
   service: emulator,
   summary: "List activities, with or without a webhook for them",
-  description: "The newest 10,000 activities are kept.",
+  description: "The newest 10,000 activities are retained.",
   method: "GET",
   path: "/_emulator/activities",
   auth: "control-token",
@@ -92,6 +92,6 @@ export const listActivities = operation({
     command: "emulator activities",
     columns: ["workspace_id", { name: "workspace", cut: 1 }, "activity", "count", "last_at"],
   },
-  basis: assumed("The control plane is the emulator's own."),
-  examples: [{ title: "What might webhooks have told of?" }],
+  basis: assumed("The control plane is part of the emulator."),
+  examples: [{ title: "List all activities" }],
 });

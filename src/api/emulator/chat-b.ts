@@ -4,10 +4,10 @@ import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 const Token = z.strictObject({
-  token: z.string().describe("For the header authorization, after `Bearer `"),
+  token: z.string().describe("Value for the header authorization, after `Bearer `"),
   token_type: z.literal("Bearer"),
   expires_in: z.int().describe("Seconds of wall time"),
   kid: z.string(),
@@ -29,7 +29,7 @@ export const mintChatBToken = operation({
         issuer: z.string().optional().describe("Issuer of the token (default: the issuer of the seed)"),
         expires_in: z.int().default(3600).describe("Seconds until it expires, on the wall clock; may be negative"),
         not_before: z.int().default(0).describe("Seconds until it becomes valid"),
-        claims: dictionary(z.unknown()).default({}).describe("Further claims, which win over those above"),
+        claims: dictionary(z.unknown()).default({}).describe("Additional claims; they override those above"),
       }),
     ),
   },
@@ -37,7 +37,7 @@ export const mintChatBToken = operation({
   failures: ["foreign-issuer"],
   cli: { command: "emulator chat-b token" },
   basis: ours,
-  examples: [{ title: "Send an activity by hand", body: { service_url: "https://chat-b.example/eu" } }],
+  examples: [{ title: "Get a token to send an activity", body: { service_url: "https://chat-b.example/eu" } }],
 });
 
 export const showChatBIssuer = operation({
@@ -60,7 +60,7 @@ export const showChatBIssuer = operation({
   failures: [],
   cli: { command: "emulator chat-b metadata" },
   basis: ours,
-  examples: [{ title: "Let a bot of one's own trust the emulator" }],
+  examples: [{ title: "Get the metadata for your own bot" }],
 });
 
 export const showChatBKeys = operation({
@@ -75,5 +75,5 @@ export const showChatBKeys = operation({
   failures: [],
   cli: { command: "emulator chat-b keys" },
   basis: ours,
-  examples: [{ title: "Which keys does it sign with?" }],
+  examples: [{ title: "List the signing keys" }],
 });

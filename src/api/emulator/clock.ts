@@ -6,12 +6,12 @@ import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 const Mode = z.enum(["real", "manual", "auto"]);
 const Queue = {
-  next_due: timestamp.nullable().describe("When the next entry of the schedule is due; null when none waits"),
-  pending: z.int().describe("How many entries wait"),
+  next_due: timestamp.nullable().describe("Due time of the next entry of the schedule; null without one"),
+  pending: z.int().describe("Number of scheduled entries"),
 };
 
 export const Clock = z.strictObject({
@@ -23,7 +23,9 @@ export const Clock = z.strictObject({
 
 const ClockSettings = atLeastOne(
   z.object({
-    mode: Mode.optional().describe("real: time passes; manual: only by commands; auto: jumps to what is due next"),
+    mode: Mode.optional().describe(
+      "real: time passes; manual: only commands advance time; auto: time jumps to the next due entry",
+    ),
     speed: z.number().positive().max(1_000_000).optional().describe("Virtual seconds per second, in mode real"),
   }),
   "mode",
@@ -52,7 +54,7 @@ const Advanced = z.strictObject({
   reason: z
     .enum(["too_many_entries", "too_much_wall_time", "closing", "state_replaced", "store_failed"])
     .optional()
-    .describe("Why it stopped on the way; the same call again goes on"),
+    .describe("Reason for an early stop; repeat the request to continue"),
 });
 
 export const showClock = operation({
@@ -67,7 +69,7 @@ export const showClock = operation({
   failures: [],
   cli: { command: "emulator clock", columns: ["now", "mode", "speed", "next_due", "pending"] },
   basis: ours,
-  examples: [{ title: "What time is it there?" }],
+  examples: [{ title: "Show virtual time" }],
 });
 
 export const setClock = operation({
@@ -83,8 +85,8 @@ export const setClock = operation({
   cli: { command: "emulator clock set", columns: ["now", "mode", "speed", "next_due", "pending"] },
   basis: ours,
   examples: [
-    { title: "A minute in each second", body: { mode: "real", speed: 60 } },
-    { title: "Stand still until moved", body: { mode: "manual" } },
+    { title: "Advance one minute per second", body: { mode: "real", speed: 60 } },
+    { title: "Stop the clock", body: { mode: "manual" } },
   ],
 });
 
@@ -103,7 +105,7 @@ export const advanceClock = operation({
   cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "outcome"] },
   basis: ours,
   examples: [
-    { title: "See all retries of a dead receiver", body: { by: "PT2H35M" } },
-    { title: "Only to the next thing that happens", body: { next: true } },
+    { title: "Run all retries of a webhook", body: { by: "PT2H35M" } },
+    { title: "Advance to the next scheduled entry", body: { next: true } },
   ],
 });

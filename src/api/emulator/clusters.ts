@@ -6,15 +6,16 @@ import { emulator } from "../services.ts";
 const Cluster = z.strictObject({
   id: z.string(),
   label: z.string(),
-  url: z.string().describe("Where clients find it: the base URL of the contract API"),
-  own_url: z
+  url: z.string().describe("Base URL of the contract API"),
+  own_url: z.string().describe("Listening address for programs on this machine; differs from url only behind a proxy"),
+  external: z.boolean().describe("A back end outside the emulator"),
+  cluster_key: z.string().describe("Value for x-cluster-key"),
+  client_id: z
     .string()
-    .describe("Where it listens, for programs of this machine; another one than url behind a proxy alone"),
-  external: z.boolean().describe("A back end that the emulator does not run"),
-  cluster_key: z.string().describe("For x-cluster-key"),
-  client_id: z.string().nullable().describe("Of its first workspace; null where it has none, as the next two"),
+    .nullable()
+    .describe("API key of its first workspace; null, like the next two, without a workspace"),
   client_secret: z.string().nullable(),
-  hmac_key: z.string().nullable().describe("Signs its webhooks"),
+  hmac_key: z.string().nullable().describe("Signing key of its webhooks"),
 });
 
 export const listControlClusters = operation({
@@ -32,6 +33,6 @@ export const listControlClusters = operation({
     command: "emulator clusters",
     columns: ["id", { name: "label", cut: 1 }, { name: "url", cut: 2 }, "external", "cluster_key"],
   },
-  basis: assumed("The control plane is the emulator's own."),
-  examples: [{ title: "Where does each cluster listen?" }],
+  basis: assumed("The control plane is part of the emulator."),
+  examples: [{ title: "List the addresses of the clusters" }],
 });

@@ -15,27 +15,25 @@ const ours = assumed("The real service shows its webhook log in its application 
 /** Of a delivery. */
 export const DeliveryOutcome = z
   .enum(deliveryOutcomes)
-  .describe("waiting and retrying are not final: what comes due while its webhook is disabled is skipped");
+  .describe("waiting and retrying are not final: attempts that are due while the webhook is disabled are skipped");
 
 const Fault = z
   .strictObject({
-    effect: z.string().describe("What was done: drop, tamper, wrong_key, duplicate, delay, reorder"),
-    by: z.string().nullable().describe("The request that scripted it, for svc emulator trace; null: not kept"),
+    effect: z.string().describe("Effect: drop, tamper, wrong_key, duplicate, delay, reorder"),
+    by: z.string().nullable().describe("Request that added the fault, for svc emulator trace; null if not retained"),
   })
   .nullable();
 
 const attempt = {
   number: z.int(),
-  resend: z.boolean().describe("Asked for by a person, outside the schedule"),
+  resend: z.boolean().describe("Requested by a user, outside the schedule"),
   planned_at: timestamp,
   at: timestamp,
-  status: z.int().nullable().describe("Of the receiver's answer; null when there was none"),
+  status: z.int().nullable().describe("Status of the receiver's response; null without one"),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
-  duration_ms: z.number().describe("On the wall clock"),
-  fault: Fault.describe(
-    "Scripted trouble that changed, signed wrongly, kept back or put off what was sent; null: none",
-  ),
-  answer: z.string().nullable().describe("How the receiver's answer begins, in a line, where it was not 2xx"),
+  duration_ms: z.number().describe("Wall-clock time"),
+  fault: Fault.describe("Fault that changed, mis-signed, dropped or delayed the request; null without one"),
+  answer: z.string().nullable().describe("Beginning of the receiver's response, in one line, if it was not 2xx"),
 };
 
 const delivery = {
@@ -44,14 +42,14 @@ const delivery = {
   workspace_id: z.int(),
   activity: z.enum(activities),
   contract_id: z.int().nullable(),
-  composite_id: z.string().nullable().describe("The same as commands take it: T-12 or H-12"),
+  composite_id: z.string().nullable().describe("Composite ID: T-12 or H-12"),
   webhook_status: z
     .enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"])
-    .describe("Now; unless it is ACTIVE when the next attempt comes due, that is skipped"),
+    .describe("Current status; the next attempt is skipped unless it is ACTIVE"),
   outcome: DeliveryOutcome,
-  standing: z.string().describe("In words, with what will come: retrying, will be skipped, skipped: webhook disabled"),
+  standing: z.string().describe("Status in words: retrying, will be skipped, skipped: webhook disabled"),
   next_attempt_at: timestamp.nullable(),
-  put_off: Fault.describe("Scripted trouble that put off the next attempt; null: it comes when it should"),
+  put_off: Fault.describe("Fault that delays the next attempt; null without one"),
   created_at: timestamp,
 };
 
@@ -63,16 +61,16 @@ const Deliveries = pageOf(ListedDelivery);
 const WholeDelivery = z.strictObject({
   ...delivery,
   request_headers: dictionary(z.string()).describe(
-    "As they are sent now, unless a scripted fault acts (see attempts); values of the subscription's own headers may be secrets and are left out",
+    "Headers as sent, unless a fault applies (see attempts); values of the webhook's own headers are omitted, since they may be secrets",
   ),
   request_body: z
     .string()
-    .describe("What is signed, and sent in every attempt in which no scripted fault changed it (see attempts)"),
+    .describe("Body that is signed and sent in each attempt, unless a fault changed it (see attempts)"),
   attempts: z.array(
     z.strictObject({
       ...attempt,
       url: z.string(),
-      response_body: z.string().nullable().describe("The first 64 kB"),
+      response_body: z.string().nullable().describe("First 64 kB"),
     }),
   ),
 });
@@ -87,13 +85,13 @@ const filters = {
 /** A delivery as streams tell it. */
 export const deliveryEventFields = {
   ...delivery,
-  attempt: z.strictObject(attempt).nullable().describe("Null: none was made now, see outcome"),
+  attempt: z.strictObject(attempt).nullable().describe("Attempt of this request; null without one, see outcome"),
 };
 
 /** What one attempt, or the end of a delivery without one, brought. */
 const DeliveryEvent = z.strictObject({
   ...deliveryEventFields,
-  at: timestamp.describe("Virtual time of the attempt, or at which it was passed over"),
+  at: timestamp.describe("Virtual time at which the attempt was made or skipped"),
 });
 
 const params = z.object({ id: z.int().describe("Id of the delivery") });
@@ -129,13 +127,13 @@ export const listDeliveries = operation({
     ],
   },
   basis: ours,
-  examples: [{ title: "What did not get through?", query: { outcome: "skipped_disabled" } }],
+  examples: [{ title: "List undelivered deliveries", query: { outcome: "skipped_disabled" } }],
 });
 
 export const watchDeliveries = operation({
   id: "deliveries.watch",
   service: emulator,
-  summary: "Follow the attempts to deliver as they are made",
+  summary: "Follow delivery attempts as they are made",
   method: "GET",
   path: "/_emulator/deliveries/events",
   auth: "control-token",
@@ -144,7 +142,7 @@ export const watchDeliveries = operation({
   failures: [],
   cli: { by: "webhooks deliveries" },
   basis: ours,
-  examples: [{ title: "Follow one subscription", query: { webhook: 1 } }],
+  examples: [{ title: "Follow one webhook", query: { webhook: 1 } }],
 });
 
 export const showDelivery = operation({
@@ -159,13 +157,13 @@ export const showDelivery = operation({
   failures: ["no-such-delivery"],
   cli: { command: "emulator deliveries show" },
   basis: ours,
-  examples: [{ title: "What was sent, and what came back?", params: { id: 1 } }],
+  examples: [{ title: "Show request and responses of a delivery", params: { id: 1 } }],
 });
 
 export const resendDelivery = operation({
   id: "deliveries.resend",
   service: emulator,
-  summary: "Send a delivery once more, now, and show what came of it",
+  summary: "Resend a delivery now and show the result",
   method: "POST",
   path: "/_emulator/deliveries/{id}/resend",
   auth: "control-token",
@@ -175,5 +173,5 @@ export const resendDelivery = operation({
   failures: ["no-such-delivery", "subscription-deleted"],
   cli: { command: "emulator deliveries resend" },
   basis: ours,
-  examples: [{ title: "Deliver what was skipped", params: { id: 1 } }],
+  examples: [{ title: "Resend a skipped delivery", params: { id: 1 } }],
 });

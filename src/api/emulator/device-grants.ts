@@ -5,7 +5,7 @@ import { form, html, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 
-const ours = assumed("How a person approves a device is the cluster's business; the control plane stands in for it.");
+const ours = assumed("The approval of a device belongs to the cluster. The control plane emulates it.");
 
 const ClusterOfDecision = z
   .string()
@@ -31,7 +31,7 @@ export const listDevices = operation({
           cluster_id: z
             .string()
             .nullable()
-            .describe("Whose person decides or has decided; null while nobody has looked"),
+            .describe("Cluster of the person who decides; null until the page is opened"),
           expires_at: timestamp.describe("Virtual time"),
           redeemed: z.boolean().describe("The device has its tokens"),
         }),
@@ -44,7 +44,7 @@ export const listDevices = operation({
     columns: ["user_code", "client_id", "status", "cluster_id", "expires_at", "redeemed"],
   },
   basis: ours,
-  examples: [{ title: "Which devices wait?" }],
+  examples: [{ title: "List the devices" }],
 });
 
 export const approveDevice = operation({
@@ -62,7 +62,7 @@ export const approveDevice = operation({
       z.object({
         status: z.enum(["AUTHORIZED", "DENIED"]).describe("Decision of the person"),
         cluster_id: ClusterOfDecision,
-        email: email.optional().describe("Who approves; without it the acting user of the first workspace"),
+        email: email.optional().describe("Approver (default: the acting user of the first workspace)"),
       }),
     ),
   },
@@ -100,7 +100,7 @@ export const showDevicePage = operation({
   failures: [],
   cli: { command: "emulator device-page" },
   basis: ours,
-  examples: [{ title: "The page of one device", query: { user_code: "WDJB-MJHT" } }],
+  examples: [{ title: "Show the page of one device", query: { user_code: "WDJB-MJHT" } }],
 });
 
 export const submitDevicePage = operation({
@@ -127,7 +127,7 @@ export const submitDevicePage = operation({
   basis: ours,
   examples: [
     {
-      title: "Approve, with the form_token that stands in the page of svc emulator device-page",
+      title: "Approve, with the form_token of svc emulator device-page",
       body: { user_code: "WDJB-MJHT", status: "AUTHORIZED", form_token: "f0c1" },
     },
   ],

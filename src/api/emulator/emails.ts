@@ -8,37 +8,37 @@ import { timestamp } from "../timestamp.ts";
 import { contractFilter } from "./shapes/contract-filter.ts";
 import { pageOf, pageQuery } from "./shapes/page.ts";
 
-const ours = assumed("The control plane is the emulator's own (DECISIONS.md, R27).");
+const ours = assumed("The control plane is part of the emulator (DECISIONS.md, R27).");
 
 export const Email = z.strictObject({
   id: z.int(),
-  cluster_id: z.string().nullable().describe("Null: of the router"),
+  cluster_id: z.string().nullable().describe("Cluster; null for the router"),
   workspace_id: z.int().nullable(),
   contract_id: z.int().nullable(),
   purpose: z.enum(emailPurposes),
   recipient: z.string(),
   mode: z.enum(["to", "cc"]),
-  link: z.string().nullable().describe("What the recipient opens"),
-  token: z.string().nullable().describe("By which a signup or an invitation goes on"),
+  link: z.string().nullable().describe("Link for the recipient"),
+  token: z.string().nullable().describe("Token that continues a signup or an invitation"),
   sent_at: timestamp,
-  metadata: dictionary(z.string()).describe("For Metadata of an event that is reported of it"),
+  metadata: dictionary(z.string()).describe("Metadata for events about this e-mail"),
   events: z
     .array(
       z.strictObject({
         type: z.enum(mailerEventNames),
         at: timestamp,
-        detail: z.string().nullable().describe("What was clicked, or why it did not come"),
+        detail: z.string().nullable().describe("Clicked link, or reason for the failure"),
       }),
     )
-    .describe("What the provider has reported, oldest first; the last 100"),
+    .describe("Events reported by the provider, oldest first; the last 100"),
 });
 
 export const listEmails = operation({
   id: "emails.list",
   service: emulator,
-  summary: "List the e-mails that the platform would send, newest first",
+  summary: "List the e-mails of the platform, newest first",
   description:
-    "The emulator sends no e-mail: it records each for 90 virtual days. Report its outcome with svc mailer webhook and its metadata. E-mails to signatories and counterparties count as delivered after one virtual minute.",
+    "The emulator sends no e-mail, but records each one for 90 virtual days. Report its outcome with svc mailer webhook and its metadata. E-mails to signatories and counterparties count as delivered after one virtual minute.",
   method: "GET",
   path: "/_emulator/emails",
   auth: "control-token",
@@ -65,7 +65,7 @@ export const listEmails = operation({
     ],
   },
   basis: ours,
-  examples: [{ title: "Who was asked to sign?", query: { purpose: "signing" } }],
+  examples: [{ title: "List the signature requests", query: { purpose: "signing" } }],
 });
 
 export const listBlackhole = operation({
@@ -83,7 +83,7 @@ export const listBlackhole = operation({
           id: z.int(),
           received_at: timestamp,
           content_type: z.string().nullable(),
-          body: z.string().describe("The bytes, in base64"),
+          body: z.string().describe("Bytes in base64"),
         }),
       ),
     ),
@@ -91,5 +91,5 @@ export const listBlackhole = operation({
   failures: [],
   cli: { command: "emulator blackhole", rows: "items", columns: ["id", "received_at", "content_type"] },
   basis: ours,
-  examples: [{ title: "Which e-mails were dropped?" }],
+  examples: [{ title: "List the dropped e-mails" }],
 });

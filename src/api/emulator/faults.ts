@@ -6,7 +6,7 @@ import { empty, json, operation } from "../operation.ts";
 import { responseHeaders } from "../response-headers.ts";
 import { emulator } from "../services.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 /** Which of the requests or attempts that match are hit; both directions. */
 const turns = {
@@ -32,8 +32,8 @@ const incoming = {
   latency_ms: z.int().min(1).max(600_000).optional().describe("Incoming: delay in milliseconds, on the wall clock"),
   reset: z.literal(true).optional().describe("Incoming: close the connection without a response"),
   status: z.int().min(200).max(599).optional().describe("Incoming: respond with this status instead"),
-  answer_headers: responseHeaders.optional().describe("Headers that go with status"),
-  answer_body: z.unknown().optional().describe("JSON body that goes with status"),
+  answer_headers: responseHeaders.optional().describe("Headers of the response; requires status"),
+  answer_body: z.unknown().optional().describe("JSON body of the response; requires status"),
   truncated: z.literal(true).optional().describe("Incoming: close the connection after half of the response"),
 };
 
@@ -88,14 +88,14 @@ function contradictions(given: FaultFields): string[] {
     .filter((name) => given[name] !== undefined)
     .map((name) => `${name} cannot be used with direction ${given.direction}`);
   if (given.direction === "incoming" && effectsOfIncoming.every((name) => given[name] === undefined)) {
-    out.push("one of latency_ms, reset, status and truncated must be given");
+    out.push("one of latency_ms, reset, status and truncated is required");
   }
-  if (given.direction === "outgoing" && given.effect === undefined) out.push("effect must be given");
+  if (given.direction === "outgoing" && given.effect === undefined) out.push("effect is required");
   if (given.direction === "incoming" && given.status === undefined) {
-    out.push(...withStatus.filter((name) => given[name] !== undefined).map((name) => `${name} needs status`));
+    out.push(...withStatus.filter((name) => given[name] !== undefined).map((name) => `${name} requires status`));
   }
   if (given.delay !== undefined && !(given.effect && delaying.includes(given.effect))) {
-    out.push("delay needs the effect delay or reorder");
+    out.push("delay requires the effect delay or reorder");
   }
   return out;
 }
@@ -133,8 +133,8 @@ export type FaultRule = z.infer<typeof CheckedFault>;
 export const Fault = z.strictObject({
   id: z.int(),
   ...matchers.shape,
-  matched: z.int().describe("How many requests or attempts matched since it was added"),
-  hit: z.int().describe("How many of those were hit"),
+  matched: z.int().describe("Number of requests or attempts that matched"),
+  hit: z.int().describe("Number of affected matches"),
 });
 
 /** Whom it hits, and how: of each fault most are empty, which a window has room for last. */
@@ -179,18 +179,18 @@ export const addFault = operation({
   basis: ours,
   examples: [
     {
-      title: "Two creations fail, the third works",
+      title: "Let two creations fail",
       body: { direction: "incoming", operation: "contracts.create", status: 503, count: 2 },
     },
-    { title: "Slow look-ups", body: { direction: "incoming", service: "router", method: "GET", latency_ms: 2000 } },
-    { title: "Every webhook comes twice", body: { direction: "outgoing", effect: "duplicate" } },
+    { title: "Delay look-ups", body: { direction: "incoming", service: "router", method: "GET", latency_ms: 2000 } },
+    { title: "Send every webhook twice", body: { direction: "outgoing", effect: "duplicate" } },
   ],
 });
 
 export const listFaults = operation({
   id: "faults.list",
   service: emulator,
-  summary: "List the scripted faults, with how often each matched",
+  summary: "List the faults with their number of matches",
   method: "GET",
   path: "/_emulator/faults",
   auth: "control-token",
@@ -199,13 +199,13 @@ export const listFaults = operation({
   failures: [],
   cli: { command: "emulator fault list", columns },
   basis: ours,
-  examples: [{ title: "Was the fault met?" }],
+  examples: [{ title: "List the faults" }],
 });
 
 export const removeFault = operation({
   id: "faults.remove",
   service: emulator,
-  summary: "Remove a scripted fault",
+  summary: "Remove a fault",
   method: "DELETE",
   path: "/_emulator/faults/{id}",
   auth: "control-token",
@@ -214,5 +214,5 @@ export const removeFault = operation({
   failures: ["no-such-fault"],
   cli: { command: "emulator fault remove" },
   basis: ours,
-  examples: [{ title: "End the trouble", params: { id: 1 } }],
+  examples: [{ title: "Remove a fault", params: { id: 1 } }],
 });

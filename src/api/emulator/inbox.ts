@@ -6,14 +6,14 @@ import { timestamp } from "../timestamp.ts";
 
 const InboxRow = z.strictObject({
   id: z.int().describe("Counts up from 1 for each cluster"),
-  at: timestamp.describe("Virtual time at which it came"),
+  at: timestamp.describe("Virtual time of arrival"),
   method: z.string(),
-  target: z.string().describe("Path and query as the router passed them on"),
+  target: z.string().describe("Path and query as the router forwarded them"),
   headers: z
     .array(z.tuple([z.string(), z.string()]))
-    .describe("In the order and the case in which they came, unshortened: signatures are made over them"),
-  body: z.string().describe("The bytes, in base64"),
-  status: z.int().describe("What the cluster answered"),
+    .describe("Headers as received, in order, with case and complete: signatures cover them"),
+  body: z.string().describe("Bytes in base64"),
+  status: z.int().describe("Response of the cluster"),
 });
 
 export const listInbox = operation({
@@ -32,7 +32,7 @@ export const listInbox = operation({
     }),
   },
   responses: {
-    200: json(z.strictObject({ items: z.array(InboxRow), total: z.int().describe("How many match in all") })),
+    200: json(z.strictObject({ items: z.array(InboxRow), total: z.int().describe("Number of all matches") })),
   },
   failures: ["no-such-cluster-here", "external-cluster"],
   cli: {
@@ -40,6 +40,6 @@ export const listInbox = operation({
     rows: "items",
     columns: ["id", "at", "method", { name: "target", cut: 1, least: 24, omits: "start", purpose: true }, "status"],
   },
-  basis: assumed("The control plane is the emulator's own (DECISIONS.md, R38)."),
-  examples: [{ title: "What reached the first cluster?", params: { id: "eu-1" } }],
+  basis: assumed("The control plane is part of the emulator (DECISIONS.md, R38)."),
+  examples: [{ title: "List the requests to the first cluster", params: { id: "eu-1" } }],
 });

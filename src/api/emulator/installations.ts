@@ -6,7 +6,7 @@ import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 import { pageOf, pageQuery } from "./shapes/page.ts";
 
-const ours = assumed("Where an installation begins is the cluster's business; the control plane stands in for it.");
+const ours = assumed("The start of an installation belongs to the cluster. The control plane emulates it.");
 
 /** What can be installed in a workspace: chat_a, and an account at each external provider. */
 export const installableApps = ["chat_a", ...OAuthProviderType.options] as const;
@@ -17,7 +17,7 @@ const app = z.enum(installableApps);
 const installation = {
   id: z.int(),
   app,
-  cluster_id: z.string().describe("The cluster that issued the state, and alone redeems it"),
+  cluster_id: z.string().describe("Cluster that issued the state, and the only one that can redeem it"),
   workspace_id: z.int(),
   status: z.enum(["PENDING", "INSTALLED", "REFUSED"]),
   account: z
@@ -44,7 +44,7 @@ export const listInstallations = operation({
     columns: ["id", "app", "cluster_id", "workspace_id", "status", "account.id"],
   },
   basis: ours,
-  examples: [{ title: "Which teams of chat_a are installed?" }],
+  examples: [{ title: "List the installed teams of chat_a" }],
 });
 
 export const beginInstallation = operation({
@@ -77,12 +77,12 @@ export const beginInstallation = operation({
       z.strictObject({
         ...installation,
         state: z.string(),
-        authorization_url: z.string().describe("Opened in a browser by whoever approves"),
-        code: z.string().nullable().describe("What the provider sends with the state; null without approve_as"),
+        authorization_url: z.string().describe("URL that the approver opens in a browser"),
+        code: z.string().nullable().describe("Code of the provider; null without approve_as"),
         redirect_url: z
           .string()
           .nullable()
-          .describe("Where the provider redirects to with both; null without approve_as"),
+          .describe("Redirect of the provider with code and state; null without approve_as"),
       }),
     ),
   },
@@ -94,7 +94,7 @@ export const beginInstallation = operation({
   basis: ours,
   examples: [
     { title: "Install chat_a in the first workspace", params: { app: "chat_a" } },
-    { title: "Without a browser, for a team", params: { app: "chat_a" }, body: { approve_as: "T-NEW" } },
+    { title: "Install for a team, without a browser", params: { app: "chat_a" }, body: { approve_as: "T-NEW" } },
     { title: "Connect an account in another workspace", params: { app: "ProviderC" }, body: { workspace_id: 3 } },
   ],
 });

@@ -5,20 +5,18 @@ import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 import { pageOf, pageQuery } from "./shapes/page.ts";
 
-const ours = assumed(
-  "People read of an invitation in their mail; the control plane stands in for that (DECISIONS.md, R34).",
-);
+const ours = assumed("People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).");
 
 const Invitation = z.strictObject({
   token: z.string(),
-  kind: z.enum(["creator", "counterparty"]).describe("To become a member of the workspace, or to one of its contracts"),
+  kind: z.enum(["creator", "counterparty"]).describe("MEMBER of the workspace, or COUNTERPARTY of a contract"),
   state: z.enum(["PENDING", "ACCEPTED", "ENDED"]).describe("ENDED: the contract is executed, voided or deleted"),
-  email: z.string().nullable().describe("Null: a token of the seed, which names nobody"),
+  email: z.string().nullable().describe("Null for a token of the seed, which invites no particular person"),
   name: z.string().nullable(),
   cluster_id: z.string(),
   workspace_id: z.int(),
-  contract_id: z.int().nullable().describe("Null: to the workspace"),
-  link: z.string().describe("What the person opens: their page of the contract, or what the invitation says"),
+  contract_id: z.int().nullable().describe("Contract; null for an invitation to the workspace"),
+  link: z.string().describe("Link for the person: their page of the contract, or the invitation"),
   issued_at: timestamp.nullable(),
 });
 
@@ -26,7 +24,7 @@ export const listInvitations = operation({
   id: "invitations.list",
   service: emulator,
   summary: "List the invitations that the clusters issued, newest first",
-  description: "The invite tokens of workspaces in the seed follow; they invite no particular person.",
+  description: "The invite tokens of workspaces in the seed are last. They invite no particular person.",
   method: "GET",
   path: "/_emulator/invitations",
   auth: "control-token",
@@ -50,7 +48,7 @@ export const listInvitations = operation({
     columns: ["token", "kind", "state", "email", "contract_id", { name: "link", cut: 1, least: 32, omits: "middle" }],
   },
   basis: ours,
-  examples: [{ title: "Who has not become a member yet?", query: { kind: "creator", state: "PENDING" } }],
+  examples: [{ title: "List the open invitations", query: { kind: "creator", state: "PENDING" } }],
 });
 
 export const acceptInvitation = operation({
@@ -67,5 +65,5 @@ export const acceptInvitation = operation({
   failures: ["no-such-invitation", "invitation-of-nobody", "invitation-to-contract", "invitation-over"],
   cli: { command: "emulator invitations accept", columns: ["token", "kind", "state", "email"] },
   basis: ours,
-  examples: [{ title: "The invited person becomes a member", params: { token: "creator-4kq0Zb2mXw1s7RtY" } }],
+  examples: [{ title: "Accept an invitation", params: { token: "creator-4kq0Zb2mXw1s7RtY" } }],
 });

@@ -3,15 +3,15 @@ import { assumed } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 /** What a process says of itself to whoever asks whether it is there. */
 export const Readiness = z.strictObject({
-  instance_id: z.string().describe("New at each start; tells one emulator from another on the same port"),
+  instance_id: z.string().describe("New at each start; distinguishes emulators on the same port"),
   public_url: z
     .string()
     .optional()
-    .describe("Where clients find the router, as --public-url says; left out: where it listens"),
+    .describe("URL of the router for clients, from --public-url (default: its listening address)"),
   role: z
     .enum(["leader", "standby"])
     .optional()
@@ -20,11 +20,11 @@ export const Readiness = z.strictObject({
     .string()
     .nullable()
     .optional()
-    .describe("URL of the leader's router, or null without a leader; only with --store"),
+    .describe("URL of the leader's router; null without a leader; only with --store"),
   why: z
     .string()
     .optional()
-    .describe("Why it is not ready; left out where another process is to be asked, and while it starts"),
+    .describe("Reason why it is not ready; omitted during startup, and if another process leads"),
 });
 
 export type Readiness = z.infer<typeof Readiness>;
@@ -32,17 +32,12 @@ export type Readiness = z.infer<typeof Readiness>;
 /** The process that answers, as only its own machine has any use for it. */
 const Process = z.strictObject({
   pid: z.int(),
-  run_file: z
-    .string()
-    .nullable()
-    .describe("Where it wrote how to reach it, beside its state; null: in memory, it wrote none"),
-  machine: z.string().describe("A fingerprint of the machine, or the container, within which the pid means a process"),
+  run_file: z.string().nullable().describe("Path of the run file, next to the state; null in memory"),
+  machine: z.string().describe("Fingerprint of the machine or container of the pid"),
 });
 
 const Liveness = Readiness.extend({
-  process: Process.optional().describe(
-    "Told to callers of the same machine alone, which ask it by a name of their own",
-  ),
+  process: Process.optional().describe("Only for callers on the same machine"),
 });
 
 export type Liveness = z.infer<typeof Liveness>;
@@ -59,7 +54,7 @@ export const checkReadiness = operation({
   failures: [],
   cli: { command: "emulator ready" },
   basis: ours,
-  examples: [{ title: "Is it up?" }],
+  examples: [{ title: "Check readiness" }],
 });
 
 export const checkLiveness = operation({
@@ -75,21 +70,21 @@ export const checkLiveness = operation({
   failures: [],
   cli: { command: "emulator live" },
   basis: ours,
-  examples: [{ title: "Does it hang?" }],
+  examples: [{ title: "Check liveness" }],
 });
 
 const Kept = z.strictObject({
   count: z.int(),
-  bytes: z.int().describe("What they hold of memory, about"),
-  max_bytes: z.int().describe("No more is kept; the oldest are dropped first"),
-  dropped: z.int().describe("Since the start, or since they were cleared"),
+  bytes: z.int().describe("Approximate memory in bytes"),
+  max_bytes: z.int().describe("Maximum; the oldest are dropped first"),
+  dropped: z.int().describe("Number dropped since the start, or since the last clear"),
 });
 
 const Spans = z.strictObject({
-  sent: z.int().describe("What the collector took"),
+  sent: z.int().describe("Spans accepted by the collector"),
   waiting: z.int(),
-  dropped: z.int().describe("What had no room, or could not be sent"),
-  trouble: z.string().nullable().describe("Why the last export failed; null: it did not"),
+  dropped: z.int().describe("Spans dropped from a full buffer, or not sent"),
+  trouble: z.string().nullable().describe("Error of the last export; null after a success"),
 });
 
 export const showBufferUsage = operation({
@@ -103,11 +98,11 @@ export const showBufferUsage = operation({
   responses: {
     200: json(
       z.strictObject({
-        requests: Kept.describe("The request log"),
-        inboxes: Kept.describe("What was forwarded to emulated clusters, over all of them"),
-        spans: Spans.nullable().describe("What left for an OpenTelemetry collector; null: OTEL_ variables name none"),
-        events: Kept.extend({ streams: z.int().describe("How many follow them now") }).describe(
-          "What streams of events may go on with; nothing while nobody has followed one for a while",
+        requests: Kept.describe("Request log"),
+        inboxes: Kept.describe("Requests forwarded to emulated clusters, in total"),
+        spans: Spans.nullable().describe("Spans for the OpenTelemetry collector; null without OTEL_ variables"),
+        events: Kept.extend({ streams: z.int().describe("Number of open streams") }).describe(
+          "Events retained to resume streams; none while no stream is open",
         ),
       }),
     ),
@@ -115,7 +110,7 @@ export const showBufferUsage = operation({
   failures: [],
   cli: { command: "emulator usage" },
   basis: ours,
-  examples: [{ title: "Has the log dropped any?" }],
+  examples: [{ title: "Show dropped requests" }],
 });
 
 /** What metrics are written in: whoever does not ask for OpenMetrics gets the text that everything reads. */
@@ -129,7 +124,7 @@ export const showMetrics = operation({
   service: emulator,
   summary: "Print counters and gauges for Prometheus",
   description:
-    "Prints OpenMetrics if the request accepts application/openmetrics-text, and Prometheus text otherwise. Counters start with the process and survive resets and restores. Labels name services, operations and outcomes, and never hold data of callers. With --store a label names the leader. Scrape it with a token of the role read.",
+    "Prints OpenMetrics if the request accepts application/openmetrics-text, and Prometheus text otherwise. Counters start with the process and survive resets and restores. Labels contain services, operations and outcomes, but no data of callers. With --store, a label names the leader. Scrape it with a token of the role read.",
   method: "GET",
   path: "/_emulator/metrics",
   auth: "control-token",
@@ -138,13 +133,13 @@ export const showMetrics = operation({
   failures: [],
   cli: { command: "emulator metrics" },
   basis: ours,
-  examples: [{ title: "What a scrape finds" }],
+  examples: [{ title: "Print the metrics" }],
 });
 
 export const stop = operation({
   id: "emulator.stop",
   service: emulator,
-  summary: "Stop the emulator after what is due now is done",
+  summary: "Stop the emulator after the work that is due",
   method: "POST",
   path: "/_emulator/stop",
   auth: "control-token",

@@ -16,6 +16,6 @@ export const openapi = operation({
   responses: { 200: json(z.looseObject({ openapi: z.string() })) },
   failures: [],
   cli: { by: "openapi" },
-  basis: assumed("The control plane is the emulator's own."),
+  basis: assumed("The control plane is part of the emulator."),
   examples: [{ title: "Generate a client", params: { document: "contracts.json" } }],
 });

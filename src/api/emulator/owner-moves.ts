@@ -6,14 +6,16 @@ import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { MovedContract } from "./contracts/contracts.ts";
 
-const ours = assumed("The contract API does the same with a key of the workspace; the control plane needs none.");
+const ours = assumed("The contract API does the same with a key of the workspace. The control plane requires no key.");
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 const Act = z
   .object({ email: email.optional().describe("E-mail address of the person (default: the contract's owner)") })
   .default({});
 const Request = z
-  .object({ email: email.optional().describe("E-mail address of the person to ask (default: the contract's owner)") })
+  .object({
+    email: email.optional().describe("E-mail address of the reviewer or approver (default: the contract's owner)"),
+  })
   .default({});
 
 const shared = { service: emulator, method: "POST", auth: "control-token", basis: ours } as const;
@@ -30,21 +32,21 @@ export const sendByControl = operation({
   failures: ["no-such-contract", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
   emits: activitiesCausedBy("send"),
   cli: { command: "emulator send" },
-  examples: [{ title: "Ask for signatures", params: { id: "T-1" }, body: {} }],
+  examples: [{ title: "Send a contract for signature", params: { id: "T-1" }, body: {} }],
 });
 
 export const markByControl = operation({
   ...shared,
   id: "emulator-contracts.mark",
   summary: "Mark a contract for execution, as its owner",
-  description: "Asks the signatories to sign. Fails while a review is open or an approval is pending.",
+  description: "Requests the signatures. Fails while a review is open or an approval is pending.",
   path: "/_emulator/contracts/{id}/mark",
   request: { params, body: json(Act) },
   responses,
   failures: ["no-such-contract", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
   emits: activitiesCausedBy("mark-for-execution"),
   cli: { command: "emulator mark" },
-  examples: [{ title: "The review is done", params: { id: "T-1" }, body: {} }],
+  examples: [{ title: "Mark a contract after its review", params: { id: "T-1" }, body: {} }],
 });
 
 export const unmarkByControl = operation({
@@ -58,26 +60,26 @@ export const unmarkByControl = operation({
   failures: ["no-such-contract", "cannot-unmark"],
   emits: activitiesCausedBy("unmark-for-execution"),
   cli: { command: "emulator unmark" },
-  examples: [{ title: "Something is to be changed", params: { id: "T-1" }, body: {} }],
+  examples: [{ title: "Return a contract to REDLINING", params: { id: "T-1" }, body: {} }],
 });
 
 export const requestReviewByControl = operation({
   ...shared,
   id: "emulator-contracts.request-review",
-  summary: "Ask a member to review a contract",
+  summary: "Request a review from a member",
   path: "/_emulator/contracts/{id}/request-review",
   request: { params, body: json(Request) },
   responses,
   failures: ["no-such-contract", "no-such-member", "forbidden-move"],
   emits: activitiesCausedBy("request-review"),
   cli: { command: "emulator request-review" },
-  examples: [{ title: "Ben looks at it", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
+  examples: [{ title: "Request a review by Ben", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
 
 export const requestApprovalByControl = operation({
   ...shared,
   id: "emulator-contracts.request-approval",
-  summary: "Ask a member to approve a contract",
+  summary: "Request an approval from a member",
   description: "Adds one approval. To add several in an order, use svc contracts approvals create.",
   path: "/_emulator/contracts/{id}/request-approval",
   request: { params, body: json(Request) },
@@ -85,5 +87,5 @@ export const requestApprovalByControl = operation({
   failures: ["no-such-contract", "no-such-member", "forbidden-move", "approvals-in-progress"],
   emits: activitiesCausedBy("request-approval"),
   cli: { command: "emulator request-approval" },
-  examples: [{ title: "Ben approves it", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
+  examples: [{ title: "Request an approval by Ben", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });

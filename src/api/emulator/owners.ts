@@ -17,7 +17,7 @@ export const ownerTables = [
 
 const Owner = z.strictObject({
   table: z.enum(ownerTables),
-  key: z.string().describe("The identifier as that table has it: an address is hashed, a user code is bare"),
+  key: z.string().describe("Identifier as stored in the table: addresses are hashed, user codes are bare"),
   cluster_id: z.string(),
 });
 
@@ -25,7 +25,7 @@ export const removeSignatories = operation({
   id: "owners.remove-signatories",
   service: emulator,
   summary: "Remove signatory hashes of a cluster from the routing data",
-  description: "The routing service itself has no call for it. Unknown hashes are ignored.",
+  description: "The routing service has no operation for it. Unknown hashes are ignored.",
   method: "DELETE",
   path: "/_emulator/signatories",
   auth: "control-token",
@@ -37,11 +37,11 @@ export const removeSignatories = operation({
       }),
     ),
   },
-  responses: { 200: json(z.strictObject({ removed: z.int().describe("How many there were") })) },
+  responses: { 200: json(z.strictObject({ removed: z.int().describe("Number of removed rows") })) },
   failures: [],
   cli: { command: "emulator remove-signatories" },
-  basis: assumed("The control plane is the emulator's own."),
-  examples: [{ title: "Forget one", body: { signatory_hashes: ["5d41402a"], cluster_id: "eu-1" } }],
+  basis: assumed("The control plane is part of the emulator."),
+  examples: [{ title: "Remove one hash", body: { signatory_hashes: ["5d41402a"], cluster_id: "eu-1" } }],
 });
 
 /** The tables of which each key has one cluster. */
@@ -92,6 +92,6 @@ export const listOwners = operation({
   responses: { 200: json(z.array(Owner)) },
   failures: [],
   cli: { command: "emulator owners", columns: ["table", "key", "cluster_id"] },
-  basis: assumed("The control plane is the emulator's own."),
-  examples: [{ title: "Who owns a team of chat_a?", query: { identifier: "T-NORTHWIND" } }],
+  basis: assumed("The control plane is part of the emulator."),
+  examples: [{ title: "Find the owner of a chat_a team", query: { identifier: "T-NORTHWIND" } }],
 });

@@ -3,7 +3,7 @@ import { assumed } from "../basis.ts";
 import { form, html, operation, redirect } from "../operation.ts";
 import { emulator } from "../services.ts";
 
-const ours = assumed("The emulator stands in for the providers that people sign in with (DECISIONS.md, R25).");
+const ours = assumed("The emulator acts as the sign-in providers (DECISIONS.md, R25).");
 
 /** What the page was asked for, by the authorization_url of a login, a signup or an installation. */
 const fields = {
@@ -25,7 +25,9 @@ export const showProviderPage = operation({
   failures: [],
   cli: { command: "emulator provider-page" },
   basis: ours,
-  examples: [{ title: "The page of a signup", query: { flow: "trial", provider: "ProviderA", state: "trial_81" } }],
+  examples: [
+    { title: "Show the page of a signup", query: { flow: "trial", provider: "ProviderA", state: "trial_81" } },
+  ],
 });
 
 export const submitProviderPage = operation({
@@ -55,7 +57,7 @@ export const submitProviderPage = operation({
   basis: ours,
   examples: [
     {
-      title: "Sign up as Ada, with the form_token that stands in the page of svc emulator provider-page",
+      title: "Sign up as Ada, with the form_token of svc emulator provider-page",
       body: {
         flow: "trial",
         provider: "ProviderA",

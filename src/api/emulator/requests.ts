@@ -5,43 +5,41 @@ import { empty, events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 export const LoggedRequest = z.strictObject({
-  id: z.int().describe("Counts up from 1 since the start, in the order in which they came"),
-  at: timestamp.describe("Virtual time at which it came"),
-  wall_at: timestamp.describe("Wall time at which it came"),
-  listener: z.string().describe("`router`, or the id of the cluster that it was sent to"),
+  id: z.int().describe("Number in order of arrival, from 1 since the start"),
+  at: timestamp.describe("Virtual time of arrival"),
+  wall_at: timestamp.describe("Wall time of arrival"),
+  listener: z.string().describe("`router`, or the ID of the receiving cluster"),
   service: z.string().describe("Service of the operation"),
-  operation: z.string().nullable().describe("Null: nothing is declared for the path"),
-  nearest: z.string().nullable().describe("For a path that no operation declares: what may have been meant"),
+  operation: z.string().nullable().describe("Operation; null for an undeclared path"),
+  nearest: z.string().nullable().describe("Nearest operation of an undeclared path"),
   method: z.string(),
   target: z.string().describe("Path and query, without secrets"),
-  headers: dictionary(z.string()).describe("Those that may hold secrets only by name"),
-  status: z.int().describe("0: the connection ended without an answer"),
-  failure: z.string().nullable().describe("Code of the declared failure that was answered"),
+  headers: dictionary(z.string()).describe("Headers; values that may be secrets are omitted"),
+  status: z.int().describe("Status of the response; 0 if the connection ended without one"),
+  failure: z.string().nullable().describe("Code of the declared failure"),
   caller: z
     .string()
     .nullable()
-    .describe("Who asked the control plane: the name of the token, local for that of the run file; null: nobody said"),
+    .describe("Name of the control token, local for that of the run file; null without a token"),
   findings: z
     .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
-    .describe("What was accepted by leniency and the real service may refuse"),
-  duration_ms: z.int().describe("Wall milliseconds"),
+    .describe("Findings: relaxed checks that the real service may enforce"),
+  duration_ms: z.int().describe("Duration in wall milliseconds"),
   body: z
     .unknown()
     .optional()
-    .describe("JSON that was sent, without secrets; with bodies alone, and where it had 16 KiB or less"),
+    .describe("JSON body without secrets, up to 16 KiB; only if bodies are requested"),
   fault: z
     .string()
     .optional()
-    .describe("The scripted trouble that it met, and the request that asked for it; left out: it met none"),
+    .describe("Fault that affected it, with the request that added the fault; omitted without one"),
   left: z
     .boolean()
     .optional()
-    .describe(
-      "A restore, a rewind or a reset has left the state that it was of: numbers after that are given once more",
-    ),
+    .describe("True: its state was replaced by a restore, a rewind or a reset, and later numbers are reused"),
 });
 
 const filters = {
@@ -68,7 +66,7 @@ export const listRequests = operation({
   service: emulator,
   summary: "List the requests that were received",
   description:
-    "In the order in which they were answered, the newest last. The log is kept in memory and drops its oldest. With `accept: text/event-stream` it goes on.",
+    "Requests are ordered by completion, the newest last. Requests are kept in memory; the oldest are dropped first. With `accept: text/event-stream`, the response is a stream.",
   method: "GET",
   path: "/_emulator/requests",
   auth: "control-token",
@@ -84,8 +82,8 @@ export const listRequests = operation({
     200: json(
       z.strictObject({
         items: z.array(LoggedRequest),
-        total: z.int().describe("How many match in all"),
-        reads_left_out: z.int().describe("How many more would match with what only reads the control plane"),
+        total: z.int().describe("Number of all matches"),
+        reads_left_out: z.int().describe("Number of matches among requests that only read the control plane"),
       }),
     ),
   },
@@ -93,8 +91,8 @@ export const listRequests = operation({
   cli: { command: "emulator requests", rows: "items", columns },
   basis: ours,
   examples: [
-    { title: "Which requests were refused for their fields?", query: { status: 422 } },
-    { title: "The request that a trace names as request:12", query: { id: 12 } },
+    { title: "List the requests with invalid fields", query: { status: 422 } },
+    { title: "Show request:12 of a trace", query: { id: 12 } },
   ],
 });
 
@@ -111,7 +109,7 @@ export const watchRequests = operation({
   failures: [],
   cli: { command: "emulator watch-requests", columns },
   basis: ours,
-  examples: [{ title: "Follow the contract API", query: { service: "contracts" } }],
+  examples: [{ title: "Follow requests to the contract API", query: { service: "contracts" } }],
 });
 
 export const clearRequests = operation({

@@ -5,7 +5,7 @@ import { empty, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 
-const ours = assumed("The control plane is the emulator's own (DECISIONS.md, E16).");
+const ours = assumed("The control plane is part of the emulator (DECISIONS.md, E16).");
 
 const role = z
   .enum(controlRoles)
@@ -13,21 +13,23 @@ const role = z
 
 const name = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "a name is of letters, digits, dots, dashes and underscores, 63 at most")
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "must be at most 63 letters, digits, dots, hyphens and underscores")
   .describe("Name of its owner, shown in the request log");
 
 const workspace = z
   .string()
   .min(1)
   .optional()
-  .describe("Workspace (name or ID) that it is bound to: it sees and moves nothing else, nor the clock");
+  .describe("Workspace (name or ID) that it is bound to: it has no access to others, nor to the clock");
 
 const TokenInfo = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
   workspace: z.string().optional().describe("Workspace that it is bound to, if any"),
-  created_at: timestamp.describe("On the wall"),
-  last_used_at: timestamp.nullable().describe("On the wall, to the minute after a restart; null: never"),
+  created_at: timestamp.describe("Wall time"),
+  last_used_at: timestamp
+    .nullable()
+    .describe("Wall time of the last use, to the minute after a restart; null if never used"),
 });
 
 export const createToken = operation({
@@ -47,7 +49,7 @@ export const createToken = operation({
         name: z.string(),
         role: z.enum(controlRoles),
         workspace: z.string().optional(),
-        token: z.string().describe("For the header authorization, after `Bearer `"),
+        token: z.string().describe("Value for the header authorization, after `Bearer `"),
       }),
     ),
   },
@@ -55,8 +57,12 @@ export const createToken = operation({
   cli: { command: "emulator tokens create" },
   basis: ours,
   examples: [
-    { title: "For a pipeline", params: { name: "ci" }, body: { role: "operate" } },
-    { title: "For a team", params: { name: "team-a" }, body: { role: "operate", workspace: "Contoso Procurement" } },
+    { title: "Create one for a pipeline", params: { name: "ci" }, body: { role: "operate" } },
+    {
+      title: "Create one for a team",
+      params: { name: "team-a" },
+      body: { role: "operate", workspace: "Contoso Procurement" },
+    },
   ],
 });
 
@@ -64,7 +70,7 @@ export const listTokens = operation({
   id: "tokens.list",
   service: emulator,
   summary: "List the tokens of the control plane, without their values",
-  description: "The token in the run file is not listed: it is new with each start.",
+  description: "The token in the run file is not listed. It is new at each start.",
   method: "GET",
   path: "/_emulator/tokens",
   auth: "control-token",
@@ -74,7 +80,7 @@ export const listTokens = operation({
   failures: [],
   cli: { command: "emulator tokens list", columns: ["name", "role", "workspace", "created_at", "last_used_at"] },
   basis: ours,
-  examples: [{ title: "Which were used lately?" }],
+  examples: [{ title: "List the tokens with their last use" }],
 });
 
 export const revokeToken = operation({
@@ -92,5 +98,5 @@ export const revokeToken = operation({
   failures: ["no-such-token"],
   cli: { command: "emulator tokens revoke", confirm: "yes" },
   basis: ours,
-  examples: [{ title: "The pipeline is gone", params: { name: "ci" } }],
+  examples: [{ title: "Revoke a token", params: { name: "ci" } }],
 });

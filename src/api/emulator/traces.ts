@@ -5,37 +5,34 @@ import { emulator } from "../services.ts";
 import { timestamp } from "../timestamp.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 /** What a node of a trace may be. */
 export const traceKinds = ["request", "advance", "timer", "event", "delivery", "attempt"] as const;
 
 const TraceNode = z.strictObject({
-  id: z.string().describe("What it is, and its number: `request:12`, `delivery:3`, `attempt:3.1`"),
+  id: z.string().describe("Kind and number: `request:12`, `delivery:3`, `attempt:3.1`"),
   kind: z.enum(traceKinds),
-  parent: z
-    .string()
-    .nullable()
-    .describe("The node that it follows from; null: a beginning, or what led to it is not kept"),
-  trace: z.string().describe("The W3C trace that it belongs to, 32 hexadecimal digits"),
-  span: z.string().describe("Its id there, 16 hexadecimal digits"),
-  parent_span: z.string().nullable().describe("The span that it follows from, which may be the caller's own"),
+  parent: z.string().nullable().describe("Parent node; null for a root, or if the parent is not retained"),
+  trace: z.string().describe("W3C trace ID, 32 hexadecimal digits"),
+  span: z.string().describe("Span ID, 16 hexadecimal digits"),
+  parent_span: z.string().nullable().describe("Parent span, possibly of the caller"),
   at: timestamp.describe("Virtual time"),
-  wall_at: timestamp.nullable().describe("Wall time, virtual under --deterministic; null where it was not kept"),
-  duration_ms: z.number().nullable().describe("On the wall clock; null where it takes no time or that is not kept"),
+  wall_at: timestamp.nullable().describe("Wall time, virtual with --deterministic; null if not retained"),
+  duration_ms: z.number().nullable().describe("Wall-clock duration; null if it has none or is not retained"),
   what: z.string(),
-  because: z.string().describe("Why it happened, in plain words"),
-  moved_by: z.string().nullable().describe("The move of time by which it came due; null: nobody moved time"),
-  fault: z.string().nullable().describe("The scripted trouble that interfered, and the request that asked for it"),
+  because: z.string().describe("Cause, as a sentence"),
+  moved_by: z.string().nullable().describe("Clock advance that made it due; null without one"),
+  fault: z.string().nullable().describe("Fault that affected it, with the request that added the fault"),
   contract: z.string().nullable().describe("T-12 or H-12"),
   webhook_id: z.int().nullable(),
-  outcome: DeliveryOutcome.nullable().describe("Of a delivery, until now"),
-  status: z.int().nullable().describe("Of the receiver's answer to an attempt"),
-  error: z.string().nullable().describe("Code of what kept an attempt from being answered"),
+  outcome: DeliveryOutcome.nullable().describe("Outcome of a delivery so far"),
+  status: z.int().nullable().describe("Status of the receiver's response to an attempt"),
+  error: z.string().nullable().describe("Code of the error of an attempt"),
 });
 
 const Planned = z.strictObject({
-  parent: z.string().describe("The node that it will follow from"),
+  parent: z.string().describe("Future parent node"),
   due: timestamp.describe("Virtual time"),
   what: z.string(),
   because: z.string(),
@@ -50,9 +47,9 @@ const params = z.object({
 export const showTrace = operation({
   id: "traces.show",
   service: emulator,
-  summary: "Show what happened and why: a request, a contract or a delivery with all that led to it and followed",
+  summary: "Show the causes and effects of a request, contract or delivery",
   description:
-    "Nodes stand in the order of the tree, each after the one that it follows from. What changed nothing is not kept: the request log tells of it.",
+    "Nodes are in tree order, each after its parent. Requests that changed nothing have no trace; the request log lists them.",
   method: "GET",
   path: "/_emulator/traces/{ref}",
   auth: "control-token",
@@ -62,8 +59,8 @@ export const showTrace = operation({
       z.strictObject({
         ref: z.string(),
         nodes: z.array(TraceNode),
-        planned: z.array(Planned).describe("What is still to come"),
-        more: z.boolean().describe("True: there is more than is shown"),
+        planned: z.array(Planned).describe("Scheduled nodes"),
+        more: z.boolean().describe("True: the trace has more nodes"),
       }),
     ),
   },
@@ -71,8 +68,8 @@ export const showTrace = operation({
   cli: { command: "emulator trace", rows: "nodes", columns },
   basis: ours,
   examples: [
-    { title: "Why was the contract's webhook sent six times?", params: { ref: "T-1" } },
-    { title: "What followed from a request?", params: { ref: "request:12" } },
+    { title: "Show why a webhook was sent six times", params: { ref: "T-1" } },
+    { title: "Show the effects of a request", params: { ref: "request:12" } },
   ],
 });
 
@@ -88,5 +85,5 @@ export const watchTrace = operation({
   failures: ["no-such-trace", "malformed-ref"],
   cli: { command: "emulator watch-trace", columns },
   basis: ours,
-  examples: [{ title: "As retries are made", params: { ref: "T-1" } }],
+  examples: [{ title: "Follow the retries of a delivery", params: { ref: "T-1" } }],
 });

@@ -25,8 +25,8 @@ const Trial = z.strictObject({
       invited_users: z.array(InvitedUser),
     })
     .nullable()
-    .describe("What was said when it was completed; null until then"),
-  cluster_id: z.string().nullable().describe("Null until the workspace is made"),
+    .describe("Response to the completion; null until then"),
+  cluster_id: z.string().nullable().describe("Workspace; null until it is created"),
   workspace_id: z.int().nullable(),
 });
 
@@ -49,6 +49,6 @@ export const listTrials = operation({
     rows: "items",
     columns: ["id", "email", "answers.company_name", "cluster_id", "workspace_id"],
   },
-  basis: assumed("The control plane is the emulator's own (DECISIONS.md, R24)."),
-  examples: [{ title: "Who has a trial?" }],
+  basis: assumed("The control plane is part of the emulator (DECISIONS.md, R24)."),
+  examples: [{ title: "List the trial signups" }],
 });

@@ -37,6 +37,6 @@ export const listUserTasks = operation({
     rows: "items",
     columns: ["id", "workspace_id", "task_category", "status", "priority", { name: "title", cut: 1 }],
   },
-  basis: assumed("No public route shows those that are about no intake; the control plane is the emulator's own."),
-  examples: [{ title: "What is to be done?" }],
+  basis: assumed("No public route shows tasks without an intake. The control plane is part of the emulator."),
+  examples: [{ title: "List the tasks" }],
 });

@@ -10,44 +10,41 @@ import { contractFilter } from "./shapes/contract-filter.ts";
 
 const Awaited = z
   .object({
-    activity: z
-      .enum(activities)
-      .optional()
-      .describe("Until this activity has happened; with outcome: only of this one"),
-    outcome: DeliveryOutcome.optional().describe("Until a delivery has this outcome"),
-    contract_status: ContractStatus.optional().describe("Until the contract has this status"),
+    activity: z.enum(activities).optional().describe("Wait for this activity; with outcome, only deliveries of it"),
+    outcome: DeliveryOutcome.optional().describe("Wait for a delivery with this outcome"),
+    contract_status: ContractStatus.optional().describe("Wait for this status of the contract"),
     contract: contractFilter,
-    webhook: z.int().optional().describe("With outcome: only deliveries to this subscription"),
-    count: z.int().min(1).max(1_000).default(1).describe("Until there are so many"),
+    webhook: z.int().optional().describe("With outcome, only deliveries to this webhook"),
+    count: z.int().min(1).max(1_000).default(1).describe("Number of matches"),
     since: z.iso
       .datetime({ offset: true })
       .optional()
-      .describe("Only what happened at this virtual time or later; left out: what has happened already counts too"),
-    timeout_ms: z.int().min(0).max(600_000).default(30_000).describe("How long at most, on the wall clock"),
+      .describe("Virtual time from which matches count (default: the beginning)"),
+    timeout_ms: z.int().min(0).max(600_000).default(30_000).describe("Maximum duration on the wall clock"),
   })
   .superRefine((given, context) => {
     const wrong = (message: string) => context.addIssue({ code: "custom", message, path: [] });
     if (!given.activity && !given.outcome && !given.contract_status) {
-      wrong("one of activity, outcome and contract_status must be given");
+      wrong("one of activity, outcome and contract_status is required");
     }
     if (given.contract_status && (given.activity || given.outcome)) {
-      wrong("contract_status cannot be awaited together with activity or outcome");
+      wrong("contract_status cannot be used with activity or outcome");
     }
-    if (given.contract_status && given.contract === undefined) wrong("contract_status needs contract");
-    if (given.webhook !== undefined && !given.outcome) wrong("webhook needs outcome");
+    if (given.contract_status && given.contract === undefined) wrong("contract_status requires contract");
+    if (given.webhook !== undefined && !given.outcome) wrong("webhook requires outcome");
   });
 
 const contractNamed = {
   contract_id: z.int().nullable(),
-  composite_id: z.string().nullable().describe("The same as commands take it: T-12 or H-12"),
+  composite_id: z.string().nullable().describe("Composite ID: T-12 or H-12"),
 };
 
 const Met = z.strictObject({
-  reached: z.boolean().describe("False: the time was over first"),
+  reached: z.boolean().describe("False: timed out"),
   now: timestamp.describe("Virtual time"),
   activities: z
     .array(z.strictObject({ activity: z.string(), ...contractNamed, at: timestamp }))
-    .describe("Those waited for, newest first; when it was not reached, the last ones that happened instead"),
+    .describe("Matches, newest first; after a timeout the latest activities instead"),
   deliveries: z
     .array(
       z.strictObject({
@@ -58,11 +55,11 @@ const Met = z.strictObject({
         outcome: DeliveryOutcome,
       }),
     )
-    .describe("Those waited for, newest first; when it was not reached, the last ones with another outcome instead"),
+    .describe("Matches, newest first; after a timeout the latest with another outcome instead"),
   contract: z
     .strictObject({ contract_id: z.int(), composite_id: z.string(), contract_status: ContractStatus })
     .nullable()
-    .describe("The contract as it is, where its status is waited for"),
+    .describe("Current contract, with contract_status"),
 });
 
 export const wait = operation({
@@ -77,9 +74,9 @@ export const wait = operation({
   responses: { 200: json(Met) },
   failures: ["no-such-contract", "no-such-webhook"],
   cli: { by: "emulator wait-for" },
-  basis: assumed("The control plane is the emulator's own."),
+  basis: assumed("The control plane is part of the emulator."),
   examples: [
-    { title: "Until it is executed", query: { contract: "T-12", contract_status: "EXECUTED" } },
-    { title: "Until three deliveries got through", query: { outcome: "delivered", count: 3 } },
+    { title: "Wait until a contract is executed", query: { contract: "T-12", contract_status: "EXECUTED" } },
+    { title: "Wait for three deliveries", query: { outcome: "delivered", count: 3 } },
   ],
 });

@@ -7,7 +7,7 @@ import { timestamp } from "../timestamp.ts";
 import { ListedDelivery } from "./deliveries.ts";
 import { receiversMs } from "./shapes/receivers.ts";
 
-const ours = assumed("The real service shows and switches subscriptions in its application only.");
+const ours = assumed("The real service shows and switches webhooks in its application only.");
 
 const Webhook = z.strictObject({
   id: z.int(),
@@ -17,12 +17,12 @@ const Webhook = z.strictObject({
   title: z.string(),
   url: z.string(),
   only_for_activities: z.array(z.enum(activities)),
-  custom_headers: z.array(z.string()).describe("Their names; the values may be secrets"),
+  custom_headers: z.array(z.string()).describe("Names of the headers; the values may be secrets"),
   status: z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]),
-  failure_count: z.int().describe("Attempts without 2xx since the last 2xx; the sixth disables"),
-  disabled_at: timestamp.nullable().describe("Null: it is active, or nobody knows since when"),
-  disabled_by: z.string().nullable().describe("What disabled it, for svc emulator trace: request:12, attempt:3.6"),
-  forbidden: z.string().nullable().describe("Why nothing is ever sent to its address; null: it may be"),
+  failure_count: z.int().describe("Failed attempts since the last 2xx; the sixth disables the webhook"),
+  disabled_at: timestamp.nullable().describe("Time of the change; null if it is active or the time is unknown"),
+  disabled_by: z.string().nullable().describe("Cause of the change, for svc emulator trace: request:12, attempt:3.6"),
+  forbidden: z.string().nullable().describe("Reason why its address is not allowed; null if it is allowed"),
   created_at: timestamp,
 });
 
@@ -48,7 +48,7 @@ export const listControlWebhooks = operation({
   failures: [],
   cli: { command: "emulator webhooks", columns },
   basis: ours,
-  examples: [{ title: "Which subscriptions are disabled?" }],
+  examples: [{ title: "List disabled webhooks" }],
 });
 
 export const enableWebhook = operation({
@@ -63,7 +63,7 @@ export const enableWebhook = operation({
   failures: ["no-such-webhook"],
   cli: { command: "emulator webhooks enable", columns },
   basis: ours,
-  examples: [{ title: "After the receiver is repaired", params: { id: 1 } }],
+  examples: [{ title: "Enable a webhook after a fix", params: { id: 1 } }],
 });
 
 export const disableWebhook = operation({
@@ -78,7 +78,7 @@ export const disableWebhook = operation({
   failures: ["no-such-webhook"],
   cli: { command: "emulator webhooks disable", columns },
   basis: ours,
-  examples: [{ title: "Pause a receiver", params: { id: 1 } }],
+  examples: [{ title: "Pause a webhook", params: { id: 1 } }],
 });
 
 export const resendToWebhook = operation({
@@ -86,7 +86,7 @@ export const resendToWebhook = operation({
   service: emulator,
   summary: "Resend the undelivered deliveries of a webhook",
   description:
-    "Sends deliveries that failed for the last time, were skipped or will be skipped, and those that wait for a retry. Sends them one after another, and stops when one fails, after a hundred, or after about twenty seconds. The next call sends the rest. The webhook need not be enabled.",
+    "Resends deliveries that failed finally, were skipped or will be skipped, or are waiting for a retry. Resends one at a time, and stops at the first failure, after 100 deliveries, or after about 20 seconds. The next request resends the rest. The webhook can be disabled.",
   method: "POST",
   path: "/_emulator/webhooks/{id}/resend",
   auth: "control-token",
@@ -94,8 +94,8 @@ export const resendToWebhook = operation({
   responses: {
     200: json(
       z.strictObject({
-        items: z.array(ListedDelivery).describe("Those that were sent, each with what came of it"),
-        left: z.int().describe("How many have not arrived still"),
+        items: z.array(ListedDelivery).describe("Resent deliveries with their results"),
+        left: z.int().describe("Number of undelivered deliveries"),
       }),
     ),
   },
@@ -108,5 +108,5 @@ export const resendToWebhook = operation({
     columns: ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"],
   },
   basis: ours,
-  examples: [{ title: "Once its receiver is repaired", params: { id: 1 } }],
+  examples: [{ title: "Resend after a fix", params: { id: 1 } }],
 });

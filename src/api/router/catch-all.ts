@@ -6,9 +6,9 @@ import { forwarding } from "./failures/index.ts";
 export const forwardAnything = operation({
   id: "catch-all",
   service: router,
-  summary: "Forward any other path to the cluster that owns the request's identifiers",
+  summary: "Forward any other path to the cluster of the request",
   description:
-    "Applies to paths and methods that nothing else defines. Without a mapped identifier all clusters are called.",
+    "Applies to paths and methods that no operation declares. Without a mapped identifier, the request goes to all clusters.",
   method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
   path: "/{full_path}",
   auth: "none",
@@ -17,5 +17,5 @@ export const forwardAnything = operation({
   failures: forwarding,
   cli: { by: "api" },
   basis: "specified",
-  examples: [{ title: "Call a path that no operation declares", params: { full_path: "api/v1/anything" } }],
+  examples: [{ title: "Request an undeclared path", params: { full_path: "api/v1/anything" } }],
 });

@@ -24,5 +24,5 @@ export const unmapChatATeams = operation({
   summary: "Remove chat_a teams of a cluster",
   path: "/router/v1/cluster_chat_a_teams/bulk",
   cli: { by: "router unmap-chat-a-teams" },
-  examples: [{ title: "Forget one team of eu-1", body: example }],
+  examples: [{ title: "Unmap one team of eu-1", body: example }],
 });

@@ -40,7 +40,7 @@ export const receiveInteraction = operation({
   failures,
   emits: commenting,
   cli: { command: "chat-a interaction" },
-  examples: [{ title: "A button was pressed", body: interaction }],
+  examples: [{ title: "Forward a pressed button", body: interaction }],
 });
 
 export const receiveEvent = operation({
@@ -52,7 +52,7 @@ export const receiveEvent = operation({
   failures,
   emits: commenting,
   cli: { command: "chat-a event" },
-  examples: [{ title: "The app was mentioned", body: event }],
+  examples: [{ title: "Forward a mention of the app", body: event }],
 });
 
 export const receiveOptions = operation({
@@ -63,7 +63,7 @@ export const receiveOptions = operation({
   request: { body: raw() },
   failures,
   cli: { command: "chat-a options" },
-  examples: [{ title: "A menu asks for its options", body: suggestion }],
+  examples: [{ title: "Forward a request for menu options", body: suggestion }],
 });
 
 export const receiveDestinationInteraction = operation({
@@ -78,7 +78,7 @@ export const receiveDestinationInteraction = operation({
   cli: { command: "chat-a destination-interaction" },
   examples: [
     {
-      title: "A button was pressed",
+      title: "Forward a pressed button",
       params: { destination: "default" },
       body: interaction,
     },
@@ -94,7 +94,7 @@ export const receiveDestinationEvent = operation({
   failures: destinationFailures,
   emits: commenting,
   cli: { command: "chat-a destination-event" },
-  examples: [{ title: "The app was mentioned", params: { destination: "default" }, body: event }],
+  examples: [{ title: "Forward a mention of the app", params: { destination: "default" }, body: event }],
 });
 
 export const receiveDestinationOptions = operation({
@@ -107,7 +107,7 @@ export const receiveDestinationOptions = operation({
   cli: { command: "chat-a destination-options" },
   examples: [
     {
-      title: "A menu asks for its options",
+      title: "Forward a request for menu options",
       params: { destination: "default" },
       body: suggestion,
     },
@@ -132,6 +132,6 @@ export const receiveOAuthRedirect = operation({
   failures: ["unknown-destination", ...forwardingToAll],
   cli: { command: "chat-a oauth-redirect" },
   examples: [
-    { title: "The app was installed", params: { destination: "default" }, query: { code: "c0de", state: "st_81" } },
+    { title: "Forward an installation", params: { destination: "default" }, query: { code: "c0de", state: "st_81" } },
   ],
 });

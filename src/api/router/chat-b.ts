@@ -18,7 +18,7 @@ export const receiveActivity = operation({
   basis: "specified",
   examples: [
     {
-      title: "A message arrives",
+      title: "Forward a message",
       body: {
         type: "message",
         channelId: "msteams",

@@ -19,7 +19,7 @@ export const showClusterClient = operation({
   request: { params: z.object({ client_id: z.string().describe("OAuth client id, or client-id of an API key") }) },
   failures: [...lookupFailures, "no-client-mapping"],
   cli: { command: "router show-client" },
-  examples: [{ title: "Whose client is this?", params: { client_id: "demo-cli" } }],
+  examples: [{ title: "Find the cluster of a client", params: { client_id: "demo-cli" } }],
 });
 
 export const mapClusterClients = operation({
@@ -38,5 +38,5 @@ export const unmapClusterClients = operation({
   description: "Used at workspace offboarding.",
   path: "/router/v1/cluster_clients/bulk",
   cli: { by: "router unmap-clients" },
-  examples: [{ title: "Forget one client of eu-1", body: example }],
+  examples: [{ title: "Unmap one client of eu-1", body: example }],
 });

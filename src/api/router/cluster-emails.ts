@@ -25,7 +25,7 @@ export const showClusterEmail = operation({
   request: { params: z.object({ email_hash: emailHash }) },
   failures: [...lookupFailures, "no-email-mapping"],
   cli: { command: "router show-email" },
-  examples: [{ title: "Whose is this address?", params: { email_hash: example.email_hash_list[0] as string } }],
+  examples: [{ title: "Find the cluster of an address", params: { email_hash: example.email_hash_list[0] as string } }],
 });
 
 export const mapClusterEmails = operation({
@@ -43,5 +43,5 @@ export const unmapClusterEmails = operation({
   summary: "Remove e-mail hashes of a cluster",
   path: "/router/v1/cluster_emails/bulk",
   cli: { by: "router unmap-emails" },
-  examples: [{ title: "Forget one address of eu-1", body: example }],
+  examples: [{ title: "Unmap one address of eu-1", body: example }],
 });

@@ -43,15 +43,14 @@ export const listClusters = operation({
     columns: ["cluster_id", { name: "cluster_label", cut: 1 }, { name: "cluster_url", cut: 2 }],
   },
   basis: "specified",
-  examples: [{ title: "Which clusters are there?" }],
+  examples: [{ title: "List the clusters" }],
 });
 
 export const deleteWorkspaceData = operation({
   id: "clusters.delete-workspace-data",
   service: router,
   summary: "Delete all routing data of one workspace",
-  description:
-    "Deletes only rows that belong to the cluster, in one transaction; identifiers that do not exist are ignored.",
+  description: "Deletes only rows of the cluster, in one transaction. Unknown identifiers are ignored.",
   method: "DELETE",
   path: "/router/v1/clusters/{cluster_id}/workspace-data",
   auth: "cluster-key",
@@ -66,7 +65,7 @@ export const deleteWorkspaceData = operation({
   basis: "specified",
   examples: [
     {
-      title: "Forget a workspace's client and one of its tokens",
+      title: "Remove a client and a token of a workspace",
       params: { cluster_id: "eu-1" },
       body: { client_ids: ["demo-cli"], creator_tokens: ["creator-northwind"] },
     },

@@ -40,7 +40,7 @@ const CardsResponse = z.strictObject({
 export const listCrmACards = operation({
   id: "crm-a.cards",
   service: router,
-  summary: "List the cards that crm_a shows beside a record",
+  summary: "List the cards that crm_a shows next to a record",
   method: "GET",
   path: "/router/v1/crm_a/cards",
   auth: "none",
@@ -48,6 +48,6 @@ export const listCrmACards = operation({
   responses: { 200: passthrough(CardsResponse) },
   failures: ["bad-crm-a-signature", ...forwardingToOne],
   cli: { command: "crm-a cards", rows: "results", columns: ["objectId", "title"] },
-  basis: assumed("The input is specified; the answer is not shown (DECISIONS.md, R29)."),
+  basis: assumed("The input is specified, the response is not (DECISIONS.md, R29)."),
   examples: [{ title: "List the cards" }],
 });

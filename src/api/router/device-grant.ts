@@ -26,7 +26,7 @@ export const createDeviceCode = operation({
   failures: ["invalid-request", "invalid-client"],
   cli: { command: "auth device-code" },
   basis: "specified",
-  examples: [{ title: "Ask for a user code", body: { client_id: "demo-cli" } }],
+  examples: [{ title: "Request a user code", body: { client_id: "demo-cli" } }],
 });
 
 export const OAuthGrantType = z.enum([
@@ -131,7 +131,7 @@ export const decideDeviceGrant = operation({
     "grant-bound",
   ],
   cli: { command: "auth device-decide" },
-  basis: assumed("The input is specified; answer and transitions are not shown (DECISIONS.md, R30)."),
+  basis: assumed("The input is specified, response and transitions are not (DECISIONS.md, R30)."),
   examples: [
     { title: "Approve a user code", body: { user_code: "WDJBMJHT", status: "AUTHORIZED", cluster_id: "eu-1" } },
   ],

@@ -31,5 +31,5 @@ export const unmapExternalIntegrations = operation({
   summary: "Remove external integrations of a cluster",
   path: "/router/v1/cluster_external_integrations/bulk",
   cli: { by: "router unmap-external-integrations" },
-  examples: [{ title: "Forget one chat_b tenant of eu-1", body: example }],
+  examples: [{ title: "Unmap one chat_b tenant of eu-1", body: example }],
 });

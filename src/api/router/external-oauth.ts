@@ -9,7 +9,8 @@ export const receiveExternalRedirect = operation({
   id: "external-oauth.redirect",
   service: router,
   summary: "Forward a provider's redirect to the cluster that started it",
-  description: "The prefix {cluster_id}_ of the state selects the cluster; otherwise all clusters are called.",
+  description:
+    "The prefix {cluster_id}_ of the state selects the cluster. Without it, the request goes to all clusters.",
   method: "GET",
   path: "/router/v1/oauth2.0/external/{provider}/redirect",
   auth: "none",
@@ -27,7 +28,7 @@ export const receiveExternalRedirect = operation({
   basis: "specified",
   examples: [
     {
-      title: "Come back from a provider",
+      title: "Forward the redirect of a provider",
       params: { provider: "ProviderA" },
       query: { code: "c0de", state: "eu-1_4af0" },
     },

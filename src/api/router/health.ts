@@ -18,5 +18,5 @@ export const checkHealth = operation({
   failures: [],
   cli: { command: "router health" },
   basis: "specified",
-  examples: [{ title: "Is the router up?" }],
+  examples: [{ title: "Check the router" }],
 });

@@ -24,7 +24,7 @@ export const unmapCreatorTokens = operation({
   summary: "Remove creator invite tokens of a cluster",
   path: "/router/v1/cluster_tokens/bulk/creator",
   cli: { by: "router unmap-creator-tokens" },
-  examples: [{ title: "Forget one token of eu-1", body: example }],
+  examples: [{ title: "Unmap one token of eu-1", body: example }],
 });
 
 export const mapCounterpartyTokens = operation({
@@ -42,5 +42,5 @@ export const unmapCounterpartyTokens = operation({
   summary: "Remove counterparty invite tokens of a cluster",
   path: "/router/v1/cluster_tokens/bulk/counter_party",
   cli: { by: "router unmap-counterparty-tokens" },
-  examples: [{ title: "Forget one token of eu-1", body: example }],
+  examples: [{ title: "Unmap one token of eu-1", body: example }],
 });

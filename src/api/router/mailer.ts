@@ -10,7 +10,7 @@ export const receiveBlackhole = operation({
   id: "mailer.blackhole",
   service: router,
   summary: "Accept an inbound e-mail and drop it",
-  description: "The emulator keeps the newest 1,000 in 16 MiB of base64. List them with svc emulator blackhole.",
+  description: "The emulator retains the newest 1,000, up to 16 MiB of base64. List them with svc emulator blackhole.",
   method: "POST",
   path: "/router/v1/mailer/inbound/blackhole",
   auth: "none",
@@ -18,14 +18,16 @@ export const receiveBlackhole = operation({
   responses: { 200: json(z.strictObject({})) },
   failures: [],
   cli: { command: "mailer blackhole" },
-  basis: assumed("The path is specified; body and answer are not shown (DECISIONS.md, R27)."),
-  examples: [{ title: "Swallow an inbound e-mail", body: { Subject: "Hello" } }],
+  basis: assumed("The path is specified, body and response are not (DECISIONS.md, R27)."),
+  examples: [{ title: "Drop an inbound e-mail", body: { Subject: "Hello" } }],
 });
 
 const outcomes = [...new Set(Object.values(mailerEvents))];
 
 export const MailerWebhookAPIRequest = z.looseObject({
-  Metadata: dictionary(z.string()).describe("cluster_id decides, then email_hash, else all clusters"),
+  Metadata: dictionary(z.string()).describe(
+    "Metadata: cluster_id selects the cluster, then email_hash; otherwise all clusters",
+  ),
 });
 
 export const receiveMailerEvent = operation({

@@ -7,7 +7,7 @@ export const showJwks = operation({
   id: "oidc.jwks",
   service: router,
   summary: "Show the public keys of all clusters",
-  description: "Fetched fresh from every cluster on each call; never cached.",
+  description: "Fetched from every cluster on each request; never cached.",
   method: "GET",
   path: "/.well-known/jwks.json",
   auth: "none",
@@ -55,7 +55,7 @@ export const exchangeToken = operation({
   service: router,
   summary: "Exchange a code or a refresh token at its cluster",
   description:
-    "Also redeems device codes: it is the token endpoint of the discovery document (RFC 8628, 3.4). The specification has another endpoint for them, so this reports a finding.",
+    "Also redeems device codes: it is the token endpoint of the discovery document (RFC 8628, 3.4). The specification has another endpoint for them, which the request log reports as a finding.",
   method: "POST",
   path: "/api/v1/oauth/token/",
   auth: "none",
@@ -87,7 +87,7 @@ export const showUserinfo = operation({
   id: "oidc.userinfo",
   service: router,
   summary: "Show the user of an access token",
-  description: "The token is decoded, not verified, to find its cluster claim; the cluster verifies it.",
+  description: "The router decodes the token to find its cluster claim. The cluster verifies it.",
   method: "GET",
   path: "/api/v1/oauth/userinfo/",
   auth: "bearer",
@@ -97,5 +97,5 @@ export const showUserinfo = operation({
   clusterFailures: ["refused-token"],
   cli: { command: "oidc userinfo" },
   basis: "specified",
-  examples: [{ title: "Who am I?" }],
+  examples: [{ title: "Show the user of an access token" }],
 });

@@ -77,7 +77,7 @@ export const startOAuthLogin = operation({
   path: "/api/v1/svc_auth/oauth/login",
   request: {},
   cli: { command: "auth oauth-login" },
-  examples: [{ title: "Where does the person sign in?" }],
+  examples: [{ title: "Start a login" }],
 });
 
 export const finishOAuthLogin = operation({
@@ -88,7 +88,7 @@ export const finishOAuthLogin = operation({
   path: "/api/v1/svc_auth/oauth/callback",
   request: { query: callback },
   cli: { command: "auth oauth-callback" },
-  examples: [{ title: "Come back from the provider", query: { code: "c0de", state: "eu-1_4af0" } }],
+  examples: [{ title: "Complete the sign-in", query: { code: "c0de", state: "eu-1_4af0" } }],
 });
 
 export const startOAuthSignup = operation({
@@ -99,7 +99,7 @@ export const startOAuthSignup = operation({
   path: "/api/v1/svc_auth/oauth/signup",
   request: {},
   cli: { command: "auth oauth-signup" },
-  examples: [{ title: "Where does the person sign up?" }],
+  examples: [{ title: "Start a signup" }],
 });
 
 export const finishOAuthSignup = operation({
@@ -110,7 +110,7 @@ export const finishOAuthSignup = operation({
   path: "/api/v1/svc_auth/oauth/signup/callback",
   request: { query: callback },
   cli: { command: "auth oauth-signup-callback" },
-  examples: [{ title: "Come back from the provider", query: { code: "c0de", state: "eu-1_4af0" } }],
+  examples: [{ title: "Complete the sign-in", query: { code: "c0de", state: "eu-1_4af0" } }],
 });
 
 export const LoginV2Request = z.object({ email: expectedEmail.describe("Address of the person") });
@@ -123,7 +123,7 @@ export const loginV2 = operation({
   path: "/api/v1/svc_auth/login_v2/",
   request: { body: json(LoginV2Request) },
   cli: { command: "auth login-v2" },
-  examples: [{ title: "How does Ada log in?", body: { email: "ada@northwind.example" } }],
+  examples: [{ title: "Look up the login of a user", body: { email: "ada@northwind.example" } }],
 });
 
 export const CaptchaConfigResponse = z.strictObject({
@@ -144,5 +144,5 @@ export const showCaptchaConfig = operation({
   responses: { 200: passthrough(CaptchaConfigResponse) },
   failures: forwardingToAll,
   cli: { command: "auth captcha-config" },
-  examples: [{ title: "Which captcha do I get?" }],
+  examples: [{ title: "Show the captcha" }],
 });

@@ -20,7 +20,7 @@ export const addSignatories = operation({
   id: "signatories.add",
   service: router,
   summary: "Add signatories and the clusters of their contracts",
-  description: "Accepts a list or one signatory. The same hash and cluster again returns the same row.",
+  description: "Accepts a list or one signatory. Repeating a hash and cluster returns the same row.",
   method: "POST",
   path: "/router/v1/contract_signatories/",
   auth: "none",
@@ -29,6 +29,6 @@ export const addSignatories = operation({
   failures: ["unknown-cluster"],
   unknownIsIn: "router clusters",
   cli: { command: "router add-signatories", columns: ["id", "cluster", "signatory_hash", "uuid"] },
-  basis: assumed("The answer is specified; the body is not shown (DECISIONS.md, R33)."),
+  basis: assumed("The response is specified, the body is not (DECISIONS.md, R33)."),
   examples: [{ title: "Add one signatory", body: [{ signatory_hash: "5d41402a", cluster: "eu-1" }] }],
 });

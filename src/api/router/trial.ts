@@ -31,7 +31,7 @@ export const TrialOrgSignUpRequest = z.object({
   industry: z.string().describe("Industry of the company"),
   use_case: z.string().describe("Use case"),
   cluster_location: z.string().nullish().describe("ID, label or region of a cluster (default: the first)"),
-  invited_users: z.array(InvitedUser).nullish().describe("Each becomes a member once they accept their invitation"),
+  invited_users: z.array(InvitedUser).nullish().describe("People to invite; they become members when they accept"),
 });
 
 const callerHeader = z.object({
@@ -50,7 +50,7 @@ export const signUpForTrial = operation({
   failures: ["captcha-failed", "account-exists"],
   cli: { command: "trial signup" },
   basis: "specified",
-  examples: [{ title: "Begin a trial", body: { email: "ada@example.com", captcha: "pass" } }],
+  examples: [{ title: "Start a trial", body: { email: "ada@example.com", captcha: "pass" } }],
 });
 
 export const completeTrialSignup = operation({
@@ -65,7 +65,7 @@ export const completeTrialSignup = operation({
     200: passthrough(
       z.strictObject({
         cluster_id: z.string(),
-        workspace_id: z.int().nullish().describe("Null where a back end of your own does not tell it"),
+        workspace_id: z.int().nullish().describe("Null if your own back end does not report it"),
         cluster_url: z.string(),
       }),
     ),
@@ -78,7 +78,7 @@ export const completeTrialSignup = operation({
     "cluster-timeout",
   ],
   cli: { command: "trial complete" },
-  basis: assumed("The input is specified; the answer is not shown (DECISIONS.md, R24)."),
+  basis: assumed("The input is specified, the response is not (DECISIONS.md, R24)."),
   examples: [
     {
       title: "Create the workspace of a pending signup",
@@ -110,8 +110,8 @@ export const startTrialOAuth = operation({
   responses: { 200: json(z.strictObject({ authorization_url: z.string(), state: z.string() })) },
   failures: [],
   cli: { command: "trial oauth" },
-  basis: assumed("Neither the query nor the answer is shown (DECISIONS.md, R25)."),
-  examples: [{ title: "Where does the person sign in?", query: { provider: "ProviderB" } }],
+  basis: assumed("Neither query nor response is specified (DECISIONS.md, R25)."),
+  examples: [{ title: "Start a login", query: { provider: "ProviderB" } }],
 });
 
 export const finishTrialOAuth = operation({
@@ -130,6 +130,6 @@ export const finishTrialOAuth = operation({
   responses: { 200: json(TrialSignupDomainModel) },
   failures: ["unknown-state", "unknown-provider-code", "account-exists"],
   cli: { command: "trial oauth-callback" },
-  basis: assumed("The input is specified; the answer is not shown (DECISIONS.md, R25)."),
-  examples: [{ title: "Come back from the provider", query: { code: "c0de", state: "st_81" } }],
+  basis: assumed("The input is specified, the response is not (DECISIONS.md, R25)."),
+  examples: [{ title: "Complete the sign-in", query: { code: "c0de", state: "st_81" } }],
 });

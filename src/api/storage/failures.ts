@@ -36,7 +36,7 @@ const expired: Failure<Ids & { lifetimeSeconds: number; expires: string; now: st
 const signatureMismatch: Failure<Ids> = {
   status: 403,
   shape: "xml",
-  when: "the URL was altered, is for another method, or the Content-Type is not the one given at initialization",
+  when: "the URL was altered, is for another method, or the Content-Type differs from that of the initialization",
   basis: "public",
   headers: () => xml,
   body: (ids) =>
@@ -61,7 +61,7 @@ const entityTooLarge: Failure<Ids & { maxBytes: number }> = {
   status: 400,
   shape: "xml",
   when: "more than 5 GiB are sent",
-  basis: assumed("The limit of the storage style that is emulated."),
+  basis: assumed("The limit of the emulated storage."),
   headers: () => xml,
   body: ({ maxBytes, ...ids }) =>
     document(
@@ -75,7 +75,7 @@ const entityTooLarge: Failure<Ids & { maxBytes: number }> = {
 const badDigest: Failure<Ids & { code: string; message: string }> = {
   status: 400,
   shape: "xml",
-  when: "the bytes are not those of Content-MD5, x-amz-checksum-… or x-amz-content-sha256",
+  when: "the bytes do not match Content-MD5, x-amz-checksum-… or x-amz-content-sha256",
   basis: "public",
   headers: () => xml,
   body: ({ code, message, ...ids }) => document(code, message, {}, ids),
@@ -84,7 +84,7 @@ const badDigest: Failure<Ids & { code: string; message: string }> = {
 const invalidDigest: Failure<Ids & { code: string; message: string }> = {
   status: 400,
   shape: "xml",
-  when: "such a header is none, names an unknown algorithm, or there are several x-amz-checksum-…",
+  when: "a checksum header is malformed, names an unknown algorithm, or x-amz-checksum-… is repeated",
   basis: "public",
   headers: () => xml,
   body: ({ code, message, ...ids }) => document(code, message, {}, ids),
@@ -93,7 +93,7 @@ const invalidDigest: Failure<Ids & { code: string; message: string }> = {
 const incompleteBody: Failure<Ids & { message: string }> = {
   status: 400,
   shape: "xml",
-  when: "an aws-chunked body cannot be read, or has another length than it says",
+  when: "an aws-chunked body is malformed, or has another length than announced",
   basis: "public",
   headers: () => xml,
   body: ({ message, ...ids }) => document("IncompleteBody", message, {}, ids),
@@ -103,7 +103,7 @@ const credentialsOnStorage: Failure<Ids> = {
   status: 400,
   shape: "xml",
   when: "client-id or client-secret is sent, under --strict=storage",
-  basis: assumed("The specification forbids these headers; a storage would ignore them silently."),
+  basis: assumed("The specification forbids these headers. A storage would ignore them."),
   headers: () => xml,
   body: (ids) =>
     document("InvalidRequest", "The headers client-id and client-secret must not be sent to a signed URL.", {}, ids),
@@ -113,7 +113,7 @@ const storeFailed: Failure<Ids> = {
   status: 503,
   shape: "xml",
   when: "the state cannot be written to disk",
-  basis: assumed("A service that cannot write answers that it is unavailable."),
+  basis: assumed("A service that cannot write responds that it is unavailable."),
   headers: () => xml,
   body: (ids) => document("ServiceUnavailable", "The storage cannot write its state.", {}, ids),
 };

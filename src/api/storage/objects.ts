@@ -17,22 +17,22 @@ export const uploadHeaders = [
 
 /** All optional: a URL that lost one of them is answered 403 like any other that was tampered with. */
 const signature = z.object({
-  "X-Sig-Date": z.string().optional().describe("When the URL was signed"),
-  "X-Sig-Expires": z.string().optional().describe("For how many seconds it is valid"),
-  "X-Sig-SignedHeaders": z.string().optional().describe("The headers that the signature covers"),
-  "X-Sig-Signature": z.string().optional().describe("The signature"),
+  "X-Sig-Date": z.string().optional().describe("Time of signing"),
+  "X-Sig-Expires": z.string().optional().describe("Validity in seconds"),
+  "X-Sig-SignedHeaders": z.string().optional().describe("Headers that the signature covers"),
+  "X-Sig-Signature": z.string().optional().describe("Signature"),
 });
 
 const params = z.object({
   object_key: z.string().describe("Key of the stored object"),
-  filename: z.string().describe("Name that a download gets"),
+  filename: z.string().describe("File name of the download"),
 });
 
 export const putObject = operation({
   id: "storage.put",
   service: storage,
   summary: "Upload the bytes of a file to its signed URL",
-  description: "Reusable until it expires; the last PUT replaces the object.",
+  description: "The URL is reusable until it expires. The last PUT replaces the object.",
   method: "PUT",
   path: "/_storage/{object_key}/{filename}",
   auth: "none",
@@ -64,6 +64,6 @@ export const getObject = operation({
   responses: { 200: bytes("application/octet-stream") },
   failures: ["storage-expired", "storage-signature-mismatch", "storage-no-such-key"],
   cli: { by: "files download" },
-  basis: { assumed: "The specification shows only that the download URL is signed; the style is that of the upload." },
+  basis: { assumed: "The specification shows only that the download URL is signed. The style is that of the upload." },
   examples: [],
 });

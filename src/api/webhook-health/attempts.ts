@@ -31,10 +31,10 @@ export const causingFaultOf = ({ fault }: Pick<Attempt, "fault">): string | unde
 
 /** What each does that may make an attempt fail; those that only come later do not. */
 const blamed = lookupTable({
-  drop: "kept it from being sent",
-  tamper: "had changed the body after it was signed",
-  wrong_key: "had signed it with another key",
-  duplicate: "had sent it twice",
+  drop: "prevented the request",
+  tamper: "changed the body after signing",
+  wrong_key: "signed it with another key",
+  duplicate: "sent it twice",
 });
 
 /** What an attempt brought, in a sentence. */
@@ -42,8 +42,7 @@ export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error"
   const { status, error } = attempt;
   const effect = causingFaultOf(attempt);
   if (effect === "drop") return `A scripted fault ${blamed.drop} (drop).`;
-  const brought =
-    status !== null ? `The receiver answered ${status}` : withoutPeriod(error?.message ?? "There was no answer");
+  const brought = status !== null ? `The receiver responded ${status}` : withoutPeriod(error?.message ?? "No response");
   return effect === undefined ? `${brought}.` : `${brought}; a scripted fault ${blamed[effect]} (${effect}).`;
 }
 
@@ -51,7 +50,7 @@ export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error"
 export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
   const effect = causingFaultOf(attempt);
-  const brought = status === null ? (error?.code ?? "no answer").replaceAll("_", " ") : `answered ${status}`;
+  const brought = status === null ? (error?.code ?? "no response").replaceAll("_", " ") : `responded ${status}`;
   return effect === undefined ? brought : `${brought} (fault: ${effect})`;
 }
 
@@ -68,10 +67,9 @@ export function describeAlteredAttempts(
 }
 
 const otherwise = lookupTable({
-  drop: "kept it from being sent: the receiver got nothing.",
-  tamper:
-    "changed the body after it was signed: the receiver got other bytes than these, which the signature does not fit.",
-  wrong_key: "signed it with another key: the receiver got these bytes with a signature that does not fit them.",
+  drop: "prevented the request: the receiver got nothing.",
+  tamper: "changed the body after signing: the receiver got other bytes, which do not match the signature.",
+  wrong_key: "signed it with another key: the receiver got these bytes with a signature that does not match.",
   duplicate: "sent it twice.",
 });
 

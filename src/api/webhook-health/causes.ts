@@ -38,7 +38,7 @@ const rejected: Cause = {
   means: "Last attempt: the receiver rejected the signature or a header.",
   steps: [
     fix(
-      "Save the body and the headers of a rejected request, and find out why the signature does not match",
+      "Save the body and the headers of a rejected request, and diagnose the signature",
       "svc webhooks explain body.json --headers headers.txt",
     ),
     fix("Check them with the key of the workspace", "svc webhooks verify body.json --headers headers.txt"),
@@ -53,21 +53,21 @@ const statuses = new Map<number, Cause>([
     405,
     {
       means: "Last attempt: 405 Method Not Allowed.",
-      steps: [fix("Let the receiver accept POST requests at this path.")],
+      steps: [fix("Accept POST requests at this path.")],
     },
   ],
   [
     410,
     {
       means: "Last attempt: 410 Gone. It is retried like any other failure.",
-      steps: [fix("Subscribe the new address of the receiver, or delete the webhook.")],
+      steps: [fix("Create a webhook for the new address, or delete this one.")],
     },
   ],
   [
     429,
     {
       means: `Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed (${schedule}).`,
-      steps: [fix("Let the receiver accept more requests at a time.")],
+      steps: [fix("Accept more concurrent requests in the receiver.")],
     },
   ],
 ]);
@@ -77,15 +77,15 @@ function byStatus(status: number): Partial<Cause> | undefined {
   if (known) return known;
   if (status >= 300 && status < 400)
     return {
-      means: `Last attempt: the receiver answered ${status}. Redirects are not followed.`,
-      steps: [fix("Subscribe the address that it redirects to.")],
+      means: `Last attempt: the receiver responded ${status}. Redirects are not followed.`,
+      steps: [fix("Create a webhook for the address of the redirect.")],
     };
   return status >= 500 ? { steps: [fix("Fix the receiver: its log shows the error.")] } : undefined;
 }
 
 const byError = new Map<string, Partial<Cause>>([
   ["response_timeout", { steps: [fix("Respond before processing the event, or raise --webhook-response-timeout.")] }],
-  ["connect_timeout", { steps: [fix("Check that the receiver runs, and that its address can be reached from here.")] }],
+  ["connect_timeout", { steps: [fix("Check that the receiver is running and reachable from this machine.")] }],
   ["connection_refused", { means: "Last attempt: connection refused.", steps: [fix("Start the receiver.")] }],
   ["name_not_found", { steps: [fix("Fix the host name in the webhook's URL.")] }],
   ["tls_error", { steps: [fix("Use a certificate that is trusted on this machine, or an http:// address.")] }],

@@ -166,13 +166,13 @@ function outlookOf(webhook: Webhook, streak: StreakFacts, unsent: number, at: We
     const row = `${Math.max(failures, failuresUntilDisabled)} consecutive failures`;
     return `Disabled after ${row}${when === "" ? "" : `,${when}`}. Scheduled attempts are skipped.`;
   }
-  if (forbidden !== null) return `Nothing is ever sent to it: ${forbidden}`;
+  if (forbidden !== null) return `Deliveries are blocked: ${forbidden}`;
   // Enabling it sets the counter to none.
   const again = streak.failures > failures ? " since it was enabled again" : "";
   const row = failures === 1 ? "1 attempt failed" : `${failures} attempts failed in a row`;
   if (failures > 0 && streak.only === null)
     return `${row}${again}. The ${ordinal} consecutive failure disables the webhook.`;
-  if (streak.failed) return streak.only === null ? "Enabled again; nothing has arrived since." : undefined;
+  if (streak.failed) return streak.only === null ? "Enabled again; no delivery has arrived since." : undefined;
   return unsent > 0 ? "The last delivery arrived." : undefined;
 }
 
@@ -197,8 +197,8 @@ function shortOf(
 ): string {
   if (status === "ACTIVE" && forbidden !== null) return `${unsent} not sent`;
   const lost = unsent === 0 ? [] : [`${unsent} did not arrive`];
-  const why = last ? [summarizeAttemptOutcome(last.attempt)] : untouched ? ["nothing was sent yet"] : [];
-  return [...why, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "nothing is lost");
+  const why = last ? [summarizeAttemptOutcome(last.attempt)] : untouched ? ["no deliveries yet"] : [];
+  return [...why, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "no delivery is lost");
 }
 
 /** Whether the emulator would send there if it were told to. */
@@ -219,10 +219,10 @@ function stepsOf({ id, status, url, forbidden }: Webhook, { last, acting, unsent
   else if (isAllowable(forbidden))
     steps.push({
       kind: "allow",
-      words: "Stop the emulator, and start it again with this host allowed",
+      words: "Restart the emulator with this host allowed",
       command: `svc emulator start --webhook-allow ${extractHost(url)}`,
     });
-  else steps.push({ kind: "allow", words: "Subscribe another address." });
+  else steps.push({ kind: "allow", words: "Create a webhook for another address." });
   if (status !== "ACTIVE") {
     steps.push({ kind: "enable", words: "Enable the webhook", command: `svc emulator webhooks enable ${id}` });
   }

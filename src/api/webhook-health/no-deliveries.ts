@@ -32,8 +32,8 @@ export function explainNoDeliveries(
   const { workspace_id: own, workspace, only_for_activities: subscribed, created_at: created } = webhook;
   const mayBeDropped = now !== undefined && now - Date.parse(created) > deliveredRetentionMs;
   const nothing = mayBeDropped
-    ? `Nothing was sent in the last ${describeDuration(deliveredRetentionMs)}, for which deliveries are retained`
-    : "Nothing was sent yet";
+    ? `No deliveries in the last ${describeDuration(deliveredRetentionMs)} (the retention period)`
+    : "No deliveries yet";
   const begin = `${nothing}. Subscribed to ${listed(subscribed)}`;
   if (happened === undefined) return `${begin}.`;
   const isSubscribed = ({ activity }: ActivityHistory[number]) => subscribed.includes(activity);

@@ -66,7 +66,7 @@ const features: readonly Feature[] = [
   {
     // H-… (DECISIONS.md, F1).
     of: ({ composite_id: id }) => (id?.startsWith("H-") ? "H" : undefined),
-    words: () => "Only deliveries for contracts that were executed elsewhere (H-…) fail.",
+    words: () => "Only deliveries for imported contracts (H-…) fail.",
   },
 ];
 

@@ -86,12 +86,12 @@ class Reading {
     if (name === undefined || value === undefined) return undefined;
     const url = URL.canParse(value) ? new URL(value) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) {
-      this.#notes.push(`${name} is no URL of http or https: no spans are sent`);
+      this.#notes.push(`${name} must be an http or https URL. No spans are exported`);
       return undefined;
     }
     if (url.username || url.password) {
       this.#notes.push(
-        `${name} has a user name or a password, which belong in ${otelVariables.headers}: no spans are sent`,
+        `${name} must not contain a user name or password. Use ${otelVariables.headers}. No spans are exported`,
       );
       return undefined;
     }
@@ -104,10 +104,12 @@ class Reading {
     const [name, value] = this.#first(otelVariables.tracesProtocol, otelVariables.protocol) ?? [];
     if (name === undefined || value === "http/json") return true;
     if (value === "http/protobuf") {
-      this.#notes.push(`${name} is http/protobuf: spans are sent as http/json, which collectors take at the same URL`);
+      this.#notes.push(
+        `${name} is http/protobuf. Spans are exported as http/json, which collectors accept at the same URL`,
+      );
       return true;
     }
-    this.#notes.push(`${name} names a protocol that svc does not speak, which is http/json: no spans are sent`);
+    this.#notes.push(`${name} must be http/json, the only supported protocol. No spans are exported`);
     return false;
   }
 
@@ -115,7 +117,7 @@ class Reading {
     const [name, value] = this.#first(otelVariables.tracesHeaders, otelVariables.headers) ?? [];
     const allowed = this.#pairs(name, value).filter(([key, text]) => {
       const isAllowed = /^[\w!#$%&'*+.^`|~-]+$/.test(key) && /^[\t\x20-\x7e]*$/.test(text);
-      if (!isAllowed) this.#notes.push(`${name} has a header that HTTP does not allow: it is left out`);
+      if (!isAllowed) this.#notes.push(`${name} has a header that HTTP does not allow. It is ignored`);
       return isAllowed;
     });
     return Object.fromEntries(allowed.map(([key, text]) => [key.toLowerCase(), text]));
@@ -126,7 +128,9 @@ class Reading {
     if (name === undefined) return usualTimeoutMs;
     const ms = Number(value);
     if (Number.isInteger(ms) && ms > 0 && ms <= longestTimeoutMs) return ms;
-    this.#notes.push(`${name} is no number of milliseconds from 1 to ${longestTimeoutMs}: it is ${usualTimeoutMs}`);
+    this.#notes.push(
+      `${name} must be a number of milliseconds from 1 to ${longestTimeoutMs}. The default applies: ${usualTimeoutMs}`,
+    );
     return usualTimeoutMs;
   }
 
@@ -147,7 +151,7 @@ class Reading {
       const at = part.indexOf("=");
       const [key, value] = [part.slice(0, at).trim(), decoded(part.slice(at + 1).trim())];
       if (at > 0 && key !== "" && value !== undefined) pairs.push([key, value]);
-      else if (part.trim() !== "") this.#notes.push(`${name} has a part that is not key=value: it is left out`);
+      else if (part.trim() !== "") this.#notes.push(`${name} has a part that is not key=value. It is ignored`);
     }
     return pairs;
   }

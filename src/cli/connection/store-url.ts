@@ -61,7 +61,7 @@ function parsedUrl(store: string, origin: string): PostgresUrl {
   try {
     return parsePostgresUrl(store);
   } catch (cause) {
-    throw new UsageError(`${origin}: ${(cause as Error).message}.`, { cause });
+    throw new UsageError(`${origin} ${(cause as Error).message}.`, { cause });
   }
 }
 

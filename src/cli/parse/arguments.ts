@@ -154,7 +154,7 @@ function joined(name: string, message: string, value?: unknown): string {
   return `${name} ${message}${typeof value === "string" || typeof value === "number" ? `, got "${value}"` : ""}`;
 }
 
-const joining = [" must be given", " cannot be used with ", " needs "];
+const joining = [" is required", " cannot be used with ", " requires "];
 
 /** Of what says how fields go together, the same with their flags; undefined of anything else. */
 function asFlags({ flags }: CommandSpec, message: string): string | undefined {
@@ -164,6 +164,6 @@ function asFlags({ flags }: CommandSpec, message: string): string | undefined {
     const found = flags.find(({ target }) => target?.name === name);
     return found === undefined ? name : `--${found.flag}`;
   };
-  const others = message.slice(end).replace(/ (with|needs) (\w+)/, (_, word, name) => ` ${word} ${flagOf(name)}`);
+  const others = message.slice(end).replace(/ (with|requires) (\w+)/, (_, word, name) => ` ${word} ${flagOf(name)}`);
   return message.slice(0, end).replace(/\w+/g, flagOf) + others;
 }

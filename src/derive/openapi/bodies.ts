@@ -44,7 +44,7 @@ function requestContent(body: RequestBody, writer: SchemaWriter): Content {
       return { "application/json": schema, "application/x-www-form-urlencoded": schema };
     }
     case "raw":
-      return { "*/*": { description: "Passed on byte by byte" } };
+      return { "*/*": { description: "Forwarded byte by byte" } };
     case "stream":
       return { "*/*": { description: `At most ${body.maxBytes} bytes` } };
   }
@@ -57,7 +57,7 @@ export function successResponses(operation: Operation, writer: SchemaWriter): Js
   return {
     ...Object.fromEntries(declared.map(([status, body]) => [status, successResponse(status, body, writer)])),
     ...(ofCluster
-      ? { default: { description: "What else the cluster answers, as it is", content: { "*/*": {} } } }
+      ? { default: { description: "Other responses of the cluster, unchanged", content: { "*/*": {} } } }
       : {}),
   };
 }
@@ -87,7 +87,7 @@ function responseParts(
     case "redirect":
       return {
         description: "a redirect",
-        headers: { location: { description: "Where to go", required: true, schema: { type: "string" } } },
+        headers: { location: { description: "Target of the redirect", required: true, schema: { type: "string" } } },
       };
     case "events": {
       const event = writer.write(body.schema, "output");

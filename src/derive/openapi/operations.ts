@@ -49,7 +49,7 @@ export const sharedParameters: Json = {
     name: "X-SVC-WEBHOOK-CONTENT-HASH",
     in: "header",
     required: true,
-    description: "Lower-case hex HMAC-SHA512 of the body's bytes, by the decoded key of the workspace",
+    description: "Lower-case hex HMAC-SHA512 of the body's bytes with the decoded key of the workspace",
     schema: { type: "string", pattern: "^[0-9a-f]{128}$" },
   },
   UserEmail: {

@@ -7,14 +7,14 @@ const header = (name: string, description: string): Json => ({ type: "apiKey", i
 export const securitySchemes = {
   clientId: header("client-id", "The id of the workspace's API key"),
   clientSecret: header("client-secret", "The secret of the workspace's API key"),
-  clusterKey: header("x-cluster-key", "The key of the cluster that the request is about"),
+  clusterKey: header("x-cluster-key", "The key of the cluster of the request"),
   clusterKeyAsBearer: { type: "http", scheme: "bearer", description: "The key of the cluster as a bearer token" },
-  basic: { type: "http", scheme: "basic", description: "The pair that the billing provider was given" },
+  basic: { type: "http", scheme: "basic", description: "The credentials of the billing provider" },
   accessToken: { type: "http", scheme: "bearer", description: "An OAuth access token" },
   controlToken: {
     type: "http",
     scheme: "bearer",
-    description: "The token in the emulator's run file, or one that was made",
+    description: "The token in the emulator's run file, or a created token",
   },
 } satisfies Record<string, Json>;
 

@@ -40,7 +40,7 @@ export const failureShapes: Readonly<Record<Failure["shape"], Form>> = {
     // Nested rows are keyed by field and index, so only the outermost keys are sure, and one of them by name.
     schema: {
       type: "object",
-      properties: { non_field_errors: { type: "array", items: text, description: "What is wrong with the whole" } },
+      properties: { non_field_errors: { type: "array", items: text, description: "Errors of the whole request" } },
       additionalProperties: {},
     },
     sample: { "<field>": ["<message>"] },

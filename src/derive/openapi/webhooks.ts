@@ -15,10 +15,10 @@ export function webhookItems(payloads: ReadonlyMap<Activity, z.ZodType>, writer:
 const delivery = (activity: Activity, schema: Json): Json => ({
   operationId: `webhook.${activity}`,
   tags: ["webhooks"],
-  summary: `Told of ${activity}`,
+  summary: `Webhook for ${activity}`,
   // The receiver's own business: the signature shows who sends.
   security: [],
   parameters: [{ $ref: "#/components/parameters/ContentHash" }],
   requestBody: { required: true, content: { "application/json": { schema } } },
-  responses: { "2XX": { description: "Received; any other answer is a failed attempt, and tried again" } },
+  responses: { "2XX": { description: "Received; any other response is a failed attempt and is retried" } },
 });

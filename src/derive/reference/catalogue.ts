@@ -22,14 +22,14 @@ export const failureSection = (): string =>
 export const renderUnemulatedSection = (): string =>
   blocks(
     "## Public routes that are not emulated",
-    "The service has them, but not all that is needed to build them is public. The emulator answers them 501 and says what is missing, unless the seed scripts an answer (`apps.answers`).",
+    "The service has these routes, but their description is not public. The emulator responds 501 and names the missing facts, unless the seed scripts a response (`apps.answers`).",
     renderMarkdownTable(
-      ["Route", "About", "Missing to build it"],
+      ["Route", "About", "Missing facts"],
       unemulatedRoutes.map(({ path, about, missing }) => [code(path), about, missing]),
     ),
-    "Of these not even the path is public, so that a request for one is 404 as any other:",
+    "The paths of these routes are not public. Requests for them get 404, like any unknown path:",
     renderMarkdownTable(
-      ["About", "Missing to build it"],
+      ["About", "Missing facts"],
       unemulatedFeatures.map(({ about, missing }) => [about, missing]),
     ),
   );
@@ -38,7 +38,7 @@ export const renderUnemulatedSection = (): string =>
 export const activitySection = (registry: readonly Operation[]): string =>
   blocks(
     "## Activities",
-    "Any of them can also be fired by hand: `svc webhooks trigger`.",
+    "Send a test webhook for any of them with `svc webhooks trigger`.",
     ...Object.entries(activityGroups).flatMap(([group, activities]) => [
       `### ${group}`,
       renderMarkdownTable(

@@ -13,7 +13,7 @@ import { blocks, codes, renderMarkdownTable } from "./markdown.ts";
 export const lifecycleSection = (): string =>
   blocks(
     "## Lifecycle of a contract",
-    "What stands in no row is refused.",
+    "Other transitions are rejected.",
     ["```mermaid", "stateDiagram-v2", ...arrows(), "```"],
     renderMarkdownTable(
       ["Trigger", "From", "When", "Needs", "To", "Emits", "One virtual minute later"],
@@ -24,7 +24,7 @@ export const lifecycleSection = (): string =>
         "requires" in move
           ? (move.requires ?? []).map((need) => `${need} (else ${requirements[need]})`).join(", ")
           : "",
-        "refusedAs" in move ? `refused: ${move.refusedAs}` : (ends[move.to] ?? move.to),
+        "refusedAs" in move ? `rejected: ${move.refusedAs}` : (ends[move.to] ?? move.to),
         "emits" in move ? codes(move.emits) : "",
         "sends" in move && move.sends ? codes(emailDeliveryActivities[move.sends]) : "",
       ]),
@@ -33,7 +33,7 @@ export const lifecycleSection = (): string =>
 
 const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
 
-const ends = lookupTable<string>({ "=": "(stays)", held: "(where it was before the hold)" });
+const ends = lookupTable<string>({ "=": "(stays)", held: "(the status before the hold)" });
 
 function arrows(): string[] {
   const lines = moves.flatMap((move) => {

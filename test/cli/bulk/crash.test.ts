@@ -38,7 +38,7 @@ const batchLine = (batch: number) => ({ batch, rows: 10, invalid: 0, failed: bat
 /** What the opened files tell of themselves: torn writes are nothing to report. */
 async function open(disk: Disk, told: string[] = []): Promise<OpenJob> {
   const report = async (message: string) => {
-    if (!message.includes("a write that a crash cut short")) told.push(message);
+    if (!message.includes("an incomplete write")) told.push(message);
   };
   return OpenJob.open(folder, { wall, disk, report });
 }

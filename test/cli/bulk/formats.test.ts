@@ -27,7 +27,7 @@ describe("the log of a job", () => {
     assert.deepEqual([exit, out.split("\n")[0]], [3, "Mapped 6 client ids to eu-1"], err);
     assert.equal(
       err.split("\n")[0],
-      `warning: ${log} ends with a write that a crash cut short (24 bytes). It is left out, and kept in ${log}.torn`,
+      `warning: ${log} ends with an incomplete write (24 bytes). It is ignored, and saved in ${log}.torn`,
     );
     assert.deepEqual(sent(), [["c4", "c5"], ["c6"]]);
     const files = ["job.json", "job.log", "log.ndjson.torn", "results.csv"];
@@ -45,12 +45,12 @@ describe("the log of a job", () => {
     [
       "in its middle",
       (text) => text.replace('"started"', '"strated"'),
-      ", line 2: the checksum of the line does not fit",
+      ", line 2: the checksum of the line does not match",
     ],
     [
       "in its last line",
       (text) => text.replace('"stopped"', '"stepped"'),
-      ", line 5: the checksum of the line does not fit",
+      ", line 5: the checksum of the line does not match",
     ],
     [
       "by a line that is missing",
@@ -60,7 +60,7 @@ describe("the log of a job", () => {
     [
       "by a change of its first line",
       (text) => text.replace("svc_job_log", "svc_job_lag"),
-      ", line 1: the checksum of the line does not fit",
+      ", line 1: the checksum of the line does not match",
     ],
     ["and is empty", () => "", " is empty or cut off in its first line"],
     [

@@ -133,7 +133,7 @@ describe("a job that is killed", () => {
     });
     const resumed = await ended(start("router", "jobs", "resume", "--last"));
     assert.deepEqual([resumed.exit, (await mapped()).length], [0, 10_000]);
-    assert.match(resumed.err, /^warning: .*job\.log ends with a write that a crash cut short \(\d+ bytes\)/);
+    assert.match(resumed.err, /^warning: .*job\.log ends with an incomplete write \(\d+ bytes\)/);
     assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message,moved_from\r\n");
     const shown = await ended(start("router", "jobs", "show", "--last", "--json=status,batches"));
     assert.deepEqual(JSON.parse(shown.out), { status: "done", batches: 100 });

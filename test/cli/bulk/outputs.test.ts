@@ -79,7 +79,7 @@ describe("a file that a job writes", () => {
       assert.deepEqual(await svc(`${run} ${flag} none/out`), {
         exit: 2,
         out: "",
-        err: `error: ${flag}: cannot write none/out: there is no such folder or file (ENOENT)\n  See svc router map-clients --help.\n`,
+        err: `error: ${flag}: cannot write none/out: it does not exist (ENOENT)\n  See svc router map-clients --help.\n`,
       });
     }
   });

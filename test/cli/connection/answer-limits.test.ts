@@ -43,7 +43,7 @@ describe("an endless answer", () => {
       });
       assert.deepEqual(
         [exit, err],
-        [1, `error: Failed to read from ${server.url}: its answer is larger than 1 MiB.\n  ${doubt}${hint}\n`],
+        [1, `error: Failed to read from ${server.url}: the response is larger than 1 MiB.\n  ${doubt}${hint}\n`],
       );
       assert.deepEqual(await readdir(cwd), []);
       assert.ok(server.sent() < mebi + between, `${server.sent()}`);
@@ -56,14 +56,14 @@ describe("an endless answer", () => {
     const rows = JSON.parse(out) as { check: string; detail: string }[];
     assert.deepEqual(
       [exit, rows.find(({ check }) => check === "router")!.detail],
-      [1, `Failed to read from ${server.url}: its answer is larger than 1 MiB.`],
+      [1, `Failed to read from ${server.url}: the response is larger than 1 MiB.`],
     );
   });
 
   it("that refuses, or floods before it, ends with words too", async (t) => {
     for (const [head, piece, message] of [
-      ["HTTP/1.1 403 No\r\n\r\n", "x", "its answer is larger than 1 MiB"],
-      ["", "HTTP/1.1 103 Early\r\n\r\n", "it sent more than 100 interim answers"],
+      ["HTTP/1.1 403 No\r\n\r\n", "x", "the response is larger than 1 MiB"],
+      ["", "HTTP/1.1 103 Early\r\n\r\n", "it sent more than 100 interim responses"],
       ["HTTP/1.1 200 OK\r\nx: ", "x", "its headers are larger than 16 KiB"],
     ]) {
       const server = await endless(t, head, piece);
@@ -91,7 +91,7 @@ describe("an endless answer", () => {
     const answer = await fetch(ready.url, { method: "POST", body: "{}" });
     assert.deepEqual(
       [answer.status, await answer.text()],
-      [502, `Failed to read from ${app.url}: its answer is larger than 1 MiB.`],
+      [502, `Failed to read from ${app.url}: the response is larger than 1 MiB.`],
     );
     assert.equal((await listening.ended).exit, 0);
     assert.ok(emulator.routerUrl && app.sent() < mebi + between);

@@ -71,8 +71,8 @@ describe("a proxy of the environment", () => {
     const hint = "Put user and password into the proxy's variable: http://user:password@proxy.example:3128.";
     for (const target of [url, url.replace("http:", "https:")]) {
       for (const [user, does] of [
-        ["", "asks for credentials"],
-        ["ann:s3cret-wrong@", "does not accept the credentials"],
+        ["", "requires credentials"],
+        ["ann:s3cret-wrong@", "rejected the credentials"],
       ]) {
         const value = `http://${user}127.0.0.1:${proxy.port}`;
         const result = await health(target, { HTTP_PROXY: value, HTTPS_PROXY: value });
@@ -96,12 +96,12 @@ describe("a proxy of the environment", () => {
     const [forbids, fails] = [await refuses(403), await refuses(502)];
     const [plain, safe] = ["http://service.example", "https://service.example"];
     const cases: readonly [url: string, proxy: string, exit: number, said: string][] = [
-      [plain, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: nothing listens there (ECONNREFUSED)."],
-      [safe, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: nothing listens there (ECONNREFUSED)."],
-      [plain, hangsUp, 75, `Failed to reach ${plain} through the proxy http://${hangsUp}: the connection was cut`],
-      [safe, hangsUp, 75, `Failed to reach the proxy http://${hangsUp}: the connection was cut`],
-      [plain, hangs, 75, `Failed to reach ${plain} through the proxy http://${hangs}: no answer in time`],
-      [safe, hangs, 75, `Failed to reach the proxy http://${hangs}: no answer in time`],
+      [plain, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: connection refused (ECONNREFUSED)."],
+      [safe, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: connection refused (ECONNREFUSED)."],
+      [plain, hangsUp, 75, `Failed to reach ${plain} through the proxy http://${hangsUp}: the connection was closed`],
+      [safe, hangsUp, 75, `Failed to reach the proxy http://${hangsUp}: the connection was closed`],
+      [plain, hangs, 75, `Failed to reach ${plain} through the proxy http://${hangs}: no response within`],
+      [safe, hangs, 75, `Failed to reach the proxy http://${hangs}: no response within`],
       [safe, forbids, 1, `The proxy http://${forbids} does not connect to ${safe} (403).`],
       [safe, fails, 75, `The proxy http://${fails} does not connect to ${safe} (502).`],
     ];
@@ -176,7 +176,7 @@ describe("a proxy of the environment", () => {
     const refused = await asked(proxy.url);
     assert.deepEqual(
       [rowOf(refused), refused.exit],
-      [{ status: "failed", detail: `The proxy ${proxy.url} asks for credentials (407).` }, 4],
+      [{ status: "failed", detail: `The proxy ${proxy.url} requires credentials (407).` }, 4],
     );
     const none = await asked("socks5://ann:s3cret@127.0.0.1:1");
     assert.deepEqual(

@@ -244,7 +244,7 @@ describe("svc emulator start --detach", () => {
     const templates = await runCli("contracts templates list --quiet --fields id", { cwd });
     assert.deepEqual([templates.exit, templates.out.split("\n")[0]], [0, "101"]);
     const second = await svc(t, "emulator start --detach --ephemeral --port 0", { cwd });
-    assert.deepEqual([second.exit, /An emulator is running/.test(second.err)], [1, true], second.err);
+    assert.deepEqual([second.exit, /An emulator is already running/.test(second.err)], [1, true], second.err);
 
     assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
     assert.equal((await runCli("emulator status", { cwd })).out, "not running\n");

@@ -18,8 +18,8 @@ describe("an exported state that is given to --file", () => {
         exit: 1,
         out: "",
         err:
-          `error: ${file} is an exported state, not one that an emulator works on. Nothing was changed. Start an emulator ` +
-          `on another file, and let it take this in: "svc emulator state import --data ${file}".\n`,
+          `error: ${file} is an exported state, not an emulator state file. Nothing was changed. Start an emulator ` +
+          `on another file, and import it: "svc emulator state import --data ${file}".\n`,
       });
       assert.equal(await readFile(file, "utf8"), layout);
     }
@@ -36,9 +36,9 @@ describe("a document that is no exported state", () => {
       exit: 1,
       out: "",
       err:
-        "error: The service refused (400): This is not a state that this emulator can take: The document has no " +
-        '"svc_state", so it is not an exported state\n' +
-        "  Take one from `svc emulator state export` of the same version.\n",
+        "error: The service refused (400): This emulator cannot load the state: The document is not an exported " +
+        'state: "svc_state" is missing\n' +
+        "  Export one with `svc emulator state export` of the same version.\n",
     });
   });
 });
@@ -54,7 +54,7 @@ describe("a snapshot that is given to --file", () => {
       exit: 1,
       out: "",
       err:
-        `error: ${file} is a snapshot, not a state that an emulator works on. Nothing was changed. Begin with a copy of ` +
+        `error: ${file} is a snapshot, not an emulator state file. Nothing was changed. Start with a copy of ` +
         `it: "svc emulator start --from ${file}".\n`,
     });
     assert.equal(await readFile(file, "utf8"), text);
@@ -73,11 +73,11 @@ describe("a file of somebody else's that is given to --file", () => {
       const cwd = await testFolder(t);
       const file = join(cwd, "package.json");
       await writeFile(file, content);
-      const isNone = `error: ${file} is not the state of an emulator: it does not begin as one`;
+      const isNone = `error: ${file} is not an emulator state file`;
       assert.deepEqual(await runCli("emulator start --port 0 --file package.json", { cwd }), {
         exit: 1,
         out: "",
-        err: `${isNone}. Nothing was changed. Name another file with --file; one to begin with is named with --seed.\n`,
+        err: `${isNone}. Nothing was changed. Choose another file with --file. To load a seed, use --seed.\n`,
       });
       assert.deepEqual(await runCli("emulator repair package.json", { cwd }), {
         exit: 1,

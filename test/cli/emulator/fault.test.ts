@@ -20,7 +20,7 @@ describe("svc emulator fault", () => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("emulator fault add --direction incoming");
     assert.deepEqual(
-      [exit, err.includes("one of --latency-ms, --reset, --status and --truncated must be given")],
+      [exit, err.includes("one of --latency-ms, --reset, --status and --truncated is required")],
       [2, true],
       err,
     );

@@ -179,14 +179,14 @@ describe("svc emulator exec --from", () => {
         "  Keep one with `svc emulator snapshot save NAME`, or name a file: of a state begun with --file STATE it is " +
         "STATE.snapshots/NAME.json; of a --store, what `svc emulator state export --output FILE` writes.\n",
     });
-    const changed = "something above this line was changed";
+    const changed = "a line above was changed";
     const reasons: Record<string, string> = {
       truncated: "S/truncated.json: line N: the line is damaged. Nothing was changed.",
-      changed: `S/changed.json: line N: the checksum does not fit: ${changed}. Nothing was changed.`,
+      changed: `S/changed.json: line N: the checksum does not match: ${changed}. Nothing was changed.`,
       newer:
-        "S/newer.json: line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc knows those up to 2. Nothing was changed.",
-      hello: "S/hello.json: no state that svc has kept begins so. Nothing was changed.",
-      renamed: "S/renamed.json is the snapshot prepared, renamed: give it back that name. Nothing was changed.",
+        "S/newer.json: line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc reads versions up to 2. Nothing was changed.",
+      hello: "S/hello.json: it is not an emulator state file. Nothing was changed.",
+      renamed: "S/renamed.json is the renamed snapshot prepared. Nothing was changed. Rename it back.",
     };
     for (const [name, reason] of Object.entries(reasons)) {
       assert.deepEqual(await refused(`--from ${name}`), failed(reason), name);
@@ -196,7 +196,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual(
       await refused("--from prepared --file .svc/emulator.json"),
       failed(
-        "/.svc/emulator.json holds a state already, in whose place nothing else is put. Nothing was changed. Start on another file, or go on with this one by leaving --from out.",
+        "/.svc/emulator.json already contains a state. Nothing was changed. Use another file, or continue this state without --from.",
       ),
     );
     assert.deepEqual(await files(cwd), { ...before, "prepared.json": text });

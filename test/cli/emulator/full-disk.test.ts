@@ -78,7 +78,7 @@ describe("svc emulator start --detach whose disk fills up", () => {
       out: "",
       err:
         `error: The state ${cwd}/.svc/emulator.json cannot be opened: no space is left on the disk. ` +
-        "Make room, or name a file on another disk with --file.\n",
+        "Free disk space, or choose a file on another disk with --file.\n",
     });
   });
 });

@@ -22,7 +22,7 @@ describe("an emulator that may open no more files", () => {
       t.after(() => socket.destroy());
       await Promise.race([once(socket, "connect"), once(socket, "close")]);
     }
-    await emulator.saw("too many files and connections are open (EMFILE): requests that come now get no answer.");
-    await emulator.saw("Raise the limit (ulimit -n), or close what holds them open.");
+    await emulator.saw("too many files and connections are open (EMFILE). New requests get no response.");
+    await emulator.saw("Raise the limit (ulimit -n), or close other programs.");
   });
 });

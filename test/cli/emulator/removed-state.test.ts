@@ -30,7 +30,7 @@ describe("an emulator whose folder is removed under it", () => {
     await run("emulator tokens create before --role read");
     await rm(join(cwd, ".svc"), { recursive: true });
     await run("emulator tokens create meanwhile --role read");
-    await emulator.saw("was removed, and is written anew with all that the emulator has in memory");
+    await emulator.saw("was removed. It is rewritten from memory");
     while ((await run("emulator tokens create after --role read")).exit !== 0);
 
     emulator.child.kill("SIGKILL");
@@ -57,10 +57,10 @@ describe("an emulator whose state is replaced by another file", () => {
     await run("emulator tokens create before --role read");
     await copyFile(file, `${file}.copy`);
     await rename(`${file}.copy`, file);
-    await emulator.saw("is another file than this emulator wrote: move it away, and it is put back");
+    await emulator.saw("was replaced by another file. Move it away to restore it from memory");
     const foreign = await readFile(file, "utf8");
     const refused = await run("emulator tokens create meanwhile --role read");
-    assert.deepEqual([refused.exit, /is another file than this emulator wrote/.test(refused.err)], [75, true]);
+    assert.deepEqual([refused.exit, /was replaced by another file/.test(refused.err)], [75, true]);
     assert.equal(await readFile(file, "utf8"), foreign);
 
     await rename(file, join(cwd, "foreign.json"));
@@ -76,11 +76,11 @@ describe("an emulator whose state is replaced by another file", () => {
     const file = join(cwd, ".svc/emulator.json");
     await copyFile(file, `${file}.copy`);
     await rename(`${file}.copy`, file);
-    await emulator.saw("is another file");
+    await emulator.saw("was replaced by another file");
     const ended = once(emulator.child, "exit");
     const stopped = await run("emulator stop");
     assert.match(stopped.err, /^warning: it could not write its state: what the file of it lacks is kept nowhere\n/);
     assert.equal((await ended)[0], 1);
-    assert.match(emulator.err(), /What it did not hold is kept nowhere/);
+    assert.match(emulator.err(), /Recent changes are lost/);
   });
 });

@@ -40,8 +40,8 @@ describe("svc emulator rewind", () => {
       exit: 1,
       out: "",
       err:
-        "error: The service refused (409): Nothing is kept here of what led to the present state: that takes a state in a file or a database, and some --history.\n" +
-        "  Keep states to go back to with `svc emulator snapshot save NAME`.\n",
+        "error: The service refused (409): This emulator has no history. It requires a state in a file or a database, and --history above 0.\n" +
+        "  Save snapshots with `svc emulator snapshot save NAME`.\n",
     });
   });
 

@@ -24,7 +24,7 @@ async function started(t: TestContext, line: string, env: Readonly<Record<string
 }
 
 const inUse = (stop: string) =>
-  `An emulator is running on this state (RUN FILE). Use it, stop it with "${stop}", or name another file with --file.`;
+  `An emulator is already running on this state (RUN FILE). Use it, stop it with "${stop}", or choose another file with --file.`;
 
 describe("a second svc emulator start", () => {
   it("in the same folder says that one runs, where, and how to look at it", async (t) => {
@@ -217,7 +217,7 @@ describe("svc emulator start", () => {
         const { exit, err } = await runCli(`${command} ${file}`, { cwd });
         assert.deepEqual(
           [exit, err.split("\n")[0]],
-          [1, `error: The state ${file} cannot be opened: it is a pipe or a device. Name a file with --file.`],
+          [1, `error: The state ${file} cannot be opened: it is a pipe or a device. Choose a file with --file.`],
         );
       }
     }

@@ -5,12 +5,12 @@ import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 describe("svc emulator snapshot", () => {
   it("says in words what names may hold, as every place does that a pattern checks", async (t) => {
     const { svc } = await cliEmulator(t);
-    const name = "a name is of letters, digits, dots, hyphens and underscores, begins with a letter or a digit, and";
-    const words = `${name} has no more than 64 characters`;
+    const words =
+      "must be at most 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit";
     for (const [argv, why] of [
-      [["emulator", "snapshot", "save", "a/b"], `<name>: ${words}`],
-      [["emulator", "snapshot", "restore", "-"], `<name>: ${words}`],
-      [["emulator", "deliveries", "--contract", "x"], "--contract: the id of a contract is needed, such as 12 or T-12"],
+      [["emulator", "snapshot", "save", "a/b"], `<name> ${words}`],
+      [["emulator", "snapshot", "restore", "-"], `<name> ${words}`],
+      [["emulator", "deliveries", "--contract", "x"], '--contract must be the ID of a contract (12, T-12), got "x"'],
     ] as const) {
       const { exit, err } = await svc(argv);
       assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${why}`]);

@@ -17,7 +17,7 @@ describe("svc emulator start --store", () => {
       return `${exit} ${out}${err.split("\n")[0]}`;
     };
     const form =
-      "a store is named by a URL: postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket";
+      "must be a URL (postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket)";
     assert.deepEqual(
       [
         await started("--store mysql://h/db"),
@@ -29,13 +29,13 @@ describe("svc emulator start --store", () => {
         await started("", { SVC_STORE: "postgres://a:s3cret@127.0.0.1:9/db" }),
       ],
       [
-        `2 error: --store: ${form}.`,
+        `2 error: --store ${form}.`,
         "2 error: --store takes no password: everybody on this machine can read the arguments of a process.",
         "2 error: --store and --file each say where the state is kept: leave one out.",
         "2 error: --store and --ephemeral each say where the state is kept: leave one out.",
         '2 error: SVC_STORE_SCHEMA must be lower-case letters, digits and underscores, got "Mine"',
-        `2 error: SVC_STORE: ${form}.`,
-        "75 error: The store postgres://a@127.0.0.1:9/db (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port.",
+        `2 error: SVC_STORE ${form}.`,
+        "75 error: The store postgres://a@127.0.0.1:9/db (schema svc) cannot be used: connection refused. Nothing was written. Start PostgreSQL, or correct host and port.",
       ],
     );
   });

@@ -14,7 +14,7 @@ describe("an address that is not that of the control plane", () => {
     assert.match(cluster.err, /\(404\)/);
     const path = await svc("emulator clock advance --by PT1H", at(`${emulator.routerUrl}/nonsense`));
     assert.deepEqual([path.exit, path.out], [1, ""]);
-    assert.match(path.err, /did not recognise POST .*\/clock\/advance and forwarded it/);
+    assert.match(path.err, /did not recognize POST .*\/clock\/advance and forwarded it/);
     assert.equal(new Date(emulator.clock.now()).toISOString(), "2031-01-02T03:04:05.000Z");
   });
 });
@@ -29,7 +29,7 @@ describe("svc emulator tokens", () => {
     const refused = await svc("emulator reset --yes", asCi);
     assert.deepEqual(
       [refused.exit, refused.out, refused.err.split("\n")[0]],
-      [4, "", "error: The service refused (403): This needs the role admin; the token ci has the role operate."],
+      [4, "", "error: The service refused (403): The role admin is required. The token ci has the role operate."],
     );
 
     const listed = await svc("emulator tokens list --fields name,role");

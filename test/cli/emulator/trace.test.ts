@@ -47,20 +47,20 @@ describe("svc emulator trace", () => {
         .map(({ parent, at, because }) => [parent, (Date.parse(at) - Date.parse(start)) / 60_000, because]),
       [
         ["delivery:1", 0, "the first attempt"],
-        ["delivery:1", 5, `retry 1, 5 min after ${refused}; request:3 moved time`],
-        ["delivery:1", 15, `retry 2, 10 min after ${refused}; request:3 moved time`],
-        ["delivery:1", 35, `retry 3, 20 min after ${refused}; request:3 moved time`],
-        ["delivery:1", 75, `retry 4, 40 min after ${refused}; request:3 moved time`],
-        ["delivery:1", 155, `retry 5, 80 min after ${refused}; request:3 moved time`],
+        ["delivery:1", 5, `retry 1, 5 min after ${refused}; request:3 advanced the clock`],
+        ["delivery:1", 15, `retry 2, 10 min after ${refused}; request:3 advanced the clock`],
+        ["delivery:1", 35, `retry 3, 20 min after ${refused}; request:3 advanced the clock`],
+        ["delivery:1", 75, `retry 4, 40 min after ${refused}; request:3 advanced the clock`],
+        ["delivery:1", 155, `retry 5, 80 min after ${refused}; request:3 advanced the clock`],
       ],
     );
     const { exit, out } = await svc("emulator trace delivery:1");
     assert.equal(exit, 0);
     assert.deepEqual(out.split("\n").slice(-5), [
-      `2031-01-02T04:19:05.000Z        ├─ attempt:1.5  attempt 5: ${refused}  retry 4, 40 min after ${refused}; request:3 moved time`,
-      `2031-01-02T05:39:05.000Z        ├─ attempt:1.6  attempt 6: ${refused}  retry 5, 80 min after ${refused}; request:3 moved time`,
-      `2031-01-02T08:19:05.000Z        └─ planned: attempt 7  retry 6, 160 min after ${refused}; it will be skipped, unless webhook 1 is enabled before: DISABLED_BY_ERROR`,
-      "2031-01-02T03:04:05.000Z  request:3  clock.advance POST /_emulator/clock/advance  somebody called",
+      `2031-01-02T04:19:05.000Z        ├─ attempt:1.5  attempt 5: ${refused}  retry 4, 40 min after ${refused}; request:3 advanced the clock`,
+      `2031-01-02T05:39:05.000Z        ├─ attempt:1.6  attempt 6: ${refused}  retry 5, 80 min after ${refused}; request:3 advanced the clock`,
+      `2031-01-02T08:19:05.000Z        └─ planned: attempt 7  retry 6, 160 min after ${refused}; will be skipped unless webhook 1 is enabled first (DISABLED_BY_ERROR)`,
+      "2031-01-02T03:04:05.000Z  request:3  clock.advance POST /_emulator/clock/advance  requested by a client",
       "",
     ]);
   });
@@ -101,7 +101,7 @@ describe("svc emulator trace", () => {
         { key: "svc.id", value: { stringValue: "request:2" } },
         { key: "svc.kind", value: { stringValue: "request" } },
         { key: "svc.virtual_time", value: { stringValue: "2031-01-02T03:04:05.000Z" } },
-        { key: "svc.because", value: { stringValue: "somebody called" } },
+        { key: "svc.because", value: { stringValue: "requested by a client" } },
       ],
     });
     const refused = { code: 2, message: "connection_refused" };
@@ -118,10 +118,10 @@ describe("svc emulator trace", () => {
     const { out } = await svc("emulator trace delivery:1 --format mermaid");
     assert.deepEqual(out.split("\n"), [
       "flowchart TD",
-      '  n0["request:2 contracts.create POST /api/v2.1/public/contracts/<br/>2031-01-02T03:04:05.000Z somebody called"]',
-      '  n1["event:3 CONTRACT_CREATED T-1<br/>2031-01-02T03:04:05.000Z request:2 did it"]',
+      '  n0["request:2 contracts.create POST /api/v2.1/public/contracts/<br/>2031-01-02T03:04:05.000Z requested by a client"]',
+      '  n1["event:3 CONTRACT_CREATED T-1<br/>2031-01-02T03:04:05.000Z caused by request:2"]',
       "  n0 --> n1",
-      '  n2["delivery:1 CONTRACT_CREATED to webhook 1 http://127.0.0.1:9/a#34;#93;#59;click#37;20n0#59;end#60;b#62;#38;y#63;x#61;#91;redacted#93;<br/>2031-01-02T03:04:05.000Z webhook 1 wants CONTRACT_CREATED"]',
+      '  n2["delivery:1 CONTRACT_CREATED to webhook 1 http://127.0.0.1:9/a#34;#93;#59;click#37;20n0#59;end#60;b#62;#38;y#63;x#61;#91;redacted#93;<br/>2031-01-02T03:04:05.000Z webhook 1 is subscribed to CONTRACT_CREATED"]',
       "  n1 --> n2",
       '  n3["attempt:1.1 attempt 1: connection_refused<br/>2031-01-02T03:04:05.000Z the first attempt"]',
       "  n2 --> n3",
@@ -149,9 +149,9 @@ describe("svc emulator trace", () => {
         .map((line) => line.replace(/(?:advance|request):\d+/, "somebody")),
       [
         `2031-01-02T03:04:05.000Z delivery:1 > attempt:1.1 attempt 1: ${refused}  the first attempt`,
-        `2031-01-02T03:09:05.000Z delivery:1 > attempt:1.2 attempt 2: ${refused}  retry 1, 5 min after ${refused}; somebody moved time`,
-        `2031-01-02T03:19:05.000Z delivery:1 > attempt:1.3 attempt 3: ${refused}  retry 2, 10 min after ${refused}; somebody moved time`,
-        `2031-01-02T03:19:05.000Z somebody > attempt:1.4 resend 1 of delivery:1: ${refused}  ${resender(lines)} asked to send it once more`,
+        `2031-01-02T03:09:05.000Z delivery:1 > attempt:1.2 attempt 2: ${refused}  retry 1, 5 min after ${refused}; somebody advanced the clock`,
+        `2031-01-02T03:19:05.000Z delivery:1 > attempt:1.3 attempt 3: ${refused}  retry 2, 10 min after ${refused}; somebody advanced the clock`,
+        `2031-01-02T03:19:05.000Z somebody > attempt:1.4 resend 1 of delivery:1: ${refused}  resent by ${resender(lines)}`,
       ],
     );
   });
@@ -162,15 +162,15 @@ describe("svc emulator trace", () => {
       exit: 5,
       out: "",
       err: [
-        "error: The service refused (404): Nothing is kept of request:7.",
-        "  Requests that changed nothing are not kept: `svc emulator requests` lists them.",
+        "error: The service refused (404): request:7 has no trace.",
+        "  Requests that changed nothing have no trace. `svc emulator requests` lists them.",
         "",
       ].join("\n"),
     });
     const { exit, err } = await svc("emulator trace something");
     assert.deepEqual(
       [exit, err.split("\n")[0]],
-      [5, 'error: The service refused (404): "something" names nothing that has a trace.'],
+      [5, 'error: The service refused (404): "something" is not a valid trace reference.'],
     );
     const drawing = await svc("emulator trace T-1 --follow --format mermaid");
     assert.deepEqual([drawing.exit, (await svc("emulator trace")).exit], [2, 2]);
@@ -180,7 +180,7 @@ describe("svc emulator trace", () => {
 
 /** Who asked for the resend. */
 const resender = (lines: readonly string[]): string =>
-  /(request:\d+) asked to send it once more/.exec(lines.join("\n"))?.[1] ?? "nobody";
+  /resent by (request:\d+)/.exec(lines.join("\n"))?.[1] ?? "nobody";
 
 interface Otlp {
   readonly resourceSpans: readonly {

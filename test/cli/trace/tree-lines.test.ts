@@ -6,7 +6,7 @@ const at = "2031-01-02T03:04:05.000Z";
 const node = {
   kind: "request",
   ...{ id: "request:1", parent: null, trace: "", span: "", parent_span: null, at },
-  ...{ duration_ms: null, what: "contracts.create", because: "somebody called", moved_by: null, fault: null },
+  ...{ duration_ms: null, what: "contracts.create", because: "requested by a client", moved_by: null, fault: null },
   ...{ contract: null, webhook_id: null, outcome: null, status: null, error: null },
 } as const;
 

@@ -172,8 +172,8 @@ describe("every place of a command line that names a file to read", () => {
 describe("every place of a command line that names a file to write", () => {
   const cases: [string, string, RegExp][] = [
     ["is a folder", "folder", /is a folder, not a file/],
-    ["lies in no folder", "none/file.json", /cannot write .*there is no such folder/],
-    ["lies in a file", "rows.txt/file.json", /cannot write .*a part of its path is no folder/],
+    ["lies in no folder", "none/file.json", /cannot write .*it does not exist/],
+    ["lies in a file", "rows.txt/file.json", /cannot write .*a part of its path is not a folder/],
   ];
   for (const [what, file, message] of cases) {
     it(`refuses one that ${what} with exit 2 before anything is sent`, async (t) => {

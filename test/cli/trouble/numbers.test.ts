@@ -11,7 +11,7 @@ describe("numbers that cannot be", () => {
   const cases: Readonly<Record<string, RegExp>> = {
     "emulator start --port 70000": /^error: --port must be a number from 0 to 65535, got "70000"/,
     "emulator start --port -1": /must be a number from 0 to 65535, got/,
-    "emulator start --port 65535": /^error: There is no port 65536, which the cluster eu-1 would listen on\n/,
+    "emulator start --port 65535": /^error: Port 65536 of the cluster eu-1 is out of range\n/,
     "emulator exec --port 70000 -- true": /must be a number from 0 to 65535, got/,
     "emulator start --clock-speed 0":
       /^error: --clock-speed must be a number above 0, got "0"\n {2}60 runs an hour in a minute\. To stop the clock, use --clock manual\./,
@@ -85,9 +85,7 @@ describe("a port of something else", () => {
       assert.equal(exit, 75, err);
       assert.match(
         err,
-        words === undefined || name.endsWith("end")
-          ? /^error: Failed to reach /
-          : /what listens there does not speak HTTP/,
+        words === undefined || name.endsWith("end") ? /^error: Failed to reach / : /the server does not speak HTTP/,
       );
       assert.equal(err.includes("Unexpected"), false, err);
     });
@@ -99,10 +97,7 @@ it("https to a port without TLS, and http to one with it, is said in words", asy
   const url = plain.replace("http:", "https:");
   const { exit, err } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
   assert.equal(exit, 75, err);
-  assert.match(
-    err,
-    /what listens there does not speak TLS; does its address begin with http:\/\/ instead of https:\/\/\?/,
-  );
+  assert.match(err, /the server does not speak TLS; its URL may begin with http:\/\//);
   const safe = (await safeService(t)).replace("https://service.example", "http://127.0.0.1");
   const other = await runCli(["router", "clusters", "--base-url", safe, "--retries", "0"]);
   assert.equal(other.exit, 75, other.err);

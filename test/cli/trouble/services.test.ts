@@ -21,11 +21,11 @@ type AnyTrouble = Trouble | "is not there";
 
 /** What a service in this trouble makes of a command: its exit code, and the reason that is told. */
 const outcomes: Readonly<Record<AnyTrouble, Expected>> = {
-  "is not there": { exit: 75, message: /nothing listens there/ },
-  hangs: { exit: 75, message: /no answer in time/ },
-  stalls: { exit: 75, message: /its answer (was not complete after|stopped in the middle|came at less than)/ },
-  "hangs up": { exit: 75, message: /the connection was cut/ },
-  "cuts its answer off": { exit: 75, message: /the connection was cut/ },
+  "is not there": { exit: 75, message: /connection refused/ },
+  hangs: { exit: 75, message: /no response within/ },
+  stalls: { exit: 75, message: /the response (was incomplete after|stopped in the middle|was slower than)/ },
+  "hangs up": { exit: 75, message: /the connection was closed/ },
+  "cuts its answer off": { exit: 75, message: /the connection was closed/ },
   "answers HTML": {
     exit: 1,
     message: /with HTML|no complete device authorization|is no JSON document|sent no access token/,

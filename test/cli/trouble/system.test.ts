@@ -74,10 +74,7 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
     const { exit, err } = run(svcAsNobody(), ["emulator", "start", "--port", "0", "--file", "wall/state.json"], folder);
     assert.equal(exit, 1, err);
     assert.match(err, /^error: The state .*wall\/state\.json cannot be opened: permission is denied \(EACCES at /);
-    assert.match(
-      err,
-      /Give this user the right to read and write there, name another file with --file, or keep nothing with --ephemeral\./,
-    );
+    assert.match(err, /Grant this user read and write access, choose another file with --file, or use --ephemeral\./);
   });
 
   it(
@@ -95,7 +92,7 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
           [
             "error",
             `The state ${state} cannot be opened`,
-            `permission is denied (EACCES at ${join(wall, ".svc")}). Give this user the right to read and write there, name another file with --file, or keep nothing with --ephemeral.\n`,
+            `permission is denied (EACCES at ${join(wall, ".svc")}). Grant this user read and write access, choose another file with --file, or use --ephemeral.\n`,
           ],
         ],
       );

@@ -185,7 +185,7 @@ describe("svc webhooks listen", () => {
     assert.equal(exit, 0);
     assert.match(
       out,
-      /^--> \d\d:\d\d:\d\d CONTRACT_SIGNED \[T-1\] verified\n<-- Failed to reach http:\/\/localhost:1: nothing listens there/,
+      /^--> \d\d:\d\d:\d\d CONTRACT_SIGNED \[T-1\] verified\n<-- Failed to reach http:\/\/localhost:1: connection refused/,
     );
     assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+; Ctrl-C ends it/);
   });

@@ -188,7 +188,7 @@ describe("svc webhooks explain", () => {
     const argv = ["webhooks", "explain", "-", "--signature", sha512(key, body).digest("hex")];
     assert.deepEqual(await runCli(argv, { env, stdin: body }), {
       exit: 1,
-      out: "The signature does not match, because of this:\n  - The text of the key was used as it is; decode it as base64 first.\n",
+      out: "The signature does not match, because of this:\n  - The key was used without decoding. Decode it as base64 first.\n",
       err: "",
     });
   });
@@ -223,7 +223,7 @@ describe("svc webhooks explain of a signature that is of another hash by its len
   it("says whose it is where it is the HMAC-SHA256 of the body with this key", async () => {
     const given = createHmac("sha256", Buffer.from(key, "base64")).update(body).digest("hex");
     const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
-    assert.deepEqual([exit, /The algorithm was HMAC-SHA256; it is HMAC-SHA512/.test(out)], [1, true], out);
+    assert.deepEqual([exit, /The algorithm was HMAC-SHA256\. Use HMAC-SHA512/.test(out)], [1, true], out);
   });
 });
 

@@ -150,9 +150,9 @@ describe("svc webhooks trigger", () => {
     const nobody = await svc("webhooks trigger CONTRACT_VOIDED --json");
     assert.deepEqual([nobody.exit, nobody.out, JSON.parse(nobody.err).error.code], [1, "", "nobody_subscribed"]);
     for (const [path, known] of [
-      ["contract_state=X", /has no contract_state\. There it has: activity, activity_data, contract_id,/],
-      ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. There it has: 0\./],
-      ["entity.name.first=X", /has no entity\.name\.first\. There it has: nothing\./],
+      ["contract_state=X", /has no contract_state\. Known: activity, activity_data, contract_id,/],
+      ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. Known: 0\./],
+      ["entity.name.first=X", /has no entity\.name\.first\. Known: nothing\./],
     ] as const) {
       const { exit, err } = await svc(["webhooks", "trigger", "CONTRACT_SIGNED", "--set", path]);
       assert.equal(exit, 1);
@@ -167,7 +167,7 @@ describe("svc webhooks trigger", () => {
     const typo = await svc("webhooks trigger CONTRACT_SIGNT");
     assert.deepEqual([typo.exit, typo.err.includes("Did you mean CONTRACT_SIGNED?")], [2, true]);
     const unknown = await svc("webhooks trigger CONTRACT_SIGNED --contract T-9");
-    assert.deepEqual([unknown.exit, unknown.err.includes("No contract is called T-9.")], [5, true]);
+    assert.deepEqual([unknown.exit, unknown.err.includes("Contract T-9 not found.")], [5, true]);
     const planned = await svc("webhooks trigger CONTRACT_SIGNED --dry-run --json");
     assert.deepEqual([planned.exit, JSON.parse(planned.out).body], [0, { activity: "CONTRACT_SIGNED", wait: true }]);
     assert.equal(app.received.length, 0);

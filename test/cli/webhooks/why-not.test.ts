@@ -16,7 +16,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     const why = async () => (await svc("webhooks why 1")).out.split("\n")[2];
     assert.equal(
       await why(),
-      "Nothing was sent yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened before it was created, the last at 2031-01-02T03:04:05.000Z.",
+      "No deliveries yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened before it was created, the last at 2031-01-02T03:04:05.000Z.",
     );
   });
 
@@ -52,7 +52,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     const { out } = await svc("webhooks why 1");
     assert.equal(
       out.split("\n")[2],
-      "Nothing was sent in the last 30 days, for which deliveries are retained. Subscribed to CONTRACT_CREATED, but in its workspace 1 (Northwind Legal), only 1 COUNTER_PARTY_CREATED, 1 COUNTER_PARTY_CONTACT_CREATED happened.",
+      "No deliveries in the last 30 days (the retention period). Subscribed to CONTRACT_CREATED, but in its workspace 1 (Northwind Legal), only 1 COUNTER_PARTY_CREATED, 1 COUNTER_PARTY_CONTACT_CREATED happened.",
     );
   });
 
@@ -64,7 +64,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     await draft(emulator.api);
     await emulator.clock.advance({ by: 155 * 60_000 });
     const { out } = await svc("webhooks why");
-    assert.match(out, /^Last attempt: a scripted fault kept it from being sent \(drop\)\.$/m);
+    assert.match(out, /^Last attempt: a scripted fault prevented the request \(drop\)\.$/m);
     assert.deepEqual(out.split("\n").slice(-4), [
       "Remove scripted fault 1 (drop): svc emulator fault remove 1",
       "Enable the webhook: svc emulator webhooks enable 1",
@@ -127,7 +127,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     assert.deepEqual([chosen.exit, JSON.parse(chosen.out)], [1, { state: "active", failing: true }]);
     assert.equal(
       (await svc("webhooks why --format csv")).out,
-      "webhook.id,webhook.title,webhook.workspace_id,state,failing,since,short\r\n1,Mine,1,active,true,,nothing was sent yet\r\n",
+      "webhook.id,webhook.title,webhook.workspace_id,state,failing,since,short\r\n1,Mine,1,active,true,,no deliveries yet\r\n",
     );
     assert.equal((await svc("webhooks why --format table --fields state,short")).out.split("\n").length, 3);
     for (const line of ["webhooks why --json=sate", "webhooks why --fields sate", "webhooks list --json=id,statsu"]) {

@@ -23,7 +23,7 @@ describe("svc webhooks why", () => {
         "",
         "Attempts:",
         "  2031-01-02T03:04:05.000Z  connection_refused  attempt 1 of 7  CONTRACT_CREATED T-1  the first attempt",
-        `  2031-01-02T03:09:05.000Z  connection_refused  attempt 2 of 7  CONTRACT_CREATED T-1  retry 1, 5 min after connection_refused; ${moved} moved time`,
+        `  2031-01-02T03:09:05.000Z  connection_refused  attempt 2 of 7  CONTRACT_CREATED T-1  retry 1, 5 min after connection_refused; ${moved} advanced the clock`,
         "",
         "Failing since 2031-01-02T03:04:05.000Z, first with CONTRACT_CREATED T-1: connection refused.",
         "Last attempt: connection refused.",
@@ -245,14 +245,14 @@ describe("svc webhooks why", () => {
       [5, 'error: Webhook "Mien" not found.\n  Did you mean Mine?\n  try: svc webhooks list\n'],
     );
     const quiet = await svc("webhooks why 1");
-    assert.deepEqual([quiet.exit, /Nothing was sent yet\. Subscribed to CONTRACT_CREATED/.test(quiet.out)], [1, true]);
+    assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.out)], [1, true]);
   });
 
   it("says early that nothing is ever sent to an address that is not allowed, and which flag allows it", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const url = "https://hooks.example.com/y";
     const why =
-      "hooks.example.com is not among the hosts that may be delivered to; an emulator that is started with --webhook-allow hooks.example.com may.";
+      "Host hooks.example.com is not allowed for webhooks. Start the emulator with --webhook-allow hooks.example.com.";
     const created = await svc(create("Away", url));
     assert.deepEqual([created.exit, created.err], [0, `warning: nothing will be sent to it: ${why}\n`]);
     assert.equal((await svc(create("Here", dead))).err, "");
@@ -262,9 +262,9 @@ describe("svc webhooks why", () => {
       out: [
         `Webhook 1  Away  ${url}  ACTIVE  workspace 1 (Northwind Legal)`,
         "",
-        `Nothing is ever sent to it: ${why}`,
+        `Deliveries are blocked: ${why}`,
         "",
-        "Stop the emulator, and start it again with this host allowed: svc emulator start --webhook-allow hooks.example.com",
+        "Restart the emulator with this host allowed: svc emulator start --webhook-allow hooks.example.com",
         "",
       ].join("\n"),
       err: "",
@@ -273,7 +273,7 @@ describe("svc webhooks why", () => {
     await emulator.clock.advance({ by: 1 });
     assert.match(
       (await svc("emulator trace delivery:1")).out,
-      /wants CONTRACT_CREATED, and its address is not among those that may be delivered to; svc emulator start --webhook-allow hooks\.example\.com allows it/,
+      /is subscribed to CONTRACT_CREATED, but its address is not allowed; svc emulator start --webhook-allow hooks\.example\.com allows it/,
     );
   });
 
@@ -392,7 +392,7 @@ describe("svc webhooks why", () => {
           activity: "CONTRACT_CREATED",
           composite_id: "T-1",
           turn: "attempt 1 of 7",
-          error: "The receiver answered 500.",
+          error: "The receiver responded 500.",
         },
       ],
     );

@@ -213,7 +213,7 @@ describe("an entry in trouble", () => {
     assert.deepEqual(shop.begun, ["good0", "good1"]);
     assert.deepEqual(shop.troubles.toSorted(), [
       "bad: spoilt",
-      "odd: Nothing is registered for schedule entries of kind unknown",
+      "odd: No handler is registered for schedule entries of kind unknown",
     ]);
     await shop.letGo("good0", "good1");
     await shop.runner.whenIdle();

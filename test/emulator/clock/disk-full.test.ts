@@ -43,7 +43,7 @@ const refused = {
     error: {
       code: "store_failed",
       message: "The emulator cannot write its state.",
-      hint: "See `svc emulator status`; changes fail until it can write again, which it tries by itself.",
+      hint: "Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically.",
     },
   },
 };

@@ -33,8 +33,8 @@ describe("the request log notes what the real service may refuse", () => {
     const party = { ...acme, organisation_name: "Acme" };
     const body = request({ contract_nmae: "NDA", counter_party_details: [party], colour: "red" });
     assert.deepEqual(await noted(api("POST", contracts, { body })), [
-      "unknown-field: counter_party_details[0].organisation_name is unknown: did you mean organization_name?",
-      "unknown-field: contract_nmae is unknown: did you mean contract_name?",
+      "unknown-field: counter_party_details[0].organisation_name is unknown. Did you mean organization_name?",
+      "unknown-field: contract_nmae is unknown. Did you mean contract_name?",
       "unknown-field: colour is unknown",
     ]);
     assert.deepEqual(await noted(api("POST", contracts, { body: request() })), []);
@@ -55,11 +55,11 @@ describe("the request log notes what the real service may refuse", () => {
       { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false },
       { name: "Jo Doe", email: "jo@acme.example", is_counterparty_signatory: true, counterparty_name: "Acme Inc." },
     ];
-    const noticed = ["unknown-field: contract_data.start_dat is unknown: did you mean start_date?"];
+    const noticed = ["unknown-field: contract_data.start_dat is unknown. Did you mean start_date?"];
     assert.deepEqual(await noted(api("POST", contracts, { body: request({ ...filled, signatories }) })), noticed);
     assert.deepEqual(await noted(api("POST", `${contracts}preview/`, { body: filled })), noticed);
     assert.deepEqual(await noted(api("PATCH", `${contracts}T-1/contract_data`, { body: { data: { seat: 4 } } })), [
-      "unknown-field: data.seat is unknown: did you mean seats?",
+      "unknown-field: data.seat is unknown. Did you mean seats?",
     ]);
   });
 
@@ -67,10 +67,10 @@ describe("the request log notes what the real service may refuse", () => {
     const { api, noted } = await stage(t);
     const body = await paper({ contract_type_id: 301, intake_form_data: { purpose: "x", purpos: "y" } });
     assert.deepEqual(await noted(api("POST", `${contracts}upload_review_contracts/`, { body })), [
-      "unknown-field: intake_form_data.purpos is unknown: did you mean purpose?",
+      "unknown-field: intake_form_data.purpos is unknown. Did you mean purpose?",
     ]);
     assert.deepEqual(await noted(api("PATCH", `${contracts}T-1/intake_form/response`, { body: { purposes: "z" } })), [
-      "unknown-field: purposes is unknown: did you mean purpose?",
+      "unknown-field: purposes is unknown. Did you mean purpose?",
     ]);
   });
 
@@ -137,7 +137,9 @@ describe("the request log notes what the real service may refuse", () => {
     const { api, noted } = await stage(t);
     const body = request({ contract_name: "Łódź – „Dom“ 5 € Договор 契約" });
     const { id } = (await api("POST", contracts, { body })).body as { id: string };
-    const missing = ["missing-glyph: The font of the document has no glyph for 契 約, so it shows a question mark"];
+    const missing = [
+      "missing-glyph: The font of the document has no glyph for 契 約. A question mark is shown instead",
+    ];
     assert.deepEqual(await noted(api("POST", `${contracts}${id}/download`)), missing);
     assert.deepEqual(await noted(api("POST", `${contracts}${id}/download_link`)), missing);
     const content = await api("GET", `${contracts}${id}/content`);

@@ -9,8 +9,8 @@ import { type SharingProcess, sharing } from "../../support/postgres/sharing.ts"
 /** What is answered where a write cannot be kept, or where nobody leads. */
 const refusals = [
   '503 {"detail":"The service cannot write its state"}',
-  '503 {"detail":"Another process leads this state, or will in a moment. Nothing was done: send it again."}',
-  '503 {"detail":"The process that leads this state ended before it had answered. It may have been done: look first."}',
+  '503 {"detail":"Another process leads this state, or is about to. Nothing was changed. Retry the request."}',
+  '503 {"detail":"The leader of this state ended before it responded. The outcome is unknown. Check before you retry."}',
 ];
 
 /** What each is, as it says itself. */

@@ -14,37 +14,37 @@ async function refusal(options: object): Promise<string> {
 
 describe("options that no emulator has", () => {
   const cases: [object, string][] = [
-    [{ clok: { mode: "manual" } }, 'there is no option "clok". Did you mean clock?'],
-    [{ clock: { mod: "manual" } }, 'there is no option "clock.mod". Did you mean mode?'],
+    [{ clok: { mode: "manual" } }, 'unknown option "clok". Did you mean clock?'],
+    [{ clock: { mod: "manual" } }, 'unknown option "clock.mod". Did you mean mode?'],
     [
       { autosignMs: 1, ports: 2 },
-      'there is no option "autosignMs". Did you mean autoSignMs?; there is no option "ports". Did you mean port?',
+      'unknown option "autosignMs". Did you mean autoSignMs?; unknown option "ports". Did you mean port?',
     ],
     [{ port: 70_000 }, "port: Too big: expected number to be <=65535"],
     [{ port: "4010" }, "port: Invalid input: expected number, received string"],
-    [{ clock: { start: "soon" } }, "clock.start: an ISO time is needed"],
-    [{ strict: ["bodys"] }, 'strict: there is no strictness "bodys". Did you mean bodies?'],
-    [{ log: "yes" }, "log: a function is needed"],
+    [{ clock: { start: "soon" } }, "clock.start must be an ISO time"],
+    [{ strict: ["bodys"] }, 'strict: unknown strict check "bodys". Did you mean bodies?'],
+    [{ log: "yes" }, "log must be a function"],
     [
       { webhookAllow: ["hooks.example.com", "https://hooks.example.com/x"] },
-      'webhookAllow.1: "https://hooks.example.com/x" is no host, host:port or *.domain. Did you mean hooks.example.com?',
+      'webhookAllow.1 must be host, host:port or *.domain, got "https://hooks.example.com/x". Did you mean hooks.example.com?',
     ],
     [
       { webhookAllow: ["http://[::1]:3000/", "*.example.com:8080", ".example.com", "*"] },
       [
-        'webhookAllow.0: "http://[::1]:3000/" is no host, host:port or *.domain. Did you mean [::1]:3000?',
-        'webhookAllow.1: "*.example.com:8080" is no host, host:port or *.domain. Did you mean *.example.com?',
-        'webhookAllow.2: ".example.com" is no host, host:port or *.domain. Did you mean *.example.com?',
-        'webhookAllow.3: "*" is no host, host:port or *.domain',
+        'webhookAllow.0 must be host, host:port or *.domain, got "http://[::1]:3000/". Did you mean [::1]:3000?',
+        'webhookAllow.1 must be host, host:port or *.domain, got "*.example.com:8080". Did you mean *.example.com?',
+        'webhookAllow.2 must be host, host:port or *.domain, got ".example.com". Did you mean *.example.com?',
+        'webhookAllow.3 must be host, host:port or *.domain, got "*"',
       ].join("; "),
     ],
     [
       { webhookAllow: ["10.0.0.0/8", "a.example,b.example", "a.example:70000", "127.1"] },
       [
-        'webhookAllow.0: "10.0.0.0/8" is no host, host:port or *.domain',
-        'webhookAllow.1: "a.example,b.example" is no host, host:port or *.domain',
-        'webhookAllow.2: "a.example:70000" is no host, host:port or *.domain',
-        'webhookAllow.3: "127.1" is no host, host:port or *.domain. Did you mean 127.0.0.1?',
+        'webhookAllow.0 must be host, host:port or *.domain, got "10.0.0.0/8"',
+        'webhookAllow.1 must be host, host:port or *.domain, got "a.example,b.example"',
+        'webhookAllow.2 must be host, host:port or *.domain, got "a.example:70000"',
+        'webhookAllow.3 must be host, host:port or *.domain, got "127.1". Did you mean 127.0.0.1?',
       ].join("; "),
     ],
   ];
@@ -59,7 +59,7 @@ describe("options that no emulator has", () => {
       await refusal({ seed: { clusters: [{ id: 5, label: "eu" }], clusterz: [] } }),
       'InvalidOptionsError: The seed is not valid: clusters[0].id: expected string, received number; Unrecognized key: "clusterz"',
     );
-    assert.match(await refusal({ seed: "demos" }), /^InvalidOptionsError: There is no seed "demos"/);
+    assert.match(await refusal({ seed: "demos" }), /^InvalidOptionsError: Seed "demos" not found/);
   });
 
   it("are none of the hosts that webhooks may go to", async () => {

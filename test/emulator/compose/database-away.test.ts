@@ -9,7 +9,7 @@ import { stateOf } from "../travel/travel.ts";
 
 const refused = { status: 503, body: { detail: "The service cannot write its state" } };
 /** By one that does not lead, or may not. */
-const moved = { detail: "Another process leads this state, or will in a moment. Nothing was done: send it again." };
+const moved = { detail: "Another process leads this state, or is about to. Nothing was changed. Retry the request." };
 
 type Router = TestEmulator["router"];
 
@@ -60,7 +60,7 @@ describe("while the database is away", { skip: noPostgres }, () => {
     const before = await ready();
     await server().stop("SIGINT");
     assert.deepEqual(plain(await map(alone.router, "away-1")), refused);
-    const why = "The state cannot be written; what is asked is answered";
+    const why = "The state cannot be written; reads continue";
     assert.deepEqual(await ready(), { status: 503, body: { ...(before.body as object), why } });
     await server().start();
     while ((await map(alone.router, "back-1")).status !== 200);

@@ -81,11 +81,11 @@ describe("an emulator in PostgreSQL", { skip: noPostgres }, () => {
         refusal({ schema: "svc" }),
       ]),
       [
-        "InvalidOptionsError: startEmulator: a store stands in the place of a file: leave one out",
-        "InvalidOptionsError: startEmulator: store: a store is named by a URL: postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket",
-        "InvalidOptionsError: startEmulator: store: a store's URL has the parameters host, port and sslmode, not pool",
-        "InvalidOptionsError: startEmulator: schema: a schema is named by small letters, digits and underscores",
-        "InvalidOptionsError: startEmulator: a schema is that of a store: name one, too",
+        "InvalidOptionsError: startEmulator: store cannot be used with file",
+        "InvalidOptionsError: startEmulator: store must be a URL (postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket)",
+        "InvalidOptionsError: startEmulator: store must have only the parameters host, port and sslmode, got pool",
+        "InvalidOptionsError: startEmulator: schema must be lower-case letters, digits and underscores",
+        "InvalidOptionsError: startEmulator: schema requires store",
       ],
     );
   });

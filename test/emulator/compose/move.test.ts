@@ -19,14 +19,14 @@ describe("clock.advance, for programs", () => {
   it("refuses in words what it cannot mean, and moves nothing", async (t) => {
     const { clock } = await emulator(t);
     const begin = clock.now();
-    const shape = "Name one of by, to, next: true and untilIdle: true";
+    const shape = "exactly one of by, to, next: true and untilIdle: true is required";
     const cases: [object, string][] = [
-      [{ by: "5 minutes" }, 'by takes milliseconds, or a duration such as PT2H35M or 2h35m, not "5 minutes"'],
-      [{ to: "soon" }, 'to takes milliseconds since the epoch, or an ISO time, not "soon"'],
+      [{ by: "5 minutes" }, 'by must be milliseconds or a duration (PT2H35M, 2h35m), got "5 minutes"'],
+      [{ to: "soon" }, 'to must be milliseconds since the epoch or an ISO time, got "soon"'],
       [{}, shape],
       [{ by: 1, next: true }, shape],
-      [{ next: false }, `${shape}, not next: false`],
-      [{ until_idle: true }, `${shape}, not until_idle: true`],
+      [{ next: false }, `${shape}, got next: false`],
+      [{ until_idle: true }, `${shape}, got until_idle: true`],
     ];
     for (const [move, message] of cases) {
       await assert.rejects(clock.advance(move as Move), {

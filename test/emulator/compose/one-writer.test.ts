@@ -28,8 +28,8 @@ describe("a state that one emulator writes to", () => {
       return (await another.start()).replace(/pid \d+, http:[^)]*/, "…");
     });
     const refused =
-      `StateLockedError: An emulator is running on this state (${state}.run: …). ` +
-      `Use it, stop it with "svc emulator stop --file ${state}", or name another file with the option file.`;
+      `StateLockedError: An emulator is already running on this state (${state}.run: …). ` +
+      `Use it, stop it with "svc emulator stop --file ${state}", or choose another file with the option file.`;
     assert.deepEqual(await Promise.all(outcomes), Array(4).fill(refused));
   });
 
@@ -43,7 +43,7 @@ describe("a state that one emulator writes to", () => {
       const owner = await emulatorStart(t, options, first);
       assert.equal(await owner.start(), "up");
       const another = await emulatorStart(t, { ...options, runFile: join(folder, `${i}.run`) }, second);
-      assert.match(await another.start(), /^StateLockedError: An emulator is running on this state/);
+      assert.match(await another.start(), /^StateLockedError: An emulator is already running on this state/);
     }
   });
 
@@ -101,7 +101,7 @@ describe("a state behind a link with journals beside the link", () => {
     await assert.rejects(startEmulator({ port: 0, file: link }), {
       name: "StateFormatError",
       message:
-        `${link} is a link, and an earlier version left journals beside it. Nothing was changed. ` +
+        `${link} is a link with journals of an earlier version next to it. Nothing was changed. ` +
         `Move ${link}.journal.3 to ${state}.journal.3.`,
     });
   });
@@ -110,7 +110,7 @@ describe("a state behind a link with journals beside the link", () => {
 describe("a run file that is not one", () => {
   for (const [what, make, is] of [
     ["a link that leads nowhere", (path: string) => symlink("nowhere", path), "a symbolic link"],
-    ["a file of somebody else", (path: string) => writeFile(path, "mine\n"), "a file with something else in it"],
+    ["a file of somebody else", (path: string) => writeFile(path, "mine\n"), "a file with other contents"],
   ] as const) {
     it(`but ${what} is refused in a sentence and left as it is`, async (t) => {
       const cwd = await testFolder(t);
@@ -122,7 +122,7 @@ describe("a run file that is not one", () => {
           cwd,
           env: { SVC_RUN_FILE: "my.run" },
         });
-        const sentence = `${join(cwd, "my.run")} is ${is}, and svc did not write it. Nothing was changed`;
+        const sentence = `${join(cwd, "my.run")} is ${is} that svc did not write. Nothing was changed`;
         assert.deepEqual([exit, err.includes(sentence)], [1, true], err);
       }
       assert.equal(await look(), before);

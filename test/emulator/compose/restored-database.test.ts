@@ -93,7 +93,7 @@ describe("a database that lost what was acknowledged, under a running leader", {
       await map(leader, "e2");
       await lose(options.schema, dump);
       let answer = await map(leader, "e3");
-      const isTold = () => log.some((line) => line.includes("lacks lines that were acknowledged"));
+      const isTold = () => log.some((line) => line.includes("has lost acknowledged lines"));
       while (!isTold()) answer = await map(leader, "e3");
       assert.deepEqual(
         [answer.status, answer.body, await mapped(leader)],
@@ -105,7 +105,7 @@ describe("a database that lost what was acknowledged, under a running leader", {
         [refused.status, error.message],
         [
           503,
-          `The store ${server().url()} (schema ${options.schema}) lacks lines that were acknowledged: it lost them, or was restored from an older dump. Nothing is written to it. Restart every process to continue with what it contains. Before that, save what this process has in memory: svc emulator state export.`,
+          `The store ${server().url()} (schema ${options.schema}) has lost acknowledged lines, or was restored from an older dump. Nothing is written to it. Restart every process to continue with its contents. Before that, save the state in this process's memory: svc emulator state export.`,
         ],
       );
       await leader.close();

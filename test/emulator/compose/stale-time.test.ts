@@ -15,7 +15,7 @@ async function warnings(t: TestContext, ms: number, more: EmulatorOptions = {}):
 
 const hours = (count: number): number => count * 3_600_000;
 const warning =
-  /^virtual time is \S+Z, behind this machine's: others take the tokens of the emulator for expired; go ahead with `svc emulator clock advance --to \S+Z`$/;
+  /^virtual time is \S+Z, behind this machine's. Other programs treat the emulator's tokens as expired. Run `svc emulator clock advance --to \S+Z`$/;
 
 describe("virtual time far behind the wall's", () => {
   it("is warned of at the start, once every token is expired by the wall", async (t) => {

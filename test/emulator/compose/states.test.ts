@@ -162,7 +162,7 @@ describe("a journal of the first format", () => {
     for (const end of [last + 1, last + 9, last + 20, whole.byteLength - 1]) {
       const { content, reports } = await openedAt(end);
       assert.deepEqual(content, before.content, `cut at byte ${end}`);
-      assert.match(reports.join(), new RegExp(`cut short \\(${pluralize(end - last, "byte")}\\)`));
+      assert.match(reports.join(), new RegExp(`an incomplete write \\(${pluralize(end - last, "byte")}\\)`));
     }
   });
 });

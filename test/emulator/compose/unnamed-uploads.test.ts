@@ -46,7 +46,7 @@ it("uploads that a reset has left behind go 30 days later, at a start; those tha
   for (const name of [gone, stays, kept]) await utimes(join(folder, name), new Date(long), new Date(long));
   await start();
   assert.deepEqual((await readdir(folder)).sort(), [stays, kept, "svc-unnamed.json"].sort());
-  assert.deepEqual(lines, ["removed 1 uploaded files that nothing had named for 30 days"]);
+  assert.deepEqual(lines, ["removed 1 uploaded files that were unreferenced for 30 days"]);
 });
 
 it("uploads stay as long as the history names them, for a rewind goes back to what they belong to", async (t) => {

@@ -88,7 +88,7 @@ describe("the page of the console", () => {
       error: {
         code: "no_such_asset",
         message: "The console has no file manifest.json.",
-        hint: "Load the page again: another version of svc may have taken the place of the one that made it.",
+        hint: "Reload the page. It may be from another version of svc.",
       },
     };
     const { status, body } = await router("GET", "/_emulator/ui/assets/manifest.json");

@@ -12,8 +12,8 @@ const refused = {
   body: {
     error: {
       code: "session_code_refused",
-      message: "This code signs nobody in: each does so once, within a minute.",
-      hint: "Run `svc emulator open` for a new one.",
+      message: "The sign-in code is invalid. Codes work once, within a minute.",
+      hint: "Run `svc emulator open` for a new code.",
     },
   },
 };
@@ -23,8 +23,8 @@ const stranger = {
   body: {
     error: {
       code: "unauthorized",
-      message: "The control plane needs `authorization: Bearer <token>`.",
-      hint: "The token stands in the run file beside the state, and is printed by `svc emulator start`.",
+      message: "The control plane requires `authorization: Bearer <token>`.",
+      hint: "Use the token that `svc emulator start` prints and the run file next to the state contains.",
     },
   },
 };

@@ -88,8 +88,8 @@ describe("the issuer of bot-framework tokens", () => {
       body: {
         error: {
           code: "foreign_issuer",
-          message: `The router trusts the issuer at ${url}, whose keys are not the emulator's.`,
-          hint: "Ask that issuer for a token, or leave apps.chat_b.openid_metadata_url out of the seed.",
+          message: `The router trusts the issuer at ${url}, not the emulator's own issuer.`,
+          hint: "Request a token from that issuer, or remove apps.chat_b.openid_metadata_url from the seed.",
         },
       },
     });

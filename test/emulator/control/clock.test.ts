@@ -100,8 +100,8 @@ describe("the clock, over the control plane", () => {
       body: {
         error: {
           code: "not_ahead",
-          message: "Virtual time is 2031-01-02T03:04:05.000Z already, and it never goes backwards.",
-          hint: "See `svc emulator clock`; `svc emulator reset` begins anew.",
+          message: "Virtual time is already 2031-01-02T03:04:05.000Z and cannot go backwards.",
+          hint: "Choose a time after it. To start again, run `svc emulator reset`.",
         },
       },
     });
@@ -125,7 +125,7 @@ describe("the clock, over the control plane", () => {
         error: {
           code: "delivery_under_way",
           message: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
-          hint: "A receiver that advances the clock must respond to the webhook first. Otherwise try again.",
+          hint: "If the receiver advances the clock, let it respond to the webhook first. Otherwise try again.",
         },
       },
     });
@@ -157,8 +157,8 @@ describe("the clock, over the control plane", () => {
       body: {
         error: {
           code: "advance_under_way",
-          message: "The clock is being advanced by another call.",
-          hint: "Wait for its answer, then try again.",
+          message: "Another request is advancing the clock.",
+          hint: "Wait until it completes, then try again.",
         },
       },
     };
@@ -175,8 +175,8 @@ describe("the clock, over the control plane", () => {
   it("clock.advance says what is wrong with a target", async (t) => {
     const { ask } = await emulator(t);
     for (const [body, message] of [
-      [{}, "exactly one of by, to, next and until_idle must be given"],
-      [{ by: "PT1M", next: true }, "exactly one of by, to, next and until_idle must be given"],
+      [{}, "exactly one of by, to, next and until_idle is required"],
+      [{ by: "PT1M", next: true }, "exactly one of by, to, next and until_idle is required"],
       [{ by: "soon" }, "must be a duration (PT2H35M, 2h35m)"],
       [{ by: "PT0S" }, "must be a duration (PT2H35M, 2h35m)"],
     ] as const) {

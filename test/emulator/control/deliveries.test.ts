@@ -111,7 +111,7 @@ describe("subscriptions, over the control plane", () => {
         body: {
           error: {
             code: "no_such_webhook",
-            message: "No webhook subscription has the id 99.",
+            message: "Webhook 99 not found.",
             hint: "List them with `svc emulator webhooks`.",
           },
         },
@@ -230,7 +230,7 @@ describe("deliveries, over the control plane", () => {
       body: {
         error: {
           code: "no_such_delivery",
-          message: "No delivery has the id 7.",
+          message: "Delivery 7 not found.",
           hint: "List them with `svc emulator deliveries`.",
         },
       },
@@ -251,7 +251,7 @@ describe("deliveries, over the control plane", () => {
       body: {
         error: {
           code: "subscription_deleted",
-          message: `The subscription ${id} is deleted: nobody is to be told.`,
+          message: `Cannot resend: webhook ${id} is deleted.`,
         },
       },
     });

@@ -90,7 +90,7 @@ describe("approving a device on the control plane", () => {
       body: refused(
         "user_code_bound",
         `The user code ${waiting.user_code} is bound to another cluster.`,
-        "`svc emulator devices` names the cluster.",
+        "Run `svc emulator devices` to see the cluster.",
       ),
     });
     assert.deepEqual((await approve(world, waiting.user_code, { status: "AUTHORIZED" })).body, {
@@ -115,13 +115,13 @@ describe("approving a device on the control plane", () => {
       status: 404,
       body: refused(
         "no_such_user_code",
-        "No device waits under the user code BBBB-BBBB.",
-        "List those that wait with `svc emulator devices`.",
+        "No device has the user code BBBB-BBBB.",
+        "List the devices with `svc emulator devices`.",
       ),
     });
     await assertRefused(world, wrong(user_code, { cluster_id: "ap-9" }), {
       status: 404,
-      body: refused("no_such_cluster", "The emulator has no cluster ap-9; it has eu-1, us-1."),
+      body: refused("no_such_cluster", "Cluster ap-9 not found. Known: eu-1, us-1."),
     });
     for (const [email, cluster_id] of [
       ["nobody@x.example", undefined],
@@ -130,13 +130,13 @@ describe("approving a device on the control plane", () => {
     ]) {
       await assertRefused(world, wrong(user_code, { email, cluster_id }), {
         status: 404,
-        body: refused("no_such_person", `No active user of the cluster has the address ${email}.`),
+        body: refused("no_such_person", `The cluster has no active user with the address ${email}.`),
       });
     }
     await approve(world, user_code, { status: "DENIED" });
     await assertRefused(world, wrong(user_code, {}), {
       status: 409,
-      body: refused("user_code_decided", `Somebody has decided about the user code ${user_code} already.`),
+      body: refused("user_code_decided", `The user code ${user_code} was already approved or denied.`),
     });
     const late = await device(world);
     await world.clock.advance({ by: quarter });
@@ -145,7 +145,7 @@ describe("approving a device on the control plane", () => {
       body: refused(
         "user_code_expired",
         `The user code ${late.user_code} has expired.`,
-        "Let the device ask for a new one.",
+        "Request a new code on the device.",
       ),
     });
   });
@@ -168,7 +168,7 @@ describe("the page for a device", () => {
     assert.match((await open(world)).text, /<input name="user_code"/);
     const { status, text } = await open(world, waiting.user_code);
     assert.equal(status, 200);
-    assert.match(text, /Demo command line asks for access/);
+    assert.match(text, /Demo command line requests access/);
     assert.match(text, /<option value="us-1">us-1 \(us\)<\/option>/);
     const fields = { status: "AUTHORIZED", cluster_id: "us-1", email: "" };
     const done = await submit(world, text, fields, { origin: world.routerUrl, "sec-fetch-site": "same-origin" });
@@ -189,12 +189,12 @@ describe("the page for a device", () => {
   it("says what is wrong with a code, before and after the form", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
-    assert.match((await open(world, "<b>")).text, /No device waits under this code/);
+    assert.match((await open(world, "<b>")).text, /No device has this code/);
     const { text } = await open(world, waiting.user_code);
     await waiting.decide("DENIED");
-    assert.match((await open(world, waiting.user_code)).text, /Somebody has decided/);
+    assert.match((await open(world, waiting.user_code)).text, /already approved or denied/);
     const late = await submit(world, text, { status: "AUTHORIZED", email: "ada@northwind.example" });
-    assert.match(String(late.body), /Somebody has decided/);
+    assert.match(String(late.body), /already approved or denied/);
     await world.clock.advance({ by: quarter });
     assert.match((await open(world, waiting.user_code)).text, /has expired/);
   });

@@ -17,7 +17,7 @@ describe("a fault for requests that come in", () => {
     });
     assert.deepEqual(plain(await router("GET", health)), {
       status: 503,
-      body: { detail: "A fault that was scripted on the control plane." },
+      body: { detail: "This is a scripted fault of the control plane." },
     });
     assert.deepEqual(plain(await ask("GET", "faults")), { status: 200, body: [{ ...fault, matched: 1, hit: 1 }] });
     assert.deepEqual(plain(await ask("DELETE", "faults/1")), { status: 204, body: "" });
@@ -27,7 +27,7 @@ describe("a fault for requests that come in", () => {
       body: {
         error: {
           code: "no_such_fault",
-          message: "No fault has the id 1.",
+          message: "Fault 1 not found.",
           hint: "List them with `svc emulator fault list`.",
         },
       },
@@ -158,22 +158,22 @@ describe("a fault for requests that come in", () => {
       ),
       {
         status: 400,
-        body: { error: { code: "invalid_input", message: "operation: nothing is called contracts.crate" } },
+        body: { error: { code: "invalid_input", message: "operation: contracts.crate not found" } },
       },
     );
   });
 
   const mistakes = [
-    [{ direction: "incoming" }, "one of latency_ms, reset, status and truncated must be given"],
-    [{ direction: "outgoing" }, "effect must be given"],
+    [{ direction: "incoming" }, "one of latency_ms, reset, status and truncated is required"],
+    [{ direction: "outgoing" }, "effect is required"],
     [{ direction: "incoming", status: 503, effect: "drop" }, "effect cannot be used with direction incoming"],
     [{ direction: "outgoing", effect: "drop", status: 503 }, "status cannot be used with direction outgoing"],
-    [{ direction: "incoming", reset: true, answer_body: 1 }, "answer_body needs status"],
-    [{ direction: "outgoing", effect: "drop", delay: "PT5M" }, "delay needs the effect delay or reorder"],
-    [withHeader("x-note", "a\r\nset-cookie: b"), "answer_headers.x-note: a header value has no control characters"],
-    [withHeader("x-note", "漢"), "answer_headers.x-note: a header value has no control characters and none beyond"],
-    [withHeader("x note", "a"), "answer_headers.x note: a header name has letters, digits and"],
-    [withHeader("Content-Length", "5"), "answer_headers.Content-Length: the emulator writes this header itself"],
+    [{ direction: "incoming", reset: true, answer_body: 1 }, "answer_body requires status"],
+    [{ direction: "outgoing", effect: "drop", delay: "PT5M" }, "delay requires the effect delay or reorder"],
+    [withHeader("x-note", "a\r\nset-cookie: b"), "answer_headers.x-note must be ISO-8859-1 without control characters"],
+    [withHeader("x-note", "漢"), "answer_headers.x-note must be ISO-8859-1"],
+    [withHeader("x note", "a"), "answer_headers.x note must be letters, digits and"],
+    [withHeader("Content-Length", "5"), "answer_headers.Content-Length: is set by the emulator"],
   ] as const;
   for (const [body, words] of mistakes) {
     it(`is refused when it makes no sense: ${words}`, async (t) => {

@@ -96,13 +96,13 @@ describe("the inbox of an emulated cluster", () => {
       body: {
         error: {
           code: "external_cluster",
-          message: `The cluster x-1 is external, at ${other.url}: what it holds, and what reaches it, is not here.`,
+          message: `Cluster x-1 is external (${other.url}). The emulator does not store its data or requests.`,
         },
       },
     });
     assert.deepEqual(plain(await ask("GET", "clusters/none/inbox")), {
       status: 404,
-      body: { error: { code: "no_such_cluster", message: "The emulator has no cluster none; it has x-1." } },
+      body: { error: { code: "no_such_cluster", message: "Cluster none not found. Known: x-1." } },
     });
   });
 });

@@ -150,7 +150,7 @@ describe("invitations.accept", () => {
       async () => "__proto__",
       {
         code: "no_such_invitation",
-        message: "No invitation has this token.",
+        message: "Invitation not found for this token.",
         hint: "List them with `svc emulator invitations`.",
       },
     ],
@@ -160,8 +160,8 @@ describe("invitations.accept", () => {
       async () => "creator-northwind",
       {
         code: "invitation_of_nobody",
-        message: "The seed gives this token to the workspace Northwind Legal and names nobody who could accept it.",
-        hint: "Invite somebody: `svc trial complete` with invited_users.",
+        message: "This token is from the seed, for the workspace Northwind Legal, and invites no particular person.",
+        hint: "Invite a person: `svc trial complete` with invited_users.",
       },
     ],
     [
@@ -173,9 +173,8 @@ describe("invitations.accept", () => {
       },
       {
         code: "invitation_to_contract",
-        message:
-          "The invitation of jo@acme.example is to the contract T-1: it is not accepted, but ends with the contract.",
-        hint: "Open its link (`svc emulator invitations`), or sign for them: `svc emulator sign`.",
+        message: "The invitation of jo@acme.example to the contract T-1 cannot be accepted. It ends with the contract.",
+        hint: "Open its link (`svc emulator invitations`), or sign with `svc emulator sign`.",
       },
     ],
     [
@@ -187,7 +186,7 @@ describe("invitations.accept", () => {
         await quiet(on);
         return token;
       },
-      { code: "invitation_over", message: `${bob} has accepted this invitation already.` },
+      { code: "invitation_over", message: `${bob} has already accepted this invitation.` },
     ],
   ];
   for (const [code, status, prepare, error] of refusals) {

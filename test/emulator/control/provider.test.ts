@@ -66,7 +66,7 @@ describe("a trial signup with a provider", () => {
     await assertRefused(world, callback("x"), { status: 400, body: { detail: "Unknown or used state" } });
     await assertRefused(world, callback(state), {
       status: 400,
-      body: { detail: "The provider does not know this code" },
+      body: { detail: "Unknown or used code" },
     });
     const unknown = await world.router("GET", "/router/v1/trial/signup/oauth?provider=ProviderD");
     assert.equal(unknown.status, 422);
@@ -149,7 +149,7 @@ describe("a login or signup with a provider, at a cluster", () => {
     assert.deepEqual(plain(await callback("signup/")), { status: 400, body: { detail: "Unknown or used state" } });
     assert.deepEqual(plain(await callback("")), {
       status: 400,
-      body: { detail: "The provider does not know this code" },
+      body: { detail: "Unknown or used code" },
     });
   });
 });
@@ -195,7 +195,7 @@ describe("the page of the provider", () => {
     assert.equal((await submit({}, { "sec-fetch-site": "cross-site" })()).status, 403);
     const again = await submit({ email: "nobody" })();
     assert.equal(again.status, 200);
-    assert.match(String(again.body), /This is no e-mail address/);
+    assert.match(String(again.body), /The e-mail address is not valid/);
     assert.deepEqual(hiddenIn(String(again.body)), hiddenIn(shown));
     assert.equal((await submit({}, { origin: world.routerUrl, "sec-fetch-site": "same-origin" })()).status, 303);
   });

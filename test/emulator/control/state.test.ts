@@ -67,9 +67,9 @@ describe("the whole state, over the control plane", () => {
       [changed("contracts", { id: 2 ** 53 - 1 }), /: Sequence contract is at 9007/],
       [
         changed("contracts", { created_at: 9e15 }),
-        /: contracts\[0\] is not a row of contracts: created_at: Not a time/,
+        /: contracts\[0\] is not a row of contracts: created_at: Time is outside/,
       ],
-      [changed("clock", { manual_now: -9e15 }), /: clock\[0\] is not a row of clock: manual_now: Not a time/],
+      [changed("clock", { manual_now: -9e15 }), /: clock\[0\] is not a row of clock: manual_now: Time is outside/],
       [
         changed("contracts", { created_by: 99 }),
         /: Row 1 of contracts has the created_by 99, and users has no such row$/,
@@ -119,12 +119,12 @@ describe("the whole state, over the control plane", () => {
     const on = await emulator(t);
     const { body: kept } = await on.ask("GET", "state");
     for (const [state, message] of [
-      [{ a: 1 }, /: The document has no "svc_state", so it is not an exported state$/],
-      [{ svc_state: 99 }, /^This is not a state that this emulator can take: /],
-      [{ svc_state: 1 }, /it holds nothing of clusters$/],
-      [without(kept, "apps"), /it holds nothing of apps$/],
-      [without(kept, "clock"), /it holds nothing of clock$/],
-      [{ ...(kept as object), rows: 7 }, /^This is not a state that this emulator can take: /],
+      [{ a: 1 }, /: The document is not an exported state: "svc_state" is missing$/],
+      [{ svc_state: 99 }, /^This emulator cannot load the state: /],
+      [{ svc_state: 1 }, /it has no clusters$/],
+      [without(kept, "apps"), /it has no apps$/],
+      [without(kept, "clock"), /it has no clock$/],
+      [{ ...(kept as object), rows: 7 }, /^This emulator cannot load the state: /],
     ] as const) {
       const { status, body } = await on.ask("PUT", "state", { body: state });
       const { code, message: told } = (body as { error: { code: string; message: string } }).error;
@@ -143,8 +143,8 @@ describe("the whole state, over the control plane", () => {
       body: {
         error: {
           code: "foreign_clusters",
-          message: "The state is of the clusters in-1, but eu-1, us-1 are running",
-          hint: "Start an emulator whose seed has those clusters, then import.",
+          message: "The state has the clusters in-1, but this emulator runs eu-1, us-1.",
+          hint: "Start an emulator with a seed that has those clusters, then import.",
         },
       },
     });

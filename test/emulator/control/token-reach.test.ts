@@ -44,7 +44,7 @@ async function shared(t: TestContext) {
   return { world, first, second, one, two };
 }
 
-const masked = "[hidden: needs the role operate]";
+const masked = "[hidden: requires the role operate]";
 
 describe("a token of the role read", () => {
   it("is shown no key, no token and no link that signs, by whatever it reads; one that operates is", async (t) => {
@@ -150,7 +150,7 @@ describe("a token that is bound to a workspace", () => {
     const own = clusters.find(({ client_id }) => client_id === second.client_id)!;
     assert.deepEqual(
       [own.client_secret, own.cluster_key, JSON.stringify(clusters).includes(first.client_secret)],
-      [second.client_secret, "[hidden: needs a token without a workspace]", false],
+      [second.client_secret, "[hidden: requires a token without a workspace]", false],
     );
   });
 
@@ -182,8 +182,8 @@ describe("a token that is bound to a workspace", () => {
       body: {
         error: {
           code: "whole_sandbox",
-          message: `This is about the whole sandbox; the token ${token} is bound to the workspace ${second.name}.`,
-          hint: "Ask the operator of the emulator, or use a token without a workspace.",
+          message: `This operation affects all workspaces. The token ${token} is bound to the workspace ${second.name}.`,
+          hint: "Use a token without a workspace. The operator of the emulator can create one.",
         },
       },
     });

@@ -29,8 +29,8 @@ const refusal = (token: string, role: Role, needs: Role) => ({
   body: {
     error: {
       code: "role_needed",
-      message: `This needs the role ${needs}; the token ${token} has the role ${role}.`,
-      hint: "Ask the operator of the emulator for another one: svc emulator tokens create NAME --role ROLE.",
+      message: `The role ${needs} is required. The token ${token} has the role ${role}.`,
+      hint: "Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.",
     },
   },
 });
@@ -116,7 +116,7 @@ describe("named tokens of the control plane", () => {
       const path = operation.path.replace("/_emulator/", "").replace(/\{\w+\}/g, "1");
       const { status, body } = await ask(String(operation.method), path);
       const words = (body as { error: { message: string } }).error.message;
-      if (status === 403 && words.startsWith(`This needs the role ${role};`)) answered[role]!.push(operation.id);
+      if (status === 403 && words.startsWith(`The role ${role} is required.`)) answered[role]!.push(operation.id);
     }
     assert.deepEqual(answered, needs);
     assert.deepEqual(needs.admin?.sort(), [
@@ -206,8 +206,8 @@ describe("named tokens of the control plane", () => {
       body: {
         error: {
           code: "token_name_taken",
-          message: `There is a token ${name} already.`,
-          hint: "Take another name, or revoke that one first: svc emulator tokens revoke.",
+          message: `Token ${name} already exists.`,
+          hint: "Choose another name, or revoke it first: svc emulator tokens revoke.",
         },
       },
     });
@@ -219,8 +219,8 @@ describe("named tokens of the control plane", () => {
       body: {
         error: {
           code: "no_such_token",
-          message: "There is no token nobody.",
-          hint: "See svc emulator tokens list.",
+          message: "Token nobody not found.",
+          hint: "List the tokens with svc emulator tokens list.",
         },
       },
     });

@@ -133,10 +133,10 @@ describe("waiting", () => {
   });
 
   const mistakes = [
-    ["", "one of activity, outcome and contract_status must be given"],
-    ["contract_status=SIGN", "contract_status needs contract"],
-    ["contract=1&contract_status=SIGN&outcome=failed", "cannot be awaited together"],
-    ["activity=CONTRACT_SIGNED&webhook=1", "webhook needs outcome"],
+    ["", "one of activity, outcome and contract_status is required"],
+    ["contract_status=SIGN", "contract_status requires contract"],
+    ["contract=1&contract_status=SIGN&outcome=failed", "contract_status cannot be used with activity or outcome"],
+    ["activity=CONTRACT_SIGNED&webhook=1", "webhook requires outcome"],
   ] as const;
   for (const [query, words] of mistakes) {
     it(`is refused when it makes no sense: ${words}`, async (t) => {

@@ -73,8 +73,8 @@ describe("POST /_emulator/workspaces", () => {
       body: {
         error: {
           code: "workspace_there",
-          message: `There is a workspace Team A already: ${workspace.id}, of eu-1.`,
-          hint: "Choose another name. `svc emulator workspaces` lists them all.",
+          message: `Workspace Team A already exists (${workspace.id} of eu-1).`,
+          hint: "Choose another name. `svc emulator workspaces` lists all workspaces.",
         },
       },
     });
@@ -85,10 +85,7 @@ describe("POST /_emulator/workspaces", () => {
     const { status, body } = await world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } });
     const { message } = (body as { error: { message: string } }).error;
     const blank = plain(await world.ask("POST", "workspaces", { body: { name: "" } }));
-    assert.deepEqual(
-      [status, message, blank.status],
-      [404, "The emulator has no cluster mars; it has eu-1, us-1.", 400],
-    );
+    assert.deepEqual([status, message, blank.status], [404, "Cluster mars not found. Known: eu-1, us-1.", 400]);
     assert.equal(((await world.ask("GET", "workspaces")).body as unknown[]).length, 3);
   });
 
@@ -100,7 +97,7 @@ describe("POST /_emulator/workspaces", () => {
       body: {
         error: {
           code: "external_cluster",
-          message: `The cluster mars is external, at ${url}: what it holds, and what reaches it, is not here.`,
+          message: `Cluster mars is external (${url}). The emulator does not store its data or requests.`,
         },
       },
     });
@@ -210,8 +207,8 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
       body: {
         error: {
           code: "last_workspace",
-          message: `${last!.name} is the only workspace of eu-1, and its API key stands for that cluster.`,
-          hint: "Make another one first, with `svc emulator workspaces create`.",
+          message: `Cannot remove ${last!.name}: it is the only workspace of eu-1.`,
+          hint: "Create another one first with `svc emulator workspaces create`.",
         },
       },
     });
@@ -220,7 +217,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
       body: {
         error: {
           code: "no_such_workspace",
-          message: "No workspace has the id 4711.",
+          message: "Workspace 4711 not found.",
           hint: "List them with `svc emulator workspaces`.",
         },
       },
@@ -301,7 +298,7 @@ describe("GET /_emulator/workspaces/{id}/routing", () => {
       body: {
         error: {
           code: "no_such_workspace",
-          message: "No workspace has the id 99.",
+          message: "Workspace 99 not found.",
           hint: "List them with `svc emulator workspaces`.",
         },
       },

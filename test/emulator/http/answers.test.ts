@@ -188,11 +188,11 @@ describe("An answer", () => {
 });
 
 describe("A bug of the emulator", () => {
-  const words = "The emulator has a bug in made.get: this is not an answer of the service. Its stderr says more.";
+  const words = "The emulator has a bug in made.get. This is not a response of the service. See its stderr.";
   const undeclared = made(router, "GET", "/made", {}, { responses: strict });
   for (const [what, operation, handler, message] of [
-    ["an undeclared field", undeclared, () => ({ a: "x", c: 1 }), "The answer is not as declared"],
-    ["an undeclared failure", undeclared, () => fail("not-found"), "It refuses with not-found, undeclared"],
+    ["an undeclared field", undeclared, () => ({ a: "x", c: 1 }), "The response is not as declared"],
+    ["an undeclared failure", undeclared, () => fail("not-found"), "It fails with not-found, which is undeclared"],
     ["an undeclared status", undeclared, () => reply(201 as never, {} as never), "Status 201 is not declared"],
     [
       "anything unforeseen",
@@ -235,7 +235,7 @@ describe("A disk that refuses", () => {
     [
       emulator,
       "control-store-failed",
-      '{"error":{"code":"store_failed","message":"The emulator cannot write its state.","hint":"See `svc emulator status`; changes fail until it can write again, which it tries by itself."}}',
+      '{"error":{"code":"store_failed","message":"The emulator cannot write its state.","hint":"Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically."}}',
     ],
   ] as const) {
     it(`is answered 503 in the words of ${service.name}`, async (t) => {

@@ -62,7 +62,7 @@ async function until(come: () => boolean): Promise<void> {
   while (!come()) await idle();
 }
 
-const late = "The rest of the request did not come in time.";
+const late = "The request was not received in time.";
 
 describe("A body that comes drop by drop", () => {
   for (const [target, body] of [

@@ -277,7 +277,7 @@ describe("A body over 64 MiB is refused", () => {
   const cases = [
     [router, '{"detail":"Request body is too large"}'],
     [contracts, '{"detail":"Request body is too large."}'],
-    [emulator, '{"error":{"code":"body_too_large","message":"The body is larger than the emulator takes."}}'],
+    [emulator, '{"error":{"code":"body_too_large","message":"The body is larger than the limit of the emulator."}}'],
   ] as const;
   for (const [service, body] of cases) {
     it(`by ${service.name}, in its words`, async (t) => {

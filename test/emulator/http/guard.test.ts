@@ -41,7 +41,7 @@ describe("The Host header", () => {
       const { send, log } = await serving(t, open());
       const answer = await send("GET", "/made", { headers: { host } });
       assert.equal(answer.status, 403);
-      assert.match(answer.body, /^\{"detail":"Requests for the host .* start it with --allowed-host\."\}$/);
+      assert.match(answer.body, /^\{"detail":"Host .* start it with --allowed-host\."\}$/);
       assert.deepEqual(
         log.list().map(({ status }) => status),
         [403],
@@ -78,7 +78,7 @@ describe("A page of another site", () => {
           status: 403,
           headers: { "content-type": "application/json" },
           body: JSON.stringify({
-            error: { code: "forbidden", message: "Pages of other sites may not use the control plane." },
+            error: { code: "forbidden", message: "Pages of other sites cannot use the control plane." },
           }),
         });
       }

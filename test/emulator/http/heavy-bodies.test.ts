@@ -73,7 +73,7 @@ describe("The refusal of a body", () => {
       return (refused as { detail: { input: unknown }[] }).detail.map(({ input }) => input);
     };
     assert.deepEqual(await quotedFor("x".repeat(60_000)), [{ cluster_id: "eu-1", more: "x".repeat(60_000) }]);
-    assert.deepEqual(await quotedFor("x".repeat(70_000)), ["(left out: more than 65536 characters)"]);
+    assert.deepEqual(await quotedFor("x".repeat(70_000)), ["(omitted: more than 65536 characters)"]);
   });
 });
 

@@ -66,21 +66,21 @@ describe("what is said of an attempt that TLS kept from an answer", () => {
         {
           error: {
             code: "tls_error",
-            message: "The receiver does not speak TLS: use http:// in the webhook's URL.",
+            message: "The receiver does not speak TLS. Use http:// in the webhook's URL.",
           },
         },
         {
           error: {
             code: "connection_reset",
             message:
-              "The receiver closed the connection before it had answered. If it speaks TLS, use https:// in the webhook's URL.",
+              "The receiver closed the connection without a response. If it speaks TLS, use https:// in the webhook's URL.",
           },
         },
         {
           error: {
             code: "tls_error",
             message:
-              "The receiver's certificate is self-signed: start the emulator with NODE_EXTRA_CA_CERTS=FILE that holds it.",
+              "The receiver's certificate is self-signed. Start the emulator with NODE_EXTRA_CA_CERTS=FILE, the file with that certificate.",
           },
         },
       ],
@@ -130,7 +130,7 @@ describe("the limits of an attempt", () => {
     const late = post(sink.url);
     await slower;
     await wall.pass(61_000);
-    const error = { code: "response_timeout", message: "The receiver did not answer within 60 s." };
+    const error = { code: "response_timeout", message: "The receiver did not respond within 60 s." };
     assert.deepEqual(await late, { error });
   });
 
@@ -181,7 +181,7 @@ describe("a receiver's name", () => {
       callback(Object.assign(new Error("getaddrinfo ENOTFOUND hooks.example"), { code: "ENOTFOUND" }));
     const post = poster(t, { allow: ["hooks.example"], lookup: unknown as unknown as typeof lookup });
     assert.deepEqual(await post("https://hooks.example/"), {
-      error: { code: "name_not_found", message: "The receiver's name has no address." },
+      error: { code: "name_not_found", message: "The receiver's host name has no address." },
     });
   });
 });

@@ -97,7 +97,7 @@ describe("X-Forwarded-* of a request", () => {
   it("is refused to be believed from what is no address", async (t) => {
     for (const range of ["10.0.0.0/33", "balancer", "10.0.0.0/", "::1/129"]) {
       await assert.rejects(emulator(t, { trustedProxies: [range] }), {
-        message: "startEmulator: trustedProxies.0: an address or a range such as 10.0.0.0/8 is needed",
+        message: "startEmulator: trustedProxies.0 must be an address or a range (10.0.0.0/8)",
       });
     }
     for (const range of ["10.0.0.0/8", "::1", "fd00::/8", "127.0.0.1"]) await emulator(t, { trustedProxies: [range] });

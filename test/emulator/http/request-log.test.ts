@@ -290,8 +290,8 @@ describe("GET /_emulator/requests", () => {
         body: {
           error: {
             code: "unauthorized",
-            message: "The control plane needs `authorization: Bearer <token>`.",
-            hint: "The token stands in the run file beside the state, and is printed by `svc emulator start`.",
+            message: "The control plane requires `authorization: Bearer <token>`.",
+            hint: "Use the token that `svc emulator start` prints and the run file next to the state contains.",
           },
         },
       });

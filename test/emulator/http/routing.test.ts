@@ -99,7 +99,7 @@ describe("A path of the control plane", () => {
       body: JSON.stringify({
         error: {
           code: "not_found",
-          message: "The control plane has no such path.",
+          message: "Path not found in the control plane.",
           hint: "Nearest: clock.show GET /_emulator/clock",
         },
       }),
@@ -109,7 +109,7 @@ describe("A path of the control plane", () => {
       status: 405,
       headers: { "content-type": "application/json", allow: "GET" },
       body: JSON.stringify({
-        error: { code: "method_not_allowed", message: "PUT is not possible here.", hint: "Possible: GET" },
+        error: { code: "method_not_allowed", message: "Method PUT is not allowed.", hint: "Allowed: GET" },
       }),
     });
   });

@@ -31,7 +31,7 @@ describe("A path that looks like one of the control plane", () => {
       const { status, body } = await sendTo(world.routerUrl, spelling, world.token);
       assert.deepEqual(
         [status, body.error.code, body.error.message],
-        [404, "not_found", "The control plane has no such path."],
+        [404, "not_found", "Path not found in the control plane."],
       );
       assert.deepEqual(world.reached(), []);
     });
@@ -89,7 +89,7 @@ describe("A token of the control plane", () => {
       items: readonly { findings: readonly object[] }[];
     };
     const omitted = (where: string) => ({ code: "credentials-omitted", detail: `authorization: not for ${where}` });
-    const dropped = { code: "answer-dropped", detail: "us-1 answered 200, not the first" };
+    const dropped = { code: "answer-dropped", detail: "us-1 responded 200, not the first" };
     const several = { code: "asked-several", detail: "eu-1, us-1" };
     assert.deepEqual(
       requests.items.map(({ findings }) => findings),

@@ -41,7 +41,7 @@ describe("the request log notes of the routing service", () => {
     await world.router("GET", "/x");
     assert.deepEqual(await newest(world), [
       asked,
-      { code: "answer-dropped", detail: "us-1 answered 200, not the first" },
+      { code: "answer-dropped", detail: "us-1 responded 200, not the first" },
     ]);
     world.eu.answer((_, response) => response.destroy());
     await world.router("GET", "/x");
@@ -62,12 +62,12 @@ describe("the request log notes of the routing service", () => {
     assert.deepEqual(await newest(world), [asked]);
     finish();
     await finished;
-    assert.deepEqual(await newest(world), [asked, { code: "answer-dropped", detail: "us-1 answered 200, late" }]);
+    assert.deepEqual(await newest(world), [asked, { code: "answer-dropped", detail: "us-1 responded 200, late" }]);
   });
 
   it("a form where the specification declares JSON, and none where it is the standard's", async (t) => {
     const world = await routed(t);
-    const found = { code: "form-body", detail: "the specification declares JSON alone" };
+    const found = { code: "form-body", detail: "the specification declares only JSON" };
     for (const [path, fields, expected] of [
       ["/router/v1/oauth2.0/device/code/", "client_id=demo-cli", [found]],
       ["/router/v1/oauth2.0/token/", `client_id=demo-cli&device_code=x&grant_type=${deviceGrantType}`, [found]],
@@ -89,7 +89,7 @@ describe("the request log notes of the routing service", () => {
     ]);
   });
 
-  const byWall = { code: "signature-fresh-by-wall", detail: "by the virtual clock the signature is too old" };
+  const byWall = { code: "signature-fresh-by-wall", detail: "the signature is too old by the virtual clock" };
 
   it("a signature of chat_a that is fresh by the wall clock alone", async (t) => {
     const signingSecret = "s3cret";

@@ -6,7 +6,7 @@ import { read, talk } from "../http/serving.ts";
 /** One request over a connection of its own, with its first line as it is; what came back, and who was asked. */
 const first = (line: string, host: string): string => `${line} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
 
-const noTarget = { detail: "The target of a request is a path, or an http URL." };
+const noTarget = { detail: "The request target must be a path or an http URL." };
 
 describe("A target that no server could have", () => {
   for (const [line, status, body] of [
@@ -61,8 +61,7 @@ describe("A target that no server could have", () => {
         [
           400,
           {
-            detail:
-              "The path has a dot segment beside an encoded slash or a backslash. Send the path that it stands for.",
+            detail: "The path has a dot segment next to an encoded slash or a backslash. Send the resolved path.",
           },
         ],
       );
@@ -86,7 +85,7 @@ describe("A target that no server could have", () => {
         [
           403,
           {
-            detail: `Requests for the host ${JSON.stringify(named)} are not answered here. If it is a name of this emulator, start it with --allowed-host.`,
+            detail: `Host ${JSON.stringify(named)} is not allowed. If it is a name of this emulator, start it with --allowed-host.`,
           },
         ],
       );

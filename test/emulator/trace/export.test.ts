@@ -138,8 +138,8 @@ describe("what happens", () => {
     assert.deepEqual(
       lines.map((line) => line.replace(sink.url, "it")),
       [
-        "spans cannot be sent to it: it answered 503; what has no room is dropped, and counted",
-        "spans are sent to it again",
+        "spans cannot be exported to it: it responded 503. Spans beyond the buffer are dropped and counted",
+        "spans are exported to it again",
       ],
     );
 

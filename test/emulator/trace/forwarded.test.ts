@@ -33,8 +33,8 @@ describe("a request that the router sends on", () => {
     assert.deepEqual(
       [first, second].map((node) => [node?.id, node?.parent, node?.parent_span, node?.because]),
       [
-        ["request:1", null, caller.span, "somebody called, in a trace of their own"],
-        ["request:2", "request:1", first?.span, "request:1 led to it"],
+        ["request:1", null, caller.span, "requested by a client, in its own trace"],
+        ["request:2", "request:1", first?.span, "caused by request:1"],
       ],
     );
     assert.match(String(first?.what), /^catch-all POST /);

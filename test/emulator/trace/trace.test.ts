@@ -100,8 +100,8 @@ describe("a trace", () => {
     assert.deepEqual(after.planned, []);
     const timers = after.nodes.filter(({ id }) => id.startsWith("timer:"));
     // Clusters report to the router meanwhile: how many requests there were before is not ours to say.
-    const [, advance] = / (request:\d+) moved time$/.exec(timers[0]?.because ?? "") ?? [];
-    const because = `request:2 put it into the queue; ${advance} moved time`;
+    const [, advance] = / (request:\d+) advanced the clock$/.exec(timers[0]?.because ?? "") ?? [];
+    const because = `scheduled by request:2; ${advance} advanced the clock`;
     assert.deepEqual(
       timers.map(({ parent, what, because }) => [parent, what, because]),
       [
@@ -154,7 +154,7 @@ describe("a trace", () => {
       "request:4",
       "request:4 > attempt:1.2",
     ]);
-    assert.equal(whole.nodes.at(-1)?.because, "request:4 asked to send it once more");
+    assert.equal(whole.nodes.at(-1)?.because, "resent by request:4");
     assert.deepEqual(told(await traceOf(on, caller.trace)), ["request:4", "request:4 > attempt:1.2"]);
   });
 
@@ -176,10 +176,10 @@ describe("a trace", () => {
     await on.ask("POST", "clock/advance", { body: { by: "PT6M" } });
     const reasons = async (ref: string) =>
       (await traceOf(on, ref)).nodes.flatMap(({ id, what, because }) =>
-        /^attempt/.test(id) ? [[what, because.replace(/request:\d+ moved/, "somebody moved")]] : [],
+        /^attempt/.test(id) ? [[what, because.replace(/request:\d+ advanced/, "somebody advanced")]] : [],
       );
     assert.deepEqual(await reasons("delivery:1"), [
-      ["attempt 1: 200", "the first attempt; somebody moved time; scripted: delay (request:2)"],
+      ["attempt 1: 200", "the first attempt; somebody advanced the clock; scripted: delay (request:2)"],
     ]);
     await draft(on.api);
     await on.ask("GET", "clock");

@@ -57,7 +57,7 @@ describe("the difference since a snapshot", () => {
       "schedule: next attempt of delivery 1 is due at 2031-01-02T03:10:05.000Z",
       "invitation of jo@acme.example of T-1: PENDING → ENDED",
       "webhook 1: changed (failure_count)",
-      "counterparty tokens: 0 added, 1 removed, 0 of another cluster",
+      "counterparty tokens: 0 added, 1 removed, 0 moved to another cluster",
     ]);
     const fields = Object.fromEntries(changes.items.map(({ what, fields }) => [what.split(":")[0], fields]));
     assert.deepEqual(fields["contract T-1"], [

@@ -33,29 +33,27 @@ describe("a program", () => {
   it("is refused a name that is taken, none, or of the emulator's own; and a snapshot that is not there", async (t) => {
     const on = await emulator(t);
     await on.snapshot("taken");
-    const there = "There is a snapshot taken already: give another name, or { replace: true }";
+    const there = "Snapshot taken already exists. Use another name, or { replace: true }";
     await assert.rejects(on.snapshot("Taken"), { name: "SnapshotExistsError", message: there });
     assert.equal((await on.snapshot("Taken", { replace: true })).name, "Taken");
     for (const name of ["../state", "", "before-1"])
       await assert.rejects(on.snapshot(name), { name: "InvalidOptionsError" });
-    const gone = "There is no snapshot gone; there are: Taken";
+    const gone = "Snapshot gone not found. Known: Taken";
     await assert.rejects(on.restore("gone"), { name: "SnapshotNotFoundError", message: gone });
   });
 
   it("is told what it takes to go back: a history, and a time that lies behind", async (t) => {
-    const message =
-      "Nothing is kept of what led to the present state: start the emulator with a file or a store, and with historyBytes " +
-      "that are not 0";
+    const message = "The emulator has no history. Start it with a file or a store, and with historyBytes " + "above 0";
     await assert.rejects((await emulator(t)).rewind({ steps: 1 }), { name: "HistoryUnavailableError", message });
 
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await assert.rejects(on.rewind({ to: "2031-01-02T03:04:06Z" }), {
       name: "RewindTargetInFutureError",
-      message: "The time to go back to lies ahead: it is 2031-01-02T03:04:05.000Z now",
+      message: "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z",
     });
     await assert.rejects(on.rewind({ steps: 7 }), {
       name: "RewindOutOfRangeError",
-      message: "The history that is kept does not reach so far; it has 0 requests and moves of time to take back",
+      message: "The history does not reach back that far. It has 0 requests and clock advances",
     });
   });
 });

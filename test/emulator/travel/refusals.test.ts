@@ -18,8 +18,8 @@ const unusable = (name: string, reason: string) =>
   refusal(
     409,
     "unusable_snapshot",
-    `The snapshot ${name} cannot be used, and nothing was changed: ${reason}.`,
-    `\`svc emulator snapshot list\` shows the others and where their files are; \`svc emulator snapshot remove ${name}\` takes this one away.`,
+    `Cannot use snapshot ${name}: ${reason}. Nothing was changed.`,
+    `\`svc emulator snapshot list\` shows the others and their files. \`svc emulator snapshot remove ${name}\` removes this one.`,
   );
 
 /** Which line it is depends on what the demo seed holds. */
@@ -35,7 +35,7 @@ describe("a snapshot that is not there", () => {
       refusal(
         404,
         "no_such_snapshot",
-        `No snapshot is called gone; there are: ${known}.`,
+        `Snapshot gone not found. Known: ${known}.`,
         "List them with `svc emulator snapshot list`.",
       );
     assert.deepEqual(plain(await on.ask("GET", "snapshots/gone")), there("none"));
@@ -48,7 +48,7 @@ describe("a snapshot that is not there", () => {
   });
 });
 
-describe("what lies beside snapshots and is no regular file", () => {
+describe("what lies beside snapshots and is a special file", () => {
   const skip = process.platform === "win32" ? "there are no named pipes in folders" : false;
   it("is none of them, whatever it is called, and hinders nothing", { skip }, async (t) => {
     const file = join(await testFolder(t), "emulator.json");
@@ -63,7 +63,7 @@ describe("what lies beside snapshots and is no regular file", () => {
     );
     for (const name of ["dir", "fifo"]) {
       const hint = "List them with `svc emulator snapshot list`.";
-      const missing = refusal(404, "no_such_snapshot", `No snapshot is called ${name}; there are: good.`, hint);
+      const missing = refusal(404, "no_such_snapshot", `Snapshot ${name} not found. Known: good.`, hint);
       await assertRefused(on, () => on.ask("POST", `snapshots/${name}/restore`), missing);
       assert.deepEqual(plain(await on.ask("DELETE", `snapshots/${name}`)), missing);
     }
@@ -75,8 +75,8 @@ describe("the name of a snapshot", () => {
   it("is not given twice, whatever its case, unless the first may go (snapshot-there)", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await save(on, "Prepared");
-    const hint = "Choose another name, or let it be replaced: --replace.";
-    const taken = refusal(409, "snapshot_there", "There is a snapshot Prepared already.", hint);
+    const hint = "Choose another name, or use --replace.";
+    const taken = refusal(409, "snapshot_there", "Snapshot Prepared already exists.", hint);
     assert.deepEqual(plain(await on.ask("PUT", "snapshots/prepared")), taken);
     assert.equal((await on.ask("PUT", "snapshots/prepared?replace=true")).status, 201);
     const { body } = await on.ask("GET", "snapshots");
@@ -105,7 +105,7 @@ describe("a snapshot whose file is not as it was written", () => {
     ],
     "changed by hand": [
       async (file) => writeFile(file, (await readFile(file, "utf8")).replace("Ada", "Eve")),
-      "line N: the checksum does not fit: something above this line was changed",
+      "line N: the checksum does not match: a line above was changed",
     ],
     "not one": [(file) => writeFile(file, "hello\n"), "line N: the line is damaged"],
     empty: [(file) => truncate(file, 0), "line N: the file ends too early"],
@@ -119,7 +119,7 @@ describe("a snapshot whose file is not as it was written", () => {
             .replace('"contracts":', '"contracts":9'),
         );
       },
-      "line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc knows those up to 2",
+      "line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc reads versions up to 2",
     ],
   };
   for (const [what, [change, reason]] of Object.entries(harm)) {
@@ -142,7 +142,7 @@ describe("a snapshot whose file is not as it was written", () => {
     const on = await emulator(t, { file: folder });
     await save(on, "one");
     await rename(join(`${folder}.snapshots`, "one.json"), join(`${folder}.snapshots`, "two.json"));
-    const reason = "it is the snapshot one, renamed; give it back that name";
+    const reason = "it is the renamed snapshot one; rename it back";
     await assertRefused(on, () => on.ask("POST", "snapshots/two/restore"), unusable("two", reason));
   });
 
@@ -154,7 +154,7 @@ describe("a snapshot whose file is not as it was written", () => {
     await writeFile(join(`${file}.snapshots`, "exported.json"), await response.text());
     const { status, body } = await on.ask("POST", "snapshots/exported/restore");
     assert.equal(status, 409);
-    assert.match(JSON.stringify(body), /the checksum does not fit/);
+    assert.match(JSON.stringify(body), /the checksum does not match/);
   });
 
   it("is refused: of other clusters", async (t) => {
@@ -164,7 +164,7 @@ describe("a snapshot whose file is not as it was written", () => {
     const on = await emulator(t, { file: two });
     await save(on, "foreign");
     await rename(join(`${one}.snapshots`, "foreign.json"), join(`${two}.snapshots`, "foreign.json"));
-    const reason = "it is of the clusters in-1, but eu-1, us-1 are running";
+    const reason = "it has the clusters in-1, but this emulator runs eu-1, us-1";
     await assertRefused(on, () => on.ask("POST", "snapshots/foreign/restore"), unusable("foreign", reason));
   });
 });

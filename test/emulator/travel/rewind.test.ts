@@ -42,20 +42,20 @@ const refusal = (status: number, code: string, message: string, hint: string) =>
   status,
   body: { error: { code, message, hint } },
 });
-const keptBesides = "`svc emulator snapshot list` shows what was kept besides.";
+const keptBesides = "`svc emulator snapshot list` shows the saved states.";
 /** Where nothing was ever dropped. */
 const beyond = (lacks: string, ...hints: readonly string[]) =>
   refusal(
     409,
     "beyond_history",
-    `The history of the present state ${lacks}; it reaches back to the beginning of the state. Nothing was changed.`,
+    `Cannot rewind ${lacks}. It reaches back to the beginning of the state. Nothing was changed.`,
     [...hints, keptBesides].join(" "),
   );
 const noHistory = refusal(
   409,
   "no_history",
-  "Nothing is kept here of what led to the present state: that takes a state in a file or a database, and some --history.",
-  "Keep states to go back to with `svc emulator snapshot save NAME`.",
+  "This emulator has no history. It requires a state in a file or a database, and --history above 0.",
+  "Save snapshots with `svc emulator snapshot save NAME`.",
 );
 
 whereverItIsKept("a rewind", (place) => {
@@ -142,7 +142,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(await exported(again), states[0]);
     assert.deepEqual(
       plain(await again.ask("POST", "rewind", { body: { steps: 1 } })),
-      beyond("has no request and no move of time to take back"),
+      beyond("1 step: the history is empty"),
     );
   });
 
@@ -205,7 +205,7 @@ whereverItIsKept("a rewind", (place) => {
     await assertRefused(
       on,
       () => on.ask("POST", "rewind", { body: { before: third } }),
-      beyond(`has nothing of ${third}`),
+      beyond(`to before ${third}: the history does not include it`),
     );
     await rewind(on, { steps: 1 });
     assert.equal(await exported(on), one);
@@ -257,28 +257,25 @@ whereverItIsKept("what a rewind is refused for, while nothing is changed", (plac
   it("is a time that lies ahead (not-behind), a cause that nobody knows (beyond-history)", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
-    const ahead = "Virtual time is 2031-01-02T03:04:05.000Z, and what is asked for lies ahead of it.";
+    const ahead = "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z.";
     const cases: [object, ReturnType<typeof refusal>][] = [
       [
         { to: "2031-01-02T03:04:06Z" },
-        refusal(400, "not_behind", ahead, "Move time ahead with `svc emulator clock advance`."),
+        refusal(400, "not_behind", ahead, "Advance the clock with `svc emulator clock advance`."),
       ],
-      [{ before: "request:999" }, beyond("has nothing of request:999")],
+      [{ before: "request:999" }, beyond("to before request:999: the history does not include it")],
       [
         { before: "event:1" },
         beyond(
-          "has nothing of event:1",
-          "Only causes are gone back to before, such as request:12: `svc emulator trace REF` shows them.",
+          "to before event:1: the history does not include it",
+          "Use a cause, such as request:12. `svc emulator trace REF` shows it.",
         ),
       ],
       [
         { steps: 50 },
-        beyond(
-          "has one request or move of time to take back, not 50",
-          "`svc emulator rewind --steps 1` goes as far as that.",
-        ),
+        beyond("50 steps: the history has 1", "`svc emulator rewind --steps 1` goes back to its beginning."),
       ],
-      [{ to: "2030-01-01T00:00:00Z" }, beyond("does not go back to 2030-01-01T00:00:00Z")],
+      [{ to: "2030-01-01T00:00:00Z" }, beyond("to 2030-01-01T00:00:00Z: the history does not include that time")],
     ];
     for (const [body, expected] of cases) await assertRefused(on, () => on.ask("POST", "rewind", { body }), expected);
     for (const body of [{}, { steps: 1, before: "request:1" }, { steps: 0 }, { before: "../x" }]) {
@@ -321,7 +318,7 @@ describe("the history that is kept", () => {
     const { status, body } = plain(await on.ask("POST", "rewind", { body: { steps: 100 } }));
     assert.equal(status, 409);
     const { message } = (body as { error: { message: string } }).error;
-    const [, reach] = /; it reaches back to (2031-[^ ]+Z)\. Nothing was changed\.$/.exec(message) ?? [message];
+    const [, reach] = /\. It reaches back to (2031-[^ ]+Z)\. Nothing was changed\.$/.exec(message) ?? [message];
     assert.ok(Date.parse(reach!) > Date.parse("2031-01-02T03:04:05Z"), message);
     await rewind(on, { to: reach });
     await on.close();
@@ -338,13 +335,13 @@ describe("the history that is kept", () => {
       await advance(on, { by: "PT1H" });
     }
     await rewind(on, { steps: 2 });
-    const more = `Start with a larger --history to keep more. ${keptBesides}`;
+    const more = `Start with a larger --history to retain more. ${keptBesides}`;
     const cases: [object, string][] = [
-      [{ steps: 10 }, "has no request and no move of time to take back"],
-      [{ to: "2031-01-02T04:30:00Z" }, "does not go back to 2031-01-02T04:30:00Z"],
+      [{ steps: 10 }, "10 steps: the history is empty"],
+      [{ to: "2031-01-02T04:30:00Z" }, "to 2031-01-02T04:30:00Z: the history does not include that time"],
     ];
     for (const [body, lacks] of cases) {
-      const message = `The history of the present state ${lacks}; it reaches back to 2031-01-02T05:04:05.000Z. Nothing was changed.`;
+      const message = `Cannot rewind ${lacks}. It reaches back to 2031-01-02T05:04:05.000Z. Nothing was changed.`;
       const expected = refusal(409, "beyond_history", message, more);
       await assertRefused(on, () => on.ask("POST", "rewind", { body }), expected);
     }

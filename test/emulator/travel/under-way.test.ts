@@ -26,7 +26,7 @@ describe("what is under way at a restore", () => {
     response.writeHead(200).end();
     await on.ask("POST", "clock/advance", { body: { until_idle: true } });
     assert.deepEqual(lines, [
-      "deliver 1 was under way when another state was put in: its outcome is of the state that was left",
+      "The state was replaced while deliver 1 was in progress. Its outcome belongs to the previous state",
     ]);
     assert.deepEqual(await on.ask("GET", "deliveries").then(({ body }) => body), { items: [], total: 0 });
     assert.deepEqual(await stateOf(on), quiet);

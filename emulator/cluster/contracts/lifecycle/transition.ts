@@ -53,7 +53,7 @@ export function createByTransition(
   options: TransitionOptions,
 ): Promise<Contract> {
   return applied(tx, world, contract, trigger, options, "(new)", (code) => {
-    throw new Error(`The lifecycle table refuses to create a contract: ${code}`);
+    throw new Error(`The lifecycle table does not allow creating a contract: ${code}`);
   });
 }
 

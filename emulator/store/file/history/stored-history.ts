@@ -80,7 +80,7 @@ export class StoredHistory implements History {
       const { collections, wall, flushed, segments } = this.#options;
       await flushed();
       const segment = (await segments()).findLast(({ head }) => head.position.number <= number);
-      if (!segment) throw new StateFormatError("What leads there is no longer kept");
+      if (!segment) throw new StateFormatError("That point is no longer in the history");
       try {
         const reader = new DocumentReader(collections, { isSealed: true });
         await readChecksummedInto(reader, segment.base());
@@ -90,7 +90,7 @@ export class StoredHistory implements History {
         return { store: new LiveStore({ state: reader.state, wall }), past };
       } catch (cause) {
         if (!(cause instanceof StateFormatError)) throw cause;
-        throw new StateFormatError(`What leads there is damaged: ${cause.message}`, { cause });
+        throw new StateFormatError(`The history is damaged: ${cause.message}`, { cause });
       }
     });
   }

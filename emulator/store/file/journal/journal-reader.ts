@@ -51,12 +51,12 @@ export async function readJournal(disk: Disk, path: string, taker: JournalVisito
     },
     line(json, place) {
       lines += 1;
-      if (next !== undefined) throw new StateFormatError("it stands after the last line of the journal");
+      if (next !== undefined) throw new StateFormatError("it is after the last line of the journal");
       const value = tryParseJson(json);
       next = nextIn(value);
       if (next !== undefined) return;
       const changes = parseJournalChanges(changesIn(value));
-      if (changes === undefined) throw new StateFormatError("the line holds something else than changes");
+      if (changes === undefined) throw new StateFormatError("the line does not contain changes");
       taker.take(changes, place?.number);
       transactions += 1;
     },
@@ -75,7 +75,7 @@ function headerOf(json: string): Header {
   if (header?.svc_journal === undefined) throw new StateFormatError("this is not the first line of a journal");
   requireFormat(header.svc_journal, header.written_by);
   if (!Number.isSafeInteger(header.generation) || !Number.isSafeInteger(header.after)) {
-    throw new StateFormatError("the first line does not say which generation it is");
+    throw new StateFormatError("the first line has no generation");
   }
   return header as Header;
 }
@@ -141,7 +141,7 @@ export class Replay {
         if (number > this.#last) return;
         if (torn) throw new StateFormatError("the journal before this one ends in a damaged line");
         if (this.#base === undefined) {
-          throw new StateFormatError("the state file that it belongs to is missing", { repairable: false });
+          throw new StateFormatError("its state file is missing", { repairable: false });
         }
         applyChecked(this.#state, changes, this.#upgrade, this.#isTrusted);
         this.transactions += 1;
@@ -153,7 +153,7 @@ export class Replay {
 
   #follow({ generation, after }: Header): void {
     if (this.#base !== undefined && generation !== this.#base.generation && !this.#reached.has(after)) {
-      throw new StateFormatError(`the journal that comes before it (generation ${after}) is missing`);
+      throw new StateFormatError(`the previous journal (generation ${after}) is missing`);
     }
     this.#reached.add(generation);
   }

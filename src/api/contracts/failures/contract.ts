@@ -1,7 +1,7 @@
 import { assumed } from "../../basis.ts";
 import { detail, domain, type Failure } from "../../failure.ts";
 
-const stateRule = assumed("No operation declares 402 or 409, so a state that refuses is 400 (DECISIONS.md, C22).");
+const stateRule = assumed("No operation declares 402 or 409. A rejection by status is 400 (DECISIONS.md, C22).");
 const ownCode = assumed("The code is not public; shape and status follow the other domain errors (DECISIONS.md, C1).");
 
 /** Shape B', without status_code and message (DECISIONS.md, F4, F5). */
@@ -24,7 +24,7 @@ export const contractFailures = {
   }),
   "no-signatories": domain({
     status: 400,
-    when: "nobody is configured to sign",
+    when: "the contract has no signatories",
     basis: stateRule,
     code: "SVC_ASSUMED_102",
     says: "No signatories are configured for this contract.",
@@ -59,42 +59,42 @@ export const contractFailures = {
   }),
   "not-a-signatory": domain({
     status: 400,
-    when: "nobody with that address signs the contract",
+    when: "the address does not belong to a signatory of the contract",
     basis: ownCode,
     code: "SVC_ASSUMED_107",
     says: ({ email, turn }: NotTheirs) => `${email} is not a signatory of this contract.${whose(turn)}`,
   }),
   "already-signed": domain({
     status: 400,
-    when: "that signatory has signed",
+    when: "the signatory has already signed",
     basis: ownCode,
     code: "SVC_ASSUMED_108",
     says: ({ email, turn }: NotTheirs) => `${email} has already signed this contract.${whose(turn)}`,
   }),
   "not-their-turn": domain({
     status: 400,
-    when: "somebody signs before that signatory",
+    when: "another signatory must sign first",
     basis: ownCode,
     code: "SVC_ASSUMED_109",
     says: ({ email, first }: { email: string; first: string }) => `${first} signs before ${email}.`,
   }),
   "no-creator-slot": domain({
     status: 400,
-    when: "the payload names a signatory of the creator's side, and the template has no place for one",
+    when: "the payload names a signatory of the creator, but the template has none",
     basis: "specified",
     code: "SVC_ASSUMED_110",
     says: "The template does not have a signatory of the creator's side.",
   }),
   "creator-slot-empty": domain({
     status: 400,
-    when: "the template needs a signatory of the creator's side, and neither payload nor template names one",
+    when: "the template requires a signatory of the creator, and neither payload nor template names one",
     basis: ownCode,
     code: "SVC_ASSUMED_111",
     says: "The template needs a signatory of the creator's side.",
   }),
   "intake-form-closed": domain({
     status: 400,
-    when: "the answers cannot be changed: the status, a signature or the workflow forbids it",
+    when: "the status, a signature or the workflow does not allow changes of the answers",
     basis: ownCode,
     code: "SVC_ASSUMED_112",
     says: ({ reason }: { reason: string }) => `The intake form cannot be changed: ${reason}.`,
@@ -118,7 +118,7 @@ export const contractFailures = {
   }),
   "type-without-route": domain({
     status: 400,
-    when: "the contract type is not linked to a published upload workflow of that route",
+    when: "the contract type has no published upload workflow for the route",
     basis: assumed("The code is public, its status is not."),
     code: "SVC_CONTRACTS_00289",
     says: "The contract type is not linked to a published third-party paper upload workflow.",

@@ -5,7 +5,7 @@ export const referenceFailures = {
   "unknown-jurisdiction": domain({
     status: 400,
     when: "jurisdiction_iso_code is not one of the workspace's jurisdictions",
-    basis: assumed("Status and shape are public, code and words are not."),
+    basis: assumed("Status and shape are public. Code and message are not."),
     code: "SVC_ASSUMED_203",
     says: ({ code }: { code: string }) => `Jurisdiction ${code} is not configured in the workspace.`,
   }),

@@ -1,12 +1,12 @@
 import { assumed } from "../../basis.ts";
 import { detail, domain } from "../../failure.ts";
 
-const codeUnknown = "The status and the shape are public, the code is not.";
+const codeUnknown = "Status and shape are public. The code is not.";
 
 export const webhookFailures = {
   "developer-settings-required": domain({
     status: 403,
-    when: "the API key lacks the permission Developer Settings",
+    when: "the API key does not have the permission Developer Settings",
     basis: assumed(codeUnknown),
     code: "SVC_ASSUMED_201",
     says: "You do not have permission to perform this action.",
@@ -20,7 +20,7 @@ export const webhookFailures = {
   }),
   "nothing-to-re-trigger": detail({
     status: 404,
-    when: "a contract is unknown, or none of them has caused a webhook call",
+    when: "a contract is unknown, or none of the contracts has caused a webhook delivery",
     basis: "public",
     says: "Not Found",
   }),

@@ -29,7 +29,7 @@ export const Address = z.object({
 export const CounterPartyDetails = z.object({
   is_individual: z.boolean(),
   organization_type: z.string().nullish().describe("Exact label configured in the workspace"),
-  organization_name: z.string().min(1).nullish().describe("Needed unless is_individual"),
+  organization_name: z.string().min(1).nullish().describe("Required unless is_individual"),
   poc_details: PocDetails,
   organization_details: z
     .object({
@@ -38,7 +38,7 @@ export const CounterPartyDetails = z.object({
       address: Address.nullish(),
     })
     .nullish(),
-  party_role_identifier: z.string().nullish().describe(`Its role among several parties; ${noEffectNote}`),
+  party_role_identifier: z.string().nullish().describe(`Role among several parties; ${noEffectNote}`),
 });
 
 /** A row of `signatories` (DECISIONS.md, F11). */
@@ -47,8 +47,8 @@ export const SignatoryDetails = z.object({
   email,
   is_counterparty_signatory: z.boolean(),
   title: z.string().nullish(),
-  counterparty_name: z.string().nullish().describe("Needed for a signatory of the counterparty"),
-  sign_order: z.int().min(1).nullish().describe("On all signatories or on none"),
+  counterparty_name: z.string().nullish().describe("Required for a signatory of the counterparty"),
+  sign_order: z.int().min(1).nullish().describe("Set on all signatories or on none"),
   note: z.string().nullish(),
 });
 
@@ -58,7 +58,7 @@ export const ExternalMetadataIn = z.object({
   integration_name: z.string().optional(),
   record_type: z.string().optional(),
   record_data: dictionary(z.unknown()).optional().describe("Free-form"),
-  object_configuration_id: z.uuid().optional().describe("Needs record_type"),
+  object_configuration_id: z.uuid().optional().describe("Requires record_type"),
 });
 
 /** What a contract tells of the counterparties that are new by it, before it tells of itself (DECISIONS.md, C8). */

@@ -48,7 +48,7 @@ const record = {
 /** What creation from a template and the look-up by external metadata answer: DECISIONS.md, F10. */
 export const CreatedContract = z.strictObject({
   ...record,
-  contract_id: z.int().describe("Number of the contract, for the paths that take it"),
+  contract_id: z.int().describe("Number of the contract, for paths that require it"),
   created_by: z.string().describe("E-mail address of the creator"),
 });
 

@@ -48,16 +48,16 @@ const emailEvent = z.object({
     .object({
       recipient_email: z.string(),
       email_mode: z.enum(["to", "cc"]),
-      occured_at: timestamp.describe("Spelled so on the wire"),
+      occured_at: timestamp.describe("Spelled like this in the API"),
     })
     .optional()
-    .describe("Absent where nobody is written to"),
+    .describe("Absent without a recipient"),
 });
 const mailerEvent = emailEvent.extend({
   mailer_event: z
     .object({ type: z.enum(mailerEventNames), purpose: z.enum(emailPurposes) })
     .optional()
-    .describe("What the provider reported, and of what e-mail; no payload of it is public"),
+    .describe("Report of the provider and its e-mail; its payload is not public"),
 });
 const ofCounterparty = { counterparty_id: z.int().optional() };
 const contactOf = z.object({ ...ofCounterparty, contact_id: z.int().optional() });

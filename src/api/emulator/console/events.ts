@@ -11,9 +11,9 @@ import { Fault } from "../faults.ts";
 import { LoggedRequest } from "../requests.ts";
 import { Snapshot } from "../state/snapshots.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
-const id = z.string().describe("For `after`: names the emulator's run and counts up in it");
+const id = z.string().describe("Value for `after`: identifies the run of the emulator and counts up");
 const at = timestamp.describe("Virtual time");
 /** What names one thing among others: request:12, T-1, delivery:3. */
 const ref = (of: string) => z.string().describe(of);
@@ -22,7 +22,7 @@ const ContractEvent = z.strictObject({
   contract_id: z.int(),
   contract_name: z.string(),
   contract_status: ContractStatus,
-  status_before: ContractStatus.nullable().describe("Before this change, which may be another one; null: it is new"),
+  status_before: ContractStatus.nullable().describe("Status before this change; null if the delivery is new"),
   cluster_id: z.string(),
   workspace_id: z.int(),
   deleted: z.boolean(),
@@ -37,22 +37,22 @@ const DeviceEvent = z.strictObject({
   redeemed: z.boolean().describe("The device has its tokens"),
 });
 
-const empty = z.null().describe("Of none in particular");
+const empty = z.null().describe("For no contract in particular");
 
 /** What went on, each kind with what it brought. */
 const EmulatorEvent = z.discriminatedUnion("event", [
   z
     .strictObject({ id, at, event: z.literal("begin"), ref: empty })
-    .describe("The first of a stream that goes on after nothing: what comes later is told from here on"),
+    .describe("First event of a new stream; later changes follow"),
   z
     .strictObject({ id, at, event: z.literal("resync"), ref: empty })
-    .describe("What came between is told no more: ask for everything anew. Events go on after this one"),
+    .describe("Events were dropped: reload all state. Later events follow"),
   z
     .strictObject({ id, at, event: z.literal("state"), ref: empty })
-    .describe("Another state took the place of the one there was, by a restore, an import or a reset: ask anew"),
+    .describe("The state was replaced by a restore, an import or a reset: reload all state"),
   z
     .strictObject({ id, at, event: z.literal("request"), ref: ref("request:12"), request: LoggedRequest })
-    .describe("A request was answered; those that only read from the control plane are not told"),
+    .describe("A request was handled; requests that only read from the control plane are not reported"),
   z
     .strictObject({
       id,
@@ -67,13 +67,13 @@ const EmulatorEvent = z.discriminatedUnion("event", [
   z.strictObject({ id, at, event: z.literal("device"), ref: ref("device:WDJB-MJHT"), device: DeviceEvent }),
   z
     .strictObject({ id, at, event: z.literal("clock"), ref: empty, clock: Clock })
-    .describe("Time was moved, passes otherwise, or something else is due next"),
+    .describe("The time, the mode of the clock or the next due entry changed"),
   z
     .strictObject({ id, at, event: z.literal("faults"), ref: empty, faults: z.array(Fault) })
-    .describe("All there are now"),
+    .describe("All current items"),
   z
     .strictObject({ id, at, event: z.literal("snapshots"), ref: empty, snapshots: z.array(Snapshot) })
-    .describe("All there are now"),
+    .describe("All current items"),
 ]);
 
 export const followEvents = operation({
@@ -81,7 +81,7 @@ export const followEvents = operation({
   service: emulator,
   summary: "Follow all events, or resume a stream that ended",
   description:
-    "One stream of requests, deliveries, contracts, e-mails, devices, the clock, faults and snapshots, each sent once it is durable. To resume an ended stream, send its last ID as `after` or in the header Last-Event-ID, within a minute. If the ID is too old, or from another run, the first event is resync.",
+    "One stream of requests, deliveries, contracts, e-mails, devices, the clock, faults and snapshots. Events are sent once they are durable. To resume an ended stream, send its last ID as `after` or in the header Last-Event-ID, within a minute. If the ID is too old, or from another run, the first event is resync.",
   method: "GET",
   path: "/_emulator/events",
   auth: "control-token",
@@ -92,5 +92,5 @@ export const followEvents = operation({
   failures: [],
   cli: { command: "emulator events", columns: ["id", "at", "event", "ref"] },
   basis: ours,
-  examples: [{ title: "What goes on?" }, { title: "Go on where it ended", query: { after: "5f3a9c1b-17" } }],
+  examples: [{ title: "Follow all events" }, { title: "Resume an ended stream", query: { after: "5f3a9c1b-17" } }],
 });

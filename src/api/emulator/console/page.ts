@@ -3,14 +3,14 @@ import { assumed } from "../../basis.ts";
 import { bytes, html, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
 
-const ours = assumed("The console is the emulator's own.");
+const ours = assumed("The console is part of the emulator.");
 
 export const showConsolePage = operation({
   id: "console.page",
   service: emulator,
   summary: "Show the page of the console",
   description:
-    "The page holds no state: it requests what it shows with the session of its user. `svc emulator open` opens it.",
+    "The page contains no state. It requests its data with the session of its user. `svc emulator open` opens it.",
   method: "GET",
   path: "/_emulator/ui/",
   auth: "none",
@@ -19,7 +19,7 @@ export const showConsolePage = operation({
   failures: [],
   cli: { command: "emulator console page" },
   basis: ours,
-  examples: [{ title: "What does a browser get?" }],
+  examples: [{ title: "Save the page" }],
 });
 
 export const showConsoleAsset = operation({
@@ -30,10 +30,10 @@ export const showConsoleAsset = operation({
   method: "GET",
   path: "/_emulator/ui/assets/{name}",
   auth: "none",
-  request: { params: z.object({ name: z.string().describe("Name that the page has for it") }) },
+  request: { params: z.object({ name: z.string().describe("Name of the file in the page") }) },
   responses: { 200: bytes("application/octet-stream") },
   failures: ["no-such-asset"],
   cli: { command: "emulator console asset" },
   basis: ours,
-  examples: [{ title: "One that the page names", params: { name: "icon-5XJ2K7QD.svg" } }],
+  examples: [{ title: "Get the script of the page", params: { name: "icon-5XJ2K7QD.svg" } }],
 });

@@ -4,12 +4,12 @@ import { controlRoles } from "../../control-roles.ts";
 import { empty, json, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
 
-const ours = assumed("The console is the emulator's own.");
+const ours = assumed("The console is part of the emulator.");
 
 export const makeSessionCode = operation({
   id: "sessions.code",
   service: emulator,
-  summary: "Make a code that signs a browser in to the console, once",
+  summary: "Create a one-time sign-in code for the console",
   method: "POST",
   path: "/_emulator/sessions/codes",
   auth: "control-token",
@@ -21,7 +21,7 @@ export const makeSessionCode = operation({
         code: z.string(),
         url: z
           .url()
-          .describe("The page of the console, signed in by the code in its fragment, which no server is sent"),
+          .describe("URL of the console with the code in its fragment, which browsers do not send to servers"),
         expires_in: z.int().describe("Seconds of wall time"),
       }),
     ),
@@ -35,9 +35,9 @@ export const makeSessionCode = operation({
 export const beginSession = operation({
   id: "sessions.begin",
   service: emulator,
-  summary: "Exchange a code of the console for a session",
+  summary: "Exchange a console code for a session",
   description:
-    "The session token has the role of the token that opened it, until that token is revoked, twelve hours have passed, or the session or the emulator ends. It works only together with the cookie that comes with it: browsers send a cookie to every port of this machine, and a script may read what a page stores.",
+    "The session token has the role of the token that opened it. It is valid until that token is revoked, twelve hours have passed, or the session or the emulator ends. It works only together with its cookie: browsers send a cookie to every port of this machine, and scripts can read the storage of a page.",
   method: "POST",
   path: "/_emulator/sessions",
   auth: "none",
@@ -47,16 +47,16 @@ export const beginSession = operation({
   responses: {
     201: json(
       z.strictObject({
-        token: z.string().describe("For the header authorization, after `Bearer `"),
-        role: z.enum(controlRoles).describe("What it may do: that of the token that it was opened with"),
-        instance_id: z.string().describe("Of the emulator with which the session ends"),
+        token: z.string().describe("Value for the header authorization, after `Bearer `"),
+        role: z.enum(controlRoles).describe("Role of the session, that of the token that opened it"),
+        instance_id: z.string().describe("ID of the emulator that the session belongs to"),
       }),
     ),
   },
   failures: ["session-code-refused"],
   cli: { command: "emulator console session" },
   basis: ours,
-  examples: [{ title: "As the page does", body: { code: "c0de" } }],
+  examples: [{ title: "Exchange a code for a session", body: { code: "c0de" } }],
 });
 
 export const endSession = operation({
@@ -64,7 +64,7 @@ export const endSession = operation({
   service: emulator,
   summary: "Sign out of the console",
   description:
-    "Ends the session of the request. With a token of the control plane it ends all sessions that the token opened, and its codes. With a token of the role admin it ends all sessions.",
+    "Ends the session of the request. A token of the control plane ends its own sessions and codes. A token with the role admin ends all sessions.",
   method: "DELETE",
   path: "/_emulator/sessions",
   auth: "control-token",

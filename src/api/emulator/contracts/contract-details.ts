@@ -10,7 +10,7 @@ import { pageOf, pageQuery } from "../shapes/page.ts";
 import { MovedContract } from "./contracts.ts";
 
 const ours = assumed(
-  "The application shows and changes it, no public route does; the control plane is the emulator's own.",
+  "Only the application shows and changes it, no public route does. The control plane is part of the emulator.",
 );
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
@@ -48,16 +48,16 @@ export const listControlContracts = operation({
     rows: "items",
     columns: ["composite_id", { name: "contract_name", cut: 1 }, "contract_status", "cluster_id", "workspace_id"],
   },
-  basis: assumed("The contract API lists those of one workspace; the control plane is the emulator's own."),
-  examples: [{ title: "Which contracts are there?" }],
+  basis: assumed("The contract API lists the contracts of one workspace. The control plane is part of the emulator."),
+  examples: [{ title: "List all contracts" }],
 });
 
 export const showContract = operation({
   id: "emulator-contracts.show",
   service: emulator,
-  summary: "Show a contract with what the contract API leaves out",
+  summary: "Show a contract with data that the contract API omits",
   description:
-    "Shows its entity, counterparties, reviewers and invited people, and the link of each person. On that page they read the contract, and sign, decline, review, approve or comment.",
+    "Shows the entity, counterparties, reviewers and invited people, and the link of each person. A link opens the page on which the person reads the contract and can sign, decline, review, approve or comment.",
   method: "GET",
   path: "/_emulator/contracts/{id}",
   auth: "control-token",
@@ -99,14 +99,16 @@ export const showContract = operation({
               invited_at: timestamp,
             }),
           )
-          .describe("Whom svc contracts invite let see it"),
+          .describe("People invited by svc contracts invite"),
         people: z.array(
           z.strictObject({
             name: z.string(),
             email: z.string(),
-            link: z.string().describe("Of their page; it is the authority to act as them"),
-            turn: z.array(z.enum(["sign", "review", "approve"])).describe("What it is their turn to do"),
-            signed_at: timestamp.nullable().describe("Null: they have not signed what is put before them now"),
+            link: z.string().describe("Link to the person's page; it authorizes to act as that person"),
+            turn: z.array(z.enum(["sign", "review", "approve"])).describe("Pending actions of the person"),
+            signed_at: timestamp
+              .nullable()
+              .describe("Time of the signature; null if the current version is not signed"),
           }),
         ),
       }),
@@ -115,7 +117,7 @@ export const showContract = operation({
   failures: ["no-such-contract"],
   cli: { command: "emulator show-contract" },
   basis: ours,
-  examples: [{ title: "Who reviews it, and by which link?", params: { id: "T-1" } }],
+  examples: [{ title: "Show the reviewers and their links", params: { id: "T-1" } }],
 });
 
 export const replaceEntity = operation({
@@ -139,5 +141,5 @@ export const replaceEntity = operation({
   emits: ["CONTRACT_ENTITY_UPDATED"],
   cli: { command: "emulator set-entity" },
   basis: ours,
-  examples: [{ title: "The American branch takes it", params: { id: "T-1" }, body: { reference_id: "NW-US" } }],
+  examples: [{ title: "Assign the American entity", params: { id: "T-1" }, body: { reference_id: "NW-US" } }],
 });

@@ -6,14 +6,18 @@ import { email } from "../../email.ts";
 import { json, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
 
-const ours = assumed("What people do in the application has no public route; the control plane is the emulator's own.");
+const ours = assumed(
+  "Actions of people in the application have no public route. The control plane is part of the emulator.",
+);
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
 /** Who does it, and what they write beside it. */
 const Act = z
   .object({
-    email: email.optional().describe("E-mail address of the person (default: the next one, or the contract's owner)"),
+    email: email
+      .optional()
+      .describe("E-mail address of the person (default: the next person, or the contract's owner)"),
     note: z.string().optional().describe("Note of the person"),
   })
   .default({});
@@ -41,7 +45,7 @@ export const signContract = operation({
   failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
   emits: activitiesCausedBy("sign", "all-signed"),
   cli: { command: "emulator sign" },
-  examples: [{ title: "One signatory signs", params: { id: "T-1" }, body: { email: "jo@acme.example" } }],
+  examples: [{ title: "Sign as one signatory", params: { id: "T-1" }, body: { email: "jo@acme.example" } }],
 });
 
 export const declineContract = operation({
@@ -55,7 +59,7 @@ export const declineContract = operation({
   failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
   emits: activitiesCausedBy("decline"),
   cli: { command: "emulator decline" },
-  examples: [{ title: "With a reason", params: { id: "T-1" }, body: { note: "Wrong amount" } }],
+  examples: [{ title: "Decline with a reason", params: { id: "T-1" }, body: { note: "Wrong amount" } }],
 });
 
 export const completeReview = operation({
@@ -70,7 +74,7 @@ export const completeReview = operation({
   failures: ["no-such-contract", "forbidden-move", "no-open-review", "no-signatories"],
   emits: activitiesCausedBy("complete-review"),
   cli: { command: "emulator complete-review" },
-  examples: [{ title: "The review is done", params: { id: "T-1" }, body: {} }],
+  examples: [{ title: "Mark a contract after its review", params: { id: "T-1" }, body: {} }],
 });
 
 export const approveContract = operation({
@@ -83,7 +87,7 @@ export const approveContract = operation({
   failures: ["no-such-contract", "forbidden-move", "no-pending-approval"],
   emits: activitiesCausedBy("approve"),
   cli: { command: "emulator approve" },
-  examples: [{ title: "Finance approves", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
+  examples: [{ title: "Approve as finance", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
 
 export const voidByControl = operation({
@@ -96,7 +100,7 @@ export const voidByControl = operation({
   failures: ["no-such-contract", "forbidden-move", "cannot-void-executed"],
   emits: activitiesCausedBy("void"),
   cli: { command: "emulator void" },
-  examples: [{ title: "It is off", params: { id: "T-1" }, body: { note: "Deal lost" } }],
+  examples: [{ title: "Void a contract", params: { id: "T-1" }, body: { note: "Deal lost" } }],
 });
 
 export const holdContract = operation({
@@ -109,7 +113,7 @@ export const holdContract = operation({
   failures: ["no-such-contract", "forbidden-move"],
   emits: activitiesCausedBy("hold"),
   cli: { command: "emulator hold" },
-  examples: [{ title: "Wait with it", params: { id: "T-1" }, body: {} }],
+  examples: [{ title: "Put a contract on hold", params: { id: "T-1" }, body: {} }],
 });
 
 export const resumeContract = operation({
@@ -117,7 +121,7 @@ export const resumeContract = operation({
   id: "emulator-contracts.resume",
   summary: "Resume a contract that is on hold",
   description:
-    "Restores the status from before the hold. E-mails that had not arrived by then are reported as delivered.",
+    "Restores the status from before the hold. E-mails that were not delivered by then are reported as delivered.",
   path: "/_emulator/contracts/{id}/resume",
   request,
   responses,
@@ -143,5 +147,5 @@ export const deleteContract = operation({
   failures: ["no-such-contract"],
   emits: activitiesCausedBy("delete"),
   cli: { command: "emulator delete" },
-  examples: [{ title: "Move it to the deleted tab", params: { id: "T-1" }, body: {} }],
+  examples: [{ title: "Delete a contract", params: { id: "T-1" }, body: {} }],
 });

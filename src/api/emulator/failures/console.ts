@@ -1,23 +1,23 @@
 import { assumed } from "../../basis.ts";
 import { control } from "../../failure.ts";
 
-const ours = assumed("The console is the emulator's own.");
+const ours = assumed("The console is part of the emulator.");
 
 export const consoleFailures = {
   "no-such-asset": control({
     status: 404,
-    when: "the page of the console loads no file of that name",
+    when: "the console has no file of that name",
     basis: ours,
     code: "no_such_asset",
     says: ({ name }: { name: string }) => `The console has no file ${name}.`,
-    hint: "Load the page again: another version of svc may have taken the place of the one that made it.",
+    hint: "Reload the page. It may be from another version of svc.",
   }),
   "session-code-refused": control({
     status: 403,
-    when: "the code was used before, is older than a minute, or was made by no emulator that runs here",
+    when: "the code was used, is older than a minute, or is from another emulator",
     basis: ours,
     code: "session_code_refused",
-    says: "This code signs nobody in: each does so once, within a minute.",
-    hint: "Run `svc emulator open` for a new one.",
+    says: "The sign-in code is invalid. Codes work once, within a minute.",
+    hint: "Run `svc emulator open` for a new code.",
   }),
 };

@@ -13,7 +13,7 @@ import { controlTraceFailures } from "./trace.ts";
 import { controlWebhookFailures } from "./webhook.ts";
 import { controlWorkspaceFailures } from "./workspace.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 export const emulatorFailures = {
   ...controlContractFailures,
@@ -33,16 +33,16 @@ export const emulatorFailures = {
     when: "no control token was sent",
     basis: ours,
     code: "unauthorized",
-    says: "The control plane needs `authorization: Bearer <token>`.",
-    hint: "The token stands in the run file beside the state, and is printed by `svc emulator start`.",
+    says: "The control plane requires `authorization: Bearer <token>`.",
+    hint: "Use the token that `svc emulator start` prints and the run file next to the state contains.",
   }),
   "unknown-control-token": control({
     status: 401,
-    when: "the control token is wrong, was revoked, or is of a session that has ended",
+    when: "the control token is unknown or revoked, or its session has ended",
     basis: ours,
     code: "unknown_token",
-    says: "The control plane does not know this token: it is wrong, was revoked, or is of a session that has ended.",
-    hint: "The present one stands in the run file beside the state; whoever has it lists the others with `svc emulator tokens list`.",
+    says: "The control token is invalid: it is unknown or revoked, or its session has ended.",
+    hint: "Use the token in the run file next to the state. `svc emulator tokens list` lists the others.",
   }),
   "invalid-control-input": control({
     status: 400,
@@ -53,23 +53,23 @@ export const emulatorFailures = {
   }),
   "control-store-failed": control({
     status: 503,
-    when: "the state, or a file beside it, cannot be written to disk",
+    when: "the state, or a file next to it, cannot be written to disk",
     basis: ours,
     code: "store_failed",
     says: ({ refused }: { refused: string | undefined }) =>
       refused === undefined ? "The emulator cannot write its state." : `${refused}.`,
     hint: ({ refused }) =>
       refused === undefined
-        ? "See `svc emulator status`; changes fail until it can write again, which it tries by itself."
-        : "Nothing was changed by it. Let the emulator write there, or make room, and try again; `svc emulator ready` says whether it can write its state.",
+        ? "Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically."
+        : "Nothing was changed. Free disk space or fix the permissions, and try again. `svc emulator ready` shows whether the state can be written.",
   }),
   "invalid-state": control({
     status: 400,
     when: "the document is not a state of this version",
     basis: ours,
     code: "invalid_state",
-    says: ({ reason }: { reason: string }) => `This is not a state that this emulator can take: ${reason}`,
-    hint: "Take one from `svc emulator state export` of the same version.",
+    says: ({ reason }: { reason: string }) => `This emulator cannot load the state: ${reason}`,
+    hint: "Export one with `svc emulator state export` of the same version.",
   }),
   "foreign-clusters": control({
     status: 400,
@@ -77,7 +77,7 @@ export const emulatorFailures = {
     basis: ours,
     code: "foreign_clusters",
     says: ({ here, there }: { here: string; there: string }) =>
-      `The state is of the clusters ${there}, but ${here} are running`,
-    hint: "Start an emulator whose seed has those clusters, then import.",
+      `The state has the clusters ${there}, but this emulator runs ${here}.`,
+    hint: "Start an emulator with a seed that has those clusters, then import.",
   }),
 };

@@ -1,16 +1,16 @@
 import { assumed } from "../../basis.ts";
 import { control } from "../../failure.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 /** What scripting trouble and looking into inboxes may refuse with. */
 export const controlScriptFailures = {
   "no-such-fault": control({
     status: 404,
-    when: "there is no such fault, or it was removed",
+    when: "the fault does not exist, or was removed",
     basis: ours,
     code: "no_such_fault",
-    says: ({ id }: { id: number }) => `No fault has the id ${id}.`,
+    says: ({ id }: { id: number }) => `Fault ${id} not found.`,
     hint: "List them with `svc emulator fault list`.",
   }),
   "external-cluster": control({
@@ -19,6 +19,6 @@ export const controlScriptFailures = {
     basis: ours,
     code: "external_cluster",
     says: ({ cluster, url }: { cluster: string; url: string }) =>
-      `The cluster ${cluster} is external, at ${url}: what it holds, and what reaches it, is not here.`,
+      `Cluster ${cluster} is external (${url}). The emulator does not store its data or requests.`,
   }),
 };

@@ -1,7 +1,7 @@
 import { assumed } from "../../basis.ts";
 import { control } from "../../failure.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 /** What approving a device and the stand-in provider may refuse with. */
 export const controlSignInFailures = {
@@ -10,8 +10,8 @@ export const controlSignInFailures = {
     when: "no device grant has that user code",
     basis: ours,
     code: "no_such_user_code",
-    says: ({ code }: { code: string }) => `No device waits under the user code ${code}.`,
-    hint: "List those that wait with `svc emulator devices`.",
+    says: ({ code }: { code: string }) => `No device has the user code ${code}.`,
+    hint: "List the devices with `svc emulator devices`.",
   }),
   "user-code-expired": control({
     status: 410,
@@ -19,14 +19,14 @@ export const controlSignInFailures = {
     basis: ours,
     code: "user_code_expired",
     says: ({ code }: { code: string }) => `The user code ${code} has expired.`,
-    hint: "Let the device ask for a new one.",
+    hint: "Request a new code on the device.",
   }),
   "user-code-decided": control({
     status: 409,
-    when: "somebody decided about the user code before, differently or at another cluster",
+    when: "the user code was already decided, differently or at another cluster",
     basis: ours,
     code: "user_code_decided",
-    says: ({ code }: { code: string }) => `Somebody has decided about the user code ${code} already.`,
+    says: ({ code }: { code: string }) => `The user code ${code} was already approved or denied.`,
   }),
   "user-code-bound": control({
     status: 409,
@@ -34,7 +34,7 @@ export const controlSignInFailures = {
     basis: ours,
     code: "user_code_bound",
     says: ({ code }: { code: string }) => `The user code ${code} is bound to another cluster.`,
-    hint: "`svc emulator devices` names the cluster.",
+    hint: "Run `svc emulator devices` to see the cluster.",
   }),
   "no-such-cluster-here": control({
     status: 404,
@@ -42,18 +42,18 @@ export const controlSignInFailures = {
     basis: ours,
     code: "no_such_cluster",
     says: ({ cluster, known }: { cluster: string; known: readonly string[] }) =>
-      `The emulator has no cluster ${cluster}; it has ${known.join(", ")}.`,
+      `Cluster ${cluster} not found. Known: ${known.join(", ")}.`,
   }),
   "no-such-person": control({
     status: 404,
-    when: "nobody active at the cluster has that address",
+    when: "the cluster has no active user with that address",
     basis: ours,
     code: "no_such_person",
-    says: ({ email }: { email: string }) => `No active user of the cluster has the address ${email}.`,
+    says: ({ email }: { email: string }) => `The cluster has no active user with the address ${email}.`,
   }),
   "stale-form": control({
     status: 403,
-    when: "the form does not come from a page that this emulator showed since it was started",
+    when: "the form is not from a page of this run of the emulator",
     basis: ours,
     code: "stale_form",
     says: "The form was not made by this emulator.",

@@ -1,7 +1,7 @@
 import { assumed } from "../../basis.ts";
 import { control } from "../../failure.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 interface RewindOutOfRangeError {
   /** What of it is asked for and not there, as words that follow "the history". */
@@ -20,58 +20,56 @@ export const snapshotFailures = {
     when: "no snapshot has that name",
     basis: ours,
     code: "no_such_snapshot",
-    says: ({ name, known }: { name: string; known: string }) => `No snapshot is called ${name}; there are: ${known}.`,
+    says: ({ name, known }: { name: string; known: string }) => `Snapshot ${name} not found. Known: ${known}.`,
     hint: "List them with `svc emulator snapshot list`.",
   }),
   "snapshot-there": control({
     status: 409,
-    when: "a snapshot has that name, or one that differs in case alone, and `replace` is not given",
+    when: "a snapshot has that name, ignoring case, and `replace` is not given",
     basis: ours,
     code: "snapshot_there",
-    says: ({ name }: { name: string }) => `There is a snapshot ${name} already.`,
-    hint: "Choose another name, or let it be replaced: --replace.",
+    says: ({ name }: { name: string }) => `Snapshot ${name} already exists.`,
+    hint: "Choose another name, or use --replace.",
   }),
   "no-history": control({
     status: 409,
-    when: "the emulator keeps nothing of what led to the present state: it runs in memory, or with `--history 0`",
+    when: "the emulator has no history: it runs in memory, or with `--history 0`",
     basis: ours,
     code: "no_history",
-    says: "Nothing is kept here of what led to the present state: that takes a state in a file or a database, and some --history.",
-    hint: "Keep states to go back to with `svc emulator snapshot save NAME`.",
+    says: "This emulator has no history. It requires a state in a file or a database, and --history above 0.",
+    hint: "Save snapshots with `svc emulator snapshot save NAME`.",
   }),
   "beyond-history": control({
     status: 409,
-    when: "the history that is kept does not reach so far back, or has nothing of that cause",
+    when: "the history does not reach back that far, or does not include the cause",
     basis: ours,
     code: "beyond_history",
     says: ({ lacks, reach }: RewindOutOfRangeError) =>
-      `The history of the present state ${lacks}; it reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
+      `Cannot rewind ${lacks}. It reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
     hint: ({ reach, steps, isOfCause }: RewindOutOfRangeError) =>
       [
-        ...(isOfCause
-          ? []
-          : ["Only causes are gone back to before, such as request:12: `svc emulator trace REF` shows them."]),
-        ...(reach === undefined || !isOfCause ? [] : ["Start with a larger --history to keep more."]),
-        ...(steps ? [`\`svc emulator rewind --steps ${steps}\` goes as far as that.`] : []),
-        "`svc emulator snapshot list` shows what was kept besides.",
+        ...(isOfCause ? [] : ["Use a cause, such as request:12. `svc emulator trace REF` shows it."]),
+        ...(reach === undefined || !isOfCause ? [] : ["Start with a larger --history to retain more."]),
+        ...(steps ? [`\`svc emulator rewind --steps ${steps}\` goes back to its beginning.`] : []),
+        "`svc emulator snapshot list` shows the saved states.",
       ].join(" "),
   }),
   "not-behind": control({
     status: 400,
-    when: "the time to go back to lies ahead of the present virtual time",
+    when: "the time to rewind to is after the current virtual time",
     basis: ours,
     code: "not_behind",
-    says: ({ now }: { now: string }) => `Virtual time is ${now}, and what is asked for lies ahead of it.`,
-    hint: "Move time ahead with `svc emulator clock advance`.",
+    says: ({ now }: { now: string }) => `Cannot rewind to the future: virtual time is ${now}.`,
+    hint: "Advance the clock with `svc emulator clock advance`.",
   }),
   "unusable-snapshot": control({
     status: 409,
-    when: "the snapshot is damaged, of another version of svc, of other clusters, renamed, or none",
+    when: "the snapshot is damaged, renamed, not a snapshot, or of another version of svc or other clusters",
     basis: ours,
     code: "unusable_snapshot",
     says: ({ name, reason }: { name: string; reason: string }) =>
-      `The snapshot ${name} cannot be used, and nothing was changed: ${reason}.`,
+      `Cannot use snapshot ${name}: ${reason}. Nothing was changed.`,
     hint: ({ name }) =>
-      `\`svc emulator snapshot list\` shows the others and where their files are; \`svc emulator snapshot remove ${name}\` takes this one away.`,
+      `\`svc emulator snapshot list\` shows the others and their files. \`svc emulator snapshot remove ${name}\` removes this one.`,
   }),
 };

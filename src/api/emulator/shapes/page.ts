@@ -8,4 +8,4 @@ export const pageQuery = {
 
 /** A part of a list, and how long all of it is. */
 export const pageOf = <Row extends z.ZodType>(row: Row) =>
-  z.strictObject({ items: z.array(row), total: z.int().describe("How many there are on all pages") });
+  z.strictObject({ items: z.array(row), total: z.int().describe("Number of rows on all pages") });

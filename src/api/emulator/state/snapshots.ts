@@ -6,27 +6,27 @@ import { empty, json, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
 import { timestamp } from "../../timestamp.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 const anyName = z
   .string()
   .regex(
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
-    "a name is of letters, digits, dots, hyphens and underscores, begins with a letter or a digit, and has no more than 64 characters",
+    "must be at most 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit",
   )
   .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");
 
 /** What is kept at a restore has names of the emulator's own. */
 const ownName = anyName
-  .regex(/^(?!before-\d+$)/i, "before-1, before-2, … are what a restore keeps")
+  .regex(/^(?!before-\d+$)/i, "before-1, before-2, … are saved by a restore")
   .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");
 
 export const Snapshot = z.strictObject({
   name: z.string(),
-  at: timestamp.nullable().describe("Virtual time in it; null: the document does not say, so it is damaged or none"),
-  saved_at: timestamp.nullable().describe("When it was saved, on the wall clock; null with --deterministic"),
-  bytes: z.int().describe("Size of its document"),
-  file: z.string().nullable().describe("Where it lies; null: in memory, and gone with the emulator"),
+  at: timestamp.nullable().describe("Virtual time of the snapshot; null if it is damaged"),
+  saved_at: timestamp.nullable().describe("Wall time of saving; null with --deterministic"),
+  bytes: z.int().describe("Size of the document in bytes"),
+  file: z.string().nullable().describe("Path of the file; null in memory"),
 });
 
 const params = z.object({ name: anyName });
@@ -36,9 +36,9 @@ const columns = ["name", "at", "saved_at", "bytes", { name: "file", cut: 1 }] as
 export const saveSnapshot = operation({
   id: "snapshots.save",
   service: emulator,
-  summary: "Save the present state under a name",
+  summary: "Save the current state under a name",
   description:
-    "Saves the whole state: rows, mappings, virtual time, scheduled work, faults, the ID sequence and uploads. Requests are not held up. Snapshots are stored next to the state. Those of an emulator in memory end with it.",
+    "Saves the whole state: rows, mappings, virtual time, scheduled work, faults, the ID sequence and uploads. Requests are not blocked. Snapshots are stored next to the state. Snapshots of an emulator in memory end with it.",
   method: "PUT",
   path: "/_emulator/snapshots/{name}",
   auth: "control-token",
@@ -50,7 +50,7 @@ export const saveSnapshot = operation({
   failures: ["snapshot-there"],
   cli: { command: "emulator snapshot save", columns },
   basis: ours,
-  examples: [{ title: "Keep what was prepared, for every test to begin from", params: { name: "prepared" } }],
+  examples: [{ title: "Save a starting state for tests", params: { name: "prepared" } }],
 });
 
 export const listSnapshots = operation({
@@ -65,21 +65,21 @@ export const listSnapshots = operation({
   failures: [],
   cli: { command: "emulator snapshot list", columns },
   basis: ours,
-  examples: [{ title: "What can be gone back to?" }],
+  examples: [{ title: "List the snapshots" }],
 });
 
 const Whole = z.strictObject({
   ...Snapshot.shape,
   written_by: z.string().describe("Version of svc that wrote it"),
-  rows: dictionary(z.int()).describe("How many, by collection; empty ones are left out"),
-  mappings: dictionary(z.int()).describe("How many identifiers, by table; empty ones are left out"),
-  faults: z.int().describe("How many are scripted"),
+  rows: dictionary(z.int()).describe("Number of rows by collection, without empty collections"),
+  mappings: dictionary(z.int()).describe("Number of identifiers by table, without empty tables"),
+  faults: z.int().describe("Number of faults"),
 });
 
 export const showSnapshot = operation({
   id: "snapshots.show",
   service: emulator,
-  summary: "Check a snapshot, and show what it holds",
+  summary: "Validate a snapshot and show its contents",
   description: "Fails if the snapshot cannot be restored.",
   method: "GET",
   path: "/_emulator/snapshots/{name}",
@@ -89,26 +89,28 @@ export const showSnapshot = operation({
   failures: ["no-such-snapshot", "unusable-snapshot"],
   cli: { command: "emulator snapshot show", columns: ["name", "at", "saved_at", "bytes", "written_by", "file"] },
   basis: ours,
-  examples: [{ title: "Is it whole?", params: { name: "prepared" } }],
+  examples: [{ title: "Validate a snapshot", params: { name: "prepared" } }],
 });
 
 const FieldChange = z.strictObject({
-  field: z.string().describe("Its path: signatories[0].action"),
+  field: z.string().describe("Path of the field: signatories[0].action"),
   from: z.unknown().optional(),
   to: z.unknown().optional(),
 });
 
 const Diff = z.strictObject({
   from: z.string(),
-  to: z.string().nullable().describe("Null: the present state"),
-  same: z.boolean().describe("Nothing is different"),
+  to: z.string().nullable().describe("Other snapshot; null for the current state"),
+  same: z.boolean().describe("True: no differences"),
   items: z.array(
     z.strictObject({
-      what: z.string().describe("In words: contract T-1: DRAFT → SIGN"),
+      what: z.string().describe("Description: contract T-1: DRAFT → SIGN"),
       collection: z.string(),
-      key: z.string().nullable().describe("Of the row; null: a table of identifiers, the numbers, a secret"),
+      key: z.string().nullable().describe("Key of the row; null for identifiers, sequences and secrets"),
       change: z.enum(["new", "changed", "gone"]),
-      fields: z.array(FieldChange).describe("Without secrets, long values cut; of a new row its plain fields"),
+      fields: z
+        .array(FieldChange)
+        .describe("Changed fields, without secrets and with long values cut; for a new row its plain fields"),
     }),
   ),
   total: z.int(),
@@ -117,17 +119,15 @@ const Diff = z.strictObject({
 export const diffSnapshot = operation({
   id: "snapshots.diff",
   service: emulator,
-  summary: "Compare a snapshot with the present state or another one",
-  description:
-    "Words of the domain first, rows and fields below. That time has passed by itself is no difference, nor is what " +
-    "only tells how something came about.",
+  summary: "Compare a snapshot with the current state or another one",
+  description: "Domain changes come first, then rows and fields. Elapsed time and trace data " + "are ignored.",
   method: "GET",
   path: "/_emulator/snapshots/{name}/diff",
   auth: "control-token",
   request: {
     params,
     query: z.object({
-      to: anyName.optional().describe("The other snapshot; left out: the present state"),
+      to: anyName.optional().describe("Snapshot to compare with (default: the current state)"),
       most: z.int().min(1).max(100_000).default(1_000).describe("Maximum number of differences"),
     }),
   },
@@ -135,19 +135,16 @@ export const diffSnapshot = operation({
   failures: ["no-such-snapshot", "unusable-snapshot"],
   cli: { by: "emulator snapshot diff" },
   basis: ours,
-  examples: [{ title: "What has the test changed?", params: { name: "prepared" } }],
+  examples: [{ title: "Show the changes of a test", params: { name: "prepared" } }],
 });
 
 const Restored = z.strictObject({
   name: z.string(),
-  now: timestamp.describe("Virtual time from which it goes on"),
-  backup_snapshot: z
-    .string()
-    .nullable()
-    .describe("The snapshot that holds the state which was left; null: it was the same"),
+  now: timestamp.describe("Virtual time of the restored state"),
+  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if it was identical"),
   dropped: z
     .array(z.strictObject({ kind: z.string(), ref: z.string() }))
-    .describe("What of the schedule was under way: its outcome is of the state that was left, and was dropped"),
+    .describe("Scheduled work in progress, whose outcome was discarded"),
 });
 
 export const restoreSnapshot = operation({
@@ -165,7 +162,7 @@ export const restoreSnapshot = operation({
   failures: ["no-such-snapshot", "unusable-snapshot"],
   cli: { command: "emulator snapshot restore", columns: ["name", "now", "backup_snapshot"] },
   basis: ours,
-  examples: [{ title: "Begin the next test from what was prepared", params: { name: "prepared" } }],
+  examples: [{ title: "Restore the starting state", params: { name: "prepared" } }],
 });
 
 export const removeSnapshot = operation({
@@ -181,15 +178,15 @@ export const removeSnapshot = operation({
   failures: ["no-such-snapshot"],
   cli: { command: "emulator snapshot remove", confirm: "yes" },
   basis: ours,
-  examples: [{ title: "It is not needed any more", params: { name: "prepared" } }],
+  examples: [{ title: "Remove a snapshot", params: { name: "prepared" } }],
 });
 
 const RewindTarget = exactlyOne(
   z.object({
-    to: z.iso.datetime({ offset: true }).optional().describe("Virtual time to go back to, ISO 8601"),
+    to: z.iso.datetime({ offset: true }).optional().describe("Virtual time to rewind to, ISO 8601"),
     before: z
       .string()
-      .regex(/^[a-z]{1,20}:\d{1,15}$/, "a cause is meant, such as request:12")
+      .regex(/^[a-z]{1,20}:\d{1,15}$/, "must be a cause (request:12, advance:3)")
       .optional()
       .describe("Cause to undo, as a trace names it: request:12, advance:3"),
     steps: z.int().min(1).max(1_000_000).optional().describe("Number of changing requests and clock advances to undo"),
@@ -200,12 +197,9 @@ const RewindTarget = exactlyOne(
 );
 
 const Rewound = z.strictObject({
-  now: timestamp.describe("Virtual time from which it goes on"),
-  backup_snapshot: z
-    .string()
-    .nullable()
-    .describe("The snapshot that holds the state which was left; null: nothing was taken back"),
-  undone: z.int().describe("How many requests and moves of time were taken back"),
+  now: timestamp.describe("Virtual time of the restored state"),
+  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if nothing was undone"),
+  undone: z.int().describe("Number of undone requests and clock advances"),
   dropped: Restored.shape.dropped,
 });
 
@@ -225,7 +219,7 @@ export const rewind = operation({
   cli: { command: "emulator rewind", columns: ["now", "backup_snapshot", "undone"] },
   basis: ours,
   examples: [
-    { title: "Take the last request back that changed anything", body: { steps: 1 } },
-    { title: "To before that request", body: { before: "request:12" } },
+    { title: "Undo the last change", body: { steps: 1 } },
+    { title: "Undo a request and all later changes", body: { before: "request:12" } },
   ],
 });

@@ -4,7 +4,7 @@ import { empty, json, jsonInPieces, operation } from "../../operation.ts";
 import { emulator } from "../../services.ts";
 import { timestamp } from "../../timestamp.ts";
 
-const ours = assumed("The control plane is the emulator's own.");
+const ours = assumed("The control plane is part of the emulator.");
 
 const State = z.looseObject({
   svc_state: z.int().describe("Version of this format"),
@@ -20,15 +20,15 @@ const WorkspaceInfo = z.strictObject({
   client_id: z.string(),
   client_secret: z.string(),
   hmac_key: z.string(),
-  industry: z.string().nullable().describe("As its trial said"),
+  industry: z.string().nullable().describe("From its trial signup"),
   use_case: z.string().nullable(),
-  plan: z.string().nullable().describe("As the billing provider reported last"),
+  plan: z.string().nullable().describe("As last reported by the billing provider"),
   is_suspended: z.boolean().describe("Whether the billing provider reported a paused or cancelled subscription"),
   intake_workflows: z
     .array(z.strictObject({ id: z.int(), title: z.string() }))
-    .describe("Those that are published, which an intake may name"),
-  creator_tokens: z.array(z.string()).describe("Of the seed, and of members who have not accepted their invitation"),
-  counterparty_tokens: z.array(z.string()).describe("Of the seed, and of contracts that have not ended"),
+    .describe("Published workflows, for intakes"),
+  creator_tokens: z.array(z.string()).describe("Tokens of the seed, and of pending members"),
+  counterparty_tokens: z.array(z.string()).describe("Tokens of the seed, and of contracts that have not ended"),
 });
 
 export const listWorkspaces = operation({
@@ -44,7 +44,7 @@ export const listWorkspaces = operation({
   failures: [],
   cli: { command: "emulator workspaces", columns: ["id", "cluster_id", { name: "name", cut: 1 }, "client_id"] },
   basis: ours,
-  examples: [{ title: "Which API key belongs to which workspace?" }],
+  examples: [{ title: "List the API keys" }],
 });
 
 export const createWorkspace = operation({
@@ -52,7 +52,7 @@ export const createWorkspace = operation({
   service: emulator,
   summary: "Create a workspace with its own keys and templates",
   description:
-    "Workspaces cannot see each other, and do not delay each other's deliveries. A reset removes the workspace.",
+    "Workspaces are isolated from each other, and do not delay each other's deliveries. A reset removes the workspace.",
   method: "POST",
   path: "/_emulator/workspaces",
   auth: "control-token",
@@ -76,7 +76,7 @@ export const createWorkspace = operation({
     columns: ["id", "cluster_id", "name", "client_id", "client_secret", "hmac_key"],
   },
   basis: ours,
-  examples: [{ title: "For a team", body: { name: "Team A" } }],
+  examples: [{ title: "Create one for a team", body: { name: "Team A" } }],
 });
 
 const routedKeys = (what: string) => z.array(z.string()).describe(what);
@@ -85,14 +85,14 @@ const WorkspaceRouting = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   name: z.string(),
-  cluster_emails: routedKeys("Hashes of the addresses of its people"),
-  cluster_clients: routedKeys("The client id of its API key"),
+  cluster_emails: routedKeys("Hashes of its users' addresses"),
+  cluster_clients: routedKeys("Client ID of its API key"),
   creator_tokens: routedKeys("Invite tokens of creators"),
   counterparty_tokens: routedKeys("Invite tokens of counterparties"),
   chat_a_teams: routedKeys("Team ids of chat_a"),
   external_integrations: routedKeys("External ids with their type"),
-  user_codes: routedKeys("User codes of devices that its people have approved"),
-  signatories: routedKeys("Hashes of the addresses of who signs its contracts"),
+  user_codes: routedKeys("User codes of devices that its users have approved"),
+  signatories: routedKeys("Hashes of its signatories' addresses"),
 });
 
 export const showWorkspaceRouting = operation({
@@ -104,12 +104,14 @@ export const showWorkspaceRouting = operation({
   method: "GET",
   path: "/_emulator/workspaces/{workspace_id}/routing",
   auth: "control-token",
-  request: { params: z.object({ workspace_id: z.int().describe("As svc emulator workspaces lists it") }) },
+  request: {
+    params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
+  },
   responses: { 200: json(WorkspaceRouting) },
   failures: ["no-such-workspace"],
   cli: { command: "emulator workspaces routing" },
   basis: ours,
-  examples: [{ title: "What would an offboarding remove?", params: { workspace_id: 1 } }],
+  examples: [{ title: "Show the routing data before offboarding", params: { workspace_id: 1 } }],
 });
 
 export const removeWorkspace = operation({
@@ -131,7 +133,7 @@ export const removeWorkspace = operation({
         id: z.int(),
         cluster_id: z.string(),
         name: z.string(),
-        contracts: z.int().describe("How many went with it, as are the following"),
+        contracts: z.int().describe("Number of removed rows, as are the following"),
         webhooks: z.int(),
         deliveries: z.int(),
       }),
@@ -139,8 +141,8 @@ export const removeWorkspace = operation({
   },
   failures: ["no-such-workspace", "last-workspace"],
   cli: { command: "emulator workspaces remove", confirm: "yes" },
-  basis: assumed("The control plane is the emulator's own (DECISIONS.md, E20)."),
-  examples: [{ title: "The team has moved on", params: { workspace_id: 4 } }],
+  basis: assumed("The control plane is part of the emulator (DECISIONS.md, E20)."),
+  examples: [{ title: "Remove the workspace of a team", params: { workspace_id: 4 } }],
 });
 
 export const exportState = operation({
@@ -156,18 +158,15 @@ export const exportState = operation({
   failures: [],
   cli: { command: "emulator state export" },
   basis: ours,
-  examples: [{ title: "Keep a state for later" }],
+  examples: [{ title: "Export the state" }],
 });
 
 /** Whether it is a state, and of which format, its reader says: a field of it is nothing that anybody gives by itself. */
 const Document = z.looseObject({});
 
 const Imported = z.strictObject({
-  now: timestamp.describe("Virtual time from which it goes on"),
-  backup_snapshot: z
-    .string()
-    .nullable()
-    .describe("The snapshot that holds the state which was left; null: it was the same"),
+  now: timestamp.describe("Virtual time of the restored state"),
+  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if it was identical"),
 });
 
 export const importState = operation({
@@ -175,7 +174,7 @@ export const importState = operation({
   service: emulator,
   summary: "Replace the whole state with an exported one",
   description:
-    "Takes the exported document, up to 500 MiB. The current state is saved first, as before-1, before-2 and so on (ten are kept): " +
+    "Accepts an exported document, up to 500 MiB. The current state is saved first as snapshot before-1 (ten are kept): " +
     "svc emulator snapshot restore before-1 restores it. The history starts again.",
   method: "PUT",
   path: "/_emulator/state",
@@ -204,5 +203,5 @@ export const resetState = operation({
   failures: [],
   cli: { command: "emulator reset", confirm: "yes" },
   basis: ours,
-  examples: [{ title: "Start the next test from the beginning" }],
+  examples: [{ title: "Reset between tests" }],
 });

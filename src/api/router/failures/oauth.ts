@@ -5,13 +5,13 @@ import { detail, oauth } from "../../failure.ts";
 export const oauthFailures = {
   "authorization-pending": oauth({
     status: 400,
-    when: "nobody has decided about the user code yet",
+    when: "the user code is not yet approved or denied",
     basis: "public",
     error: "authorization_pending",
   }),
   "slow-down": oauth({
     status: 400,
-    when: "the client polls earlier than the interval allows; the interval grows by 5 s for good",
+    when: "the client polls faster than the interval allows; the interval grows by 5 s permanently",
     basis: "public",
     error: "slow_down",
   }),
@@ -48,20 +48,20 @@ export const oauthFailures = {
   }),
   "invalid-request": oauth({
     status: 400,
-    when: "a parameter of the request is missing, is no text or is given more than once, or the client proves itself twice",
+    when: "a parameter is missing, not a string or repeated, or the client authenticates twice",
     basis: "public",
     error: "invalid_request",
     says: ({ reason }: { reason: string }) => reason,
   }),
   "unsupported-grant-type": oauth({
     status: 400,
-    when: "grant_type is neither authorization_code, refresh_token nor that of a device",
+    when: "grant_type is not authorization_code, refresh_token or that of a device",
     basis: "public",
     error: "unsupported_grant_type",
   }),
   "token-cluster-down": oauth({
     status: 503,
-    when: "the cluster that issues the tokens cannot be reached; the device code stays good",
+    when: "the cluster that issues the tokens cannot be reached; the device code remains valid",
     basis: assumed("Standard clients wait and poll again after a 503 with retry-after (DECISIONS.md, R30)."),
     error: "temporarily_unavailable",
     headers: () => ({ "retry-after": "5" }),
@@ -69,25 +69,25 @@ export const oauthFailures = {
   "unknown-user-code": detail({
     status: 404,
     when: "the user code is unknown",
-    basis: assumed("What an unknown code answers is not shown (DECISIONS.md, R30)."),
+    basis: assumed("The response for an unknown code is not specified (DECISIONS.md, R30)."),
     says: "Unknown user code",
   }),
   "expired-user-code": detail({
     status: 400,
     when: "the user code has expired",
-    basis: assumed("What an expired code answers is not shown (DECISIONS.md, R30)."),
+    basis: assumed("The response for an expired code is not specified (DECISIONS.md, R30)."),
     says: "The user code has expired",
   }),
   "already-decided": detail({
     status: 409,
-    when: "the grant was decided before, differently or by another cluster",
-    basis: assumed("The transitions are not shown (DECISIONS.md, R30)."),
+    when: "the grant was already decided, differently or by another cluster",
+    basis: assumed("The transitions are not specified (DECISIONS.md, R30)."),
     says: "The device grant has been decided already",
   }),
   "grant-bound": detail({
     status: 409,
     when: "another cluster bound the grant to itself with PENDING",
-    basis: assumed("The transitions are not shown (DECISIONS.md, R30)."),
+    basis: assumed("The transitions are not specified (DECISIONS.md, R30)."),
     says: "The device grant is bound to another cluster",
   }),
   // Without a token there is nothing wrong with one: no error is named (RFC 6750, 3.1).
@@ -100,17 +100,17 @@ export const oauthFailures = {
   }),
   "invalid-token": detail({
     status: 401,
-    when: "the access token is no JWT whose cluster claim names a known cluster",
-    basis: assumed("What an undecodable token answers is not shown (DECISIONS.md, R36)."),
+    when: "the access token is not a JWT with the cluster claim of a known cluster",
+    basis: assumed("The response for an undecodable token is not specified (DECISIONS.md, R36)."),
     says: "Invalid access token",
     headers: () => ({ "www-authenticate": 'Bearer error="invalid_token"' }),
   }),
   "refused-token": oauth({
     status: 401,
-    when: "the cluster finds the access token altered, expired, or of somebody who is gone",
+    when: "the access token is altered or expired, or its user is no longer active",
     basis: "public",
     error: "invalid_token",
-    says: "The access token is altered, expired, or of somebody who is gone",
+    says: "The access token is altered or expired, or its user is no longer active",
     headers: () => ({ "www-authenticate": 'Bearer error="invalid_token"' }),
   }),
 };

@@ -68,7 +68,7 @@ describe("a billing event at an emulated cluster", () => {
     const { bill, plans } = await stage(t);
     await bill(event("subscription_cancelled", { status: "cancelled" }, { occurred_at: 2_000 }));
     assert.deepEqual(await bill(event("subscription_activated", { status: "active" }, { occurred_at: 1_000 })), [
-      "late-billing-event: A later event of the workspace came before it",
+      "late-billing-event: A later event of the workspace arrived first",
     ]);
     assert.equal((await plans())[0]?.[2], true);
   });
@@ -85,7 +85,7 @@ describe("a billing event at an emulated cluster", () => {
       const { bill, plans } = await stage(t);
       const before = await plans();
       const unknown = { event_type: "subscription_created", content: { customer: { id: customer } } };
-      assert.deepEqual(await bill(unknown), [`unknown-workspace: eu-1 has no workspace of the customer ${customer}`]);
+      assert.deepEqual(await bill(unknown), [`unknown-workspace: eu-1 has no workspace for the customer ${customer}`]);
       assert.deepEqual(await plans(), before);
     });
   }

@@ -110,7 +110,7 @@ describe("an interaction that names a contract", () => {
   });
 
   for (const [what, named, team, finding] of [
-    ["no contract", "later", "T-NORTHWIND", "unknown-contract: no contract is named"],
+    ["no contract", "later", "T-NORTHWIND", "unknown-contract: no contract is given"],
     ["an unknown contract", "T-99", "T-NORTHWIND", "unknown-contract: the workspace has no contract T-99"],
     ["a contract by another letter", "H-1", "T-NORTHWIND", "unknown-contract: the workspace has no contract H-1"],
     ["a contract in a team of no workspace", "T-1", "T-OTHER", "unknown-workspace: no workspace of eu-1 has T-OTHER"],

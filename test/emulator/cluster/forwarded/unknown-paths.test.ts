@@ -35,8 +35,8 @@ describe("a path that a cluster does not know", () => {
         error: {
           code: "not_built",
           message:
-            "The service has this route (the contracts that hang on one another), the emulator has not, since this is not public: how the answer tells another contract and its relation.",
-          hint: "Script an answer to it in the seed (apps.answers).",
+            "The emulator does not have this route (contracts that are related to each other). The service has it, but these facts are not public: how the response represents another contract and its relation.",
+          hint: "Script a response in the seed (apps.answers).",
         },
       },
     };
@@ -65,7 +65,7 @@ describe("a path that a cluster does not know", () => {
     const { body: log } = await on.ask("GET", "requests?service=contracts");
     const [{ findings }] = (log as { items: { findings: object[] }[] }).items as [never];
     assert.deepEqual(findings, [
-      { code: "unknown-path", detail: "answered with an echo; the real cluster may know no such path" },
+      { code: "unknown-path", detail: "answered with an echo; the real cluster may not have this path" },
     ]);
     const { body } = await on.ask("GET", "clusters/us-1/inbox");
     assert.equal((body as { total: number }).total, 1);
@@ -111,7 +111,7 @@ describe("a path that a cluster does not know", () => {
     const { status, body } = await on.router("GET", "/.well-known/oauth%2Dauthorization-server");
     assert.deepEqual([status, (body as { issuer: string }).issuer], [200, on.routerUrl]);
     const page = await send("GET", "/contracts/T%2D1");
-    assert.deepEqual([page.status, /There is no T-1 here/.test(String(page.body))], [404, true]);
+    assert.deepEqual([page.status, /Contract T-1 not found/.test(String(page.body))], [404, true]);
   });
 });
 

@@ -75,7 +75,7 @@ describe("an authorization request", () => {
     for (const svc_user of ["nobody@x.example", "cleo@northwind.example"]) {
       const { status, body, headers } = await authorize(world, { svc_user });
       assert.deepEqual([status, headers.get("location")], [404, null]);
-      assert.match(String(body), /is no active user of cluster eu-1/);
+      assert.match(String(body), /Cluster eu-1 has no active user/);
     }
   });
 
@@ -114,7 +114,7 @@ describe("an authorization request", () => {
       const answer = await authorize(world, { client_id, redirect_uri, prompt: "none" });
       assert.equal(answer.status, allowed ? 302 : 400);
       if (allowed) assert.ok(answer.headers.get("location")!.startsWith(redirect_uri!));
-      else assert.match(String(answer.body), /redirect_uri is missing, or not one that this client may use/);
+      else assert.match(String(answer.body), /redirect_uri is missing or not allowed for this client/);
     });
   }
 
@@ -123,7 +123,7 @@ describe("an authorization request", () => {
     for (const client_id of [undefined, "<script>"]) {
       const { status, body, headers } = await authorize(world, { client_id });
       assert.deepEqual([status, headers.get("location")], [400, null]);
-      assert.match(String(body), /No client has the id/);
+      assert.match(String(body), /Client .* not found/);
       assert.doesNotMatch(String(body), /<script/);
     }
   });
@@ -136,15 +136,15 @@ describe("an authorization request", () => {
     [{ code_challenge: undefined }, invalid("code_challenge is missing: PKCE is required")],
     [{ code_challenge_method: undefined }, invalid("code_challenge_method must be S256")],
     [{ code_challenge_method: "plain" }, invalid("code_challenge_method must be S256")],
-    [{ code_challenge: "short" }, invalid("code_challenge is no S256 challenge")],
+    [{ code_challenge: "short" }, invalid("code_challenge is not an S256 challenge")],
     [{ request: "ey" }, { error: "request_not_supported" }],
     [{ request: "ey", response_type: undefined }, { error: "request_not_supported" }],
     [{ request_uri: "https://app.example/request" }, { error: "request_uri_not_supported" }],
     [{ registration: "{}" }, { error: "registration_not_supported" }],
-    [{ prompt: "none login" }, invalid("prompt must be none alone, or without none")],
+    [{ prompt: "none login" }, invalid("prompt must be none, or must not include none")],
     [{ max_age: "soon" }, invalid("max_age must be a number of seconds")],
     [{ max_age: "-1" }, invalid("max_age must be a number of seconds")],
-    [{ id_token_hint: "e30.e30.e30" }, invalid("id_token_hint is no ID token of this issuer")],
+    [{ id_token_hint: "e30.e30.e30" }, invalid("id_token_hint is not an ID token of this issuer")],
     [{ prompt: "none" }, { error: "login_required" }],
   ];
   for (const [changes, problem] of problems) {
@@ -157,7 +157,7 @@ describe("an authorization request", () => {
   }
 });
 
-describe("a parameter that is given more than once", () => {
+describe("a parameter that is repeated", () => {
   const target = (more: string) => `${authorizePath}?${changed(request, {})}&${more}`;
 
   it("goes back to the client as an invalid request", async (t) => {
@@ -167,7 +167,7 @@ describe("a parameter that is given more than once", () => {
     assert.deepEqual(sentBack(answer), {
       "": callback,
       error: "invalid_request",
-      error_description: "scope is given more than once",
+      error_description: "scope is repeated",
       state: request.state,
       iss: world.routerUrl,
     });
@@ -178,7 +178,7 @@ describe("a parameter that is given more than once", () => {
       const world = await emulator(t);
       const { status, body, headers } = await world.router("GET", target(more));
       assert.deepEqual([status, headers.get("location")], [400, null]);
-      assert.match(String(body), /is given more than once/);
+      assert.match(String(body), /is repeated/);
     });
   }
 });

@@ -63,7 +63,7 @@ describe("a confidential client", () => {
   it("that names a method sends a challenge, too", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const answer = await authorize(world, { ...withoutPkce, code_challenge_method: "S256", svc_user: email });
-    const problem = invalid("code_challenge is missing, but code_challenge_method is not");
+    const problem = invalid("code_challenge_method requires code_challenge");
     assert.deepEqual(sentBack(answer), { ...back, ...problem, iss: world.routerUrl });
   });
 

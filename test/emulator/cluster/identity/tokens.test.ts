@@ -81,7 +81,7 @@ describe("an authorization code", () => {
     [
       "with another redirect_uri",
       { redirect_uri: `${callback}/` },
-      refusal("invalid_grant", "redirect_uri is not that of the authorization request"),
+      refusal("invalid_grant", "redirect_uri differs from that of the authorization request"),
     ],
     [
       "with another verifier",
@@ -157,7 +157,7 @@ describe("a refresh token", () => {
     const next = (await refresh(world, mine.refresh_token)).body as Tokens;
     assert.deepEqual(
       plain(await refresh(world, mine.refresh_token)),
-      refusal("invalid_grant", "The token was used before; all refresh tokens that came of it are revoked"),
+      refusal("invalid_grant", "The token was used before; its successors are revoked"),
     );
     assert.deepEqual(plain(await refresh(world, next.refresh_token)), refusal("invalid_grant", "The token is unknown"));
     assert.equal((await refresh(world, other.refresh_token)).status, 200);
@@ -169,7 +169,7 @@ describe("a refresh token", () => {
     await assertRefused(
       world,
       () => refresh(world, refresh_token, { scope: "openid profile" }),
-      refusal("invalid_scope", "The scope is wider than the one that was granted"),
+      refusal("invalid_scope", "The scope exceeds the granted scope"),
     );
     const narrow = (await refresh(world, refresh_token, { scope: "email" })).body as Tokens;
     assert.deepEqual([narrow.scope, narrow.id_token], ["email", undefined]);
@@ -205,7 +205,7 @@ describe("a refresh token", () => {
     await assertRefused(
       world,
       () => refresh(world, refresh_token),
-      refusal("invalid_grant", "The user is not active any more"),
+      refusal("invalid_grant", "The user is no longer active"),
     );
   });
 });
@@ -264,13 +264,13 @@ describe("a token request", () => {
     const authorization = basicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) });
     const twice = refusal(
       "invalid_request",
-      "The client proves itself both by HTTP basic and by parameters, or names two clients",
+      "The client authenticates both by HTTP basic and by parameters, or sends two client IDs",
     );
     await assertRefused(world, () => requestToken(world, { ...good, client_secret }, { authorization }), twice);
     await assertRefused(world, () => requestToken(world, { ...good, client_id: "pub" }, { authorization }), twice);
     const cluster = sender(world.clusters[0]!.url, form);
     const body = `${changed({}, good)}&code=eu-1_other`;
-    const repeated = refusal("invalid_request", "code is given more than once");
+    const repeated = refusal("invalid_request", "code is repeated");
     await assertRefused(world, () => cluster("POST", tokenPath, { body }), repeated);
     const missing = refusal("invalid_request", "grant_type is missing");
     await assertRefused(world, () => cluster("POST", tokenPath, { body: "code=c" }), missing);
@@ -312,7 +312,7 @@ describe("an access token", () => {
     const { access_token } = await signIn(world, ada);
     const both = { headers: { ...form, authorization: `Bearer ${access_token}` }, body: changed({}, { access_token }) };
     const answer = await world.router("POST", "/api/v1/oauth/userinfo/", both);
-    const why = "The access token is given both in the header and in the form";
+    const why = "The access token cannot be sent both in the header and in the form";
     assert.deepEqual(plain(answer), refusal("invalid_request", why));
     assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_request"');
   });
@@ -320,7 +320,11 @@ describe("an access token", () => {
   it("that is none is refused to a POST, too, and is not read from a URL", async (t) => {
     const world = await emulator(t);
     const { access_token } = await signIn(world, ada);
-    const gone = refusal("invalid_token", "The access token is altered, expired, or of somebody who is gone", 401);
+    const gone = refusal(
+      "invalid_token",
+      "The access token is altered or expired, or its user is no longer active",
+      401,
+    );
     const missing = { status: 401, body: { detail: "Not authenticated" } };
     for (const [target, headers, refused, challenge] of [
       ["/api/v1/oauth/userinfo/", { authorization: "Bearer guess" }, gone, 'Bearer error="invalid_token"'],
@@ -359,7 +363,7 @@ describe("an access token", () => {
       const answer = await userinfo(world, token);
       assert.deepEqual(
         plain(answer),
-        refusal("invalid_token", "The access token is altered, expired, or of somebody who is gone", 401),
+        refusal("invalid_token", "The access token is altered or expired, or its user is no longer active", 401),
         token,
       );
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');

@@ -85,7 +85,7 @@ describe("an installation of chat_a", () => {
     for (const query of [`?state=${state}`, `?state=${state}&code=guess`]) {
       await assertRefused(world, () => world.router("GET", withinDefault + query), {
         status: 400,
-        body: { detail: "The provider does not know this code" },
+        body: { detail: "Unknown or used code" },
       });
     }
     assert.deepEqual(
@@ -101,11 +101,11 @@ describe("an installation of chat_a", () => {
     const back = await submit(world, authorization_url, { decision: "deny", team_id: "T-NEW" });
     assert.deepEqual(plain(await world.router("GET", back)), {
       status: 400,
-      body: { detail: "The installation was refused: access_denied" },
+      body: { detail: "The installation was denied: access_denied" },
     });
     const refused = (detail: string) => [{ code: "installation-refused", detail }];
     assert.deepEqual(await findings(world, "eu-1"), refused("Unknown or used state"));
-    assert.deepEqual(await findings(world, "us-1"), refused("The installation was refused: access_denied"));
+    assert.deepEqual(await findings(world, "us-1"), refused("The installation was denied: access_denied"));
     assert.deepEqual(plain(await world.router("GET", back)), unknown);
     await quiet(world);
     assert.deepEqual(await owners(world, "T-NEW"), []);
@@ -118,7 +118,7 @@ describe("an installation of chat_a", () => {
     const { state } = await begin(world, "chat_a");
     await assertRefused(world, () => world.router("GET", `${withinDefault}?code=${code}&state=${state}`), {
       status: 400,
-      body: { detail: "The provider does not know this code" },
+      body: { detail: "Unknown or used code" },
     });
   });
 
@@ -188,7 +188,7 @@ describe("an installation of an external provider", () => {
     await assertRefused(world, redirect("ProviderB", new URL(redirect_url!).search), unknown);
     assert.deepEqual(plain(await redirect("ProviderA", `?error=server_error&state=${state}`)()), {
       status: 400,
-      body: { detail: "The installation was refused: server_error" },
+      body: { detail: "The installation was denied: server_error" },
     });
     await assertRefused(world, redirect("ProviderA", new URL(redirect_url!).search), unknown);
   });
@@ -202,7 +202,7 @@ describe("beginning an installation on the control plane", () => {
       body: {
         error: {
           code: "no_such_workspace",
-          message: "No workspace has the id 99.",
+          message: "Workspace 99 not found.",
           hint: "List them with `svc emulator workspaces`.",
         },
       },
@@ -217,6 +217,9 @@ describe("beginning an installation on the control plane", () => {
     assert.match(page, /<h1>Connect chat_a<\/h1>/);
     const body = String(new URLSearchParams({ ...hiddenIn(page), team_id: " ", name: "N" }));
     const again = await world.router("POST", "/_emulator/provider", { body, headers: form });
-    assert.deepEqual([again.status, /A team ID has no blanks, and is not empty/.test(String(again.body))], [200, true]);
+    assert.deepEqual(
+      [again.status, /The team ID must not be empty or contain spaces/.test(String(again.body))],
+      [200, true],
+    );
   });
 });

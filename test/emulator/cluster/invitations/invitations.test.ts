@@ -131,7 +131,7 @@ describe("how somebody signs in", () => {
     for (const body of ["", "[]", '{"email":1}', "{"]) {
       assert.deepEqual(plain(await ask("POST", "/api/v1/svc_auth/login_v2/", { body })), {
         status: 400,
-        body: { detail: "This is no request with an email" },
+        body: { detail: "The request has no email" },
       });
     }
   });

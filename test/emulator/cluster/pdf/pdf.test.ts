@@ -60,7 +60,7 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
     ],
     ["a root that is not there", async () => rootless(), noRoot],
     ["no pages", async () => pageless(), "it has no pages"],
-    ["a password that readers must give", () => encrypted({ userPassword: "secret" }), "it needs a password"],
+    ["a password that readers must give", () => encrypted({ userPassword: "secret" }), "it requires a password"],
     ["a web page", async () => bytesOf("<html><body>404 Not Found</body></html>"), noStructure],
     ["random bytes", async () => Buffer.alloc(5_000, "noise"), noStructure],
   ];
@@ -178,7 +178,7 @@ describe("the PDF of a template contract", () => {
       assert.equal((await PDFDocument.load(file)).getPageCount(), 100);
       assert.ok(turns >= 99, `${turns} turns`);
       const { lines } = (await pdfText(file, pdfs)) as { lines: readonly string[] };
-      assert.equal(lines.at(-1), "The rest is left out.");
+      assert.equal(lines.at(-1), "The rest is omitted.");
     });
   }
 });

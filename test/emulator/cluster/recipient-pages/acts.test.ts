@@ -31,10 +31,10 @@ describe("a person's page of a contract", () => {
     assert.equal(
       page.text,
       "NDA with Acme You are Jo Doe. Contract T-1 (SVC-1) Between Northwind GmbH and Acme Inc. " +
-        "Status Out for signature (SIGN) Next Waits for Jo Doe to sign. " +
-        "Document Read the PDF (opens in a new tab) It is your turn to sign Note (may stay empty): Sign " +
-        "Decline The contract goes back to its owner. Nobody can sign it until it is sent again. " +
-        "Reason (may stay empty): Decline the contract Comment: Add the comment Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
+        "Status Out for signature (SIGN) Next Waiting for Jo Doe to sign. " +
+        "Document Read the PDF (opens in a new tab) It is your turn to sign Note (optional): Sign " +
+        "Decline The contract goes back to its owner. It cannot be signed until it is sent again. " +
+        "Reason (optional): Decline the contract Comment: Add the comment Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
     );
     assert.match((await done(link, { act: "sign", text: "Fine" })).text, /Jo Doe.* Signed 2031-01-02 at 03:04 UTC$/);
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED signed"]);
@@ -46,7 +46,7 @@ describe("a person's page of a contract", () => {
     const after = await opened(link);
     assert.match(
       after.text,
-      /^NDA with Acme You are Jo Doe\. You signed this contract on 2031-01-02 at 03:04 UTC\. Contract .* Next Nothing is left to do\. Document .* Signatories/,
+      /^NDA with Acme You are Jo Doe\. You signed this contract on 2031-01-02 at 03:04 UTC\. Contract .* Next No pending actions\. Document .* Signatories/,
     );
     assert.deepEqual(buttonsOn(after), []);
   });
@@ -58,7 +58,7 @@ describe("a person's page of a contract", () => {
     const after = await done(link, { act: "decline", text: "Wrong amount" });
     assert.match(
       after.text,
-      /You declined to sign this contract on 2031-01-02 at 03:04 UTC\. Your reason: Wrong amount Contract .* Next Waits for Ada Keller to send it again\. Document .* Signatories Jo Doe.* Declined/,
+      /You declined to sign this contract on 2031-01-02 at 03:04 UTC\. Your reason: Wrong amount Contract .* Next Waiting for Ada Keller to send it again\. Document .* Signatories Jo Doe.* Declined/,
     );
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED declined"]);
     assert.equal(await statusOf(on.api, contract), "DRAFT");
@@ -73,12 +73,12 @@ describe("a person's page of a contract", () => {
     const contract = await sent(on.api, ordered);
     const [adas, jos] = [await signingLink(on, contract, ada), await signingLink(on, contract, jo)];
     const waiting = await opened(adas);
-    assert.match(waiting.text, /You are Ada\. .*It is not your turn Waits for Jo to sign\. .*Signs after others/);
+    assert.match(waiting.text, /You are Ada\. .*It is not your turn Waiting for Jo to sign\. .*Signs after others/);
     assert.match(waiting.text, /Signatories Jo .* Asked to sign .* Ada .* Signs after others/);
     assert.deepEqual(buttonsOn(waiting), []);
     await done(jos, { act: "sign" });
     assert.deepEqual(buttonsOn(await opened(adas)), ["sign", "decline", "comment"]);
-    assert.match((await opened(jos)).text, /You signed this contract on .* Next Waits for Ada to sign\./);
+    assert.match((await opened(jos)).text, /You signed this contract on .* Next Waiting for Ada to sign\./);
     await done(adas, { act: "sign" });
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
   });
@@ -104,7 +104,7 @@ describe("a person's page of a contract", () => {
     const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string; mode: string }[] };
     const [copy, max] = items.map(({ link }) => link);
     const read = await opened(copy!);
-    assert.match(read.text, /You are copy@acme\.example\. .*Waits for Jo Doe or Max@acme\.example to review\./);
+    assert.match(read.text, /You are copy@acme\.example\. .*Waiting for Jo Doe or Max@acme\.example to review\./);
     assert.deepEqual(buttonsOn(read), []);
     await done(max!, { act: "complete-review" });
     assert.equal(await statusOf(on.api, contract), "SIGN");
@@ -124,10 +124,10 @@ describe("a person's page of a contract", () => {
     const turns = async () => (await peopleOf(on, contract)).map(({ email, turn }) => [email, ...turn]);
     assert.deepEqual(await turns(), [[jo], [ben, "review"], [ada, "approve"]]);
     const [adas, bens] = [await linkOf(on, contract, ada), await linkOf(on, contract, ben)];
-    assert.match((await opened(bens)).text, /Waits for Ben Okafor to review, and for Ada Keller to approve\./);
+    assert.match((await opened(bens)).text, /Waiting for Ben Okafor to review, and for Ada Keller to approve\./);
     assert.match(
       (await done(adas, { act: "approve", text: "Good" })).text,
-      /You approved this contract\. .* Next Waits/,
+      /You approved this contract\. .* Next Waiting/,
     );
     assert.deepEqual(await turns(), [[jo], [ben, "review", "approve"], [ada]]);
     await done(bens, { act: "approve" });

@@ -49,10 +49,10 @@ async function refused({ ask }: TestEmulator, send: () => Promise<Shown>, expect
 
 const changed = [
   409,
-  "The contract has changed since the page was shown, or the form was sent before. Look at it again.",
+  "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
 ];
-const notTheirTurn = [409, "It is not your turn to do this."];
-const otherForm = [400, "This is no form of this page."];
+const notTheirTurn = [409, "It is not your turn for this action."];
+const otherForm = [400, "The form is not from this page."];
 
 describe("a form of a person's page", () => {
   it("is taken once", async (t) => {
@@ -132,8 +132,8 @@ describe("a form of a person's page", () => {
     for (const act of ["", "void", "__proto__", "constructor", "SIGN"]) {
       await refused(on, () => submitted(link, { act }), otherForm);
     }
-    await refused(on, () => submitted(link, { act: "comment", text: " \r\n" }), [400, "A comment needs some words."]);
-    const long = [400, "This is too long: at most 5000 characters are taken."];
+    await refused(on, () => submitted(link, { act: "comment", text: " \r\n" }), [400, "The comment is empty."]);
+    const long = [400, "The text must be at most 5000 characters."];
     await refused(on, () => submitted(link, { act: "decline", text: "x".repeat(5_001) }), long);
   });
 
@@ -152,7 +152,7 @@ describe("a form of a person's page", () => {
       await quiet(on);
       const before = (await on.ask("GET", "state")).body;
       const page = await submitted(link, { act: "sign" }, headers);
-      assert.match(page.text, /^Not from its own page Forms are taken only from the page itself\./);
+      assert.match(page.text, /^Request blocked This form was not submitted from its own page\./);
       assert.equal(page.status, 403);
       assert.deepEqual((await on.ask("GET", "state")).body, before);
     }

@@ -33,7 +33,7 @@ const plainPage = ({ status, text }: Shown) => ({ status, text });
 
 const notTheirs = {
   status: 404,
-  text: "This link opens nothing It is not whole, or its key is another person's or another contract's. Ask for a new link.",
+  text: "Invalid link This link is incomplete, or was issued for another person or contract. Ask for a new one.",
 };
 
 describe("the links of people", () => {
@@ -98,7 +98,7 @@ describe("the links of people", () => {
     const none = async (url: string, id: string) =>
       assert.deepEqual(plainPage(await opened(url)), {
         status: 404,
-        text: `No such contract There is no ${id} here.`,
+        text: `Contract not found Contract ${id} not found.`,
       });
     await none(link.replace("T-1", "T-9"), "T-9");
     await none(link.replace("T-1", "H-1"), "H-1");
@@ -115,10 +115,7 @@ describe("the links of people", () => {
     await sent(on.api);
     for (const old of ["signatory=1", "counterparty=1"]) {
       const page = await opened(`${on.clusters[0]!.url}/contracts/T-1?${old}`);
-      assert.match(
-        page.text,
-        /^NDA with Acme This link names somebody, but has no key to prove it.*Ask for a new link\./,
-      );
+      assert.match(page.text, /^NDA with Acme This link has no key for its person.*Ask for a new one\./);
       assert.deepEqual([page.status, buttonsOn(page)], [200, []]);
     }
   });
@@ -152,7 +149,7 @@ describe("contract_link", () => {
     assert.equal(
       page.text,
       "NDA with Acme Contract T-1 (SVC-1) Between Northwind GmbH and Acme Inc. Status Out for signature (SIGN) " +
-        "Next Waits for Jo Doe to sign. Document Read the PDF (opens in a new tab) " +
+        "Next Waiting for Jo Doe to sign. Document Read the PDF (opens in a new tab) " +
         "Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
     );
     assert.doesNotMatch(page.html, /<form|<script|<button/);
@@ -164,15 +161,11 @@ describe("contract_link", () => {
   });
 
   for (const [status, text, how] of [
-    ["DRAFT", "Draft (DRAFT) Next Waits for Ada Keller to send it.", []],
-    [
-      "REDLINING",
-      "Under review (REDLINING) Next Waits for Ada Keller to put it out for signature.",
-      ["send", "unmark"],
-    ],
-    ["ON_HOLD", "On hold (ON_HOLD) Next Waits to be resumed; until then it is nobody's turn.", ["hold"]],
-    ["EXECUTED", "Executed (EXECUTED) Next Nothing is left to do.", ["send", "sign"]],
-    ["VOIDED", "Void (VOIDED) Next Nothing is left to do.", ["void"]],
+    ["DRAFT", "Draft (DRAFT) Next Waiting for Ada Keller to send it.", []],
+    ["REDLINING", "Under review (REDLINING) Next Waiting for Ada Keller to send it for signature.", ["send", "unmark"]],
+    ["ON_HOLD", "On hold (ON_HOLD) Next On hold. No action is possible until the contract is resumed.", ["hold"]],
+    ["EXECUTED", "Executed (EXECUTED) Next No pending actions.", ["send", "sign"]],
+    ["VOIDED", "Void (VOIDED) Next No pending actions.", ["void"]],
   ] as const) {
     it(`says whose turn it is in ${status}`, async (t) => {
       const on = await emulator(t);

@@ -120,7 +120,7 @@ describe("an aws-chunked upload", () => {
   const unreadable = "The aws-chunked body cannot be read: ";
   const broken: readonly (readonly [body: string, headers: Record<string, string>, message: string])[] = [
     ["%PDF-1.7\r\n", unsigned, `${unreadable}"%PDF-1.7" is not the length of a chunk.`],
-    ["9\r\n12345", unsigned, `${unreadable}the body ends amid a chunk.`],
+    ["9\r\n12345", unsigned, `${unreadable}the body ends within a chunk.`],
     ["4\r\n123456789\r\n0\r\n\r\n", unsigned, `${unreadable}a chunk is longer than its length.`],
     ["5\r\n12345\r\n", unsigned, `${unreadable}"" is not the length of a chunk.`],
     [chunked("no colon\r\n"), unsigned, `${unreadable}a trailer has no name.`],

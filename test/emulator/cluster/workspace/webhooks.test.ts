@@ -118,7 +118,7 @@ describe("webhooks.create", () => {
     const { items } = (await ask("GET", "requests?service=contracts")).body as { items: { findings: object[] }[] };
     assert.deepEqual(
       items.map(({ findings }) => findings),
-      [[], [{ code: "http-receiver", detail: "the specification wants https" }]],
+      [[], [{ code: "http-receiver", detail: "the specification requires https" }]],
     );
   });
 
@@ -172,7 +172,7 @@ describe("webhooks.create", () => {
   it("refuses one custom header in two spellings", async (t) => {
     const on = await emulator(t);
     const body = { ...hook, custom_headers: { "X-Abc": "1", "x-abc": "2" } };
-    const expected = { status: 400, body: { custom_headers: { "x-abc": ["This header is given twice."] } } };
+    const expected = { status: 400, body: { custom_headers: { "x-abc": ["This header is repeated."] } } };
     await assertRefused(on, () => on.api("POST", path, { body }), expected);
   });
 

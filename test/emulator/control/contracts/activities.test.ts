@@ -50,10 +50,10 @@ describe("a payload that differs", () => {
       on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, ...changes } });
     const refusals: [object, string, string][] = [
       [{ removals: ["contract_tags"] }, "no_such_field", "The payload has no contract_tags."],
-      [{ additions: { contract_title: "x" } }, "field_is_there", "The payload has contract_title already"],
-      [{ additions: { "contract_title.x": 1 } }, "no_such_field", "The payload has no contract_title.x. There it has"],
+      [{ additions: { contract_title: "x" } }, "field_is_there", "Cannot add contract_title"],
+      [{ additions: { "contract_title.x": 1 } }, "no_such_field", "The payload has no contract_title.x. Known:"],
       [{ additions: { "counterparties.2": {} } }, "no_such_field", "The payload has no counterparties.2."],
-      [{ payload: { a: 1 }, overrides: { b: 1 } }, "no_such_field", "The payload has no b. There it has: a."],
+      [{ payload: { a: 1 }, overrides: { b: 1 } }, "no_such_field", "The payload has no b. Known: a."],
     ];
     for (const [changes, code, message] of refusals) {
       const { status, body } = await fire(changes);

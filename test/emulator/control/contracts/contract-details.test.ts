@@ -125,7 +125,7 @@ describe("the entities of a contract", () => {
     await assertRefused(on, entity("T-1", "CT-FR"), {
       status: 400,
       body: {
-        error: { code: "no_such_entity", message: "The workspace has no entity CT-FR; it has: NW-DE, NW-US." },
+        error: { code: "no_such_entity", message: "Entity CT-FR not found in the workspace. Known: NW-DE, NW-US." },
       },
     });
     await assertRefused(on, entity("T-2", "NW-US"), {
@@ -133,8 +133,8 @@ describe("the entities of a contract", () => {
       body: {
         error: {
           code: "entity_fixed",
-          message: "A contract in status SIGN keeps its entity.",
-          hint: "Unmark it for execution first, or resume it.",
+          message: "Cannot change the entity: status is SIGN, expected DRAFT or REDLINING.",
+          hint: "Run `svc contracts unmark` or `svc emulator resume` first.",
         },
       },
     });

@@ -25,8 +25,8 @@ const noSuchContract = (id: string) => ({
   body: {
     error: {
       code: "no_such_contract",
-      message: `No contract is called ${id}.`,
-      hint: "Name it by its number (12) or its composite id (T-12); `svc emulator contracts` lists them.",
+      message: `Contract ${id} not found.`,
+      hint: "Use its number (12) or its composite ID (T-12). `svc emulator contracts` lists all contracts.",
     },
   },
 });
@@ -329,7 +329,7 @@ describe("firing an activity", () => {
       body: {
         error: {
           code: "no_contract_yet",
-          message: "There is no contract that the activity could be about.",
+          message: "No contract or template exists for the activity.",
           hint: "Start with a seed that has a template, such as demo.",
         },
       },
@@ -375,7 +375,7 @@ describe("firing an activity", () => {
       body: {
         error: {
           code: "no_such_field",
-          message: "The payload has no activity_data.performed_by.nme. There it has: name.",
+          message: "The payload has no activity_data.performed_by.nme. Known: name.",
         },
       },
     });

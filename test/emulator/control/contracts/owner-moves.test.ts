@@ -112,7 +112,7 @@ describe("what the owner of a contract does, on the control plane", () => {
         body: {
           error: {
             code: "no_such_member",
-            message: "No active member of the contract's workspace has the address jo@acme.example.",
+            message: "The contract's workspace has no active member with the address jo@acme.example.",
           },
         },
       });

@@ -144,7 +144,7 @@ describe("crm_a", () => {
     const world = await start(t);
     await open(world, cards, { version: "v1" });
     assert.deepEqual(await findings(world), [
-      { code: "crm-a-signature-v1", detail: "version 1 of a GET signs nothing but the secret" },
+      { code: "crm-a-signature-v1", detail: "version 1 of a GET signs only the secret" },
     ]);
     const strict = await start(t, { strict: ["signatures"] });
     assert.deepEqual(plain(await open(strict, cards, { version: "v1" })), refused);

@@ -60,13 +60,13 @@ describe("a device", () => {
     const create = (client_name: string) => router("POST", "/router/v1/oauth2.0/client/", { body: { client_name } });
     assert.deepEqual(plain(await create("x".repeat(1_001))), {
       status: 400,
-      body: { detail: "The emulator takes names of clients of at most 1,000 characters" },
+      body: { detail: "The name of a client must be at most 1,000 characters." },
     });
     assert.equal((await create("The last")).status, 200);
     assert.deepEqual(plain(await create("One more")), {
       status: 400,
       body: {
-        detail: "The emulator keeps 10,000 OAuth clients at most; svc emulator reset forgets those that were made",
+        detail: "The emulator stores at most 10,000 OAuth clients. To remove created clients, run svc emulator reset.",
       },
     });
   });

@@ -132,7 +132,7 @@ describe("a device that polls", () => {
     const world = await emulator(t);
     const { device_code } = await device(world);
     const fields = `client_id=demo-cli&device_code=${device_code}&client_id=demo-web`;
-    const why = { error: "invalid_request", error_description: "client_id is given more than once" };
+    const why = { error: "invalid_request", error_description: "client_id is repeated" };
     for (const path of ["/router/v1/oauth2.0/token/", "/router/v1/oauth2.0/device/code/"]) {
       await assertRefused(world, () => world.router("POST", path, { body: fields, headers: form }), {
         status: 400,
@@ -158,7 +158,7 @@ describe("a device that polls", () => {
     };
     assert.deepEqual(
       items.map(({ findings }) => findings),
-      [[], [{ code: "client-unproven", detail: "demo portal has a secret, which it did not prove" }]],
+      [[], [{ code: "client-unproven", detail: "demo portal has a secret, but did not authenticate" }]],
     );
   });
 
@@ -229,7 +229,7 @@ describe("the tokens of a device", () => {
       { code: "no-cluster-key", detail: "x-cluster-key is absent" },
       {
         code: "token-response",
-        detail: "members of eu-1 that do not fit RFC 6749, 5.1: expires_in, refresh_token, scope",
+        detail: "members of eu-1 that do not conform to RFC 6749, 5.1: expires_in, refresh_token, scope",
       },
     ]);
   });

@@ -65,7 +65,7 @@ describe("the key set", () => {
       trouble(world.us);
       assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [eu] });
       const log = (await world.ask("GET", "requests?operation=oidc.jwks")).body as { items: { findings: unknown }[] };
-      assert.deepEqual(log.items[0]!.findings, [{ code: "keys-missing", detail: "us-1 gave no keys" }]);
+      assert.deepEqual(log.items[0]!.findings, [{ code: "keys-missing", detail: "us-1 returned no keys" }]);
     });
   }
 
@@ -80,8 +80,8 @@ describe("the key set", () => {
       };
       const missing =
         path === keysPath
-          ? { code: "keys-missing", detail: "eu-1 gave no keys" }
-          : { code: "configuration-missing", detail: "eu-1 gave no OpenID configuration" };
+          ? { code: "keys-missing", detail: "eu-1 returned no keys" }
+          : { code: "configuration-missing", detail: "eu-1 returned no OpenID configuration" };
       assert.deepEqual(items[0]!.findings, [missing]);
     });
   }
@@ -249,9 +249,9 @@ describe("a token request", () => {
     ["application/json", "{", notOne],
     ["application/json", Buffer.from([0x7b, 0xff, 0x7d]), notOne],
     ["text/plain", "grant_type=refresh_token", notOne],
-    ["application/json", '{"grant_type":1}', "grant_type is not a text"],
-    ["application/json", '{"grant_type":"refresh_token","refresh_token":null}', "refresh_token is not a text"],
-    [form["content-type"], "grant_type=refresh_token&grant_type=refresh_token", "grant_type is given more than once"],
+    ["application/json", '{"grant_type":1}', "grant_type is not a string"],
+    ["application/json", '{"grant_type":"refresh_token","refresh_token":null}', "refresh_token is not a string"],
+    [form["content-type"], "grant_type=refresh_token&grant_type=refresh_token", "grant_type is repeated"],
     [form["content-type"], "grant_type=refresh_token&resource=a&resource=b", "refresh_token is missing"],
   ];
   for (const [type, body, error_description] of unreadable) {

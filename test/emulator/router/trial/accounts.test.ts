@@ -90,7 +90,9 @@ describe("a person whose e-mail is mapped", () => {
     const noted = (body as { items: { findings: { code: string }[] }[] }).items
       .flatMap(({ findings }) => findings)
       .filter(({ code }) => code !== "no-cluster-key");
-    assert.deepEqual(noted, [{ code: "workspace-not-mapped", detail: "eu-1 made workspace 70 for nobody" }]);
+    assert.deepEqual(noted, [
+      { code: "workspace-not-mapped", detail: "eu-1 created workspace 70 without a pending signup" },
+    ]);
   });
 });
 

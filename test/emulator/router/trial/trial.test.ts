@@ -212,7 +212,7 @@ describe("completing a signup", () => {
     await assertRefused(world, () => ask("guess"), { status: 401, body: { detail: "Invalid cluster key" } });
     await assertRefused(world, () => ask(eu!.clusterKey, { ...asked, email: 1 }), {
       status: 400,
-      body: { detail: "This is no request for a workspace" },
+      body: { detail: "The request is not a valid workspace request" },
     });
   });
 });

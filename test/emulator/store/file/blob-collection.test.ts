@@ -122,7 +122,7 @@ describe("uploads that nothing names", () => {
   it("stay where the note is somebody else's file, and so does that", async (t) => {
     const { look, folder, kept } = await stage(t);
     await writeFile(join(folder, "svc-unnamed.json"), '{"mine":true}');
-    await assert.rejects(look(0), { message: /svc-unnamed\.json holds something else/ });
+    await assert.rejects(look(0), { message: /svc-unnamed\.json has other contents/ });
     assert.equal(await readFile(join(folder, "svc-unnamed.json"), "utf8"), '{"mine":true}');
     assert.equal((await kept()).length, 2);
   });

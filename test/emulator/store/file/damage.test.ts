@@ -55,7 +55,7 @@ async function change(journal: string, how: Change): Promise<void> {
 describe("damage of a journal", () => {
   const first = 1;
   const damages: [what: string, damage: Change | "remove" | "empty", message: RegExp, kept: number[]][] = [
-    ["is removed", "remove", /journal\.2 is missing or empty, and .*emulator\.json goes on in it/, [1]],
+    ["is removed", "remove", /journal\.2 is missing or empty, but .*emulator\.json continues in it/, [1]],
     ["is emptied", "empty", /journal\.2 is missing or empty/, [1]],
     ["is cut in its first line", ([head]) => [head!.slice(0, 20)], /journal\.2 is missing or empty/, [1]],
     ["lost a line", (lines) => lines.toSpliced(first, 1), /line 2: a line before it is missing/, [1]],
@@ -70,7 +70,7 @@ describe("damage of a journal", () => {
     [
       "has a hole before a later group",
       (lines) => lines.map((line, at) => (at >= 3 && at <= 5 ? zeros(line) : line)),
-      /line 4: the checksum of the line does not fit/,
+      /line 4: the checksum of the line does not match/,
       [1, 2, 3],
     ],
     [
@@ -94,25 +94,25 @@ describe("damage of a journal", () => {
     [
       "has a hole of several lines, newlines and all",
       (lines) => [...lines.slice(0, 2), zeros(lines.slice(2, 6).join("\n")) + lines[6], ...lines.slice(6)],
-      /line 3: the checksum of the line does not fit/,
+      /line 3: the checksum of the line does not match/,
       [1, 2],
     ],
     [
       "has a line of a wrong shape",
       (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, '{"put":1}'), ""],
-      /line 8: the line holds something else than changes/,
+      /line 8: the line does not contain changes/,
       [1, 2, 3, 4, 5, 6, 7],
     ],
     [
       "has a change that is none",
       (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, '[["map","owners","eu-1",{}]]'), ""],
-      /line 8: the line holds something else than changes/,
+      /line 8: the line does not contain changes/,
       [1, 2, 3, 4, 5, 6, 7],
     ],
     [
       "has a line that is no JSON",
       (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, "[["), ""],
-      /line 8: the line holds something else than changes/,
+      /line 8: the line does not contain changes/,
       [1, 2, 3, 4, 5, 6, 7],
     ],
   ];
@@ -126,7 +126,7 @@ describe("damage of a journal", () => {
       await assert.rejects(open(folder), (error: Error) => {
         assert.equal(error.name, "StateFormatError");
         assert.match(error.message, message);
-        assert.match(error.message, /Nothing was changed\. "svc emulator repair/);
+        assert.match(error.message, /Nothing was changed\. Run "svc emulator repair/);
         return true;
       });
       assert.deepEqual(await readdir(folder), before);
@@ -162,7 +162,7 @@ describe("damage of a journal", () => {
       else await writeFile(last, "");
       // Meanwhile a further journal may have begun, which names the one before it.
       const refusal =
-        /journal\.\d+ is missing or empty, and .*journal\.\d+ goes on in it|the journal that comes before it \(generation \d+\) is missing/;
+        /journal\.\d+ is missing or empty, but .*journal\.\d+ continues in it|the journal that comes before it \(generation \d+\) is missing/;
       await assert.rejects(open(copy), refusal);
     });
   }
@@ -188,8 +188,8 @@ describe("a write that a crash of the machine cut short", () => {
       assert.deepEqual(left.subarray(left.byteLength - tail.byteLength), tail);
       assert.ok(tail.byteLength > 0);
       assert.deepEqual(told, [
-        `${journal} ends with a write that a crash cut short (${tail.byteLength} bytes). ` +
-          `It is left out, and kept in ${journal}.torn`,
+        `${journal} ends with an incomplete write (${tail.byteLength} bytes). ` +
+          `It is ignored, and saved in ${journal}.torn`,
       ]);
     });
   }

@@ -131,7 +131,7 @@ describe("a real disk that is full", () => {
     execFileSync("mount", ["-o", "remount,ro", folder]);
     await assert.rejects(repairState(file), {
       name: "StateAccessError",
-      message: /^The state .*emulator\.json cannot be opened: the file system is read-only.* Name a file elsewhere/,
+      message: /^The state .*emulator\.json cannot be opened: the file system is read-only.* Choose another file/,
     });
     await assert.rejects(startEmulator({ file }), {
       name: "StateAccessError",
@@ -161,7 +161,8 @@ describe("a real disk that is full", () => {
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
     await assert.rejects(startEmulator({ file: join(folder, "emulator.json") }), {
       name: "StateAccessError",
-      message: /^The state .*emulator\.json cannot be opened: no space is left on the disk.* Make room, or name a file/,
+      message:
+        /^The state .*emulator\.json cannot be opened: no space is left on the disk.* Free disk space, or choose a file/,
     });
   });
 });
@@ -176,7 +177,7 @@ describe("a state that cannot be opened", () => {
     await mkdir(file);
     await assert.rejects(startEmulator({ file }), {
       name: "StateAccessError",
-      message: `The state ${file} cannot be opened: it is a folder. Name a file with the option file.`,
+      message: `The state ${file} cannot be opened: it is a folder. Choose a file with the option file.`,
     });
   });
 
@@ -185,7 +186,7 @@ describe("a state that cannot be opened", () => {
     await writeFile(join(folder, "a"), "");
     await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {
       name: "StateAccessError",
-      message: /cannot be opened: a part of its path is no folder\. Name a file in a folder with the option file/,
+      message: /cannot be opened: a part of its path is not a folder\. Choose a file in a folder with the option file/,
     });
   });
 });

@@ -91,7 +91,7 @@ describe("a disk that fails", () => {
     broken = true;
     for (let id = 1; id <= 40; id += 1) await put(store, id);
     assert.equal(store.writable, true);
-    assert.match(reports[0] ?? "", /could not be compacted, its journal stays: no space left/);
+    assert.match(reports[0] ?? "", /could not be compacted. Its journal remains: no space left/);
     const crashed = await contentOf(store);
     broken = false;
     await store.close();

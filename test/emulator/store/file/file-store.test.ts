@@ -236,7 +236,7 @@ describe("a damaged file", () => {
       "a row that is no row",
       "emulator.json",
       (text) => text.replace('"id":3', '"id":"3"'),
-      /line 16: What stands there is not a row of people: id/,
+      /line 16: The value is not a row of people: id/,
     ],
     ["an empty snapshot", "emulator.json", () => "", /emulator\.json, line 1: the file ends too early/],
     ["something else altogether", "emulator.json", () => "[1, 2]\n", /emulator\.json, line 1: the line is damaged/],
@@ -279,7 +279,7 @@ describe("a damaged file", () => {
       await assert.rejects(open(copy), (error: Error) => {
         assert.equal(error.name, "StateFormatError");
         assert.match(error.message, message);
-        assert.match(error.message, /Nothing was changed\. "svc emulator repair .*emulator\.json"/);
+        assert.match(error.message, /Nothing was changed\. Run "svc emulator repair .*emulator\.json"/);
         return true;
       });
       assert.deepEqual(await filesIn(copy), before);
@@ -293,7 +293,7 @@ describe("a damaged file", () => {
     await assert.rejects(open(folder), {
       name: "StateFormatError",
       message:
-        /line 2: svc 0\.1\.0 wrote it \(format 4; this one reads those up to 3\)\. Nothing was changed\. Open it with that/,
+        /line 2: svc 0\.1\.0 wrote it in format 4, but this version reads formats up to 3\. Nothing was changed\. Use that/,
     });
   });
 
@@ -302,7 +302,7 @@ describe("a damaged file", () => {
     const copy = await temporaryFolder(t);
     const journal = await readFile(join(folder, "emulator.json.journal.1"));
     await writeFile(join(copy, "emulator.json.journal.1"), journal);
-    await assert.rejects(open(copy), /journal\.1, line 2: the state file that it belongs to is missing/);
+    await assert.rejects(open(copy), /journal\.1, line 2: its state file is missing/);
     assert.deepEqual(await readdir(copy), ["emulator.json.journal.1"]);
   });
 
@@ -312,10 +312,7 @@ describe("a damaged file", () => {
     const first = firstLine(JSON.stringify({ svc_journal: 2, generation: 9, after: 8 })).toString();
     const line = logLine('[["delete","people","1"]]', { number: 9, group: 9, before: 0 }).bytes.toString();
     await writeFile(join(folder, "emulator.json.journal.9"), first + line);
-    await assert.rejects(
-      open(folder),
-      /journal\.9, line 1: the journal that comes before it \(generation 8\) is missing/,
-    );
+    await assert.rejects(open(folder), /journal\.9, line 1: the previous journal \(generation 8\) is missing/);
   });
 });
 
@@ -340,7 +337,7 @@ describe("a journal that somebody changes under a store that is open", () => {
       await change(journal, older);
       const found = await readFile(journal);
       const message =
-        `${journal} is not as this emulator left it: it lost lines, or an older copy replaced it. Nothing is ` +
+        `${journal} was changed by another program: it lost lines, or an older copy replaced it. Nothing is ` +
         "written to it. Move it away to restore it from memory, or stop the emulator to continue with the file as it is";
       await assert.rejects(
         store.transaction("lost", (tx) => tx.put(people, person(5))),
@@ -369,7 +366,7 @@ describe("a journal that somebody changes under a store that is open", () => {
       store.transaction("lost", (tx) => tx.put(people, person(5))),
       {
         name: "StoreFailedError",
-        message: `${path} is another file than this emulator wrote: move it away, and it is put back`,
+        message: `${path} was replaced by another file. Move it away to restore it from memory`,
       },
     );
     await rename(path, `${path}.theirs`);

@@ -88,7 +88,7 @@ describe("a repair", () => {
     const damaged = await damage(journal, "p5", "q5");
     assert.deepEqual(await repairFile({ path, collections }), {
       repaired: true,
-      damage: [`${journal}, line 3: the checksum of the line does not fit`],
+      damage: [`${journal}, line 3: the checksum of the line does not match`],
       kept: { rows: 4, mappings: 2, transactions: 1 },
       dropped: [],
       aside: [`${journal}.damaged-2`],
@@ -104,8 +104,8 @@ describe("a repair", () => {
 
   it("refuses what it cannot help: no file, or another version's", async (t) => {
     const { path } = await stateOf(t);
-    await assert.rejects(repairFile({ path: `${path}.other`, collections }), /there is no such file/);
+    await assert.rejects(repairFile({ path: `${path}.other`, collections }), /not found/);
     await damage(path, '"svc_state": 3', '"svc_state": 4');
-    await assert.rejects(repairFile({ path, collections }), /svc 0\.1\.0 wrote it \(format 4/);
+    await assert.rejects(repairFile({ path, collections }), /svc 0\.1\.0 wrote it in format 4/);
   });
 });

@@ -60,7 +60,7 @@ describe("the run file", () => {
   it("says that a repair is at work where one holds it, which has no address", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const repair = await claim([path], undefined);
-    const message = `"svc emulator repair" is at work on this state (${path}: pid ${process.pid}). Wait for its end.`;
+    const message = `"svc emulator repair" is running on this state (${path}: pid ${process.pid}). Wait until it ends.`;
     await assert.rejects(claim([path], run("two")), { name: "StateLockedError", message });
     await repair.release();
   });
@@ -72,19 +72,24 @@ describe("the run file", () => {
     await assert.rejects(claim([path], run("two")), {
       name: "StateLockedError",
       message:
-        `An emulator that cannot be asked from here has this state (${path}: on box-7, pid 17, http://127.0.0.1:4010, ` +
-        `since ${since}). Stop it there; if it is gone, remove ${path}; or name another file with the option file.`,
+        `An emulator on another machine or in another container is using this state (${path}: on box-7, pid 17, http://127.0.0.1:4010, ` +
+        `since ${since}). Stop it there, remove ${path} if it has ended, or choose another file with the option file.`,
     });
   });
 
   describe("of an earlier version, which told neither machine nor socket", () => {
     const found: [what: string, pid: () => number, probe: Probe, message: RegExp | undefined][] = [
-      ["whose emulator answers is its own, whatever its pid says", gonePid, answers("one"), /is running on this state/],
+      [
+        "whose emulator answers is its own, whatever its pid says",
+        gonePid,
+        answers("one"),
+        /is already running on this state/,
+      ],
       [
         "whose process does not answer in time is its own: it may be busy",
         () => process.pid,
         silence,
-        /does not answer/,
+        /does not respond/,
       ],
       ["whose process is gone is taken over, also where something is silent", gonePid, silence, undefined],
       ["whose URL refuses the connection is taken over", () => process.pid, answers(undefined), undefined],

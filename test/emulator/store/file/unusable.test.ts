@@ -7,16 +7,12 @@ const path = "/data/emulator.json";
 
 describe("what the system says at a start is a sentence", () => {
   for (const [code, why, next] of [
-    [
-      "EROFS",
-      "the file system is read-only",
-      "Name a file elsewhere with the option file, or keep nothing with the option ephemeral.",
-    ],
-    ["EMFILE", "too many files are open", "Raise the limit (ulimit -n), or close what holds them open."],
+    ["EROFS", "the file system is read-only", "Choose another file with the option file, or use the option ephemeral."],
+    ["EMFILE", "too many files are open", "Raise the limit (ulimit -n), or close other programs."],
     [
       "EACCES",
       "permission is denied",
-      "Give this user the right to read and write there, name another file with the option file, or keep nothing with the option ephemeral.",
+      "Grant this user read and write access, choose another file with the option file, or use the option ephemeral.",
     ],
   ] as const) {
     it(`${code}: ${why}`, () =>

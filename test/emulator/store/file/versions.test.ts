@@ -87,7 +87,7 @@ describe("a state of an older version", () => {
 
 describe("what no version of a row explains", () => {
   const words: [what: string, wrote: "closed" | "killed", collection: Collection, message: RegExp][] = [
-    ["a new field without a migration", "closed", forgotten, /line \d+: What stands there is not a row of members/],
+    ["a new field without a migration", "closed", forgotten, /line \d+: The value is not a row of members/],
     ["a new field without a migration, in a journal", "killed", forgotten, /is not a row of members: first_name/],
     ["a collection that is gone", "closed", owners, /svc 0\.1\.0 wrote it, with a collection members, which this/],
   ];
@@ -100,7 +100,7 @@ describe("what no version of a row explains", () => {
       await assert.rejects(openFileStore({ path, collections, wall: systemWallClock }), (error: Error) => {
         assert.equal(error.name, "StateFormatError");
         assert.match(error.message, message);
-        assert.match(error.message, /Nothing was changed\. Open it with that version/);
+        assert.match(error.message, /Nothing was changed\. Use that version/);
         return true;
       });
       await assert.rejects(repairFile({ path, collections }), { name: "StateFormatError", message });
@@ -114,7 +114,7 @@ describe("a state of a newer version", () => {
     const folder = await old(t, "killed");
     await (await open(folder, third)).close();
     const before = await filesIn(folder);
-    const message = /svc 0\.1\.0 wrote it, with version 3 of members; this version of svc knows those up to 2/;
+    const message = /svc 0\.1\.0 wrote it, with version 3 of members; this version of svc reads versions up to 2/;
     await assert.rejects(open(folder, second), { name: "StateFormatError", message });
     const path = join(folder, "emulator.json");
     await assert.rejects(repairFile({ path, collections: [second, owners] }), { name: "StateFormatError", message });
@@ -126,7 +126,7 @@ describe("a state of a newer version", () => {
     const path = join(folder, "emulator.json");
     const text = await readFile(path, "utf8");
     await writeFile(path, text.replace('"svc_state": 3', '"svc_state": 7').replace('"0.1.0"', '"4.5.6"'));
-    const message = /svc 4\.5\.6 wrote it \(format 7; this one reads those up to 3\)/;
+    const message = /svc 4\.5\.6 wrote it in format 7, but this version reads formats up to 3/;
     await assert.rejects(open(folder, members), { name: "StateFormatError", message });
     await assert.rejects(repairFile({ path, collections: [members, owners] }), { name: "StateFormatError", message });
   });

@@ -129,7 +129,7 @@ export function historySuite(name: string, open: Open): void {
       const way = await wayOf(again.store);
       assert.ok(way.length < states.length);
       assert.deepEqual(way, states.slice(-way.length));
-      await assert.rejects(again.store.history!.stateAfter(0), { message: /no longer kept/ });
+      await assert.rejects(again.store.history!.stateAfter(0), { message: /no longer in the history/ });
       const { store: without } = await again.kept!.reopen(undefined, { historyBytes: 0 });
       assert.equal(without.history, undefined);
     });

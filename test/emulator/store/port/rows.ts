@@ -83,7 +83,7 @@ export function rowsSuite(open: Open): void {
   describe("the list of collections", () => {
     it("names each collection once", async (t) => {
       const twice = [mapping("owners"), mapping("owners")];
-      await assert.rejects(open(t, { collections: twice }), /Two collections are called owners/);
+      await assert.rejects(open(t, { collections: twice }), /Two collections have the name owners/);
     });
 
     it("is the only source of collections", async (t) => {

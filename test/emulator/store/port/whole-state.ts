@@ -30,13 +30,13 @@ export function wholeStateSuite(open: Open): void {
     const refused: [document: unknown, why: RegExp][] = [
       [null, /not an object/],
       [{}, /not an exported state/],
-      [{ svc_state: 4 }, /another version of svc wrote it \(format 4; this one reads those up to 3\)/],
-      [{ svc_state: 4, written_by: "9.9.9" }, /svc 9\.9\.9 wrote it \(format 4/],
+      [{ svc_state: 4 }, /another version of svc wrote it in format 4, but this version reads formats up to 3/],
+      [{ svc_state: 4, written_by: "9.9.9" }, /svc 9\.9\.9 wrote it in format 4/],
       [{ svc_state: 2 }, /"collections" is not an object/],
       [{ svc_state: 2, collections: { people: 0 } }, /"collections"\."people" is not a version/],
       [
         { svc_state: 2, written_by: "9.9.9", collections: { people: 2 } },
-        /svc 9\.9\.9 wrote it, with version 2 of people; this version of svc knows those up to 1/,
+        /svc 9\.9\.9 wrote it, with version 2 of people; this version of svc reads versions up to 1/,
       ],
       [{ svc_state: 2, collections: { robots: 1 } }, /a collection robots, which this version of svc does not have/],
       [{ svc_state: 1, rows: { people: [null] } }, /people\[0\] is not a row of people: row/],
@@ -89,7 +89,7 @@ export function wholeStateSuite(open: Open): void {
       });
       await assert.rejects(waited[0]!, {
         name: "StateReplacedError",
-        message: /^late waited while another state took/,
+        message: /^late was waiting while its state was replaced/,
       });
       assert.deepEqual(await contentOf(store), {
         ...before,

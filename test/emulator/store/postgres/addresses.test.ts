@@ -79,7 +79,7 @@ describe("the URL of a store", () => {
         return (error as Error).message;
       }
     };
-    const one = "a store is on one host, which is named once";
+    const one = "must name exactly one host";
     assert.deepEqual(
       ["postgres://a,b/db", "postgres://a:1,b:2/db", "postgres:///db?host=a,b", "postgres:///db?host=a&host=b"].map(
         refusal,

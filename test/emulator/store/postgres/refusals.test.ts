@@ -40,45 +40,45 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     const cases: readonly (readonly [url: string, told: string])[] = [
       [
         careful,
-        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',
+        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',
       ],
       [
         careful.replace("careful@", "careful:wr0ng@"),
-        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Give the right one in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',
+        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',
       ],
       [
         at.url({ user: "nobody9" }),
-        'The store postgres://nobody9@/postgres?host=FOLDER (schema svc) cannot be used: the server does not let this user in (role "nobody9" does not exist). Nothing was written. Name another user, or let it in (pg_hba.conf). forbidden',
+        'The store postgres://nobody9@/postgres?host=FOLDER (schema svc) cannot be used: the server rejects this user (role "nobody9" does not exist). Nothing was written. Use another user, or allow this one (pg_hba.conf). forbidden',
       ],
       [
         at.url({ database: "missing" }),
-        'The store postgres://svc@/missing?host=FOLDER (schema svc) cannot be used: there is no such database (database "missing" does not exist). Nothing was written. Create it (createdb), or name another one.',
+        'The store postgres://svc@/missing?host=FOLDER (schema svc) cannot be used: the database does not exist (database "missing" does not exist). Nothing was written. Create it (createdb), or use another database.',
       ],
       [
         at.url({ user: "guest" }),
-        "The store postgres://guest@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",
+        "The store postgres://guest@/postgres?host=FOLDER (schema svc) cannot be used: this user has no permission (permission denied for database postgres). Nothing was written. Allow this user to create schemas, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",
       ],
       [
         at.url({ database: "latin" }),
-        "The store postgres://svc@/latin?host=FOLDER (schema svc) cannot be used: its database is encoded in LATIN1, and UTF8 is needed (createdb -E UTF8 -T template0). Nothing was written.",
+        "The store postgres://svc@/latin?host=FOLDER (schema svc) cannot be used: the database encoding is LATIN1, but UTF8 is required (createdb -E UTF8 -T template0). Nothing was written.",
       ],
       [
         "postgres://svc@/postgres?host=/nowhere",
-        "The store postgres://svc@/postgres?host=/nowhere (schema svc) cannot be used: there is no such socket. Nothing was written. Start PostgreSQL, or name the folder of its socket with host=. temporary",
+        "The store postgres://svc@/postgres?host=/nowhere (schema svc) cannot be used: the socket does not exist. Nothing was written. Start PostgreSQL, or set the folder of its socket with host=. temporary",
       ],
       [
         `${server().url()}&sslmode=require`,
-        "The store postgres://svc@/postgres?host=FOLDER (schema svc) cannot be used: sslmode asks for TLS, and the server does not offer it. Nothing was written. Turn it on there (ssl = on in postgresql.conf), or leave sslmode out where the way there is safe.",
+        "The store postgres://svc@/postgres?host=FOLDER (schema svc) cannot be used: sslmode requires TLS, but the server does not support it. Nothing was written. Enable it on the server (ssl = on in postgresql.conf), or remove sslmode if the network is trusted.",
       ],
       [
         "postgres://svc@127.0.0.1:9/postgres",
-        "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port. temporary",
+        "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: connection refused. Nothing was written. Start PostgreSQL, or correct host and port. temporary",
       ],
     ];
     for (const [url, told] of cases) assert.equal(await refused(url, "svc"), `StateAccessError: ${told}`);
     assert.equal(
       await refused(careful.replace("careful@", "careful:right@"), "svc"),
-      "StateAccessError: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: rights are missing (permission denied for database postgres). Nothing was written. Let this user create schemas in the database, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",
+      "StateAccessError: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: this user has no permission (permission denied for database postgres). Nothing was written. Allow this user to create schemas, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",
     );
   });
 
@@ -93,7 +93,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     await server().sql((sql) => sql.unsafe("create schema theirs; create table theirs.invoices (id int)"));
     assert.equal(
       await refused(server().url(), "theirs"),
-      "StateFormatError: The store postgres://svc@/postgres?host=FOLDER (schema theirs) is in a schema that holds tables of another program: name one of your own with the option schema. Nothing was changed.",
+      "StateFormatError: The schema of the store postgres://svc@/postgres?host=FOLDER (schema theirs) has tables of another program. Use another schema with the option schema. Nothing was changed.",
     );
   });
 
@@ -104,7 +104,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     await server().sql((sql) => sql.unsafe(`update ${schema}.svc_store set version = 99, written_by = '9.9.9'`));
     assert.equal(
       await refused(server().url(), schema),
-      `StateFormatError: svc 9.9.9 wrote the store postgres://svc@/postgres?host=FOLDER (schema ${schema}) (tables of version 99; this one knows those up to ${migrations.length}): start it with that version. Nothing was changed.`,
+      `StateFormatError: The store postgres://svc@/postgres?host=FOLDER (schema ${schema}) has tables of version 99, written by svc 9.9.9. This version reads up to ${migrations.length}. Use that version. Nothing was changed.`,
     );
     await server().sql((sql) =>
       sql.unsafe(`update ${schema}.svc_store set version = ${migrations.length}, written_by = '${svcVersion}'`),
@@ -133,7 +133,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     const at = `The store postgres://visitor@/postgres?host=FOLDER (schema ${schema}) cannot be used`;
     assert.equal(
       await refused(server().url({ user: "visitor" }), schema),
-      `StateAccessError: ${at}: what it is kept in is hidden from this user (relation "svc_store" does not exist). Nothing was written. Give it rights on the schema and its tables (GRANT USAGE ON SCHEMA …), or name another one in SVC_STORE_SCHEMA. forbidden`,
+      `StateAccessError: ${at}: this user cannot see the tables of the store (relation "svc_store" does not exist). Nothing was written. Grant it access to the schema and its tables (GRANT USAGE ON SCHEMA …), or set another one in SVC_STORE_SCHEMA. forbidden`,
     );
   });
 
@@ -152,6 +152,6 @@ describe("a server", () => {
         serverProblem({ version: 120_022, called: "12.22 (Debian)", encoding: "UTF8" }),
         serverProblem({ version: 130_000, called: "13.0", encoding: "UTF8" }),
       ],
-      ["PostgreSQL 13 or later is needed, and this is 12.22 (Debian)", undefined],
+      ["PostgreSQL 13 or later is required, but the server is 12.22 (Debian)", undefined],
     ));
 });
