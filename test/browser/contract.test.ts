@@ -88,7 +88,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     const alarm = await page.getByRole("alert").textContent();
     assert.equal(
       alarm,
-      "The contract has changed since the page was shown, or the form was sent before. Look at it again.",
+      "The contract has changed since the page was shown, or the form was already sent. Look at it again.",
     );
     assert.equal(await page.getByLabel("Note").inputValue(), "Looks good");
     await press(page, "Sign");

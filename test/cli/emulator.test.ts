@@ -94,13 +94,13 @@ describe("svc emulator start", () => {
     it(`says that nothing runs, and what to do, and exits 5 as svc emulator status does: ${argv}`, async (t) => {
       const { exit, err } = await runCli(argv, { cwd: await testFolder(t) });
       assert.equal(exit, 5);
-      assert.match(err, /No emulator runs on .*\n.*\n {2}try: svc emulator start/);
+      assert.match(err, /No emulator is running (state: .*\n).*\n {2}try: svc emulator start/);
     });
   }
 
   it("leads who wants to stop one, where none runs, to no start", async (t) => {
     const { exit, err } = await runCli("emulator stop", { cwd: await testFolder(t) });
-    assert.deepEqual([exit, /^error: No emulator runs on /.test(err), err.includes("try:")], [5, true, false], err);
+    assert.deepEqual([exit, /^error: No emulator is running (state: /).test(err), err.includes("try:")], [5, true, false], err);
   });
 });
 
@@ -121,7 +121,7 @@ describe("svc emulator repair", () => {
     assert.equal(repair.exit, 0, repair.err);
     assert.match(
       repair.out,
-      /^damaged: .*emulator.json.*\n(.*\n)*moved aside: .*emulator.json.damaged\nkept: \d+ rows/,
+      /^damaged: .*emulator.json.*\n(.*\n)*renamed: .*emulator.json.damaged\nkept: \d+ rows/,
     );
     assert.equal(await readFile(`${file}.damaged`, "utf8"), text.slice(0, -200));
     assert.equal((await runCli("contracts templates list --emulator", { cwd })).exit, 0);
@@ -169,25 +169,25 @@ describe("svc emulator exec", () => {
     const cwd = await testFolder(t);
     const on = (host: string, ...more: string[]) =>
       runCli(["emulator", "exec", "--host", host, ...more, "--", process.execPath, "-e", ""], { cwd });
-    const open = "warning: listening on 0.0.0.0: others can reach this emulator, ";
+    const open = "warning: listening on 0.0.0.0: other machines can reach this emulator, ";
     assert.deepEqual(await on("0.0.0.0"), {
       exit: 0,
       out: "",
-      err: `${open}but requests to any name or address other than localhost are answered 403: name it with --allowed-host NAME\n`,
+      err: `${open}but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME\n`,
     });
     const named = ["--allowed-host", "box.example", "--public-url", "https://sandbox.example"];
     assert.equal((await on("0.0.0.0", ...named)).err, `${open}under box.example, sandbox.example\n`);
     for (const host of ["127.0.0.1", "localhost"]) assert.deepEqual(await on(host), { exit: 0, out: "", err: "" });
   });
 
-  it("exits with the command's code, 128 + n after a signal, 127 when there is no such program", async (t) => {
+  it("exits with the command's code, 128 + n after a signal, 127 when no such program", async (t) => {
     const cwd = await testFolder(t);
     assert.equal((await runCli(script("process.exit(7)"), { cwd })).exit, 7);
     assert.equal((await runCli(script('process.kill(process.pid, "SIGKILL")'), { cwd })).exit, 137);
     const missing = await runCli("emulator exec -- no-such-program", { cwd });
     assert.deepEqual(
       [missing.exit, missing.err],
-      [127, "error: Cannot run no-such-program: there is no such program\n"],
+      [127, "error: Cannot run no-such-program: no such program\n"],
     );
     assert.equal((await runCli("emulator exec", { cwd })).exit, 2);
     const quoted = await runCli(["emulator", "exec", "--", "npx svc contracts list"], { cwd });
@@ -195,8 +195,8 @@ describe("svc emulator exec", () => {
       [quoted.exit, quoted.err],
       [
         127,
-        "error: Cannot run npx svc contracts list: there is no such program\n" +
-          "  No shell takes it apart: give its words one by one, or run sh -c 'npx svc contracts list'.\n",
+        "error: Cannot run npx svc contracts list: no such program\n" +
+          "  The command runs without a shell. Separate its arguments, or run sh -c 'npx svc contracts list'.\n",
       ],
     );
   });

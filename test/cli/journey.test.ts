@@ -136,7 +136,7 @@ describe("the contract journey from the command line", () => {
     const { json, svc } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const late = await svc("contracts send T-1 --wait executed --wait-timeout 0s");
-    assert.match(late.err, /^Sent T-1, waiting for EXECUTED \(at most 0s: --wait-timeout\)$/m);
+    assert.match(late.err, /^Sent T-1, waiting for EXECUTED \(at most 0s; change it with --wait-timeout\)$/m);
     assert.deepEqual([late.exit, late.err.includes("Waited 0 s for T-1 to be EXECUTED")], [75, true]);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const waiting = svc("contracts send T-2 --wait executed");

@@ -40,7 +40,7 @@ describe("svc help --json", () => {
       ],
       examples: [
         {
-          title: "Only go on once everybody has signed",
+          title: "Continue only when everyone has signed",
           argv: ["svc", "contracts", "status", "T-1", "--exit-status"],
         },
         { title: "Where a contract stands", argv: ["svc", "contracts", "status", "T-1"] },

@@ -127,8 +127,8 @@ describe("a person at a terminal", () => {
     await refused("emulator resume", 5, /No contract is in ON_HOLD/);
     await refused("emulator snapshot restore", 5, /There are no snapshots\./);
     await refused("webhooks delete", 5, /There are no webhooks\./);
-    await refused("config use", 5, /There are no profiles\./);
-    await refused("config remove", 5, /There are no profiles\./);
+    await refused("config use", 5, /No profiles\./);
+    await refused("config remove", 5, /No profiles\./);
     await refused("router jobs resume", 5, /There are no jobs that were stopped\./);
     const nowhere = { SVC_BASE_URL: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
     await refused("contracts send", 2, /It is not known where the services are\./, nowhere);

@@ -54,7 +54,7 @@ export async function createVerification({ scope }: JobRecord, work: BulkWork, c
         else if ((cluster === target) === (work.action === "map")) verified += 1;
         else {
           const where = cluster === null ? "not mapped" : `mapped to ${cluster}`;
-          found.set(place, `a look-up afterwards says that it is ${where}`);
+          found.set(place, `${where} when looked up`);
         }
       }
       return found;

@@ -7,10 +7,10 @@ const openapi = defineCommand({
   words: ["openapi"],
   prints: "content",
   summary: "Print the OpenAPI 3.1 document of a service",
-  description: "The server in it is the one that commands use here, or an emulator with its defaults.",
+  description: "The server is the one that commands use here, or an emulator with default addresses.",
   positionals: [{ name: "service", description: services.join(", "), choices: services }],
   flags: [],
-  examples: [{ title: "For a generator", argv: ["openapi", "contracts"] }],
+  examples: [{ title: "For a code generator", argv: ["openapi", "contracts"] }],
   async run(input, { globals, host, output }) {
     const [{ buildOpenApi }, declarations] = await Promise.all([
       import("../../derive/openapi.ts"),
@@ -28,7 +28,7 @@ const openapi = defineCommand({
 async function serverOf(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {
   const { chosenBy, router, contracts } = await serviceSettings(surroundings);
   const url = service === "contracts" ? contracts : router;
-  return url && { url: url.value, description: chosenBy === "environment" ? "Of the environment" : `Of ${chosenBy}` };
+  return url && { url: url.value, description: chosenBy === "environment" ? "With the server of the environment" : `Of ${chosenBy}` };
 }
 
 export const commands: readonly Command[] = [openapi];

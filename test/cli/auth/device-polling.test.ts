@@ -70,12 +70,12 @@ describe("polling for the tokens of a device", () => {
     ];
     const { exit, slept, err } = await signIn(t, answers);
     assert.deepEqual([exit, slept], [0, [5, 10, 20, 50, 5]]);
-    assert.match(err, /No usable answer \(UND_ERR_SOCKET\); trying again in 10 s/);
+    assert.match(err, /Polling failed \(UND_ERR_SOCKET\); trying again in 10 s/);
   });
 
   for (const [expires_in, good] of [
-    [1e300, "; the token is good until 2130-12-09T03:04:10Z"],
-    ["1e17", "; the token is good until 2130-12-09T03:04:10Z"],
+    [1e300, "; the token expires at 2130-12-09T03:04:10Z"],
+    ["1e17", "; the token expires at 2130-12-09T03:04:10Z"],
     [-1, ""],
     ["soon", ""],
   ] as const) {

@@ -124,7 +124,7 @@ describe("a sign-in", () => {
       [status.exit, status.err],
       [
         4,
-        `Nobody is signed in at ${other.url}, which is the server that is meant. Next: svc auth device-login --base-url ${other.url}\n`,
+        `Not signed in at ${other.url}, the server in use. Next: svc auth device-login --base-url ${other.url}\n`,
       ],
     );
     const doctor = JSON.parse((await svc(["doctor", "--json", "--base-url", other.url], { wall })).out) as object[];
@@ -159,7 +159,7 @@ describe("a sign-in", () => {
     assert.deepEqual(await svc("auth logout", { wall }), {
       exit: 0,
       out: "",
-      err: "Not signed in; nothing to forget\n",
+      err: "Not signed in\n",
     });
   });
 

@@ -33,7 +33,7 @@ describe("the log of a job", () => {
     assert.deepEqual((await readdir(folder)).sort(), files);
     assert.equal(
       await readFile(join(folder, "results.csv"), "utf8"),
-      "row,input,status,code,message\r\n3,c 2,invalid,invalid_identifier,no client id: it contains spaces\r\n",
+      "row,input,status,code,message\r\n3,c 2,invalid,invalid_identifier,not a valid client id: it contains spaces\r\n",
     );
     await svc("router jobs prune --partial --older-than 0s");
     assert.deepEqual(await readdir(jobs), []);
@@ -54,7 +54,7 @@ describe("the log of a job", () => {
       [
         0,
         `warning: ${log}, line 2: the checksum of the line does not fit. ` +
-          `What follows (${kept.length} bytes) is kept in ${log}.torn, and done again\n`,
+          `The rest (${kept.length} bytes) is saved in ${log}.torn and will be repeated\n`,
       ],
     );
     assert.equal(await readFile(`${log}.torn`, "utf8"), kept);
@@ -89,7 +89,7 @@ describe("the results of a job", () => {
     const { err } = await svc("router jobs resume --last --quiet");
     assert.equal(
       err.split("\n")[0],
-      `warning: ${results} has been cut short: rows that went wrong before are missing in it`,
+      `warning: ${results} was truncated: earlier failed rows are missing`,
     );
     assert.equal(await readFile(results, "utf8"), "row,input,status,code,message,moved_from\r\n");
   });

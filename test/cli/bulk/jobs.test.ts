@@ -65,7 +65,7 @@ describe("jobs", () => {
     assert.deepEqual(await svc("router jobs resume --last"), {
       exit: 0,
       out: "",
-      err: `Every job is finished, the newest is ${newest}; nothing is left to do\n`,
+      err: `Every job is finished; the newest is ${newest}: already finished\n`,
     });
   });
 
@@ -101,7 +101,7 @@ describe("jobs", () => {
     assert.equal(gone.exit, 2);
     assert.match(
       gone.err,
-      /no such file\n {2}Where it was moved, name its new place: svc router jobs resume job_\w+ FILE\n/,
+      /no such file\n {2}If the file was moved, use its new path: svc router jobs resume job_\w+ FILE\n/,
     );
     await write("other.txt", numbered(7));
     const other = await svc("router jobs resume --last other.txt");
@@ -118,7 +118,7 @@ describe("jobs", () => {
     await svc(run);
     const { exit, err } = await svc("router jobs resume --last");
     assert.deepEqual([exit, sent().length], [0, 1]);
-    assert.match(err, /is finished, the newest is job_\w+; nothing is left to do/);
+    assert.match(err, /is finished, the newest is job_\w+: already finished/);
   });
 
   it("are worked on by one process at a time, and taken over from a dead one", async (t) => {
@@ -178,7 +178,7 @@ describe("jobs", () => {
     await mkdir(join(folder, "more"));
     assert.equal((await svc("router jobs prune --older-than 0s")).exit, 0);
     assert.deepEqual((await readdir(folder)).sort(), ["more", "notes.txt"]);
-    assert.equal((await svc("router jobs list")).err, "No jobs; svc router map-emails FILE begins one\n");
+    assert.equal((await svc("router jobs list")).err, "No jobs. To start one: svc router map-emails FILE\n");
   });
 
   it("keep what they know to their owner", async (t) => {
@@ -196,9 +196,9 @@ describe("jobs", () => {
   it("that do not exist are not found", async (t) => {
     const { svc } = await bulkStage(t, []);
     for (const [argv, exit, message] of [
-      ["router jobs show job_nope", 5, /There is no job job_nope\./],
+      ["router jobs show job_nope", 5, /Job job_nope\ not found./],
       ["router jobs show ../../etc", 5, /There is no job/],
-      ["router jobs resume --last", 5, /There are no jobs\./],
+      ["router jobs resume --last", 5, /No jobs found\./],
       ["router jobs show", 2, /<job> or --last is required/],
     ] as const) {
       const result = await svc(argv);
@@ -208,14 +208,14 @@ describe("jobs", () => {
     assert.deepEqual(await svc("router jobs list"), {
       exit: 0,
       out: "",
-      err: "No jobs; svc router map-emails FILE begins one\n",
+      err: "No jobs. To start one: svc router map-emails FILE\n",
     });
   });
 
   it("print their results in every format, all rows where all were asked for", async (t) => {
     const { svc } = await bulkStage(t, ["a", "b b", "c"]);
     await svc(`${run} --skip-invalid --results all`);
-    const message = "no client id: it contains spaces";
+    const message = "not a valid client id: it contains spaces";
     const results = (format: string) => svc(`router jobs results --last --format ${format}`).then(({ out }) => out);
     assert.equal(
       await results("csv"),

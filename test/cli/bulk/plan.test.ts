@@ -117,7 +117,7 @@ describe("shares of one input", () => {
     const argv = "router map-clients rows.txt --cluster eu-1 --shard 3/9";
     const { exit, out, err } = await svc(`${argv} --quiet`);
     assert.deepEqual({ exit, out, err }, { exit: 0, out: "Mapped 0 client ids to eu-1\n", err: "" });
-    assert.match((await svc(argv)).err, /The share 3\/9 holds no rows\n/);
+    assert.match((await svc(argv)).err, /Share 3\/9 has no rows\n/);
     const piped = await svc("router map-clients - --cluster eu-1 --shard 3/9 --quiet", { stdin: "a\nb\n" });
     assert.deepEqual([piped.exit, piped.out], [0, "Mapped 0 client ids to eu-1\n"]);
     assert.deepEqual(sent(), []);

@@ -19,14 +19,14 @@ describe("rows that are no identifiers", () => {
     assert.equal(
       err,
       [
-        "error: Couldn't map 2 of 5 rows: row 2 (b b) is no client id: it contains spaces. Nothing was sent.\n",
-        "  Leave such rows of rows.txt out with --skip-invalid; they are in bad.csv.\n",
+        "error: Cannot map 2 of 5 rows: row 2 (b b) is not a valid client id: it contains spaces. Nothing was sent.\n",
+        "  Skip invalid rows of rows.txt with --skip-invalid; they are in bad.csv.\n",
       ].join(""),
     );
     assert.deepEqual([exit, sent()], [2, []]);
     assert.deepEqual((await readFile(join(cwd, "bad.csv"), "utf8")).split("\r\n").slice(1), [
-      "2,b b,invalid,invalid_identifier,no client id: it contains spaces,",
-      "4,d d,invalid,invalid_identifier,no client id: it contains spaces,",
+      "2,b b,invalid,invalid_identifier,not a valid client id: it contains spaces,",
+      "4,d d,invalid,invalid_identifier,not a valid client id: it contains spaces,",
       "",
     ]);
     assert.equal((await svc("router jobs list --json")).out, "[]\n");
@@ -37,7 +37,7 @@ describe("rows that are no identifiers", () => {
     const stdin = "a\nb\nc\nd d\ne\n";
     const stopped = await svc(`router map-clients - ${one}`, { stdin });
     assert.equal(stopped.exit, 3);
-    assert.match(stopped.err, /Row 4 \(d d\) is no client id: it contains spaces\. 2 rows before it are done\./);
+    assert.match(stopped.err, /Row 4 \(d d\) is not a valid client id: it contains spaces\. 2 rows before it are done\./);
     assert.deepEqual(sent(), [["a", "b"]]);
     const { exit, out } = await svc("router jobs resume --last - --skip-invalid", { stdin });
     assert.deepEqual([exit, out, sent()], [3, "Mapped 4 client ids to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
@@ -62,7 +62,7 @@ describe("rows that are no identifiers", () => {
     assert.deepEqual([exit, sent()], [3, [["a"], ["c"]]]);
     assert.match(
       err,
-      /error: 2 rows went wrong; --max-errors 1 allows no more\.\n {2}try: svc router jobs resume job_/,
+      /error: 2 rows failed, more than --max-errors 1 allows\.\n {2}try: svc router jobs resume job_/,
     );
   });
 
@@ -79,7 +79,7 @@ describe("a service that refuses", () => {
     const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? fieldsRefused : undefined));
     const { exit, out, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.deepEqual([exit, out, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
-    assert.match(err, /2 rows refused by the service/);
+    assert.match(err, /2 rows rejected by the service/);
     const results = await svc("router jobs results --last --json --fields row,input,status");
     assert.deepEqual(JSON.parse(results.out), [
       { row: 3, input: "c2", status: "failed" },

@@ -46,7 +46,7 @@ describe("svc contracts create --idempotent", () => {
     assert.equal(exit, 1, err);
     assert.match(
       err,
-      / It may have been done\. To repeat it safely, use --idempotent: it looks up external_metadata\.id first\.\n/,
+      / The contract may exist\. To repeat the command safely, use --idempotent, which looks up external_metadata\.id first\.\n/,
     );
   });
 });

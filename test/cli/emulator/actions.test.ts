@@ -58,7 +58,7 @@ describe("under GitHub Actions", () => {
     const [opened, closed, ...group] = lines.slice(masks.length);
     assert.match(opened!, /^::group::.*node --input-type=module -e %0A /);
     assert.equal(closed, "::endgroup::");
-    assert.match(group[0]!, /^::group::svc emulator: \d requests, \d refused or noted$/);
+    assert.match(group[0]!, /^::group::svc emulator: \d requests, \d rejected or with warnings$/);
     assert.equal(group.at(-1), "::endgroup::");
     assert(
       group.slice(1, -1).every((line) => line.startsWith("| ")),

@@ -132,21 +132,21 @@ describe("svc emulator start --detach", () => {
         .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, "NOW")
         .split("\n"),
       [
-        "The emulator is up.",
+        "The emulator is running.",
         "",
         "  router    http://router",
         "  eu-1      http://cluster",
         "  us-1      http://cluster",
         "  control   http://router/_emulator",
         "  state     mine.json",
-        "  time      NOW, passes as on the wall",
+        "  time      NOW, passes in real time",
         "",
         "To use it:",
         "",
         '  eval "$(svc emulator env --file mine.json)"',
         "  svc contracts templates list",
         "",
-        "svc emulator stop --file mine.json stops it.",
+        "To stop it: svc emulator stop --file mine.json",
         "",
       ],
     );
@@ -162,8 +162,8 @@ describe("svc emulator start --detach", () => {
       [
         1,
         "",
-        `error: An emulator runs on ${ready.file} already: ${ready.router_url}.\n` +
-          "  Use that one, or stop it with svc emulator stop.\n" +
+        `error: An emulator is already running: ${ready (state: ${ready.file}).router_url}.\n` +
+          "  Use it, or stop it with svc emulator stop.\n" +
           `  try: svc emulator status --file ${ready.file}\n`,
       ],
     );

@@ -71,7 +71,7 @@ describe("svc emulator start --detach whose disk fills up", () => {
       out: "",
       err:
         `error: Failed to write the log ${cwd}/.svc/emulator.json.log: no space is left on the disk (ENOSPC).\n` +
-        "  Make room there. It lies beside the state: name one elsewhere with --file, or leave --detach out and keep nothing with --ephemeral.\n",
+        "  Free some space. The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n",
     });
     assert.deepEqual(await svc(cwd, "emulator", "start", "--port", "0"), {
       exit: 1,

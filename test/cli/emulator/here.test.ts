@@ -98,7 +98,7 @@ describe("in a folder whose emulator runs", () => {
       [exit, err],
       [
         0,
-        `Commands use profile prod from now on\nIn this folder the emulator that runs on ${state} outranks it: --profile prod chooses the profile.\n`,
+        `Commands use profile prod from now on\nIn this folder the emulator that runs on ${state} overrides it. To use the profile: --profile prod.\n`,
       ],
     );
   });

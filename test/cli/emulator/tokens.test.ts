@@ -126,7 +126,7 @@ describe("a profile that names a shared emulator", () => {
     assert.deepEqual(await svc("emulator env"), {
       exit: 4,
       out: "",
-      err: "error: The emulator does not show its API keys to this token.\n  It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.\n",
+      err: "error: This token cannot read the emulator's API keys.\n  Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.\n",
     });
   });
 });

@@ -160,7 +160,7 @@ describe("svc emulator requests", () => {
     const usual = await svc("emulator requests --fields operation");
     assert.deepEqual(
       [usual.out, usual.err],
-      ["contracts.create\n", "1 read of the control plane left out: --reads shows them\n"],
+      ["contracts.create\n", "1 read of the control plane hidden. To show them: --reads\n"],
     );
     const whole = await svc("emulator requests --fields operation --reads");
     assert.deepEqual([whole.out, whole.err], ["contracts.create\nrequests.list\nrequests.list\n", ""]);

@@ -175,7 +175,7 @@ describe("texts of others at a real terminal", { skip }, () => {
       workspaces: [{ ...first, ...keys, name: attack }, ...workspaces],
     });
     const argv = ["emulator", "start", "--ephemeral", "--port", "0", "--seed", "seed.json"];
-    const steps: Step[] = [["Ctrl-C stops it.", "C-c"]];
+    const steps: Step[] = [["Press Ctrl-C to stop it.", "C-c"]];
     const written = await visited(t, argv, { files: { "seed.json": seed }, steps, exit: 130 });
     assert.ok(written.includes("export SVC_CLIENT_ID='id; touch pwned'\r\n"), written);
     assert.ok(written.includes("export SVC_CLIENT_SECRET='$(touch pwned)'\r\n"), written);

@@ -84,7 +84,7 @@ describe("svc without a home folder", () => {
       const { routerUrl } = await emulator(t);
       const health = await svc("router health --json", { ...unknown, env: { SVC_ROUTER_URL: routerUrl } });
       assert.deepEqual([health.exit, health.err], [0, ""]);
-      assert.deepEqual(await svc("config list", unknown), { exit: 0, out: "", err: "Nothing is set\n" });
+      assert.deepEqual(await svc("config list", unknown), { exit: 0, out: "", err: "No settings\n" });
       assert.deepEqual(await svc("config set client_id x", unknown), {
         exit: 1,
         out: "",

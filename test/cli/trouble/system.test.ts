@@ -102,7 +102,7 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
       const detached = run(svcAsNobody(), ["emulator", "start", "--detach", "--port", "0"], wall);
       assert.deepEqual(detached, {
         exit: 1,
-        err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  It lies beside the state: name one elsewhere with --file, or leave --detach out and keep nothing with --ephemeral.\n`,
+        err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n`,
       });
     },
   );

@@ -78,12 +78,12 @@ export async function* groupIntoBatches(
   }
   const last = pending.isBegun ? finish() : undefined;
   if (last) yield last;
-  if (index < batching.finished.end) throw otherRows("they end before them");
+  if (index < batching.finished.end) throw otherRows("the input ends before those rows");
 }
 
 const otherRows = (difference: string): Error =>
-  new UsageError(`The rows are not those that this job began with. Some are done already, and ${difference}.`, {
-    hint: "Pipe the same rows again from their beginning; those that are done are passed over.",
+  new UsageError(`The rows differ from those that this job started with: ${difference}.`, {
+    hint: "Pipe the same rows again from the beginning. Finished rows are skipped.",
   });
 
 class RawBatch {

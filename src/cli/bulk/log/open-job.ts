@@ -137,5 +137,5 @@ async function writable(folder: string, disk: Disk, report: Options["report"]): 
 async function keptTail(disk: Disk, { path, length, damage }: LogFile): Promise<string> {
   if (!damage) return saveTornTail(disk, path, length);
   const { path: kept, bytes } = await saveTail(disk, path, length);
-  return `${path}, line ${damage.line}: ${damage.reason}. What follows (${pluralize(bytes, "byte")}) is kept in ${kept}, and done again`;
+  return `${path}, line ${damage.line}: ${damage.reason}. The rest (${pluralize(bytes, "byte")}) is saved in ${kept} and will be repeated`;
 }

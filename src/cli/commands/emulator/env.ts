@@ -33,9 +33,9 @@ export const emulatorEnv = defineCommand({
     },
   ],
   examples: [
-    { title: "Into this shell: eval its output", argv: ["emulator", "env"] },
+    { title: "In this shell: eval its output", argv: ["emulator", "env"] },
     { title: "As another workspace", argv: ["emulator", "env", "--workspace", "2"] },
-    { title: "For the steps that follow: append it to $GITHUB_ENV", argv: ["emulator", "env", "--shell", "github"] },
+    { title: "For later steps: append it to $GITHUB_ENV", argv: ["emulator", "env", "--shell", "github"] },
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;
@@ -45,9 +45,9 @@ export const emulatorEnv = defineCommand({
       throw new CommandFailedError(
         "forbidden",
         "secrets_hidden",
-        "The emulator does not show its API keys to this token.",
+        "This token cannot read the emulator's API keys.",
         {
-          hint: "It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.",
+          hint: "Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.",
         },
       );
     }
@@ -93,7 +93,7 @@ async function seenBy(
   const found = known.find(({ id, name }) => String(id) === wanted || name === wanted);
   if (found) return asWorkspace(emulator, found);
   const names = known.map(({ id, name }) => `${id} (${name})`).join(", ");
-  throw new UsageError(`--workspace: there is no workspace "${wanted}"`, { hint: `It knows ${names}.` });
+  throw new UsageError(`Workspace "${wanted}" not found`, { hint: `Workspaces: ${names}.` });
 }
 
 /** Windows names no shell, and has PowerShell. */

@@ -45,14 +45,14 @@ const flags = [
     flag: "within",
     type: "text",
     placeholder: "DURATION",
-    description: "Advance virtual time by at most this: PT2H35M",
+    description: "Maximum advance of virtual time (PT2H35M)",
   },
   {
     flag: "wait-timeout",
     type: "text",
     placeholder: "DURATION",
     default: "30s",
-    description: "Maximum wait on the wall clock; exit 75 when it is over",
+    description: "Maximum wait on the wall clock, then exit 75",
   },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
@@ -66,7 +66,7 @@ export const emulatorWaitFor = defineCommand({
   flags,
   examples: [
     {
-      title: "Until everybody has signed",
+      title: "Until everyone has signed",
       argv: ["emulator", "wait-for", "--contract", "T-1", "--status", "EXECUTED"],
     },
     {
@@ -134,7 +134,7 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
   const { signal, host } = context;
   let movedTo: string | undefined;
   const rethrow = (error: unknown): never => {
-    throw movedTo === undefined ? error : new PartialFailureError(error, [`Virtual time was moved on to ${movedTo}`]);
+    throw movedTo === undefined ? error : new PartialFailureError(error, [`Virtual time was advanced to ${movedTo}`]);
   };
   for (;;) {
     const met = await ask(waiting, 0).catch(rethrow);
