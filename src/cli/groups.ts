@@ -70,7 +70,7 @@ export const commandGroups = lookupTable<CommandGroup>({
         ],
       },
       {
-        title: "Act as a person",
+        title: "Act as a user",
         commands: [],
         more: [
           "sign",

@@ -54,7 +54,7 @@ function refuseLayout(declaration: DeclaredCommand, { fields, format }: Globals)
   const isRefused = flag === "--fields" ? isContent || output === "empty" || output === "text" : isContent;
   if (flag === undefined || !isRefused) return;
   throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {
-    hint: isContent ? "It prints what the service sends, as it comes." : "It prints no fields.",
+    hint: isContent ? "The response is printed unchanged." : "The command prints no fields.",
   });
 }
 

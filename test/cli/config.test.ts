@@ -137,7 +137,7 @@ describe("svc config set", () => {
     const wall = movedWall((ms) => (ms < 1_000 ? wall.sleep(60_000) : undefined));
     const { exit, err } = await svc("config set client_id cid", { wall });
     assert.equal(exit, 75);
-    assert.match(err, /Another process holds \S+profiles\.json\.lock/);
+    assert.match(err, /\S+profiles\.json\.lock is locked by another process/);
   });
 
   it("writes through a link, which stays one", async (t) => {
@@ -162,7 +162,7 @@ describe("svc config set", () => {
     assert.equal(exit, 1);
     assert.match(
       err,
-      /Couldn't write .*: a part of its path is no folder \(ENOTDIR\)\.\n {2}SVC_CONFIG_DIR names another folder/,
+      /Failed to write .*: a part of its path is no folder \(ENOTDIR\)\.\n {2}Set SVC_CONFIG_DIR to another folder/,
     );
   });
 });

@@ -134,8 +134,8 @@ describe("confirmation", () => {
       [refused.exit, refused.err],
       [
         2,
-        "error: --confirm T-1 is required: this cannot be undone\n" +
-          "  What it would do: Void a contract (composite id T-1).\n",
+        "error: --confirm T-1 is required, because this cannot be undone\n" +
+          "  The command would do this: Void a contract (composite id T-1).\n",
       ],
     );
     const wrong = person(["Type T-1 to go on", `T-2${enter}`]);

@@ -93,10 +93,7 @@ describe("the contract journey from the command line", () => {
     });
     assert.deepEqual(
       [exit, err.split("\n")[0]],
-      [
-        0,
-        "warning: contract_nme is no declared field of the body, and may be passed over. Did you mean contract_name?",
-      ],
+      [0, "warning: contract_nme is not a declared field of the body and may be ignored. Did you mean contract_name?"],
     );
   });
 

@@ -57,9 +57,9 @@ describe("svc tour", () => {
       [
         [
           ["Upload a file", undefined],
-          ["Ask the legal team to look at it", "exit 1: error: no"],
+          ["Request a legal review", "exit 1: error: no"],
         ],
-        "Ask the legal team to look at it: exit 1: error: no",
+        "Request a legal review: exit 1: error: no",
       ],
     );
   });

@@ -93,7 +93,7 @@ describe("a service in trouble", () => {
       error: {
         code: "http_503",
         message: "The outcome is unknown: the service failed (503): The service answered with status 503.",
-        hint: "It may have been done: look before you repeat it.",
+        hint: "The request may have taken effect. Check before you retry.",
         requestId: null,
         retryable: false,
         exitCode: 1,
@@ -126,7 +126,7 @@ describe("--verbose and --debug", () => {
     const verbose = await runCli(["contracts", "status", "T-1", "--base-url", service.url, "--verbose"], { env: key });
     assert.match(
       verbose.err,
-      /^GET http:\S+\/contracts\/T-1\/status 200 \d+ ms r-1\ncontracts\.status differs from its declaration: new: not declared\n$/,
+      /^GET http:\S+\/contracts\/T-1\/status 200 \d+ ms r-1\nThe response of contracts\.status differs from its declaration: new: not declared\n$/,
     );
     const debug = await runCli(
       ["intake", "create", "--title", "Top secret", "--workflow-id", "7", "--base-url", service.url, "--debug"],

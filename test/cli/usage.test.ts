@@ -90,7 +90,7 @@ const refused: [string, string, RegExp][] = [
   [
     "a webhook that is to be shown",
     "webhooks get 1",
-    /unknown command 'get'\n {2}svc webhooks why tells how a webhook stands, svc webhooks list which there are\./,
+    /unknown command 'get'\n {2}Use svc webhooks why to diagnose a webhook, or svc webhooks list to list all\./,
   ],
   ["a webhook that is to be tried", "webhooks test", /unknown command 'test'\n {2}svc webhooks trigger tells /],
   [
@@ -103,15 +103,11 @@ const refused: [string, string, RegExp][] = [
   ["help of one of a group within", "emulator snapshot svae --help", /'svae'\n {2}Did you mean save\?/],
   ["the reference of an intake", "intake show I-0012", /must be a whole number, got "I-0012"\n {2}Did you mean 12\?\n/],
   ["one of few words", "completion tcsh", /must be bash, fish, powershell or zsh, got "tcsh"\n/],
-  [
-    "JSON that is not closed",
-    'contracts create --set x={"a":true',
-    /--set: \{"a":true looks like JSON and cannot be read/,
-  ],
+  ["JSON that is not closed", 'contracts create --set x={"a":true', /--set: \{"a":true is not valid JSON/],
   [
     "JSON where a file is meant",
     "contracts create --data {}",
-    /cannot read \{\}: .*\n {2}--data takes the name of a file, and --data - reads a pipe; --set PATH=VALUE takes values\./,
+    /cannot read \{\}: .*\n {2}Use --data FILE, --data - for a pipe, or --set PATH=VALUE for values\./,
   ],
   [
     "an unknown format",
@@ -131,14 +127,18 @@ const refused: [string, string, RegExp][] = [
     "emulator clock advance",
     /error: exactly one of --by, --to, --next and --until-idle must be given\n/,
   ],
-  ["an unknown activity", "webhooks trigger NOPE", /no activity "NOPE"\.\n {2}svc webhooks trigger lists them\.\n$/],
+  [
+    "an unknown activity",
+    "webhooks trigger NOPE",
+    /Activity "NOPE" not found\.\n {2}To list the activities, run svc webhooks trigger\.\n$/,
+  ],
   ["a topic of help with a slip", "help exit-code", /unknown command 'exit-code'\n {2}Did you mean exit-codes\?/],
   [
     "help of what there is not",
     "help xyzzy",
     /'xyzzy'\n {2}svc --help lists the commands\. Topics: options, exit-codes, /,
   ],
-  ["an unreadable file", "contracts create --data none.json", /--data: cannot read none.json: there is no such file/],
+  ["an unreadable file", "contracts create --data none.json", /--data: cannot read none.json: no such file/],
   ["a folder where a file is meant", "contracts create --data folder", /--data: folder is a folder, not a file/],
   ["a file that is not JSON", "contracts create --data bad.json", /--data: bad.json is not JSON/],
   ["an empty file", "contracts create --data empty.json", /--data: empty.json is empty/],
@@ -147,7 +147,7 @@ const refused: [string, string, RegExp][] = [
   [
     "a signature without a key",
     "webhooks verify bad.json --signature ab",
-    /--key-file is required, or the key in SVC_WEBHOOK_HMAC_KEY/,
+    /--key-file or SVC_WEBHOOK_HMAC_KEY is required/,
   ],
 ];
 

@@ -46,7 +46,7 @@ describe("a folder that is made", () => {
     });
     assert.deepEqual(
       [exit, err.split("\n")[0]],
-      [1, "error: Couldn't write /proc/none/profiles.json: there is no such folder or file (ENOENT)."],
+      [1, "error: Failed to write /proc/none/profiles.json: there is no such folder or file (ENOENT)."],
     );
   });
 });

@@ -92,7 +92,8 @@ function endpoints(issuer: string, answer: OAuthResponse): AuthServer {
   };
   const deviceUrl = url("device_authorization_endpoint");
   const tokenUrl = url("token_endpoint");
-  if (!deviceUrl || !tokenUrl) throw broken("has no device_authorization_endpoint. The server does not support device login");
+  if (!deviceUrl || !tokenUrl)
+    throw broken("has no device_authorization_endpoint. The server does not support device login");
   const revocationUrl = url("revocation_endpoint");
   return { address: issuer, deviceUrl, tokenUrl, refreshUrl: tokenUrl, revocationUrl, encoding: "form" };
 }

@@ -90,7 +90,8 @@ async function finish(begun: PendingSignIn, context: Context, waits: boolean): P
         "Waiting for approval",
         () =>
           pollForTokens(begun, poll, host, signal, {
-            onSlowDown: (seconds) => void output.note(`The server requested a longer interval: polling every ${seconds} s`),
+            onSlowDown: (seconds) =>
+              void output.note(`The server requested a longer interval: polling every ${seconds} s`),
             onTrouble: (reason, seconds) =>
               void output.note(`Polling failed (${reason}); trying again in ${seconds} s`),
           }),

@@ -28,9 +28,14 @@ export function toTokens(
   }
   const type = toNonEmptyString(fields.token_type) ?? "Bearer";
   if (type.toLowerCase() !== "bearer") {
-    throw new CommandFailedError("failed", "unsupported_token", "The server returned a token that is not a bearer token.", {
-      hint: "Use an OAuth client that gets bearer tokens (RFC 6750).",
-    });
+    throw new CommandFailedError(
+      "failed",
+      "unsupported_token",
+      "The server returned a token that is not a bearer token.",
+      {
+        hint: "Use an OAuth client that gets bearer tokens (RFC 6750).",
+      },
+    );
   }
   const seconds = toSeconds(fields.expires_in);
   return {

@@ -23,9 +23,12 @@ export async function offboardWorkspace(options: Options, context: Context): Pro
   const { workspaceId, dryRun, verify } = options;
   const { output } = context;
   if (!(await isEmulator(context))) {
-    throw new UsageError("--workspace requires an emulator. Other services do not list the identifiers of a workspace", {
-      hint: "List the identifiers in a file: --from FILE.",
-    });
+    throw new UsageError(
+      "--workspace requires an emulator. Other services do not list the identifiers of a workspace",
+      {
+        hint: "List the identifiers in a file: --from FILE.",
+      },
+    );
   }
   const control = await context.client("emulator");
   const routing = await control.call(showWorkspaceRouting, { params: { workspace_id: workspaceId } });

@@ -28,7 +28,12 @@ const openapi = defineCommand({
 async function serverOf(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {
   const { chosenBy, router, contracts } = await serviceSettings(surroundings);
   const url = service === "contracts" ? contracts : router;
-  return url && { url: url.value, description: chosenBy === "environment" ? "With the server of the environment" : `Of ${chosenBy}` };
+  return (
+    url && {
+      url: url.value,
+      description: chosenBy === "environment" ? "With the server of the environment" : `Of ${chosenBy}`,
+    }
+  );
 }
 
 export const commands: readonly Command[] = [openapi];

@@ -6,7 +6,7 @@ import { stripByteOrderMark } from "../parse/body.ts";
 export async function readPrivateFile<T>(path: string): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-    throw new CommandFailedError("usage", "config_unreadable", `Couldn't read ${path}: ${error.code}`, {
+    throw new CommandFailedError("usage", "config_unreadable", `Failed to read ${path}: ${error.code}`, {
       cause: error,
     });
   });
@@ -17,5 +17,5 @@ export async function readPrivateFile<T>(path: string): Promise<T | undefined> {
   } catch {
     // The parser's message quotes the text, and the text holds secrets.
   }
-  throw new CommandFailedError("usage", "config_damaged", `${path} is not a JSON object; mend or remove it.`);
+  throw new CommandFailedError("usage", "config_damaged", `${path} is not a JSON object. Fix or remove it.`);
 }

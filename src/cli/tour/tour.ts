@@ -101,7 +101,7 @@ async function journey(step: Take, { healthy }: TourContext): Promise<void> {
     },
   );
   await step(
-    "Ask the legal team to look at it",
+    "Request a legal review",
     [
       "intake",
       "create",
@@ -128,7 +128,7 @@ async function journey(step: Take, { healthy }: TourContext): Promise<void> {
       ...activities.flatMap((name) => ["--only-for-activities", name]),
       "--json=id,status",
     ],
-    (answer) => hold(json(answer).status === "ACTIVE", "the subscription is not active"),
+    (answer) => hold(json(answer).status === "ACTIVE", "the webhook is not active"),
   );
   const contract = await step(
     "Create a contract from a template",
@@ -139,20 +139,20 @@ async function journey(step: Take, { healthy }: TourContext): Promise<void> {
   await step("Poll its status", ["contracts", "status", contract, "--json"], (answer) =>
     hold(json(answer).contract_status === "SIGN", "the contract is not out for signature"),
   );
-  await step("See who has to sign", ["contracts", "recipients", contract, "--format", "table"], ({ out }) =>
+  await step("List the signatories", ["contracts", "recipients", contract, "--format", "table"], ({ out }) =>
     hold(out.includes("jo@acme.example"), "the signatory is missing"),
   );
   await step(
-    "Let the counterparty sign, as a person would",
+    "Sign as the counterparty",
     ["emulator", "sign", contract, "--email", "jo@acme.example", "--json=contract_status"],
     (answer) => hold(json(answer).contract_status === "EXECUTED", "the contract is not executed"),
   );
-  await step("Let what is due happen", ["emulator", "clock", "advance", "--by", "PT1M", "--json"], () => {
+  await step("Run the due entries", ["emulator", "clock", "advance", "--by", "PT1M", "--json"], () => {
     const got = healthy.received.map(({ body }) => (JSON.parse(body.toString()) as { activity?: string }).activity);
     const missing = activities.filter(
       (name) => !JSON.stringify(healthy.received.map(({ body }) => body.toString())).includes(name),
     );
-    hold(missing.length === 0, `the receiver was not told of ${missing.join(", ")}; it got ${got.join(", ")}`);
+    hold(missing.length === 0, `the receiver did not get ${missing.join(", ")}; it got ${got.join(", ")}`);
   });
   const last = healthy.received.at(-1)!;
   const signature = String(last.headers["x-svc-webhook-content-hash"]);
@@ -169,7 +169,7 @@ const expectedMinutes = [0, 5, 15, 35, 75, 155];
 
 async function deadReceiver(step: Take, { dead }: TourContext): Promise<TimelineRow[]> {
   const webhook = await step(
-    "Subscribe a receiver that always answers 500",
+    "Subscribe a receiver that always responds 500",
     [
       "webhooks",
       "create",
@@ -189,25 +189,25 @@ async function deadReceiver(step: Take, { dead }: TourContext): Promise<Timeline
     () => undefined,
   );
   await step(
-    "Let 155 minutes pass in a blink",
+    "Advance the clock by 155 minutes",
     ["emulator", "clock", "advance", "--by", "PT2H35M", "--format", "ndjson", "--fields", "at,outcome"],
     () =>
       hold(
         dead.received.length === expectedMinutes.length,
-        `${dead.received.length} POSTs came instead of ${expectedMinutes.length}`,
+        `the receiver got ${dead.received.length} requests instead of ${expectedMinutes.length}`,
       ),
   );
   const timeline = await step(
-    "Read the log of that delivery",
+    "Show the attempts of that delivery",
     ["emulator", "deliveries", "--webhook", webhook, "--json=outcome,attempts"],
     ({ out }) => rowsOf(JSON.parse(out) as DeliveryRow[]),
   );
   await step(
-    "See that the subscription is disabled",
+    "Check that the webhook is disabled",
     ["emulator", "webhooks", "--json=id,status,failure_count"],
     ({ out }) => {
       const row = (JSON.parse(out) as { id: number; status: string }[]).find(({ id }) => String(id) === webhook);
-      hold(row?.status === "DISABLED_BY_ERROR", `the subscription is ${row?.status}`);
+      hold(row?.status === "DISABLED_BY_ERROR", `the webhook is ${row?.status}`);
     },
   );
   return timeline;
@@ -227,6 +227,6 @@ function rowsOf([delivery]: DeliveryRow[]): TimelineRow[] {
     outcome: status === null ? (error?.code ?? "no answer") : `status ${status}`,
   }));
   const minutes = rows.map((row) => row.minutes);
-  hold(minutes.join() === expectedMinutes.join(), `the attempts came at minutes ${minutes.join(", ")}`);
+  hold(minutes.join() === expectedMinutes.join(), `the attempts were at minutes ${minutes.join(", ")}`);
   return rows;
 }

@@ -44,7 +44,7 @@ describe("polling for the tokens of a device by one command", () => {
       { code, hint, retryable, exitCode },
       {
         code: "slow_down",
-        hint: "The user code is not approved yet. From now on wait 5 s longer between polls.",
+        hint: "The user code is not approved yet. Increase the interval by 5 s.",
         retryable: false,
         exitCode: 8,
       },

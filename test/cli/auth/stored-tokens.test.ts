@@ -122,10 +122,7 @@ describe("a sign-in", () => {
     const status = await svc(["auth", "status", "--base-url", other.url], { wall });
     assert.deepEqual(
       [status.exit, status.err],
-      [
-        4,
-        `Not signed in at ${other.url}, the server in use. Next: svc auth device-login --base-url ${other.url}\n`,
-      ],
+      [4, `Not signed in at ${other.url}, the server in use. Next: svc auth device-login --base-url ${other.url}\n`],
     );
     const doctor = JSON.parse((await svc(["doctor", "--json", "--base-url", other.url], { wall })).out) as object[];
     assert.deepEqual(
@@ -133,7 +130,7 @@ describe("a sign-in", () => {
       {
         check: "sign-in",
         status: "skipped",
-        detail: `Nobody is signed in at ${other.url}; sign-ins are kept for ${emulator.routerUrl}`,
+        detail: `Not signed in at ${other.url}, only at ${emulator.routerUrl}`,
         hint: null,
       },
     );

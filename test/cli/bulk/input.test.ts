@@ -196,7 +196,7 @@ describe("the rows of an input", () => {
     const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url };
     for (const [file, message] of [
       ["folder", /folder is a folder, not a file/],
-      ["gone.txt", /cannot read gone.txt: there is no such file/],
+      ["gone.txt", /cannot read gone.txt: no such file/],
       ["empty.txt", /empty.txt holds no rows/],
     ] as const) {
       const { exit, err } = await runCli(`router map-clients ${file} --cluster eu-1`, { env, cwd });

@@ -196,7 +196,7 @@ describe("jobs", () => {
   it("that do not exist are not found", async (t) => {
     const { svc } = await bulkStage(t, []);
     for (const [argv, exit, message] of [
-      ["router jobs show job_nope", 5, /Job job_nope\ not found./],
+      ["router jobs show job_nope", 5, /Job job_nope not found./],
       ["router jobs show ../../etc", 5, /There is no job/],
       ["router jobs resume --last", 5, /No jobs found\./],
       ["router jobs show", 2, /<job> or --last is required/],

@@ -109,7 +109,10 @@ describe("a job that is killed", () => {
     assert.deepEqual([winner!.exit, winner!.out], [0, "Mapped 30000 e-mails to us-1\n"], winner!.err);
     // Where it came when all was done, there was nothing left to refuse.
     if (other!.exit !== 0)
-      assert.match(other!.err, /^error: Job job_\w+ is already running in another process.\n {2}If no process runs it, remove /);
+      assert.match(
+        other!.err,
+        /^error: Job job_\w+ is already running in another process.\n {2}If no process runs it, remove /,
+      );
     assert.deepEqual(
       (await batchesIn(job)).map(({ batch }) => batch).sort((a, b) => a - b),
       Array.from({ length: 600 }, (_, i) => i),
@@ -156,10 +159,7 @@ describe("a job that is killed", () => {
     other.stdin!.end(text(20_000).replace("person.5@", "somebody@"));
     const refused = await ended(other);
     assert.equal(refused.exit, 2);
-    assert.match(
-      refused.err,
-      /The rows differ from those that this job started with: those differ\./,
-    );
+    assert.match(refused.err, /The rows differ from those that this job started with: those differ\./);
 
     const again = start("router", "jobs", "resume", "--last", "-");
     again.stdin!.end(text(20_000));

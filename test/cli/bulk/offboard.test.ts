@@ -59,7 +59,7 @@ describe("offboarding a workspace", () => {
       "router offboard eu-1 --client-ids a --yes",
     ]) {
       const { exit, out, err } = await svc(argv);
-      assert.match(err, /--confirm (eu-1 is required: this cannot be undone|must repeat eu-1, not "us-1")/);
+      assert.match(err, /--confirm (eu-1 is required, because this cannot be undone|must be eu-1, got "us-1")/);
       assert.deepEqual([exit, out], [2, ""]);
     }
     assert.deepEqual(service.calls, []);
@@ -101,7 +101,7 @@ describe("the name of a cluster, on a terminal", () => {
   it("is typed; anything else changes nothing", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     const argv = "router offboard eu-1 --from rows.txt";
-    const question = "Delete 7 identifiers of a workspace from eu-1: this cannot be undone. Type eu-1 to go on:";
+    const question = "Delete 7 identifiers of a workspace from eu-1: this cannot be undone. Type eu-1 to continue:";
     const unsure = person([question, `us-1${enter}`]);
     const declined = await svc(argv, unsure);
     assert.match(declined.err, /error: Nothing was changed\./);

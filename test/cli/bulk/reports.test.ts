@@ -73,7 +73,7 @@ describe("the report of a bulk job", () => {
     const { svc, cwd, sent } = await bulkStage(t, numbered(1));
     await writeFile(join(cwd, "mine.csv"), "mine\n");
     const mine = await svc("router map-clients rows.txt --cluster eu-1 --report mine.csv");
-    assert.match(mine.err, /^error: --report: mine\.csv holds something else, which would be lost$/m);
+    assert.match(mine.err, /^error: --report: mine\.csv exists and was not written by this option$/m);
     const other = await svc("router map-clients rows.txt --cluster eu-1 --report report.pdf");
     assert.match(other.err, /^error: --report must be a file \.html or \.csv, got "report\.pdf"$/m);
     assert.deepEqual([mine.exit, other.exit, sent()], [2, 2, []]);

@@ -37,7 +37,10 @@ describe("rows that are no identifiers", () => {
     const stdin = "a\nb\nc\nd d\ne\n";
     const stopped = await svc(`router map-clients - ${one}`, { stdin });
     assert.equal(stopped.exit, 3);
-    assert.match(stopped.err, /Row 4 \(d d\) is not a valid client id: it contains spaces\. 2 rows before it are done\./);
+    assert.match(
+      stopped.err,
+      /Row 4 \(d d\) is not a valid client id: it contains spaces\. 2 rows before it are done\./,
+    );
     assert.deepEqual(sent(), [["a", "b"]]);
     const { exit, out } = await svc("router jobs resume --last - --skip-invalid", { stdin });
     assert.deepEqual([exit, out, sent()], [3, "Mapped 4 client ids to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
@@ -60,10 +63,7 @@ describe("rows that are no identifiers", () => {
     const { svc, sent } = await bulkStage(t, []);
     const { exit, err } = await svc(`router map-clients - ${one} --max-errors 1`, { stdin: "a\nb b\nc\nd d\ne\nf\n" });
     assert.deepEqual([exit, sent()], [3, [["a"], ["c"]]]);
-    assert.match(
-      err,
-      /error: 2 rows failed, more than --max-errors 1 allows\.\n {2}try: svc router jobs resume job_/,
-    );
+    assert.match(err, /error: 2 rows failed, more than --max-errors 1 allows\.\n {2}try: svc router jobs resume job_/);
   });
 
   it("need a number or a percentage as their limit", async (t) => {
@@ -93,7 +93,7 @@ describe("a service that refuses", () => {
       const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? refusal : undefined));
       const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors 100`);
       assert.deepEqual([exit, sent().length], [1, 2]);
-      assert.ok(err.includes(`error: The service refused (${status}): not now\n`), err);
+      assert.ok(err.includes(`error: not now (HTTP ${status})\n`), err);
       assert.equal((await svc("router jobs results --last --json")).out, "[]\n");
       assert.equal((await svc("router jobs resume --last")).out, "Mapped 6 client ids to eu-1\n");
     });
@@ -103,7 +103,7 @@ describe("a service that refuses", () => {
     const { svc, sent } = await bulkStage(t, numbered(6), () => fieldsRefused);
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
     assert.deepEqual([exit, sent().length], [1, 1]);
-    assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: The service refused \(422\)/);
+    assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: .*\(HTTP 422\)/);
   });
 
   it("the credentials in the middle: it stops with 4, and goes on with others", async (t) => {

@@ -77,7 +77,11 @@ describe("svc contracts reconcile", () => {
     );
     // Whatever came twice is one webhook.
     await writeFile(join(cwd, "all.ndjson"), [...bodies, ...bodies].join("\n"));
-    assert.deepEqual(await svc([...since, "all.ndjson"]), { exit: 0, out: "", err: "No webhooks are missing (4 webhooks checked)\n" });
+    assert.deepEqual(await svc([...since, "all.ndjson"]), {
+      exit: 0,
+      out: "",
+      err: "No webhooks are missing (4 webhooks checked)\n",
+    });
     await rm(join(cwd, "all.ndjson"));
     await writeFile(join(cwd, "none.ndjson"), "");
     const none = await svc([...since, "none.ndjson", "--json"]);
@@ -87,8 +91,11 @@ describe("svc contracts reconcile", () => {
   for (const [argv, message] of [
     ["", "error: --since is required"],
     ["--since soon", 'error: --since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "soon"'],
-    ["--since 2h --activities CONTRACT_DELETED", "error: --activities must be activities that leave a trace in a contract, got "CONTRACT_DELETED""],
-    ["--since 2h --received nosuch", "error: --received: cannot read nosuch: there is no such file"],
+    [
+      "--since 2h --activities CONTRACT_DELETED",
+      'error: --activities must be activities that leave a trace in a contract, got "CONTRACT_DELETED"',
+    ],
+    ["--since 2h --received nosuch", "error: --received: cannot read nosuch: no such file"],
   ] as const) {
     it(`exits 2 on "${argv}"`, async (t) => {
       const { svc } = await cliEmulator(t);

@@ -114,7 +114,7 @@ describe("svc emulator start --detach", () => {
     const { exit, err } = await svc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
     assert.deepEqual(
       [exit, err.split("\n")[1]],
-      [1, "  To run one in memory in the background next to it, set SVC_RUN_FILE to another file."],
+      [1, "  To run another one in memory in the background, set SVC_RUN_FILE to another file."],
     );
     await detached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
   });
@@ -162,7 +162,7 @@ describe("svc emulator start --detach", () => {
       [
         1,
         "",
-        `error: An emulator is already running: ${ready (state: ${ready.file}).router_url}.\n` +
+        `error: An emulator is already running: ${ready.router_url} (state: ${ready.file}).\n` +
           "  Use it, or stop it with svc emulator stop.\n" +
           `  try: svc emulator status --file ${ready.file}\n`,
       ],

@@ -190,7 +190,7 @@ describe("svc emulator env", () => {
     const cwd = await testFolder(t);
     const none = await runCli("emulator env", { cwd });
     assert.deepEqual([none.exit, none.out], [5, ""]);
-    assert.match(none.err, /No emulator is running (state: .*\n).*\n {2}try: svc emulator start/);
+    assert.match(none.err, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
     const inside = await runCli("emulator env --emulator", { cwd });
     assert.deepEqual([inside.exit, inside.out], [2, ""]);
   });

@@ -36,8 +36,8 @@ describe("a document that is no exported state", () => {
       exit: 1,
       out: "",
       err:
-        "error: The service refused (400): This is not a state that this emulator can take: The document has no " +
-        '"svc_state", so it is not an exported state\n' +
+        "error: This is not a state that this emulator can take: The document has no " +
+        '"svc_state", so it is not an exported state (HTTP 400)\n' +
         "  Take one from `svc emulator state export` of the same version.\n",
     });
   });

@@ -76,10 +76,7 @@ describe("svc emulator open", () => {
     await writeFile(program, "#!/bin/sh\ncat /dev/null\nexit 3\n", { mode: 0o755 });
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: program } });
     assert.match(out, address(twin.routerUrl));
-    assert.deepEqual(
-      [exit, err],
-      [0, `${program} could not open it. Open this address yourself within 60 seconds.\n`],
-    );
+    assert.deepEqual([exit, err], [0, `${program} could not open it. Open this address yourself within 60 seconds.\n`]);
     const asJson = await runCli("emulator open --json", { cwd, env: { BROWSER: program } });
     assert.equal(JSON.parse(asJson.out).opened, false);
   });

@@ -40,7 +40,7 @@ describe("svc emulator rewind", () => {
       exit: 1,
       out: "",
       err:
-        "error: The service refused (409): Nothing is kept here of what led to the present state: that takes a state in a file or a database, and some --history.\n" +
+        "error: Nothing is kept here of what led to the present state: that takes a state in a file or a database, and some --history (HTTP 409)\n" +
         "  Keep states to go back to with `svc emulator snapshot save NAME`.\n",
     });
   });

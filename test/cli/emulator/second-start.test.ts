@@ -56,7 +56,7 @@ describe("a second svc emulator start", () => {
     assert.equal(exit, 1);
     assert.equal(
       err.replace(/\(.*\)/, "(RUN FILE)"),
-      `error: ${inUse("svc emulator stop")}\n  To run a second one of the same store and folder, set SVC_RUN_FILE to another file.\n`,
+      `error: ${inUse("svc emulator stop")}\n  To run a second process with the same store and folder, set SVC_RUN_FILE to another file.\n`,
     );
   });
 
@@ -65,10 +65,7 @@ describe("a second svc emulator start", () => {
     const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
     assert.equal(exit, 1);
     const [message, hint] = err.split("\n");
-    assert.equal(
-      message,
-      `error: An emulator with another state already listens on port ${port} or a following port.`,
-    );
+    assert.equal(message, `error: An emulator with another state already listens on port ${port} or a following port.`);
     assert.equal(
       hint,
       `  To stop it, run svc emulator stop --file ${join(cwd, ".svc/emulator.json")}. Choose another port with --port, or use --port 0 for free ports.`,
@@ -122,7 +119,7 @@ describe("An emulator whose .svc was removed while it ran", () => {
     const elsewhere = await runCli("emulator stop", { cwd: await testFolder(t) });
     assert.match(
       elsewhere.err,
-      /^error: No emulator is running (state: .*\n).* Another emulator listens at http:\/\/127\.0\.0\.1:4010. To stop it, run kill \d+\.\n/,
+      /^error: No emulator is running \(state: .*\)\.\n.* Another emulator listens at http:\/\/127\.0\.0\.1:4010. To stop it, run kill \d+\.\n/,
     );
   });
 });
@@ -167,15 +164,19 @@ describe("--ready-file", () => {
     await writeFile(precious, '{"mine":true}');
     const { exit, err } = await runCli("emulator start --port 0 --ready-file precious.json", { cwd });
     assert.deepEqual([exit, await readFile(precious, "utf8")], [2, '{"mine":true}'], err);
-    assert.match(err, /--ready-file: precious\.json holds something else, which would be lost/);
+    assert.match(err, /--ready-file: precious\.json exists and was not written by this option/);
   });
 });
 
 describe("svc emulator start", () => {
   for (const [flags, runFile, message] of [
-    ["--file a.json --ready-file a.json", "", /--ready-file and --file must be different files, got "" twice.*a\.json\n/],
-    ["--file a.json", "./a.json", /SVC_RUN_FILE and --file must be different files, got "" twice.*a\.json\n/],
-    ["--ready-file x", "x", /--ready-file and SVC_RUN_FILE must be different files, got "" twice.*x\n/],
+    [
+      "--file a.json --ready-file a.json",
+      "",
+      /--ready-file and --file must be different files, got ".*a\.json" twice\n/,
+    ],
+    ["--file a.json", "./a.json", /SVC_RUN_FILE and --file must be different files, got ".*a\.json" twice\n/],
+    ["--ready-file x", "x", /--ready-file and SVC_RUN_FILE must be different files, got ".*x" twice\n/],
   ] as const) {
     it(`rejects ${flags} with the run file "${runFile}", and makes none`, async (t) => {
       const cwd = await testFolder(t);

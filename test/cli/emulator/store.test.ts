@@ -30,9 +30,9 @@ describe("svc emulator start --store", () => {
       ],
       [
         `2 error: --store: ${form}.`,
-        "2 error: --store takes no password: everybody on this machine can read the arguments of a process.",
-        "2 error: --store and --file each say where the state is kept: leave one out.",
-        "2 error: --store and --ephemeral each say where the state is kept: leave one out.",
+        "2 error: --store must not contain a password, because other users can read the arguments of a process.",
+        "2 error: --store cannot be used with --file",
+        "2 error: --store cannot be used with --ephemeral",
         '2 error: SVC_STORE_SCHEMA must be lower-case letters, digits and underscores, got "Mine"',
         `2 error: SVC_STORE: ${form}.`,
         "75 error: The store postgres://a@127.0.0.1:9/db (schema svc) cannot be used: nothing listens there. Nothing was written. Start PostgreSQL, or name the right host and port.",

@@ -29,7 +29,7 @@ describe("svc emulator tokens", () => {
     const refused = await svc("emulator reset --yes", asCi);
     assert.deepEqual(
       [refused.exit, refused.out, refused.err.split("\n")[0]],
-      [4, "", "error: The service refused (403): This needs the role admin; the token ci has the role operate."],
+      [4, "", "error: This needs the role admin; the token ci has the role operate (HTTP 403)"],
     );
 
     const listed = await svc("emulator tokens list --fields name,role");
@@ -112,7 +112,7 @@ describe("a profile that names a shared emulator", () => {
       assert.ok(!out.includes("[hidden"));
       assert.deepEqual(await svc(`webhooks deliveries --quiet${named}`), { exit: 0, out: "", err: "" });
       assert.equal((await svc(`webhooks list --quiet${named}`)).exit, 0);
-      assert.match((await svc(`webhooks why${named}`)).err, /There are no webhooks\./);
+      assert.match((await svc(`webhooks why${named}`)).err, /No webhooks found\./);
       const checks = JSON.parse((await svc(`doctor --json${named}`)).out) as { check: string; detail: string }[];
       const found = checks.find(({ check }) => check === "emulator");
       assert.equal(found?.detail, `${emulator.routerUrl} (profile ${named === "" ? "team" : "key"})`);

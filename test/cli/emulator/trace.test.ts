@@ -162,16 +162,13 @@ describe("svc emulator trace", () => {
       exit: 5,
       out: "",
       err: [
-        "error: The service refused (404): Nothing is kept of request:7.",
+        "error: Nothing is kept of request:7 (HTTP 404)",
         "  Requests that changed nothing are not kept: `svc emulator requests` lists them.",
         "",
       ].join("\n"),
     });
     const { exit, err } = await svc("emulator trace something");
-    assert.deepEqual(
-      [exit, err.split("\n")[0]],
-      [5, 'error: The service refused (404): "something" names nothing that has a trace.'],
-    );
+    assert.deepEqual([exit, err.split("\n")[0]], [5, 'error: "something" names nothing that has a trace (HTTP 404)']);
     const drawing = await svc("emulator trace T-1 --follow --format mermaid");
     assert.deepEqual([drawing.exit, (await svc("emulator trace")).exit], [2, 2]);
     assert.equal((await svc("emulator requests --format mermaid")).exit, 2);

@@ -42,7 +42,9 @@ describe("every 2xx is a success of every command of an operation", () => {
             const spec = one.line.command as CommandSpec;
             const { result } = await runPrepared(t, one, service, ["--json"]);
             const isAsDeclared = spec.answers[status] !== undefined || isPassing(spec);
-            const isTold = result.err.includes(`${spec.operation} differs from its declaration: status ${status} `);
+            const isTold = result.err.includes(
+              `The response of ${spec.operation} differs from its declaration: status ${status} `,
+            );
             const isPrinted = body === "" || result.out.includes("C-1") || /^Wrote /m.test(result.err);
             const isRight = result.exit === 0 && isPrinted && (isTold || isAsDeclared);
             return isRight ? undefined : printedBy(result);
@@ -89,7 +91,7 @@ describe("every 2xx is a success of every command of an operation", () => {
     );
     assert.match(
       plain.err,
-      /^contracts\.create differs from its declaration: status 200 instead of 201; [^\n]+\nCreated C-1/,
+      /^The response of contracts\.create differs from its declaration: status 200 instead of 201; [^\n]+\nCreated C-1/,
     );
     assert.equal((await run("--quiet")).err, "");
   });

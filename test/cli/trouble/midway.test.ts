@@ -50,7 +50,7 @@ describe("a command of several calls, when the service goes away in between", ()
   it("tells that a contract is sent before it was waited for", async (t) => {
     const { breaking, json } = await stage(t);
     const told = await breaking(1, ["contracts", "send", "T-1", "--wait", "executed"]);
-    assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent, but the wait for  failedEXECUTED"]]);
+    assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent, but the wait for EXECUTED failed"]]);
     assert.notEqual((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
   });
 
@@ -75,7 +75,7 @@ describe("a command of several calls, when the service goes away in between", ()
     const app = await receiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
     const told = await breaking(1, ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"]);
-    assert.deepEqual([told.exitCode, told.details], [1, ["The subscriptions of T-1 were told: deliveries 1"]]);
+    assert.deepEqual([told.exitCode, told.details], [1, ["Sent the webhooks of T-1: deliveries 1"]]);
     assert.equal(app.received.length, 1);
   });
 

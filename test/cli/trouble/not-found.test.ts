@@ -39,15 +39,15 @@ it("a refusal for a contract's status, or for an id in a body, leads to what hel
 
 it("a number where a composite id is wanted is answered with the composite id", async (t) => {
   const { svc } = await cliEmulator(t);
-  const refused = "error: The service refused (404): Not found.";
-  const hint = "  Contracts are named by their composite ids here: did you mean T-2?";
+  const refused = (id: string) => `error: Contract ${id} not found (HTTP 404)`;
+  const hint = "  Use the composite ID of the contract. Did you mean T-2?";
   const list = "  try: svc contracts list";
   const answers = {
-    2: [refused, hint, list, ""],
-    "02": [refused, hint, list, ""],
-    "T-02": [refused, hint, list, ""],
-    0: [refused, list, ""],
-    "99999999999999999999": [refused, list, ""],
+    2: [refused("2"), hint, list, ""],
+    "02": [refused("02"), hint, list, ""],
+    "T-02": [refused("T-02"), hint, list, ""],
+    0: [refused("0"), list, ""],
+    "99999999999999999999": [refused("99999999999999999999"), list, ""],
   };
   for (const [given, lines] of Object.entries(answers)) {
     const { exit, err } = await svc(`contracts status ${given}`);
@@ -81,8 +81,8 @@ it("an intake that is not there is refused by 403: why that may be, and where th
       [
         4,
         [
-          "error: The service refused (403): You do not have permission to perform this action.",
-          "  It says so of what is not there, or of another workspace, and where the user may not see it.",
+          "error: Intake 1: You do not have permission to perform this action (HTTP 403)",
+          "  The thing may not exist, may belong to another workspace, or may be hidden from this user.",
           "  try: svc intake list",
           "",
         ].join("\n"),

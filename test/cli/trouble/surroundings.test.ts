@@ -58,7 +58,7 @@ describe("svc in a working folder that was removed", () => {
       exit: 1,
       out: "",
       err: [
-        "error: The working folder does not exist any more.",
+        "error: The working folder no longer exists.",
         "  Change to a folder that exists, for example with cd ~, and run the command again.",
         "",
       ].join("\n"),

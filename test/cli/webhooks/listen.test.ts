@@ -127,7 +127,7 @@ describe("svc webhooks listen", () => {
     const { exit, out, err } = await listening;
     assert.deepEqual([exit, out.replace(/\d\d:\d\d:\d\d/, "TIME")], [0, "--> TIME CONTRACT_VOIDED [T-1] verified\n"]);
     assert.ok(err.includes(`Webhook signing key: ${key}\n`), err);
-    assert.ok(err.includes("Removed 1 webhook of listeners that no longer run"), err);
+    assert.ok(err.includes("Removed 1 webhook of stopped listeners"), err);
     const left = await json<{ title: string; url: string }[]>("webhooks list");
     assert.deepEqual(
       left.map(({ title, url }) => [title, url]),
@@ -185,7 +185,7 @@ describe("svc webhooks listen", () => {
       out,
       /^--> \d\d:\d\d:\d\d CONTRACT_SIGNED \[T-1\] verified\n<-- Failed to reach http:\/\/localhost:1: nothing listens there/,
     );
-    assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+; Ctrl-C ends it/);
+    assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+ \(press Ctrl-C to stop\)/);
   });
 
   it("keeps deliveries so that they verify and replay as they came", async (t) => {
@@ -289,7 +289,7 @@ describe("svc webhooks listen", () => {
   });
 
   for (const [argv, message] of [
-    ["--activities CONTRACT_SINGED", 'There is no activity "CONTRACT_SINGED".\n  Did you mean CONTRACT_SIGNED?'],
+    ["--activities CONTRACT_SINGED", 'Activity "CONTRACT_SINGED" not found.\n  Did you mean CONTRACT_SIGNED?'],
     ["--forward-to ftp://x", "--forward-to must be a URL"],
     ["--header nonsense", '--header takes "Name: value"'],
     ["--header x-note:漢", '--header takes "Name: value"'],

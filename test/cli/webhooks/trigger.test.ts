@@ -72,7 +72,7 @@ describe("svc webhooks trigger", () => {
       [["--add", "contract_title=x"], 1, "The payload has contract_title already"],
       [["--add", "tags"], 2, "--add takes PATH=VALUE"],
       [["--raw", "-", "--data", "x.json"], 2, "--data cannot be used with --raw"],
-      [["--edit"], 2, "--edit needs a terminal"],
+      [["--edit"], 2, "--edit requires a terminal"],
     ] as const) {
       const refused = await svc([...trigger, ...flags], { stdin: "{}" });
       assert.deepEqual([refused.exit, refused.err.includes(message)], [exit, true], refused.err);
@@ -195,7 +195,7 @@ describe("svc webhooks replay", () => {
   for (const [argv, message] of [
     ["webhooks replay", "<files> or --last is required"],
     ["webhooks replay a --last 1", "<files> cannot be used with --last"],
-    ["webhooks replay nowhere.json --to 3000", "there is no such file"],
+    ["webhooks replay nowhere.json --to 3000", "no such file"],
     ["webhooks replay nowhere.json", "--to is required"],
     ["webhooks replay --last 1 --from nowhere --to 3000", "--from: cannot read"],
     ["webhooks replay --last 0", "must be a number at least 1, got"],
@@ -291,7 +291,7 @@ describe("svc webhooks deliveries", () => {
     assert.deepEqual(await watching.ended, {
       exit: 0,
       out: "",
-      err: "Following; Ctrl-C ends it\nThe emulator has ended\n",
+      err: "Following (press Ctrl-C to stop)\nThe emulator has ended\n",
     });
   });
 });
@@ -316,15 +316,12 @@ describe("svc webhooks schedule", () => {
     ]);
     await svc("emulator clock advance --by PT1H10M");
     const [last] = await json<{ reason: string }[]>("webhooks schedule");
-    assert.equal(
-      last!.reason,
-      "80 minutes after failed attempt 5 (status 500); one more failure disables the subscription",
-    );
+    assert.equal(last!.reason, "80 minutes after failed attempt 5 (status 500); one more failure disables the webhook");
     await svc("emulator clock advance --by PT1H20M");
     const [skipped] = await json<{ attempt: number; reason: string }[]>("webhooks schedule");
     assert.deepEqual(
       [skipped!.attempt, skipped!.reason],
-      [7, "160 minutes after failed attempt 6 (status 500); will be skipped: the subscription is DISABLED_BY_ERROR"],
+      [7, "160 minutes after failed attempt 6 (status 500); will be skipped: the webhook is DISABLED_BY_ERROR"],
     );
   });
 

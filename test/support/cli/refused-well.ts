@@ -20,7 +20,7 @@ export interface Expected {
   readonly streams?: boolean;
 }
 
-const hasStack = (text: string): boolean => /Unexpected failure|\n {4}at /.test(text);
+const hasStack = (text: string): boolean => /Unexpected error|\n {4}at /.test(text);
 
 /** Without the warning of examples that have a secret on their command line, which nothing silences. */
 export const withoutSecretWarning = (result: RunResult): RunResult => ({

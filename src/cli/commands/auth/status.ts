@@ -34,8 +34,7 @@ export const authStatus = defineCommand({
 function lacking(ended: string | undefined, chosen: string | undefined, context: Context): string {
   const again = formatNextCommand(["auth", "device-login"], context);
   if (ended !== undefined) return `The sign-in at ${ended} has expired. Next: ${again}`;
-  if (chosen !== undefined)
-    return `Not signed in at ${chosen}, the server in use. Next: ${again}`;
+  if (chosen !== undefined) return `Not signed in at ${chosen}, the server in use. Next: ${again}`;
   return "No server is selected. Use --issuer, --base-url or --profile";
 }
 

@@ -42,6 +42,7 @@ export async function showExisting(
 export function addSafeRepeat(error: unknown): unknown {
   const isOfCall = error instanceof NetworkError || error instanceof ServiceError;
   if (!isOfCall || !error.outcomeUnknown) return error;
-  const hint = "The contract may exist. To repeat the command safely, use --idempotent, which looks up external_metadata.id first.";
+  const hint =
+    "The contract may exist. To repeat the command safely, use --idempotent, which looks up external_metadata.id first.";
   return new PartialFailureError(error, [], { hint });
 }

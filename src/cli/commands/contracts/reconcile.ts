@@ -111,7 +111,9 @@ function checkedActivities(lists: readonly string[] | undefined): readonly Activ
   const given = parseActivities(lists) ?? shown;
   const other = given.find((name) => !(shown as readonly Activity[]).includes(name));
   if (other === undefined) return given;
-  throw new UsageError(`--activities must be activities that leave a trace in a contract, got "${other}"`, { hint: `Use ${shown.join(", ")}.` });
+  throw new UsageError(`--activities must be activities that leave a trace in a contract, got "${other}"`, {
+    hint: `Use ${shown.join(", ")}.`,
+  });
 }
 
 function checkedSince(text: string): void {

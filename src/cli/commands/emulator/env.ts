@@ -42,14 +42,9 @@ export const emulatorEnv = defineCommand({
     if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
     const emulator = await seenBy(flags.workspace, await running(flags.file, context), context);
     if (isHidden(mainCluster(emulator)?.clientSecret)) {
-      throw new CommandFailedError(
-        "forbidden",
-        "secrets_hidden",
-        "This token cannot read the emulator's API keys.",
-        {
-          hint: "Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.",
-        },
-      );
+      throw new CommandFailedError("forbidden", "secrets_hidden", "This token cannot read the emulator's API keys.", {
+        hint: "Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.",
+      });
     }
     await maskSecrets(host, collectSecrets(emulator));
     const variables = emulatorVariables(emulator);

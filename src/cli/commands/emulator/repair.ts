@@ -18,9 +18,7 @@ export const emulatorRepair = defineCommand({
   description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
   positionals: [{ name: "file", description: "State file" }],
   flags: [],
-  examples: [
-    { title: "After an error about a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] },
-  ],
+  examples: [{ title: "After an error about a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] }],
   async run(input, context) {
     const path = await requireFile(context.host, input.positionals.file, "<file>");
     const { repairState } = await import("../../../../emulator/index.ts");

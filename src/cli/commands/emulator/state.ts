@@ -47,8 +47,6 @@ export const emulatorStateImport = defineCommand({
   extendsDerived: true,
   positionals: [],
   flags: [],
-  examples: [
-    { title: "Restore an exported state", argv: ["emulator", "state", "import", "--data", "state.json"] },
-  ],
+  examples: [{ title: "Restore an exported state", argv: ["emulator", "state", "import", "--data", "state.json"] }],
   run: async (input, context, spec) => runDerivedCommand(spec!, input, context),
 });

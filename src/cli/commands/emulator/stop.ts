@@ -43,15 +43,10 @@ export const emulatorStop = defineCommand({
       })
       .catch((error: unknown) => {
         if (!isGone(error)) throw error;
-        throw new CommandFailedError(
-          "not-found",
-          "no_emulator",
-          "The emulator has already ended.",
-          {
-            next: ["emulator", "status"],
-            cause: error,
-          },
-        );
+        throw new CommandFailedError("not-found", "no_emulator", "The emulator has already ended.", {
+          next: ["emulator", "status"],
+          cause: error,
+        });
       });
     await pollUntil(context, patienceMs, "the emulator to stop", async () => {
       const isUp = await client.call(checkReadiness, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(

@@ -9,7 +9,9 @@ export const filesUpload = defineCommand({
   summary: "Upload files and print their ids",
   description:
     "Asks for a signed URL for each file and streams its bytes there. The ids go into file_ids of an intake.",
-  positionals: [{ name: "path", description: "Files to upload, or - for a pipe, which is read into memory", variadic: true }],
+  positionals: [
+    { name: "path", description: "Files to upload, or - for a pipe, which is read into memory", variadic: true },
+  ],
   flags: [
     {
       flag: "filename",

@@ -23,7 +23,10 @@ export const jobsPrune = defineCommand({
   ],
   examples: [
     { title: "List the jobs to remove", argv: ["router", "jobs", "prune", "--dry-run"] },
-    { title: "Remove finished jobs that are older than a week", argv: ["router", "jobs", "prune", "--older-than", "7d"] },
+    {
+      title: "Remove finished jobs that are older than a week",
+      argv: ["router", "jobs", "prune", "--older-than", "7d"],
+    },
   ],
   async run({ flags }, { host, output }) {
     const { listJobs, removeJob } = await import("../../bulk/log/jobs.ts");

@@ -120,7 +120,12 @@ export const jobsResume = defineCommand({
   ],
   flags: [
     { ...last, description: "Use the newest unfinished job" },
-    { flag: "concurrency", type: "integer", least: 1, description: "Concurrent requests (default: as when it started)" },
+    {
+      flag: "concurrency",
+      type: "integer",
+      least: 1,
+      description: "Concurrent requests (default: as when it started)",
+    },
     { flag: "skip-invalid", type: "switch", description: "Skip invalid rows, from now on" },
     {
       flag: "max-errors",
@@ -130,7 +135,7 @@ export const jobsResume = defineCommand({
     },
   ],
   examples: [
-    { title: "The newest job that is not finished", argv: ["router", "jobs", "resume", "--last"] },
+    { title: "The newest unfinished job", argv: ["router", "jobs", "resume", "--last"] },
     { title: "A job that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
   ],
   async run(input, context) {

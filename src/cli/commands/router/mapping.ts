@@ -64,7 +64,7 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
       "Reads identifiers from a file or standard input: plain lines, a column of CSV or TSV, or NDJSON, in UTF-8, gzip or not, of any size.",
       ...(name === "emails"
         ? [
-            "Addresses are trimmed, normalized (NFC), lower-cased and hashed (SHA-256); 64-digit hex digests are accepted unchanged. Domains in other scripts and plus tags are hashed as they are written. --email-hash-list accepts both.",
+            "Addresses are trimmed, normalized (NFC), lower-cased and hashed (SHA-256); 64-digit hex digests are accepted unchanged. Domains in other scripts and plus tags are hashed unchanged. --email-hash-list accepts both.",
           ]
         : []),
       "Blank lines are skipped. A row of a table or of NDJSON without a string in its column is invalid.",

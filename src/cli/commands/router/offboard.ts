@@ -40,7 +40,7 @@ export const routerOffboard = defineCommand({
   summary: "Delete all routing data of one workspace",
   description: [
     "Removes the identifiers of a workspace from every table of the cluster. A file names a kind and an identifier in",
-    "each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or what svc router resolve prints.",
+    "each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or the output of svc router resolve.",
     `Kinds: ${Object.keys(offboardKinds).join(", ")}.`,
     `Each call is one transaction; up to ${batchSize} rows are one call.`,
   ].join(" "),
@@ -87,7 +87,8 @@ export const routerOffboard = defineCommand({
       const { readPlannedRequest } = await import("../../bulk/planned-request.ts");
       const request = await readPlannedRequest(offboardWork, undefined, { ...input.flags, apply }, context);
       const planned = request.scope.cluster_id!;
-      if (!request.dryRun) await confirmName(`Delete the identifiers of the plan from ${planned}`, planned, cluster, context);
+      if (!request.dryRun)
+        await confirmName(`Delete the identifiers of the plan from ${planned}`, planned, cluster, context);
       return beginJob(request, context);
     }
     return beginJob(

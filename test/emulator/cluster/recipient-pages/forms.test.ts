@@ -49,7 +49,7 @@ async function refused({ ask }: TestEmulator, send: () => Promise<Shown>, expect
 
 const changed = [
   409,
-  "The contract has changed since the page was shown, or the form was already sent. Look at it again.",
+  "The contract has changed since the page was shown, or the form was sent before. Look at it again.",
 ];
 const notTheirTurn = [409, "It is not your turn to do this."];
 const otherForm = [400, "This is no form of this page."];

@@ -57,7 +57,9 @@ export function formatBanner(emulator: Emulator, toldAt: string | undefined, hos
     ...(toldAt === undefined ? exports(emulator) : [`  eval "$(svc emulator env${named(toldAt, host)})"`]),
     `  svc contracts templates list`,
     "",
-    isDetached ? `To stop it: svc emulator stop${toldAt === undefined ? "" : named(toldAt, host)}` : "Press Ctrl-C to stop it.",
+    isDetached
+      ? `To stop it: svc emulator stop${toldAt === undefined ? "" : named(toldAt, host)}`
+      : "Press Ctrl-C to stop it.",
   ];
 }
 
@@ -69,7 +71,7 @@ function timeOf({ clock: { now, mode, speed } }: Emulator): string {
     auto: "jumps to the next due entry",
   }[mode];
   const usual = mode === "real" && speed === 1;
-  return `${isoMillis(now())}, ${passes}${usual ? "" : "(for real time: svc emulator clock set --mode real --speed 1"}`;
+  return `${isoMillis(now())}, ${passes}${usual ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
 }
 
 /** The flag that names the state, where another would be found without it. */
