@@ -85,18 +85,18 @@ const refused: [string, string, RegExp][] = [
   [
     "a command that other groups have",
     "contracts show T-1",
-    /unknown command 'show'\n {2}svc contracts status tells how a contract stands, svc emulator show-contract all/,
+    /unknown command 'show'\n {2}Use svc contracts status for the status, or svc emulator show-contract for all/,
   ],
   [
     "a webhook that is to be shown",
     "webhooks get 1",
     /unknown command 'get'\n {2}Use svc webhooks why to diagnose a webhook, or svc webhooks list to list all\./,
   ],
-  ["a webhook that is to be tried", "webhooks test", /unknown command 'test'\n {2}svc webhooks trigger tells /],
+  ["a webhook that is to be tried", "webhooks test", /unknown command 'test'\n {2}Use svc webhooks trigger to send /],
   [
     "the log of an emulator",
     "emulator logs",
-    /unknown command 'logs'\n {2}svc emulator requests .* \.svc\/emulator\.json\.log\./,
+    /unknown command 'logs'\n {2}Use svc emulator requests .* \.svc\/emulator\.json\.log\./,
   ],
   ["the help of an unknown command", "contracts lst --help", /unknown command 'lst'\n {2}Did you mean list\?/],
   ["help of a command that resembles none", "contracts xyzzy --help", /'xyzzy'\n {2}See svc contracts --help\.\n/],
@@ -142,7 +142,7 @@ const refused: [string, string, RegExp][] = [
   ["a folder where a file is meant", "contracts create --data folder", /--data: folder is a folder, not a file/],
   ["a file that is not JSON", "contracts create --data bad.json", /--data: bad.json is not JSON/],
   ["an empty file", "contracts create --data empty.json", /--data: empty.json is empty/],
-  ["an assignment without a value", "contracts create --set a", /--set takes PATH=VALUE/],
+  ["an assignment without a value", "contracts create --set a", /--set must be PATH=VALUE/],
   ["an assignment to a prototype", "contracts create --set __proto__.x=1", /--set cannot write to __proto__.x/],
   [
     "a signature without a key",

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { commandGroups } from "../../src/cli/groups.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
 import { documents, filesIn, sources, tests } from "./repository.ts";
-import { badSummaries, retired, strayMarks, unclearHelp, vendorWords } from "./words.ts";
+import { badSummaries, retired, strayMarks, unclearHelp, unclearMessages, vendorWords } from "./words.ts";
 
 // Spelt backwards, so that the rule does not find its own example.
 const vendor = [..."kcals"].reverse().join("");
@@ -97,6 +97,25 @@ describe("the words of the project", () => {
     const flag = { flag: "y", type: "text", description: "Left out: whoever asks" } as const;
     assert.deepEqual(unclearHelp([{ ...help, flags: [flag] }]), ["svc x says Left out: Left out: whoever asks"]);
     assert.deepEqual(unclearHelp(await allCommands()), []);
+  });
+
+  it("of a message name its subject, and none of the idioms that the glossary replaces", () => {
+    const text = [
+      'import { x } from "./whoever/nobody/told.ts";',
+      "// What nobody is told.",
+      'throw new Error("Nobody waits for it");',
+      "const note = `$" + "{count} rows left out here: $" + "{why} is no address at all`;",
+      'const fine = ["It is no longer there", "told", "There is no room left"];',
+    ].join("\n");
+    assert.deepEqual(unclearMessages([{ path: "a.ts", text }]), [
+      "a.ts:3 says Nobody: Nobody waits for it",
+      "a.ts:4 says left out: rows left out here:",
+      "a.ts:4 says is no: is no address at all",
+    ]);
+    const page = { path: "a.tsx", text: "const page = <p>What every webhook\n was told</p>;" };
+    assert.deepEqual(unclearMessages([page]), ["a.tsx:1 says told: What every webhook was told"]);
+    const areas = ["src/cli/", "src/console/"];
+    assert.deepEqual(unclearMessages(sources.filter(({ path }) => areas.some((area) => path.startsWith(area)))), []);
   });
 
   it("hold nothing of one machine or one afternoon", () => {

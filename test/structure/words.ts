@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { ts } from "@ts-morph/common";
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
 import type { SourceFile } from "./repository.ts";
 
@@ -133,6 +134,42 @@ export const unclearHelp = (commands: readonly CommandDeclaration[]): string[] =
       return found === undefined ? [] : [`svc ${words.join(" ")} says ${found.trim()}: ${text}`];
     });
   });
+
+/** The same in messages, which have words of their own: programs neither know nor tell, and an error names its subject. */
+const unclearInMessages =
+  /\b(?:whoever|nobody|somebody|anybody|heed(?:s|ed)?|mend(?:s|ed)?|hasten|lacks?|tells?|told|twin|anew|amid|beside|left out|of before|passed over|put off|for ever|in the place of|so many|so long|it did not come|came near|goes on|takes back|cannot both be given|cannot go with|goes with|means nothing|(?<!there )is no (?!longer))\b/i;
+
+/** String literals, templates and texts of JSX that have at least three words, with their lines. */
+function messagesIn({ path, text }: SourceFile): { readonly words: string; readonly line: number }[] {
+  const kind = path.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind);
+  const found: { words: string; line: number }[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) return;
+    const isText =
+      ts.isStringLiteralLike(node) ||
+      ts.isTemplateHead(node) ||
+      ts.isTemplateMiddle(node) ||
+      ts.isTemplateTail(node) ||
+      ts.isJsxText(node);
+    if (isText && (node.text.match(/[A-Za-z]+/g)?.length ?? 0) >= 3) {
+      const line = file.getLineAndCharacterOfPosition(node.getStart()).line + 1;
+      found.push({ words: node.text.trim().replace(/\s+/g, " "), line });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+/** Messages, hints, notes and texts of pages that hold such a word. */
+export const unclearMessages = (files: readonly SourceFile[]): string[] =>
+  files.flatMap((file) =>
+    messagesIn(file).flatMap(({ words, line }) => {
+      const [found] = unclearInMessages.exec(words) ?? [];
+      return found === undefined ? [] : [`${file.path}:${line} says ${found.trim()}: ${words}`];
+    }),
+  );
 
 const maxSummary = 60;
 
