@@ -94,7 +94,7 @@ describe("confirmation", () => {
     const { svc } = await cliEmulator(t);
     const offboard = "router offboard eu-1 --client-ids a";
     assert.match((await svc(`${offboard} --yes`)).err, /--confirm eu-1 is required/);
-    assert.match((await svc(`${offboard} --confirm us-1`)).err, /--confirm must repeat eu-1/);
+    assert.match((await svc(`${offboard} --confirm us-1`)).err, /--confirm must be eu-1/);
     assert.deepEqual((await svc(`${offboard} --confirm eu-1`)).exit, 0);
   });
 

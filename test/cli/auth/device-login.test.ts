@@ -122,14 +122,14 @@ describe("svc auth device-login at the emulator", () => {
     const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
     const { exit, err } = await svc(login, { wall });
     assert.deepEqual([exit, wall.slept.length], [4, 179]);
-    assert.match(err, /The code has expired before anybody approved it/);
+    assert.match(err, /The code expired before it was approved/);
   });
 
   it("exits 4 for a client that the service does not know", async (t) => {
     const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
     const { exit, err } = await svc("auth device-login --client-id nobody", { wall });
     assert.equal(exit, 4);
-    assert.match(err, /refused \(400\): .*\n {2}Check --client-id/);
+    assert.match(err, /failed \(HTTP 400\): .*\n {2}Check --client-id/);
   });
 
   it("needs to know the client, and exits 2 without", async (t) => {

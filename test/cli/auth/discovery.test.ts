@@ -99,8 +99,8 @@ describe("the metadata of an issuer", () => {
   });
 
   const refused: [string, (origin: string) => object, RegExp][] = [
-    ["of another issuer", () => metadata("https://other.example"), /names another issuer/],
-    ["without a device login", (origin) => ({ issuer: origin }), /it knows no device login/],
+    ["of another issuer", () => metadata("https://other.example"), /has another issuer/],
+    ["without a device login", (origin) => ({ issuer: origin }), /The server does not support device login/],
     [
       "with an endpoint that is no web address",
       (origin) => ({ ...metadata(origin), token_endpoint: "file:///token" }),

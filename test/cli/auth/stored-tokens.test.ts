@@ -93,7 +93,7 @@ describe("a token that is about to end", () => {
     const run = () =>
       runCli(["auth", "token", "--base-url", server.url], { wall: movedWall(), env: { SVC_CONFIG_DIR: cwd } });
     const first = await run();
-    assert.match(first.err, /does not accept the refresh token any more .*\n {2}try: svc auth device-login/);
+    assert.match(first.err, /no longer accepts the refresh token .*\n {2}try: svc auth device-login/);
     const second = await run();
     assert.match(second.err, /has ended and cannot be refreshed/);
     assert.deepEqual([first.exit, second.exit, server.received.length], [4, 4, 1]);
@@ -189,7 +189,7 @@ describe("a sign-in", () => {
     await writeFile(join(cwd, "tokens.json"), '{"accounts":{"x":"very-secret');
     const { exit, err } = await runCli("auth status", { env: { SVC_CONFIG_DIR: cwd } });
     assert.equal(exit, 2);
-    assert.match(err, /tokens\.json is not a JSON object; mend or remove it/);
+    assert.match(err, /tokens\.json is not a JSON object\. Fix or remove it/);
     assert.equal(err.includes("very-secret"), false);
     assert.match(await readFile(join(cwd, "tokens.json"), "utf8"), /very-secret/);
   });

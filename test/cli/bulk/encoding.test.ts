@@ -51,7 +51,7 @@ describe("an input that is not UTF-8", () => {
     const stdin = Buffer.from("\ufeffc-1\n", "utf16le");
     const { exit, err } = await svc("router map-clients - --cluster eu-1 --quiet", { stdin });
     assert.deepEqual([exit, sent()], [2, []]);
-    assert.match(err, /row 1 is not UTF-8\n {2}Convert it to UTF-8\. From UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
+    assert.match(err, /Row 1 is not UTF-8\n {2}Convert it to UTF-8\. From UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
   });
 
   it("late in a pipe stops the job, and is gone on with once it is converted", async (t) => {

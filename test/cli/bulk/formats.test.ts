@@ -33,7 +33,7 @@ describe("the log of a job", () => {
     assert.deepEqual((await readdir(folder)).sort(), files);
     assert.equal(
       await readFile(join(folder, "results.csv"), "utf8"),
-      "row,input,status,code,message\r\n3,c 2,invalid,invalid_identifier,not a valid client id: it contains spaces\r\n",
+      "row,input,status,code,message\r\n3,c 2,invalid,invalid_identifier,no client id: it contains spaces\r\n",
     );
     await svc("router jobs prune --partial --older-than 0s");
     assert.deepEqual(await readdir(jobs), []);

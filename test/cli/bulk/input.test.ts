@@ -104,7 +104,10 @@ describe("the rows of an input", () => {
       env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url },
     });
     assert.equal(exit, 2);
-    assert.match(err, /row 1 \(Contact\) is neither an e-mail address .*\n {2}Is that the heading\? .*--column NAME/);
+    assert.match(
+      err,
+      /row 1 \(Contact\) is neither an e-mail address .*\n {2}If that is the heading, select a column with --column NAME/,
+    );
   });
 
   it("that are no JSON, or lack the field, are invalid rows like any other", async (t) => {
@@ -197,7 +200,7 @@ describe("the rows of an input", () => {
     for (const [file, message] of [
       ["folder", /folder is a folder, not a file/],
       ["gone.txt", /cannot read gone.txt: no such file/],
-      ["empty.txt", /empty.txt holds no rows/],
+      ["empty.txt", /empty.txt has no rows/],
     ] as const) {
       const { exit, err } = await runCli(`router map-clients ${file} --cluster eu-1`, { env, cwd });
       assert.match(err, message);

@@ -153,7 +153,7 @@ describe("a job that is killed", () => {
 
     const nothing = await ended(start("router", "jobs", "resume", "--last"));
     assert.equal(nothing.exit, 2);
-    assert.match(nothing.err, /This job read a pipe: pipe the same rows again, and name - for them/);
+    assert.match(nothing.err, /This job read a pipe\. Pipe the same rows again, with - as the file/);
     const other = start("router", "jobs", "resume", "--last", "-");
     other.stdin!.on("error", () => {});
     other.stdin!.end(text(20_000).replace("person.5@", "somebody@"));

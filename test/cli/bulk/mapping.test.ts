@@ -198,7 +198,7 @@ describe("mapping from a file", () => {
       "a column that is not there",
       "router map-emails - --input-format csv --column mail --cluster eu-1",
       "id,email\n1,a@b.c\n",
-      /no column "mail"\n {2}Columns: id, email/,
+      /Column "mail" not found\n {2}Columns: id, email/,
     ],
     ["damaged gzip", "router map-emails - --cluster eu-1", Buffer.from([0x1f, 0x8b, 8, 0, 1]), /gzip file is damaged/],
     [

@@ -40,7 +40,7 @@ describe("the report of a bulk job", () => {
       "Job,written,2031-01-02T03:05:25Z",
       "Job,duration,1m20s",
       "Rows,in the input,6",
-      '"Rows","confirmed by the service",3'.replaceAll('"Rows"', "Rows"),
+      "Rows,confirmed by the service,3",
       "Rows,different identifiers in the input,2",
       'Rows,"invalid, not sent",3',
       "Rows,rejected by the service,0",
@@ -64,9 +64,9 @@ describe("the report of a bulk job", () => {
     const { svc, cwd } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? { status: 503 } : undefined));
     await svc("router map-clients rows.txt --batch-size 2 --concurrency 1 --retries 0 --cluster eu-1 --report r.csv");
     const report = () => readFile(join(cwd, "r.csv"), "utf8");
-    assert.match(await report(), /Job,status,"?stopped: .*\r\n[\s\S]*Rows,"confirmed by the service",2\r\n/);
+    assert.match(await report(), /Job,status,"?stopped: .*\r\n[\s\S]*Rows,confirmed by the service,2\r\n/);
     assert.equal((await svc("router jobs resume --last")).exit, 0);
-    assert.match(await report(), /Job,status,finished\r\n[\s\S]*Rows,"confirmed by the service",4\r\n/);
+    assert.match(await report(), /Job,status,finished\r\n[\s\S]*Rows,confirmed by the service,4\r\n/);
   });
 
   it("replaces only a report, and has one of two forms", async (t) => {

@@ -248,7 +248,7 @@ describe("a batch that is too large for the service", () => {
     const { svc, sent } = await bulkStage(t, numbered(6), atMost(0));
     const { exit, err } = await svc(four);
     assert.deepEqual([exit, sent().length], [1, 6]);
-    assert.match(err, /\(413\)/);
+    assert.match(err, /\(HTTP 413\)/);
   });
 
   it("is done again as a whole when the job was stopped between its halves", async (t) => {

@@ -46,7 +46,7 @@ describe("in a folder whose emulator was killed", () => {
       [
         2,
         "error: No service address is configured.\n" +
-          "  The emulator on .svc/emulator.json does not run: svc emulator start. Or give --base-url URL, " +
+          "  To start the emulator of .svc/emulator.json, run svc emulator start. Or use --base-url URL, " +
           "set SVC_BASE_URL, or choose a --profile.\n",
       ],
     );
