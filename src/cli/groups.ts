@@ -52,7 +52,7 @@ export const commandGroups = lookupTable<CommandGroup>({
       { title: "Run", commands: ["start", "exec", "env", "status", "open", "stop"] },
       { title: "Time", commands: ["clock", "wait-for", "rewind", "snapshot"] },
       {
-        title: "Look",
+        title: "Inspect",
         commands: ["requests", "deliveries", "emails", "trace", "events"],
         more: [
           "activities",
@@ -90,7 +90,7 @@ export const commandGroups = lookupTable<CommandGroup>({
           "device",
         ],
       },
-      { title: "Break", commands: ["fault"] },
+      { title: "Faults", commands: ["fault"] },
       {
         title: "Share",
         commands: ["workspaces", "tokens", "state"],

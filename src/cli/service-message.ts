@@ -30,6 +30,9 @@ const things: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/_emulator\/device-grants\/([^/]+)/, "Device code"],
 ];
 
+/** Hashes are longer, and cut. */
+const maxIdLength = 40;
+
 interface Thing {
   readonly noun: string;
   readonly id: string;
@@ -53,7 +56,7 @@ function decoded(text: string): string {
 }
 
 /** Messages that name nothing. */
-const isNotFound = /^(?:detail: )?(?:not found|no \w+ matches the given query)\.?$/i;
+const isNotFound = /^(?:(?:\w+ ){0,2}not found|no \w+ matches the given query)\.?$/i;
 const isForbidden = /^you do not have permission to perform this action\.?$/i;
 const isStatus = /^(?:the service (?:answered|responded) with )?status \d+\.?$/i;
 
@@ -98,7 +101,7 @@ function describeForbiddenMove(message: string, thing: Thing): string | undefine
  */
 function describeProblem({ method, path, status, problem: { message, fields } }: ServiceError): string {
   const thing = findThing(path);
-  const named = thing && `${thing.noun} ${thing.id}`;
+  const named = thing && `${thing.noun} ${thing.id.length > maxIdLength ? `${thing.id.slice(0, 12)}…` : thing.id}`;
   if (fields.length > 1) return "The request is invalid";
   if (status === 404 && (isNotFound.test(message) || isStatus.test(message)))
     return named === undefined ? `Not found: ${method} ${path}` : `${named} not found`;
@@ -106,7 +109,8 @@ function describeProblem({ method, path, status, problem: { message, fields } }:
   const move = thing && describeForbiddenMove(message, thing);
   if (move !== undefined) return move;
   const own = message.replace(/\.$/, "");
-  return named !== undefined && isForbidden.test(message) ? `${named}: ${own}` : own;
+  const isUnnamed = isForbidden.test(message) || (status === 404 && thing !== undefined && !message.includes(thing.id));
+  return named !== undefined && isUnnamed ? `${named}: ${own}` : own;
 }
 
 /** `Contract T-9 not found (HTTP 404)` */

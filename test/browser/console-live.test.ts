@@ -64,7 +64,7 @@ describe("what the console shows while things go on", { skip }, () => {
     });
     await page.goto(await consoleAddress(world));
     const track = page.getByRole("region", { name: "Webhook 1: Hooks" });
-    await track.getByText("Reading…").waitFor();
+    await track.getByText("Loading…").waitFor();
     assert.equal(await page.getByText(/Nothing was sent yet|Everything arrived|Nothing fails/).count(), 0);
     release();
     await track.getByRole("toolbar").waitFor();

@@ -329,10 +329,10 @@ describe("the console, as somebody uses it", { skip }, () => {
     await outcome(page, "Kept as mine");
     await page.getByText("svc emulator snapshot save mine --replace").waitFor();
     await page.goto(viewOf(world, "#/faults"));
-    await page.getByLabel("How often").fill("-3");
+    await page.getByLabel("Count").fill("-3");
     await page.getByText("How often is a whole number.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Add fault", exact: true }).isDisabled(), true);
-    await page.getByLabel("How often").fill("1");
+    await page.getByLabel("Count").fill("1");
     await page.getByLabel("Operation").fill("nonsense");
     await page.locator('.how[title*="--operation nonsense"]').waitFor();
     await page.keyboard.press("Enter");

@@ -25,7 +25,7 @@ const doctor = defineCommand({
       import("../doctor/services.ts"),
       import("../doctor/environment.ts"),
     ]);
-    const findings = await withSpinner(context, "Looking around", async () => [
+    const findings = await withSpinner(context, "Running checks", async () => [
       ...(await machineFindings(context)),
       ...(await serviceFindings(context)),
       ...(await environmentFindings(context)),

@@ -153,7 +153,7 @@ function joined(name: string, message: string, value?: unknown): string {
   return `${name} ${message}${typeof value === "string" || typeof value === "number" ? `, got "${value}"` : ""}`;
 }
 
-const joining = [" must be given", " cannot be used with ", " needs "];
+const joining = [" must be given", " cannot be used with ", " requires ", " needs "];
 
 /** Of what says how fields go together, the same with their flags; undefined of anything else. */
 function asFlags({ flags }: CommandSpec, message: string): string | undefined {

@@ -25,7 +25,7 @@ export function ContractPage({ id }: { readonly id: string }) {
   const contract = value.value;
   if (problem.value?.status === 404 && contract) return <Deleted id={contract.composite_id} />;
   if (problem.value) return <Missing title={`Contract ${id}`} problem={problem.value} all="contracts" />;
-  if (!contract) return <p class="muted">Reading…</p>;
+  if (!contract) return <p class="muted">Loading…</p>;
   const { contract_status: status, composite_id: composite } = contract;
   return (
     <>
@@ -43,7 +43,7 @@ export function ContractPage({ id }: { readonly id: string }) {
       <LifecyclePicture status={status} />
       <People contract={contract} />
       <FromHere contract={contract} />
-      <h2>Facts</h2>
+      <h2>Details</h2>
       <Facts
         rows={[
           ["Entity", contract.entity ? `${isolateText(contract.entity.name)} (${contract.entity.reference_id})` : "–"],

@@ -36,7 +36,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
   });
   const delivery = value.value;
   if (!delivery) {
-    if (!problem.value) return <p class="muted">Reading…</p>;
+    if (!problem.value) return <p class="muted">Loading…</p>;
     return <Missing title={`Delivery ${id}`} problem={problem.value} all="deliveries" />;
   }
   const webhook = findWebhook(delivery.webhook_id);

@@ -83,7 +83,7 @@ export function NewFault() {
           </label>
         )}
         <label>
-          How often
+          Count
           <input
             type="number"
             min="0"

@@ -61,7 +61,7 @@ export function SearchResults({ text }: { readonly text: string }) {
         }
         about="Search results"
       />
-      {found === undefined && <p class="muted">Looking…</p>}
+      {found === undefined && <p class="muted">Loading…</p>}
       {found?.length === 0 && (
         <Empty title={`No results for “${revealInvisible(text)}”`}>
           <p>

@@ -18,7 +18,7 @@ export function RequestPage({ id }: { readonly id: string }) {
     return { found: await findRequest(Number(id)) };
   });
   if (problem.value) return <Missing title={`Request ${id}`} problem={problem.value} all="requests" />;
-  if (!value.value) return <p class="muted">Reading…</p>;
+  if (!value.value) return <p class="muted">Loading…</p>;
   const request = value.value.found;
   if (!request) {
     return (

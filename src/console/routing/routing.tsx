@@ -43,7 +43,7 @@ function Owners({ identifier }: { readonly identifier: string }) {
   );
   const owners = value.value;
   if (problem.value) return <ProblemMessage problem={problem.value} />;
-  if (!owners) return <p class="muted">Looking…</p>;
+  if (!owners) return <p class="muted">Loading…</p>;
   const clusters = [...new Set(owners.map(({ cluster_id }) => cluster_id))];
   return (
     <>

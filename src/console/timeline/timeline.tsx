@@ -32,7 +32,7 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
   const happened = useLoaded(String(isAsked), ["contracts"], async () =>
     isAsked ? callOperation("activities.list") : undefined,
   );
-  if (webhooks.value === undefined) return <p class="muted">Reading…</p>;
+  if (webhooks.value === undefined) return <p class="muted">Loading…</p>;
   return (
     <>
       <Head

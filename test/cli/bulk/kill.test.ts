@@ -159,7 +159,7 @@ describe("a job that is killed", () => {
     other.stdin!.end(text(20_000).replace("person.5@", "somebody@"));
     const refused = await ended(other);
     assert.equal(refused.exit, 2);
-    assert.match(refused.err, /The rows differ from those that this job started with: those differ\./);
+    assert.match(refused.err, /The rows differ from those that this job started with: finished rows have changed\./);
 
     const again = start("router", "jobs", "resume", "--last", "-");
     again.stdin!.end(text(20_000));

@@ -23,7 +23,7 @@ describe("a job that read a pipe", () => {
       const all = numbered(10);
       await svc(`router map-clients - ${small} --retries 0`, { stdin: text(all) });
       const { exit, out, err } = await svc("router jobs resume --last - --quiet", { stdin: text(all.slice(0, rows)) });
-      const difference = rows === 5 ? "those differ" : "the input ends before those rows";
+      const difference = rows === 5 ? "finished rows have changed" : "the input ends before those rows";
       assert.deepEqual([exit, out, sent().length], [2, "", 4], err);
       assert.ok(
         err.includes(

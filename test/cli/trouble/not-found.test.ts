@@ -37,6 +37,28 @@ it("a refusal for a contract's status, or for an id in a body, leads to what hel
   }
 });
 
+it("a failure of the service names the thing, and where it has a status the one that was expected", async (t) => {
+  const { svc, json } = await cliEmulator(t);
+  await json("contracts create --data -", { stdin: nda });
+  const hash = "a".repeat(64);
+  const expected = {
+    "contracts status T-9": "Contract T-9 not found (HTTP 404)",
+    "contracts templates show 999": "Template 999 not found (HTTP 404)",
+    "contracts contacts list 77": "Counterparty 77 not found (HTTP 404)",
+    "webhooks delete 9 --yes": "Webhook 9 not found (HTTP 404)",
+    "intake show 9": "Intake 9: You do not have permission to perform this action (HTTP 403)",
+    "emulator sign T-1": "Cannot sign T-1: status is DRAFT, expected SIGN (HTTP 400)",
+    "emulator sign 1": "Cannot sign T-1: status is DRAFT, expected SIGN (HTTP 400)",
+    "emulator resume T-1": "Cannot resume T-1: status is DRAFT, expected ON_HOLD (HTTP 400)",
+    "router show-client nobody": "Client nobody: No cluster mapping for this client id (HTTP 404)",
+    [`router show-email ${hash}`]: "E-mail hash aaaaaaaaaaaa…: No cluster mapping for this email hash (HTTP 404)",
+    "api GET /api/v2.1/public/contracts/T-9/status": "Contract T-9 not found (HTTP 404)",
+  };
+  const said: Record<string, string> = {};
+  for (const line of Object.keys(expected)) said[line] = (await svc(line)).err.split("\n")[0]!.replace(/^error: /, "");
+  assert.deepEqual(said, expected);
+});
+
 it("a number where a composite id is wanted is answered with the composite id", async (t) => {
   const { svc } = await cliEmulator(t);
   const refused = (id: string) => `error: Contract ${id} not found (HTTP 404)`;

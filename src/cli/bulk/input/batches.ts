@@ -58,7 +58,7 @@ export async function* groupIntoBatches(
     if (batching.rolling) digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
     const batch = batching.finished.has(index) ? undefined : pending.validated(index, digest || undefined, batching);
     const known = batching.finished.digestOf(index);
-    if (batch === undefined && known !== undefined && known !== digest) throw otherRows("those differ");
+    if (batch === undefined && known !== undefined && known !== digest) throw otherRows("finished rows have changed");
     index += 1;
     pending = new RawBatch();
     return batch;

@@ -72,7 +72,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** All seven attempts of a delivery that is never answered 2xx; the sixth failure disables the subscription. */
 function ruleRows(start: number, workerTick: boolean) {
-  const rows = [{ attempt: 1, at: iso(start), after: "0 minutes", reason: "at once" }];
+  const rows = [{ attempt: 1, at: iso(start), after: "0 minutes", reason: "immediately" }];
   let last = start;
   for (const [i, delay] of retryDelaysMs.entries()) {
     const failures = i + 1;
@@ -142,7 +142,7 @@ function reasonOf({ attempts, next_attempt_at: at, put_off }: Delivery, webhook:
     put_off && `postponed by a scripted fault: ${put_off.effect}${put_off.by === null ? "" : ` (${put_off.by})`}`;
   const turn =
     last === undefined || at === null
-      ? `first attempt${by ? "" : ", at once"}`
+      ? `first attempt${by ? "" : ", immediately"}`
       : `${minutes(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
   const when = by ? `${turn}, ${by}` : turn;
   if (webhook === undefined) return `${when}; will be skipped: the webhook is deleted`;
