@@ -147,7 +147,7 @@ describe("the console, as somebody uses it", { skip }, () => {
       if (words === "Void") {
         await page.getByRole("dialog", { name: "Void T-1?" }).getByRole("button", { name: "Void T-1" }).click();
       }
-      await page.getByRole("img", { name: `The contract is in ${becomes}.` }).waitFor();
+      await page.getByRole("img", { name: `Status: ${becomes}.` }).waitFor();
       await outcome(page, says(words, becomes));
       await seen(page, buttons, offers, words);
     }
@@ -172,7 +172,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await openConsole(page, world, "#/deliveries/1");
     await page.getByText("signature matches").waitFor();
     const [first] = hooks.received;
-    const sentBody = await page.getByRole("region", { name: "Body, the same bytes in every attempt" }).textContent();
+    const sentBody = await page.getByRole("region", { name: "Body (the same bytes in every attempt" }).textContent();
     assert.equal(sentBody, first!.body.toString());
     assert.equal(await page.locator(".hash").textContent(), first!.headers["x-svc-webhook-content-hash"]);
     assert.equal(
@@ -318,7 +318,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     assert.equal(await page.evaluate("navigator.clipboard.readText()"), "svc emulator snapshot save mine");
     await page.keyboard.press("Escape");
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("my snap: bad/name");
-    await page.getByText("A name has letters, digits, dots, dashes and underscores").waitFor();
+    await page.getByText("The name must be letters, digits, dots, dashes and underscores").waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
     await page.keyboard.press("Enter");
     await outcome(page, "Kept as mine");
@@ -330,7 +330,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.getByText("svc emulator snapshot save mine --replace").waitFor();
     await page.goto(viewOf(world, "#/faults"));
     await page.getByLabel("Count").fill("-3");
-    await page.getByText("How often is a whole number.").waitFor();
+    await page.getByText("The count must be a whole number.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Add fault", exact: true }).isDisabled(), true);
     await page.getByLabel("Count").fill("1");
     await page.getByLabel("Operation").fill("nonsense");

@@ -63,7 +63,7 @@ describe("svc emulator start", () => {
     const { ended, signal } = await started("", cwd);
     const second = await runCli("emulator start --port 0", { cwd });
     assert.equal(second.exit, 1);
-    assert.match(second.err, /^error: An emulator runs on .*emulator\.json already: http/);
+    assert.match(second.err, /^error: An emulator is already running: http.*emulator\.json/);
     signal("SIGTERM");
     await ended;
 
@@ -115,7 +115,7 @@ describe("svc emulator repair", () => {
     const file = join(cwd, ".svc/emulator.json");
     const text = await readFile(file, "utf8");
     const whole = await runCli("emulator repair .svc/emulator.json", { cwd });
-    assert.deepEqual([whole.exit, whole.out.startsWith("Nothing is damaged")], [0, true]);
+    assert.deepEqual([whole.exit, whole.out.startsWith("No damage found")], [0, true]);
 
     await writeFile(file, text.slice(0, -200));
     const refused = await runCli("contracts templates list --emulator", { cwd });

@@ -141,7 +141,7 @@ describe("the contract journey from the command line", () => {
     await json("emulator void T-2");
     const { exit, err } = await waiting;
     assert.match(err, /\(at most 10m: --wait-timeout\)$/m);
-    assert.deepEqual([exit, err.includes("T-2 is VOIDED and will never be EXECUTED")], [1, true]);
+    assert.deepEqual([exit, err.includes("T-2 is VOIDED and cannot become EXECUTED")], [1, true]);
   });
 
   it("tells what is not there (5), what is refused (1) and who is not let in (4)", async (t) => {
@@ -199,7 +199,7 @@ describe("the contract journey from the command line", () => {
       const { exit, err } = await svc(`api ${argv}`, { tty });
       return [exit, err];
     };
-    const note = (what: string) => `No operation is ${what}: the router has forwarded it to the clusters\n`;
+    const note = (what: string) => `${what} is not an operation. The router forwarded it to the clusters\n`;
     assert.deepEqual(await told("GET /nope?a=1"), [0, note("GET /nope")]);
     assert.deepEqual(await told("GET /nope", true), [0, note("GET /nope")]);
     assert.deepEqual(await told("POST /router/v1/clusters/"), [0, note("POST /router/v1/clusters/")]);

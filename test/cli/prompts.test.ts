@@ -123,13 +123,13 @@ describe("a person at a terminal", () => {
     await refused("contracts send", 5, /svc contracts send requires a contract in status DRAFT\. None found\./);
     await refused("contracts status", 5, /No contracts found\.\n {2}try: svc contracts create/);
     await json("contracts create --data -", { stdin: nda });
-    await refused("emulator sign", 5, /No contract is in SIGN/);
-    await refused("emulator resume", 5, /No contract is in ON_HOLD/);
+    await refused("emulator sign", 5, /requires a contract in status SIGN/);
+    await refused("emulator resume", 5, /requires a contract in status ON_HOLD/);
     await refused("emulator snapshot restore", 5, /No snapshots found\./);
     await refused("webhooks delete", 5, /No webhooks found\./);
     await refused("config use", 5, /No profiles\./);
     await refused("config remove", 5, /No profiles\./);
-    await refused("router jobs resume", 5, /There are no jobs that were stopped\./);
+    await refused("router jobs resume", 5, /No stopped jobs found\./);
     const nowhere = { SVC_BASE_URL: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
     await refused("contracts send", 2, /No service address is configured\./, nowhere);
     await refused("webhooks create", 2, /No service address is configured\./, nowhere);
@@ -160,11 +160,11 @@ describe("a person at a terminal", () => {
       ["Plan?", `y${enter}`],
       ["Plan:", `${down}${enter}`],
       ["Who is the counterparty?", enter],
-      ["Name of the organisation", `Acme's${enter}`],
+      ["Name of the organization", `Acme's${enter}`],
       ["First name", `Jo${enter}`],
       ["Last name", enter],
       ["E-mail", `jo@acme.example${enter}`],
-      ["Name of who signs for your side", `Ada Keller${enter}`],
+      ["Name of your signatory", `Ada Keller${enter}`],
       ["Their e-mail", `ada@northwind.example${enter}`],
     );
     const { exit, out, err } = await svc("contracts create --json=id", ada);

@@ -116,8 +116,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     const lacking = [leftOut.join(", "), cut.length > 0 ? `all of ${cut.join(", ")}` : ""].filter(
       (part) => part !== "",
     );
-    if (lacking.length > 0)
-      await note(`The window is too narrow for ${lacking.join(", and for ")}. To show all: --wide`);
+    if (lacking.length > 0) await note(`Too narrow for ${lacking.join(", and for ")}: --wide shows all`);
   }
 
   async function note(line: StyledLine): Promise<void> {

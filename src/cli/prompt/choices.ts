@@ -111,7 +111,7 @@ function refuseToAsk(offer: Fetch, command: string): void {
   const statuses = offer === contracts ? statusesFor[command] : undefined;
   const message =
     offer === jobs
-      ? `No ${command === "router jobs resume" ? " that were stopped" : ""}jobs found.`
+      ? `No ${command === "router jobs resume" ? "stopped " : ""}jobs found.`
       : statuses === undefined
         ? noneOf.get(offer)
         : `svc ${command} requires a contract in status ${statuses.join(", ")}. None found.`;

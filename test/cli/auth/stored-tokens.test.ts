@@ -95,7 +95,7 @@ describe("a token that is about to end", () => {
     const first = await run();
     assert.match(first.err, /no longer accepts the refresh token .*\n {2}try: svc auth device-login/);
     const second = await run();
-    assert.match(second.err, /has ended and cannot be refreshed/);
+    assert.match(second.err, /has expired and cannot be refreshed/);
     assert.deepEqual([first.exit, second.exit, server.received.length], [4, 4, 1]);
   });
 

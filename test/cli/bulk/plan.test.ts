@@ -96,7 +96,7 @@ describe("a plan", () => {
     const written = JSON.parse(await readFile(join(cwd, "plan.json"), "utf8"));
     await writeFile(join(cwd, "plan.json"), JSON.stringify({ ...written, batch_size: "2" }));
     const { exit, err } = await svc(apply);
-    assert.match(err, /plan.json is not a plan that --plan-out wrote \(batch_size is missing or wrong\)/);
+    assert.match(err, /written by --plan-out: plan\.json is not \(batch_size is missing or wrong\)/);
     assert.deepEqual([exit, sent()], [2, []]);
   });
 });

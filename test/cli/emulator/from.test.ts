@@ -118,7 +118,7 @@ describe("svc emulator exec --from", () => {
       out: "",
       err:
         `error: Snapshot prepared belongs to the emulator at ${on.routerUrl}, which stores it in no file of this machine. --from requires a file.\n` +
-        "  Go back to it there and write the state to a file: `svc emulator snapshot restore prepared`, " +
+        "  Restore it there and export the state to a file: `svc emulator snapshot restore prepared`, " +
         "`svc emulator state export --output prepared.json`, then --from prepared.json. " +
         "The previous state is saved as before-1, before-2, …, and can be restored the same way.\n",
     });

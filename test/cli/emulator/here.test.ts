@@ -188,7 +188,7 @@ describe("a run file that cannot be believed", () => {
     const content = { router_url: "http://emulator.example", token: "x", pid: process.pid, instance_id: "y" };
     await writeFile(join(cwd, `${state}.run`), JSON.stringify(content));
     const { exit, err } = await runCli("contracts templates list", { cwd });
-    assert.deepEqual([exit, /It is not known where the services are/.test(err)], [2, true]);
+    assert.deepEqual([exit, /No service address is configured/.test(err)], [2, true]);
   });
 
   it("of one that is there and does not answer yet keeps commands from going elsewhere", async (t) => {

@@ -68,7 +68,7 @@ describe("a table on a terminal", () => {
     assert.deepEqual(await at(80, "webhooks deliveries"), [
       "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  STANDING  ANSWER",
       " 1           1  CONTRACT_CREATED  T-1           retrying  connection_refused",
-      "The window is too narrow for WEBHOOK STATUS, ATTEMPTS, NEXT ATTEMPT AT. To show all: --wide",
+      "Too narrow for WEBHOOK STATUS, ATTEMPTS, NEXT ATTEMPT AT: --wide shows all",
     ]);
     assert.deepEqual(await at(40, "emulator webhooks"), [
       "ID  WORKSPACE        TITLE  STATUS",
@@ -80,7 +80,7 @@ describe("a table on a terminal", () => {
       "ID  AT                    LISTENER  METHOD  TARGET                       STATUS",
       " 1  2031-01-02T03:04:05Z  eu-1      POST    /api/v2.1/public/webhooks/      201",
       " 2  2031-01-02T03:04:05Z  eu-1      POST    /api/v2.1/public/contracts/     201",
-      "The window is too narrow for OPERATION. To show all: --wide",
+      "Too narrow for OPERATION: --wide shows all",
     ]);
     assert.deepEqual(await at(40, "emulator requests --service contracts"), [
       "ID  TARGET                       STATUS",
@@ -98,7 +98,7 @@ describe("a table on a terminal", () => {
     assert.deepEqual(await at(80, "webhooks trigger CONTRACT_CREATED"), [
       "DELIVERY  WEBHOOK ID  URL           ANSWER                      OUTCOME",
       "       2           1  …/every/kind  DISABLED_BY_USER: nothing…  skipped_disabled",
-      "The window is too narrow for NEXT ATTEMPT AT, and for all of URL, ANSWER. To show all: --wide",
+      "Too narrow for NEXT ATTEMPT AT, and for all of URL, ANSWER: --wide shows all",
     ]);
     assert.deepEqual(await at(40, "webhooks trigger CONTRACT_CREATED"), [
       "DELIVERY  ANSWER        OUTCOME",
@@ -136,7 +136,7 @@ describe("a table on a terminal", () => {
         " 2  Northwin…  Plain             ACTIVE              0  http://127.0.0.1:9/x",
         "",
       ].join("\n"),
-      err: "The window is too narrow for all of WORKSPACE, TITLE, URL. To show all: --wide\n",
+      err: "Too narrow for all of WORKSPACE, TITLE, URL: --wide shows all\n",
     });
     assert.deepEqual(at[60], {
       exit: 0,

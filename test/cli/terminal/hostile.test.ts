@@ -122,13 +122,13 @@ describe("texts of others at a real terminal", { skip }, () => {
       [/❯ pwn/, "Enter"],
       ["◯", "Space", "Enter"],
       ["(y/N)", "y", "Enter"],
-      ["Fill in what is optional", "n", "Enter"],
+      ["Fill in optional fields", "n", "Enter"],
       ["First name", "Jo", "Enter"],
       ["Last name", "Doe", "Enter"],
       ["E-mail", "jo@acme.example", "Enter"],
     ];
     const written = await visited(t, ["contracts", "create", "--base-url", url], { steps, exit: 0 });
-    assert.match(written, /The same without questions/);
+    assert.match(written, /To run this without prompts/);
   });
 
   it("are harmless in what doctor finds", async (t) => {

@@ -340,7 +340,10 @@ describe("svc webhooks schedule", () => {
         [7, "08:19:05", "315 minutes"],
       ],
     );
-    assert.match(rows[6]!.reason, /^160 minutes after failed attempt 6: the 6th failure in a row disables/);
+    assert.match(
+      rows[6]!.reason,
+      /^160 minutes after failed attempt 6 \(skipped unless the webhook is enabled again: 6 consecutive failures/,
+    );
     const ticking = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --worker-tick --json=at,reason");
     assert.deepEqual((JSON.parse(ticking.out) as object[])[1], {
       at: "2031-01-02T03:10:00.000Z",

@@ -80,7 +80,7 @@ function ruleRows(start: number, workerTick: boolean) {
     const rounded = at === last + delay ? "" : ", rounded up to the next whole minute";
     const disabled =
       failures === failuresUntilDisabled
-        ? `(skipped unless the webhook is enabled again: ${failures} consecutive failures disable it)`
+        ? ` (skipped unless the webhook is enabled again: ${failures} consecutive failures disable it)`
         : "";
     rows.push({
       attempt: failures + 1,
