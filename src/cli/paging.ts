@@ -53,7 +53,7 @@ export async function noteMoreRows(paged: Paging, rows: string, part: Part, quer
 export function describePastEnd(paged: Paging, rows: string, part: Part, query: Query): string | undefined {
   const count = Number(part[paged.total]);
   if (rowsIn(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;
-  return `Nothing from --${paged.by} ${query[paged.by!]} ; the total is ${count}. For all: --all`;
+  return `Nothing from --${paged.by} ${query[paged.by!]}; the total is ${count}. For all: --all`;
 }
 
 const isLater = ({ by }: Paging, query: Query): boolean =>

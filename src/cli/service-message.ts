@@ -42,7 +42,7 @@ interface Thing {
 function findThing(path: string): Thing | undefined {
   const found = things.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
-    return id === undefined ? [] : [{ noun, id: decoded(id) }];
+    return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decoded(id) }];
   });
   return found.at(-1);
 }

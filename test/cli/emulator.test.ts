@@ -73,7 +73,7 @@ describe("svc emulator start", () => {
     const port = (taken.address() as { port: number }).port;
     const third = await runCli(`emulator start --ephemeral --port ${port}`, { cwd });
     assert.equal(third.exit, 1);
-    assert.match(third.err, /Something listens on port \d+ .*\n {2}Choose another with --port/);
+    assert.match(third.err, /Another program already listens on port \d+ .*\n {2}Choose another port with --port/);
   });
 
   for (const [argv, message] of [

@@ -22,10 +22,10 @@ describe("svc emulator start, on a state that it kept", () => {
   it("says where its clock is, how it passes, and how to change that", async (t) => {
     const cwd = await testFolder(t);
     const manual = "2031-01-02T03:04:05Z, is paused; svc emulator clock advance moves it";
-    const otherwise = "(for real time: svc emulator clock set --mode real --speed 1";
+    const otherwise = " (for real time: svc emulator clock set --mode real --speed 1)";
     assert.equal(await timeLine(cwd, "--clock manual --clock-start 2031-01-02T03:04:05Z"), manual + otherwise);
     assert.equal(await timeLine(cwd, ""), manual + otherwise);
-    const fast = /^2031-01-02T03:0[\d:.]+Z, passes 60 times as fast as real time; otherwise: /;
+    const fast = /^2031-01-02T03:0[\d:.]+Z, passes 60 times as fast as real time \(for real time: /;
     assert.match(String(await timeLine(cwd, "--clock real --clock-speed 60")), fast);
     assert.match(String(await timeLine(cwd, "")), fast);
     assert.match(String(await timeLine(cwd, "--clock-speed 1")), /^2031-01-02T03:[\d:.]+Z, passes in real time$/);

@@ -11,7 +11,7 @@ describe("an address that is not that of the control plane", () => {
     const at = (url: string) => ({ env: { SVC_EMULATOR_URL: url, SVC_EMULATOR_TOKEN: emulator.token } });
     const cluster = await svc("emulator clock advance --by PT1H", at(`${emulator.clusters[0]!.url}/_emulator`));
     assert.deepEqual([cluster.exit, cluster.out], [5, ""]);
-    assert.match(cluster.err, /\(404\)/);
+    assert.match(cluster.err, /\(HTTP 404\)/);
     const path = await svc("emulator clock advance --by PT1H", at(`${emulator.routerUrl}/nonsense`));
     assert.deepEqual([path.exit, path.out], [1, ""]);
     assert.match(path.err, /did not recognise POST .*\/clock\/advance and forwarded it/);

@@ -147,7 +147,7 @@ describe("svc emulator wait-for", () => {
   it("does not know a contract or a webhook that is not there", async (t) => {
     const { svc } = await withContract(t);
     const { exit, err } = await svc("emulator wait-for --contract T-9 --status SIGN");
-    assert.deepEqual([exit, err.includes("No contract is called T-9.")], [5, true]);
+    assert.deepEqual([exit, err.includes("No contract is called T-9")], [5, true]);
     const webhook = await svc("emulator wait-for --outcome failed --webhook 77");
     assert.equal(webhook.exit, 5);
     assert.match(webhook.err, /^error: .*77.*\n/);
@@ -251,6 +251,6 @@ describe("svc emulator device", () => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("emulator device approve XXXX-XXXX");
     assert.equal(exit, 5);
-    assert.match(err, /\(404\)/);
+    assert.match(err, /\(HTTP 404\)/);
   });
 });

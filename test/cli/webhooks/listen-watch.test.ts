@@ -114,7 +114,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     await listener.saw("webhook_disabled");
     assert.match(
       listener.err(),
-      new RegExp(`once ${url} has restarted, or after svc emulator webhooks enable 1\\.$`, "m"),
+      new RegExp(`when ${url} has restarted, or after svc emulator webhooks enable 1\\.$`, "m"),
     );
     await stop();
     await wall.looked();
@@ -132,7 +132,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     const listener = await listening(svc, ["--forward-to", url, "--no-enable"]);
     await failSixTimes(svc);
     await listener.saw("webhook_disabled");
-    assert.match(listener.err(), /so nothing arrives\. To enable it: svc emulator webhooks enable 1$/m);
+    assert.match(listener.err(), /consecutive failures\. To enable it: svc emulator webhooks enable 1$/m);
     await start(200);
     await json("emulator webhooks enable 1");
     await listener.saw("webhook_enabled");

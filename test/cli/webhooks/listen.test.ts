@@ -291,8 +291,8 @@ describe("svc webhooks listen", () => {
   for (const [argv, message] of [
     ["--activities CONTRACT_SINGED", 'Activity "CONTRACT_SINGED" not found.\n  Did you mean CONTRACT_SIGNED?'],
     ["--forward-to ftp://x", "--forward-to must be a URL"],
-    ["--header nonsense", '--header takes "Name: value"'],
-    ["--header x-note:漢", '--header takes "Name: value"'],
+    ["--header nonsense", '--header must be "Name: value"'],
+    ["--header x-note:漢", '--header must be "Name: value"'],
     ["--count 0", "must be a number at least 1, got"],
   ] as const) {
     it(`exits 2 on ${argv}`, async () => {
@@ -307,7 +307,7 @@ describe("svc webhooks listen", () => {
     const taken = await svc(`webhooks listen --port ${port}`);
     assert.deepEqual([taken.exit, taken.err.includes(`Port ${port} is taken.`)], [1, true]);
     const bad = await svc("webhooks listen", { env: { SVC_WEBHOOK_HMAC_KEY: "no key!" } });
-    assert.deepEqual([bad.exit, bad.err.includes("The key is not base64")], [2, true]);
+    assert.deepEqual([bad.exit, bad.err.includes("the key is not base64")], [2, true]);
   });
 });
 

@@ -32,7 +32,7 @@ describe("svc webhooks sign", () => {
 
   for (const [argv, more, message] of [
     ["webhooks sign -", {}, "--key-file or SVC_WEBHOOK_HMAC_KEY is required"],
-    ["webhooks sign -", { SVC_WEBHOOK_HMAC_KEY: "not base64!" }, "The key is not base64"],
+    ["webhooks sign -", { SVC_WEBHOOK_HMAC_KEY: "not base64!" }, "the key is not base64"],
     ["webhooks sign nowhere", env, "cannot read nowhere: no such file"],
     ["webhooks sign . --key-file .", env, "is a folder, not a file"],
     ["webhooks sign", env, "<body> is required"],

@@ -6,10 +6,10 @@ import { CommandFailedError } from "../../failure.ts";
 import { requireFile } from "../../parse/body.ts";
 
 const codes = lookupTable<string>({
-  StateInUse: "state_in_use",
-  StateRefused: "state_refused",
-  StateUnusable: "state_unusable",
-  NoLockFile: "not_a_run_file",
+  StateLockedError: "state_in_use",
+  StateFormatError: "state_refused",
+  StateAccessError: "state_unusable",
+  NotALockFileError: "not_a_run_file",
 });
 
 export const emulatorRepair = defineCommand({

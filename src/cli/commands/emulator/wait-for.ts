@@ -205,7 +205,7 @@ function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet)
   const message =
     isVain && first
       ? `Cannot reach ${awaited(query)}: webhook ${first.id} is disabled (${first.status}).`
-      : status === undefined
+      : status == null
         ? `Timed out after ${waited} waiting for ${awaited(query)} (virtual time: ${met.now}).`
         : `Timed out after ${waited}: ${status}.`;
   const hint = [nearest, ...disabled.slice(0, 1).map(insteadOf)].filter(Boolean).join(" ") || undefined;
