@@ -130,7 +130,7 @@ describe("svc webhooks trigger", () => {
     for (const [path, known] of [
       ["contract_state=X", /has no contract_state\. There it has: activity, activity_data, contract_id,/],
       ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. There it has: 0 \(HTTP 400\)/],
-      ["entity.name.first=X", /has no entity\.name\.first\. There it has: nothing\./],
+      ["entity.name.first=X", /has no entity\.name\.first\. There it has: nothing \(HTTP 400\)/],
     ] as const) {
       const { exit, err } = await svc(["webhooks", "trigger", "CONTRACT_SIGNED", "--set", path]);
       assert.equal(exit, 1);
