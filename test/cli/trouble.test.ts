@@ -19,7 +19,7 @@ describe("a service in trouble", () => {
   });
 
   const cases: [string, Parameters<Awaited<ReturnType<typeof receiver>>["answer"]>[0], number, RegExp][] = [
-    ["answers 500 to every attempt", 500, 75, /\(500\)/],
+    ["answers 500 to every attempt", 500, 75, /\(HTTP 500\)/],
     [
       "answers HTML",
       (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
@@ -32,7 +32,7 @@ describe("a service in trouble", () => {
       75,
       /Failed to reach/,
     ],
-    ["answers something undeclared", (_, response) => response.writeHead(418).end(), 1, /\(418\)/],
+    ["answers something undeclared", (_, response) => response.writeHead(418).end(), 1, /\(HTTP 418\)/],
     [
       "forwards what it does not recognise",
       (_, response) => response.writeHead(200, { "x-svc-matched": "catch-all" }).end("{}"),
@@ -92,7 +92,7 @@ describe("a service in trouble", () => {
     assert.deepEqual(JSON.parse(err), {
       error: {
         code: "http_503",
-        message: "The outcome is unknown: the service failed (503): The service answered with status 503.",
+        message: "The outcome is unknown: The service failed (HTTP 503)",
         hint: "The request may have taken effect. Check before you retry.",
         requestId: null,
         retryable: false,

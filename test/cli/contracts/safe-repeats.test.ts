@@ -46,7 +46,7 @@ describe("svc contracts create --idempotent", () => {
     assert.equal(exit, 1, err);
     assert.match(
       err,
-      / The contract may exist\. To repeat the command safely, use --idempotent, which looks up external_metadata\.id first\.\n/,
+      / The request may have taken effect\. To repeat it safely, use --idempotent, which looks up external_metadata\.id first\.\n/,
     );
   });
 });

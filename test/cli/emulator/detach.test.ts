@@ -233,7 +233,7 @@ describe("svc emulator start --detach", () => {
           '  eval "$(svc emulator env)"',
           "  svc contracts templates list",
           "",
-          "svc emulator stop stops it.",
+          "To stop it: svc emulator stop",
           "",
         ],
       ],

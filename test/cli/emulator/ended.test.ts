@@ -91,7 +91,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     );
     const status = await svc("emulator status --json", {}, below);
     assert.equal(JSON.parse(status.out).router_url, twin.routerUrl);
-    assert.match(status.err, /; the one on \.\.\/\.svc\/emulator\.json is at /);
+    assert.match(status.err, /The emulator with the state \.\.\/\.svc\/emulator\.json is at /);
   });
 
   it("says once which one it uses of a folder above", async (t) => {

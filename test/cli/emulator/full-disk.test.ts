@@ -58,7 +58,7 @@ describe("svc emulator start --detach whose disk fills up", () => {
     const told = log.split("\n").filter((line) => line.includes("(wall)"));
     assert.match(
       told.join("\n"),
-      /\(wall clock\) {2}\d+ lines of this log are missing, because the disk was full or failed/,
+      /\(wall\) {2}\d+ lines of this log are missing, because the disk was full or failed/,
     );
     assert.match(told.join("\n"), /\(wall\) {2}.*emulator\.json can be written again/);
     assert.equal((await run("emulator stop")).exit, 0);

@@ -145,7 +145,7 @@ describe("texts of others at a real terminal", { skip }, () => {
       env,
       exit: 130,
       async meanwhile(terminal) {
-        const [, url] = /Listening on (\S+);/.exec(await terminal.until(/Listening on \S+ \(press/))!;
+        const [, url] = /Listening on (\S+) /.exec(await terminal.until(/Listening on \S+ \(press/))!;
         const body = JSON.stringify({ activity: attack, contract_id: 7 });
         await fetch(`${url}/%1b%5b2J`, { method: "POST", body, headers: { "x-content-hash": "\x9b2J" } });
         await terminal.until("<-- 500");

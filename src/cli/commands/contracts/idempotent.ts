@@ -43,6 +43,6 @@ export function addSafeRepeat(error: unknown): unknown {
   const isOfCall = error instanceof NetworkError || error instanceof ServiceError;
   if (!isOfCall || !error.outcomeUnknown) return error;
   const hint =
-    "The contract may exist. To repeat the command safely, use --idempotent, which looks up external_metadata.id first.";
+    "The request may have taken effect. To repeat it safely, use --idempotent, which looks up external_metadata.id first.";
   return new PartialFailureError(error, [], { hint });
 }
