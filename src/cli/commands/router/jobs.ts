@@ -114,7 +114,7 @@ export const jobsResume = defineCommand({
     id,
     {
       name: "file",
-      description: "File with the rows, if it was moved, or - for standard input",
+      description: "New path of the rows, if they were moved, or - for standard input",
       optional: true,
     },
   ],
