@@ -67,7 +67,7 @@ describe("a command of several calls, when the service goes away in between", ()
     assert.ok(signed > 0);
     assert.equal((await svc("contracts send T-1 --wait executed --json=contract_status")).exit, 0);
     const alone = await svc("contracts send T-1");
-    assert.deepEqual([alone.exit, /cannot be sent/.test(alone.err)], [1, true]);
+    assert.deepEqual([alone.exit, /Cannot send T-1: status is EXECUTED, expected DRAFT/.test(alone.err)], [1, true]);
   });
 
   it("tells that subscriptions were told before their answers were read", async (t) => {

@@ -139,7 +139,7 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
     assert.equal(exit, 1, err);
     assert.match(
       err,
-      /^error: Failed to write .*profiles\.json: permission is denied \(EACCES\)\.\n {2}SVC_CONFIG_DIR /,
+      /^error: Failed to write .*profiles\.json: permission is denied \(EACCES\)\.\n {2}Set SVC_CONFIG_DIR /,
     );
   });
 
