@@ -54,9 +54,10 @@ it("a failure of the service names the thing, and where it has a status the one 
     [`router show-email ${hash}`]: "E-mail hash aaaaaaaaaaaa…: No cluster mapping for this email hash (HTTP 404)",
     "api GET /api/v2.1/public/contracts/T-9/status": "Contract T-9 not found (HTTP 404)",
   };
-  const said: Record<string, string> = {};
-  for (const line of Object.keys(expected)) said[line] = (await svc(line)).err.split("\n")[0]!.replace(/^error: /, "");
-  assert.deepEqual(said, expected);
+  const messages: Record<string, string> = {};
+  for (const line of Object.keys(expected))
+    messages[line] = (await svc(line)).err.split("\n")[0]!.replace(/^error: /, "");
+  assert.deepEqual(messages, expected);
 });
 
 it("a number where a composite id is wanted is answered with the composite id", async (t) => {

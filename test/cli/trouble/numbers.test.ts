@@ -111,5 +111,5 @@ it("https to a port without TLS, and http to one with it, is said in words", asy
   await writeFile(join(cwd, "saved.json"), "{}");
   await writeFile(join(cwd, "saved.headers"), "x-svc-webhook-content-hash: 00\n");
   const receiver = await runCli(["webhooks", "replay", "saved.json", "--to", safe], { cwd });
-  assert.match(receiver.out + receiver.err, /If it speaks TLS, use https:\/\/\./);
+  assert.match(receiver.out + receiver.err, /If the receiver uses TLS, use https:\/\/\./);
 });
