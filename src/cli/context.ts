@@ -44,7 +44,7 @@ export function createContext(
     const { baseUrls, credentials: ofTarget } = await target(service, file);
     const credentials = { ...ofTarget, ...given };
     if (baseUrls[service] === undefined) {
-      throw new UsageError(`The address of the service "${service}" is not known.`, {
+      throw new UsageError(`No address of the service "${service}" is configured.`, {
         hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",
       });
     }

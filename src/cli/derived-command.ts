@@ -76,7 +76,7 @@ export async function prepareCall<Value = unknown>(
   const isChecked = !sign && !reads && !mustValidate(spec, input);
   const operation = isChecked ? toOperationOutline(spec) : await loadOperation(spec);
   for (const { flag } of spec.flags.filter((one) => one.isSecret && input.flags[one.flag] !== undefined)) {
-    await context.output.warn(`warning: others can read --${flag} on a command line; use --${flag}-file FILE|-`);
+    await context.output.warn(`warning: other users can read --${flag} on the command line; use --${flag}-file FILE|-`);
   }
   const { args: given, contentType } = await buildArguments(spec, operation, input, context.host);
   const declared = operation.request.body;
@@ -178,7 +178,7 @@ async function everyPart(
 
 function partOf({ status, value }: ApiResponse): Record<string, unknown> {
   if (isObject(value)) return value;
-  throw new InvalidResponseError(status, `Expected an object, but the service answered ${status} with something else.`);
+  throw new InvalidResponseError(status, `The service responded with ${status} and a body that is not an object.`);
 }
 
 /** Throws UsageError, which names flags. */
@@ -244,7 +244,7 @@ async function confirmed(spec: CommandSpec, { positionals, flags }: CommandInput
 
 /** What is said of a stream of events whose reader was too slow. */
 export const describeDroppedEvents = (count: number | undefined): string =>
-  `${count ?? "Some"} were left out, since they were not read fast enough`;
+  `${count ?? "Some"} dropped, because they were not read fast enough`;
 
 /** Why a list is empty, where more can be told than that it is. */
 async function lackOf(
@@ -269,7 +269,7 @@ const filtersIn = ({ flags }: CommandSpec, given: CommandInput["flags"]): string
 const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
 const movedNote = (count: number): string =>
-  `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster before and ${count === 1 ? "has" : "have"} been moved`;
+  `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster and ${count === 1 ? "has" : "have"} been moved`;
 
 /** Notes of an answer that is good all the same. */
 async function report({ headers }: ApiResponse, { output }: Context): Promise<void> {
@@ -294,7 +294,7 @@ async function show(
     case "empty":
       return showNothing();
     case "events": {
-      await output.note("Following; Ctrl-C ends it");
+      await output.note("Following (press Ctrl-C to stop)");
       for await (const event of answer.value as AsyncIterable<unknown>) {
         if (signal.aborted) return;
         await output.document(context.globals.fields ? pickFields(event, context.globals.fields) : event);

@@ -2,21 +2,21 @@ import { lookupTable } from "../base/lookup-table.ts";
 
 /** What makes the first row of a list, by its command. */
 const makers = lookupTable<string>({
-  "contracts list": "svc contracts create makes one",
-  "intake list": "svc intake create makes one",
-  "contracts counterparties list": "svc contracts create brings them along",
-  "emulator webhooks": "svc webhooks listen or create makes a subscription",
-  "emulator deliveries": "svc webhooks trigger tells subscriptions of an activity",
-  "emulator emails": "svc contracts send sends some",
-  "emulator invitations": "svc contracts send invites those who sign",
-  "emulator inbox": "it fills with what the router forwards",
-  "emulator fault list": "svc emulator fault add makes one",
-  "emulator requests": "they are listed from the next one on",
+  "contracts list": "to create one: svc contracts create",
+  "intake list": "to create one: svc intake create",
+  "contracts counterparties list": "to create a contract with them: svc contracts create",
+  "emulator webhooks": "to create one: svc webhooks listen or svc webhooks create",
+  "emulator deliveries": "to send a test webhook: svc webhooks trigger",
+  "emulator emails": "to send one: svc contracts send",
+  "emulator invitations": "to invite signatories: svc contracts send",
+  "emulator inbox": "it lists requests that the router forwards",
+  "emulator fault list": "to add one: svc emulator fault add",
+  "emulator requests": "new requests will be listed",
 });
 
 /** Where an empty list is what was asked for. */
 const inPlace = lookupTable<string>({
-  "emulator clock advance": "Nothing was due until then; svc emulator clock tells the time",
+  "emulator clock advance": "Nothing was due. To show the time: svc emulator clock",
 });
 
 /**

@@ -17,6 +17,7 @@ import { CommandFailedError, type FailureKind, PartialFailureError, UsageError }
 import { formatCommandLine } from "./help/examples.ts";
 import type { SignalName } from "./host.ts";
 import { remedyOf } from "./remedies.ts";
+import { formatServiceError } from "./service-message.ts";
 
 /** What each exit code means (DECISIONS.md, L10). */
 export const exitCodes = [
@@ -100,27 +101,20 @@ export function explainError(error: unknown): Explanation {
   }
   if (error instanceof ServiceError) {
     const { status, problem } = error;
-    return say(
-      failureKindOf(error),
-      problem.code ?? `http_${status}`,
-      error.outcomeUnknown
-        ? `The outcome is unknown: the service failed (${status}): ${problem.message}`
-        : `The service refused (${status}): ${problem.message}`,
-      {
-        details: problem.fields.length > 1 ? problem.fields : [],
-        hint: error.outcomeUnknown
-          ? [problem.hint, unknownOutcomeHint].filter(Boolean).join(" ")
-          : (problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(error)),
-        requestId: error.headers["x-request-id"],
-      },
-    );
+    return say(failureKindOf(error), problem.code ?? `http_${status}`, formatServiceError(error), {
+      details: problem.fields.length > 1 ? problem.fields : [],
+      hint: error.outcomeUnknown
+        ? [problem.hint, unknownOutcomeHint].filter(Boolean).join(" ")
+        : (problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(error)),
+      requestId: error.headers["x-request-id"],
+    });
   }
   if (error instanceof ResponseTooLargeError) {
     const hint = error.adjustable
-      ? "Should it be that large? Then allow more with --max-answer."
-      : "Is the base URL that of the service?";
+      ? "To allow a larger response, use --max-answer."
+      : "Check that the base URL is that of the service.";
     return say("failed", "answer_too_large", error.message, {
-      hint: error.outcomeUnknown ? `It may have been done all the same. ${hint}` : hint,
+      hint: error.outcomeUnknown ? `The request may have taken effect. ${hint}` : hint,
     });
   }
   if (error instanceof ProxyError)
@@ -129,25 +123,25 @@ export function explainError(error: unknown): Explanation {
     return say(error.outcomeUnknown ? "failed" : "temporary", "network", error.message, { hint: networkHint(error) });
   }
   if (error instanceof RetryAfterTooLongError) {
-    const hint = "Run it again later, or allow more with --max-wait.";
+    const hint = "Try again later, or allow a longer wait with --max-wait.";
     return say("temporary", "wait_too_long", error.message, { hint });
   }
   if (error instanceof MissingCredentialsError) {
     return say("forbidden", "no_credentials", error.message, { hint: credentialHints[error.needs] });
   }
   if (error instanceof InvalidArgumentsError) {
-    return say("usage", "invalid_input", "The input does not fit the operation.", {
+    return say("usage", "invalid_input", "The input is invalid.", {
       details: error.problems.map((one) => `${[one.in, ...one.path].join(".")}: ${one.message}`),
     });
   }
   if (error instanceof MisroutedRequestError) {
     return say("failed", "misrouted", error.message, {
-      hint: "A proxy or a base URL with a path may change the spelling; compare SVC_BASE_URL.",
+      hint: "A proxy or the path of the base URL may change the request path. Check SVC_BASE_URL.",
     });
   }
   if (error instanceof InvalidResponseError) {
     return say("failed", "unreadable_answer", error.message, {
-      hint: "Is the base URL that of the service, and not of a web page or a proxy?",
+      hint: "Check that the base URL is that of the service, and not that of a web page or a proxy.",
     });
   }
   if (isFsError(error)) {
@@ -155,7 +149,9 @@ export function explainError(error: unknown): Explanation {
     return say("failed", "system", `Failed to ${syscall} ${path}: ${formatFsError(error)}.`, { hint: remedyOf(error) });
   }
   const message = error instanceof Error ? error.message : String(error);
-  return say("failed", "unexpected", `Unexpected failure: ${message}`, { hint: "Run it with --debug for the stack." });
+  return say("failed", "unexpected", `Unexpected error: ${message}`, {
+    hint: "To print the stack trace, use --debug.",
+  });
 }
 
 /** Somebody stopped it; said in words only where something was done before. */
@@ -180,10 +176,10 @@ const pollOutcomes = lookupTable<FailureKind>({
 
 const pollHints = lookupTable<string>({
   authorization_pending: "The user code is not approved yet. Poll again after the interval.",
-  slow_down: "The user code is not approved yet. From now on wait 5 s longer between polls.",
+  slow_down: "The user code is not approved yet. Increase the interval by 5 s.",
 });
 
-const unknownOutcomeHint = "It may have been done: look before you repeat it.";
+const unknownOutcomeHint = "The request may have taken effect. Check before you retry.";
 
 /** Whether a signed URL was refused, which holds no credentials of the caller's. */
 const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWith("storage.");
@@ -202,27 +198,26 @@ function failureKindOf(error: ServiceError): FailureKind {
 function networkHint({ code, origin, outcomeUnknown }: NetworkError): string {
   const trouble = toTlsFailure(code);
   if (trouble === "self-signed" || trouble === "unknown-authority") {
-    return "Name the file of its certificate, or behind a proxy that inspects traffic that of the proxy's, in NODE_EXTRA_CA_CERTS.";
+    return "Set NODE_EXTRA_CA_CERTS to the file of its certificate, or of the certificate of a proxy that inspects traffic.";
   }
   if (outcomeUnknown) return unknownOutcomeHint;
-  if (code === "ETIMEDOUT") return "Run it again later, or allow more with --timeout.";
+  if (code === "ETIMEDOUT") return "Try again later, or allow a longer time with --timeout.";
   return mayExpectTls(origin, code)
-    ? "Check the address, which begins with https:// where TLS is spoken, and that the service is up."
-    : "Check the address and that the service is up.";
+    ? "Check the address (https:// for TLS), and that the service is running."
+    : "Check the address, and that the service is running.";
 }
 
 const proxyFailureKind = ({ status }: ProxyError): FailureKind =>
   status === 407 ? "forbidden" : status !== undefined && status < 500 ? "failed" : "temporary";
 
 function proxyHint({ status }: ProxyError): string {
-  if (status === 407)
-    return "Put user and password into the proxy's variable: http://user:password@proxy.example:3128.";
-  if (status === undefined) return "Check HTTP_PROXY and HTTPS_PROXY; NO_PROXY lists the hosts that need no proxy.";
-  return "If the host needs no proxy, list it in NO_PROXY.";
+  if (status === 407) return "Add user and password to the proxy variable: http://user:password@proxy.example:3128.";
+  if (status === undefined) return "Check HTTP_PROXY and HTTPS_PROXY. To exclude a host, add it to NO_PROXY.";
+  return "To exclude the host, add it to NO_PROXY.";
 }
 
 const credentialHints: Readonly<Record<MissingCredentialsError["needs"], string>> = {
-  "api-key": "Set SVC_CLIENT_ID and SVC_CLIENT_SECRET, or choose a profile that holds them.",
+  "api-key": "Set SVC_CLIENT_ID and SVC_CLIENT_SECRET, or choose a profile with both.",
   basic: "Set SVC_BASIC_AUTH to user:password.",
   bearer: "Sign in with svc auth device-login, or set SVC_TOKEN to an access token.",
   "control-token": "Set SVC_EMULATOR_TOKEN, or run the command in the folder of the emulator's state.",
@@ -231,11 +226,11 @@ const credentialHints: Readonly<Record<MissingCredentialsError["needs"], string>
 function hintFor(error: ServiceError): string | undefined {
   const { status } = error;
   if (isOfStorage(error) && (status === 401 || status === 403))
-    return "The signed URL was refused: it has expired, or was changed on the way. Run it again for a new one.";
+    return "The signed URL has expired or was changed. Run the command again for a new URL.";
   if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
-  if (status === 403) return "These credentials are known, but may not do this.";
-  if (status >= 500) return "The trouble is on its side: run it again later; --verbose names each attempt.";
-  if (status === 429) return "Too many requests; wait a little, or allow more with --retries and --max-wait.";
+  if (status === 403) return "The credentials are valid, but have no permission for this request.";
+  if (status >= 500) return "The service has a problem. Try again later. To print each attempt, use --verbose.";
+  if (status === 429) return "Too many requests. Try again later, or use --retries and --max-wait.";
   return undefined;
 }
 

@@ -93,7 +93,7 @@ export class PartialFailureError extends Error {
     done: readonly string[],
     options: { hint?: string | undefined; next?: readonly string[] | undefined; repeatable?: boolean } = {},
   ) {
-    super("It was begun, and is not finished.", { cause });
+    super("The command did not finish.", { cause });
     this.done = done;
     this.repeatable = options.repeatable === true;
     this.hint = options.hint;

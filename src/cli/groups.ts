@@ -53,7 +53,7 @@ export const commandGroups = lookupTable<CommandGroup>({
       { title: "Run", commands: ["start", "exec", "env", "status", "open", "stop"] },
       { title: "Time", commands: ["clock", "wait-for", "rewind", "snapshot"] },
       {
-        title: "Look",
+        title: "Inspect",
         commands: ["requests", "deliveries", "emails", "trace", "events"],
         more: [
           "activities",
@@ -71,7 +71,7 @@ export const commandGroups = lookupTable<CommandGroup>({
         ],
       },
       {
-        title: "Act as a person",
+        title: "Act as a user",
         commands: [],
         more: [
           "sign",
@@ -91,7 +91,7 @@ export const commandGroups = lookupTable<CommandGroup>({
           "device",
         ],
       },
-      { title: "Break", commands: ["fault"] },
+      { title: "Faults", commands: ["fault"] },
       {
         title: "Share",
         commands: ["workspaces", "tokens", "state"],

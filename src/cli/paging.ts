@@ -46,14 +46,14 @@ export async function noteMoreRows(paged: Paging, rows: string, part: Part, quer
   const count = Number(part[paged.total]);
   if (globals.quiet || !(shown < count) || describePastEnd(paged, rows, part, query) !== undefined) return;
   const share = `${shown} of ${count}`;
-  await output.warn(isLater(paged, query) ? `${share}, --all for all` : `${share}, --all for the rest`);
+  await output.warn(isLater(paged, query) ? `${share} shown. For all: --all` : `${share} shown. For all: --all`);
 }
 
 /** What is said in place of a part that begins behind the last row: that there are rows. */
 export function describePastEnd(paged: Paging, rows: string, part: Part, query: Query): string | undefined {
   const count = Number(part[paged.total]);
   if (rowsIn(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;
-  return `Nothing from --${paged.by} ${query[paged.by!]} on: there are ${count}, --all for all`;
+  return `Nothing from --${paged.by} ${query[paged.by!]}; the total is ${count}. For all: --all`;
 }
 
 const isLater = ({ by }: Paging, query: Query): boolean =>

@@ -73,7 +73,7 @@ function refuseLayout(declaration: DeclaredCommand, { fields, format, wide }: Gl
   const isRefused = flag === "--format" ? isContent : isContent || output === "empty" || output === "text";
   if (flag === undefined || !isRefused) return;
   throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {
-    hint: isContent ? "It prints what the service sends, as it comes." : "It prints no fields and no table.",
+    hint: isContent ? "The response is printed unchanged." : "The command prints no fields and no table.",
   });
 }
 

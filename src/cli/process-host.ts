@@ -41,7 +41,7 @@ function workingFolder(): string {
   try {
     return process.cwd();
   } catch (cause) {
-    throw new CommandFailedError("failed", "no_working_folder", "The working folder does not exist any more.", {
+    throw new CommandFailedError("failed", "no_working_folder", "The working folder no longer exists.", {
       hint: "Change to a folder that exists, for example with cd ~, and run the command again.",
       cause,
     });

@@ -46,7 +46,7 @@ export const createStdoutError = (cause: NodeJS.ErrnoException): CommandFailedEr
     "output_lost",
     `Failed to write to standard output: ${cause.code ?? cause.message}.`,
     {
-      hint: "What was to be printed is lost; what was to be done may be done. Look before you run it again.",
+      hint: "The output is lost, and the command may have taken effect. Check before you run it again.",
       cause,
     },
   );

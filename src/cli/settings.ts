@@ -97,7 +97,7 @@ async function runningHere(host: Host): Promise<LocalEmulator | undefined> {
  * API key that it knows, which says as which workspace.
  */
 async function emulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
-  const origin = `the emulator that runs on ${relative(host.cwd, found.state)}`;
+  const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
   const own = (value: string): SettingValue => ({ value, origin });
   const known = (value: string | undefined) => (value === undefined ? undefined : own(value));
   const { selectEnvironmentKey } = await import("./connection/environment-key.ts");
@@ -216,8 +216,8 @@ async function chosenProfile(surroundings: Surroundings): Promise<ChosenProfile 
   const profile = Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined;
   if (profile) return { name, profile };
   const known = Object.keys(profiles);
-  throw new UsageError(`There is no profile "${name.value}".`, {
-    hint: known.length > 0 ? didYouMean(name.value, known) : `Profiles stand in ${profilesPath(env)}.`,
+  throw new UsageError(`Profile "${name.value}" not found.`, {
+    hint: known.length > 0 ? didYouMean(name.value, known) : `Profiles are stored in ${profilesPath(env)}.`,
   });
 }
 
@@ -246,7 +246,7 @@ function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue
   const text = readVariable(host, "SVC_CLUSTERS");
   if (!text) return {};
   const entries = tryParseJson(text.value);
-  if (!Array.isArray(entries)) throw new UsageError("SVC_CLUSTERS is not a JSON array of clusters.");
+  if (!Array.isArray(entries)) throw new UsageError("SVC_CLUSTERS must be a JSON array of clusters.");
   const keys = entries.map(fieldsOf).flatMap(({ id, cluster_key: value }) => {
     if (typeof id !== "string" || typeof value !== "string" || id === "" || value === "") return [];
     return [[id, { value, origin: text.origin }] as const];

@@ -37,6 +37,6 @@ const loadedAlone = lookupTable<() => Promise<{ readonly commands: readonly Comm
 export async function writtenCommand(words: readonly string[]): Promise<Command> {
   const written = await (loadedAlone[words.join(" ")] ?? writtenCommands[words[0]!])?.();
   const found = written?.commands.find((command) => command.words.join(" ") === words.join(" "));
-  if (!found) throw new Error(`No command is written for ${words.join(" ")}; rebuild with npm run build`);
+  if (!found) throw new Error(`Command ${words.join(" ")} not found in this build; rebuild with npm run build`);
   return found;
 }

@@ -104,7 +104,7 @@ describe("the console, beside what others would like it to be", { skip }, () => 
     await page.goto(`${between.url}/_emulator/ui/#/contracts`);
     await page.getByRole("link", { name: /^T-1/ }).waitFor();
     between.cut();
-    await page.getByText("The emulator does not answer; trying again").waitFor();
+    await page.getByText("The emulator does not respond. Retrying…").waitFor();
     await draft(world.api, { contract_name: "Missed" });
     const much = { "user-agent": "m".repeat(15_000) };
     for (let count = 0; count < 150; count += 1) await world.router("GET", "/router/v1/clusters", { headers: much });

@@ -64,8 +64,8 @@ describe("what the console shows while things go on", { skip }, () => {
     });
     await page.goto(await consoleAddress(world));
     const track = page.getByRole("region", { name: "Webhook 1: Hooks" });
-    await track.getByText("Reading…").waitFor();
-    assert.equal(await page.getByText(/No deliveries yet|Everything arrived|Nothing fails/).count(), 0);
+    await track.getByText("Loading…").waitFor();
+    assert.equal(await page.getByText(/Nothing was sent yet|Everything arrived|Nothing fails/).count(), 0);
     release();
     await track.getByRole("toolbar").waitFor();
   });
@@ -76,7 +76,7 @@ describe("what the console shows while things go on", { skip }, () => {
     await openConsole(page, world, "#/deliveries");
     await page.getByRole("link", { name: /Contract created/i }).waitFor();
     await world.ask("POST", "reset");
-    await page.getByRole("heading", { name: "No webhook was sent yet" }).waitFor();
+    await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
   });
 
   it("has everything once after a restart, when somebody is signed in again", async (t) => {
@@ -94,10 +94,10 @@ describe("what the console shows while things go on", { skip }, () => {
     await heading.waitFor();
     between.cut();
     await first.close();
-    await page.getByText("The emulator does not answer; trying again").waitFor();
+    await page.getByText("The emulator does not respond. Retrying…").waitFor();
     // What was read stays, time does not go on, and it is said once.
     await page.getByText("Start it again").waitFor();
-    await page.getByRole("region", { name: "Virtual time" }).getByText("when it was last seen").waitFor();
+    await page.getByRole("region", { name: "Virtual time" }).getByText("last known time").waitFor();
     assert.equal(await page.getByText("does not answer").count(), 1);
     assert.equal(await heading.count(), 1);
     const second = await emulator(t);
@@ -123,13 +123,13 @@ describe("what the console shows while things go on", { skip }, () => {
     await foot.getByText("svc emulator clock advance --by PT5M").waitFor();
     // The stream stays open, although nothing comes through it.
     await page.context().setOffline(true);
-    await foot.getByText("The emulator does not answer; trying again").waitFor();
+    await foot.getByText("The emulator does not respond. Retrying…").waitFor();
     await foot.getByText("Start it again: svc emulator start").waitFor();
     assert.equal(await foot.getByText("clock advance").count(), 0);
     await button("+5 min").focus();
     await page.keyboard.press("Enter");
     assert.equal(await focused(page), "+5 min", "the keyboard keeps its place");
-    assert.equal(await button("+5 min").getAttribute("title"), "The emulator does not answer.");
+    assert.equal(await button("+5 min").getAttribute("title"), "The emulator does not respond.");
     assert.equal(await button("Send delivery 1 again").isEnabled(), false);
     await page.getByRole("link", { name: "Contracts", exact: true }).click();
     await page.context().setOffline(false);
@@ -146,7 +146,7 @@ describe("what the console shows while things go on", { skip }, () => {
     const advance = "**/clock/advance";
     await page.route(advance, (route) => route.abort());
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
-    await foot.getByText("The emulator answers again. What was pressed last may not have been done").waitFor();
+    await foot.getByText("The emulator responds again. Check whether the last action took effect").waitFor();
     assert.equal(await foot.getByText(/does not answer|Start it again|clock advance/).count(), 0);
     await page.unroute(advance);
     await page.getByRole("button", { name: "+5 min", exact: true }).click();

@@ -59,13 +59,13 @@ describe("the requests that the console shows", { skip }, () => {
     await world.ask("GET", "clock");
     await openConsole(page, world, "#/requests/1");
     await page.getByText("clock.show, answered in").waitFor();
-    await page.getByRole("searchbox", { name: "Find a reference" }).fill("1");
+    await page.getByRole("searchbox", { name: "Search" }).fill("1");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "Request 1" }).waitFor();
     await page.goto(viewOf(world, "#/requests/987654"));
-    await page.getByRole("heading", { name: "The log does not have it" }).waitFor();
+    await page.getByRole("heading", { name: "Request not found" }).waitFor();
     await page.goto(viewOf(world, "#/requests/abc"));
-    await page.getByText("No request is called so.").waitFor();
+    await page.getByText("Invalid request ID.").waitFor();
     assert.deepEqual(
       page.complaints.filter((words) => !words.includes("404")),
       [],

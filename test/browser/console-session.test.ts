@@ -37,7 +37,7 @@ describe("the console, opened in a browser", { skip }, () => {
     };
     const off = (needs: string, has: string) => [
       true,
-      `This needs a token with the role ${needs}; yours has the role ${has}.`,
+      `This requires a token with the role ${needs}. Your token has the role ${has}.`,
     ];
     const on = [false, null];
     for (const [role, passing, restoring] of [
@@ -53,8 +53,8 @@ describe("the console, opened in a browser", { skip }, () => {
       // As it is kept for a page that is loaded again.
       await page.goto(viewOf(world, "#/snapshots"));
       await page.reload();
-      assert.deepEqual(await stateOf("Go back to prepared"), restoring, role);
-      assert.equal(await page.getByLabel("How virtual time passes", { exact: true }).isDisabled(), role === "read");
+      assert.deepEqual(await stateOf("Restore prepared"), restoring, role);
+      assert.equal(await page.getByLabel("Clock mode", { exact: true }).isDisabled(), role === "read");
     }
     assert.deepEqual(page.complaints, []);
   });

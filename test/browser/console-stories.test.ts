@@ -39,16 +39,16 @@ describe("the console, as somebody uses it", { skip }, () => {
     const page = await tab(t);
     const { world, hooks } = await failingWebhook(t);
     await openConsole(page, world);
-    await page.getByText("when you move time").waitFor();
+    await page.getByText("when you advance the clock").waitFor();
     await page
       .getByText(
         "Last attempt: the receiver responded 503. 1 attempt failed. The sixth consecutive failure disables the webhook.",
       )
       .waitFor();
-    await page.getByRole("link", { name: /^Timeline.*1 webhook needs attention$/ }).waitFor();
+    await page.getByRole("link", { name: /^Timeline.*1 failing webhook$/ }).waitFor();
     await press(page, "Until idle");
     await page.getByText("Disabled after 6 consecutive failures, at").waitFor();
-    await page.getByText("Nothing waits").waitFor();
+    await page.getByText("Nothing scheduled").waitFor();
     await page.getByText("6 failures in a row").waitFor();
 
     await page.getByRole("link", { name: "Why Hooks fails" }).click();
@@ -65,7 +65,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await why.waitFor({ state: "detached" });
 
     await press(page, "Send delivery 1 again");
-    await page.locator(".outcome .bad").getByText("Sent again, and failed: 503").waitFor();
+    await page.locator(".outcome .bad").getByText("Resent and failed: 503").waitFor();
     hooks.answer(200);
     await press(page, "Enable Hooks");
     await outcome(page, "Hooks is enabled");
@@ -73,8 +73,8 @@ describe("the console, as somebody uses it", { skip }, () => {
     await seen(page, () => focused(page), "Why?", "enabled");
     await page.getByText("Enabled again; no delivery has arrived since.").waitFor();
     await press(page, "Send delivery 1 again");
-    await outcome(page, "Sent again: 200");
-    await page.getByText("Everything arrived").waitFor();
+    await outcome(page, "Resent: 200");
+    await page.getByText("All deliveries arrived").waitFor();
     await page.getByRole("link", { name: "Timeline", exact: true }).waitFor();
     assert.equal(hooks.received.length, 8);
     assert.deepEqual(page.complaints, []);
@@ -96,15 +96,15 @@ describe("the console, as somebody uses it", { skip }, () => {
     await outcome(page, "T-2 is EXECUTED");
     assert.equal(await statusOf(world.api, contract), "EXECUTED");
     await page.getByText("signed 03:04:05").waitFor();
-    await page.getByRole("img", { name: "The contract is in EXECUTED. From here it goes nowhere." }).waitFor();
+    await page.getByRole("img", { name: "Status: EXECUTED. This status is final." }).waitFor();
 
     await tabTo(page, "button", "Next");
     await page.keyboard.press("Enter");
     await outcome(page, "it is 03:0");
-    await tabTo(page, "link", /^Timeline.*1 webhook needs attention$/);
+    await tabTo(page, "link", /^Timeline.*1 failing webhook$/);
     await page.keyboard.press("Enter");
     await page.getByRole("toolbar", { name: "Attempts of Hooks" }).waitFor();
-    await tabTo(page, "button", "Delivery 1: attempt 1 of 7, at once, 503");
+    await tabTo(page, "button", "Delivery 1: attempt 1 of 7, immediately, 503");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
@@ -113,7 +113,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     hooks.answer(200);
     await tabTo(page, "button", "Send delivery 2 again");
     await page.keyboard.press("Enter");
-    await outcome(page, "Sent again: 200");
+    await outcome(page, "Resent: 200");
   });
 
   it("moves a contract by every button of its owner, and by those of whose turn it is", async (t) => {
@@ -121,22 +121,22 @@ describe("the console, as somebody uses it", { skip }, () => {
     const world = await emulator(t);
     await draft(world.api);
     await openConsole(page, world, "#/contracts/T-1");
-    const people = page.getByRole("list", { name: "Who may do what now" });
+    const people = page.getByRole("list", { name: "People" });
     const buttons = async () =>
       (await people.getByRole("button", { disabled: false }).allTextContents()).filter(
         (words) => words !== "" && words !== "Copy link",
       );
-    const open = ["Mark for execution", "Ask for a review", "Ask for an approval", "Put on hold", "Void", "Delete"];
+    const open = ["Mark for execution", "Request review", "Request approval", "Put on hold", "Void", "Delete"];
     const steps: readonly (readonly [press: string, becomes: string, offers: readonly string[]])[] = [
-      ["Ask for a review", "DRAFT", ["Complete the review", "Send", ...open]],
-      ["Complete the review as Ada Keller", "DRAFT", ["Send", ...open]],
-      ["Ask for an approval", "DRAFT", ["Approve", "Send", ...open]],
+      ["Request review", "DRAFT", ["Complete review", "Send", ...open]],
+      ["Complete review as Ada Keller", "DRAFT", ["Send", ...open]],
+      ["Request approval", "DRAFT", ["Approve", "Send", ...open]],
       ["Approve as Ada Keller", "DRAFT", ["Send", ...open]],
-      ["Send", "SIGN", ["Sign", "Decline", "Take out of signature", "Put on hold", "Void", "Delete"]],
-      ["Take out of signature", "REDLINING", open],
-      ["Mark for execution", "SIGN", ["Sign", "Decline", "Take out of signature", "Put on hold", "Void", "Delete"]],
+      ["Send", "SIGN", ["Sign", "Decline", "Unmark for execution", "Put on hold", "Void", "Delete"]],
+      ["Unmark for execution", "REDLINING", open],
+      ["Mark for execution", "SIGN", ["Sign", "Decline", "Unmark for execution", "Put on hold", "Void", "Delete"]],
       ["Put on hold", "ON_HOLD", ["Resume", "Void", "Delete"]],
-      ["Resume", "SIGN", ["Sign", "Decline", "Take out of signature", "Put on hold", "Void", "Delete"]],
+      ["Resume", "SIGN", ["Sign", "Decline", "Unmark for execution", "Put on hold", "Void", "Delete"]],
       ["Decline as Jo Doe", "DRAFT", ["Send", ...open]],
       ["Void", "VOIDED", ["Delete"]],
     ];
@@ -147,7 +147,7 @@ describe("the console, as somebody uses it", { skip }, () => {
       if (words === "Void") {
         await page.getByRole("dialog", { name: "Void T-1?" }).getByRole("button", { name: "Void T-1" }).click();
       }
-      await page.getByRole("img", { name: `The contract is in ${becomes}.` }).waitFor();
+      await page.getByRole("img", { name: `Status: ${becomes}.` }).waitFor();
       await outcome(page, says(words, becomes));
       await seen(page, buttons, offers, words);
     }
@@ -170,9 +170,9 @@ describe("the console, as somebody uses it", { skip }, () => {
     const page = await tab(t);
     const { world, hooks } = await failingWebhook(t);
     await openConsole(page, world, "#/deliveries/1");
-    await page.getByText("the signature fits these bytes").waitFor();
+    await page.getByText("signature matches").waitFor();
     const [first] = hooks.received;
-    const sentBody = await page.getByRole("region", { name: "Body, the same bytes in every attempt" }).textContent();
+    const sentBody = await page.getByRole("region", { name: "Body (the same bytes in every attempt" }).textContent();
     assert.equal(sentBody, first!.body.toString());
     assert.equal(await page.locator(".hash").textContent(), first!.headers["x-svc-webhook-content-hash"]);
     assert.equal(
@@ -185,7 +185,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);
-    const panel = page.getByRole("form", { name: "Move time to a moment" });
+    const panel = page.getByRole("form", { name: "Advance to a time" });
     const bar = () =>
       page.getByRole("region", { name: "Virtual time", exact: true }).evaluate("(bar) => bar.offsetHeight");
     const height = await bar();
@@ -197,7 +197,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     assert.equal(await focused(page), "To …");
     await page.keyboard.press("Enter");
     await panel.getByLabel("To (virtual, UTC)").fill("2031-01-02T03:30");
-    await panel.getByRole("button", { name: "Move there", exact: true }).click();
+    await panel.getByRole("button", { name: "Advance", exact: true }).click();
     await outcome(page, "It is 03:30:00");
     await panel.waitFor({ state: "detached" });
     assert.equal(await focused(page), "To …");
@@ -205,7 +205,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     await press(page, "Until idle");
     await outcome(page, "were done");
     await panel.waitFor({ state: "detached" });
-    await page.getByText("Nothing waits").waitFor();
+    await page.getByText("Nothing scheduled").waitFor();
     assert.equal(await bar(), height);
   });
 
@@ -235,14 +235,14 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.keyboard.press("Escape");
     await page.waitForURL(viewOf(world, "#/contracts/T-2"));
     await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
-    await page.getByRole("searchbox", { name: "Find a reference" }).fill("delivery:1");
+    await page.getByRole("searchbox", { name: "Search" }).fill("delivery:1");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Delivery 1", level: 1 }).waitFor();
     await page.goBack();
     await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
     await page.goForward();
     await page.getByRole("heading", { name: "Delivery 1", level: 1 }).waitFor();
-    await page.getByRole("searchbox", { name: "Find a reference" }).fill("2");
+    await page.getByRole("searchbox", { name: "Search" }).fill("2");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: `T-2: ${tag}` }).click();
     await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
@@ -260,16 +260,19 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.getByText("Only those to Hooks.").waitFor();
     await seen(page, () => rows.count(), 3, "not arrived");
     assert.equal(await rows.getByTitle(/^to Hooks · T-\d$/).count(), 3);
-    assert.equal(page.url(), viewOf(world, "#/deliveries?webhook=1&show=not-arrived"));
-    await page.getByRole("link", { name: "Still to come" }).click();
-    await page.waitForURL(viewOf(world, "#/deliveries?webhook=1&show=still-to-come"));
+    assert.equal(page.url(), viewOf(world, "#/deliveries?webhook=1&show=undelivered"));
+    await page.getByRole("link", { name: "Scheduled" }).click();
+    await page.waitForURL(viewOf(world, "#/deliveries?webhook=1&show=scheduled"));
     await page.goBack();
-    await page.getByRole("link", { name: "Not arrived 3" }).and(page.locator("[aria-current]")).waitFor();
+    await page.getByRole("link", { name: "Undelivered 3" }).and(page.locator("[aria-current]")).waitFor();
     await page.goto(viewOf(world, "#/requests"));
     await page.getByText("/router/v1/clustrs").first().waitFor();
-    await press(page, "Clear the log");
-    await page.getByRole("dialog", { name: "Clear the log?" }).getByRole("button", { name: "Clear the log" }).click();
-    await page.getByRole("heading", { name: "Nobody has asked for anything yet" }).waitFor();
+    await press(page, "Clear log");
+    await page
+      .getByRole("dialog", { name: "Clear the request log?" })
+      .getByRole("button", { name: "Clear log" })
+      .click();
+    await page.getByRole("heading", { name: "No requests yet" }).waitFor();
     assert.equal(await page.getByText("/_emulator/requests").count(), 0);
     assert.deepEqual(page.complaints, []);
   });
@@ -288,17 +291,17 @@ describe("the console, as somebody uses it", { skip }, () => {
       ["onerror", `T-2: ${tag}`],
       [device!.user_code, `Device ${device!.user_code} of demo-cli`],
     ] as const) {
-      await page.getByRole("searchbox", { name: "Find a reference" }).fill(words);
+      await page.getByRole("searchbox", { name: "Search" }).fill(words);
       await page.keyboard.press("Enter");
       await page.getByRole("link", { name: link }).waitFor();
     }
-    await page.getByRole("searchbox", { name: "Find a reference" }).fill("jo@acme.example");
+    await page.getByRole("searchbox", { name: "Search" }).fill("jo@acme.example");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "E-mails to jo@acme.example" }).click();
     await page.getByRole("heading", { name: "E-mails to jo@acme.example" }).waitFor();
-    await page.getByRole("searchbox", { name: "Find a reference" }).fill("nobody");
+    await page.getByRole("searchbox", { name: "Search" }).fill("nobody");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Nothing was found for “nobody”" }).waitFor();
+    await page.getByRole("heading", { name: "No results for “nobody”" }).waitFor();
     assert.deepEqual(page.complaints, []);
   });
 
@@ -306,31 +309,31 @@ describe("the console, as somebody uses it", { skip }, () => {
     const page = await tab(t, { permissions: ["clipboard-read", "clipboard-write"] });
     const world = await emulator(t);
     await openConsole(page, world, "#/snapshots");
-    await page.getByRole("heading", { name: "Nothing is kept" }).waitFor();
+    await page.getByRole("heading", { name: "No snapshots" }).waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
-    await press(page, "Command for: Keep the state");
-    const shown = page.getByRole("dialog", { name: "The same as a command" });
+    await press(page, "Command for: Save snapshot");
+    const shown = page.getByRole("dialog", { name: "Equivalent command" });
     await shown.getByRole("button", { name: "Copy" }).click();
     await shown.getByText("Copied").waitFor();
     assert.equal(await page.evaluate("navigator.clipboard.readText()"), "svc emulator snapshot save mine");
     await page.keyboard.press("Escape");
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("my snap: bad/name");
-    await page.getByText("A name has letters, digits, dots, dashes and underscores").waitFor();
+    await page.getByText("The name must be letters, digits, dots, dashes and underscores").waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
     await page.keyboard.press("Enter");
     await outcome(page, "Kept as mine");
-    await page.getByRole("button", { name: "Go back to mine", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Restore mine", exact: true }).waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Replace mine?" }).getByRole("button", { name: "Replace mine" }).click();
     await outcome(page, "Kept as mine");
     await page.getByText("svc emulator snapshot save mine --replace").waitFor();
     await page.goto(viewOf(world, "#/faults"));
-    await page.getByLabel("How often").fill("-3");
-    await page.getByText("How often is a whole number.").waitFor();
-    assert.equal(await page.getByRole("button", { name: "Add the fault", exact: true }).isDisabled(), true);
-    await page.getByLabel("How often").fill("1");
-    await page.getByLabel("To which operation").fill("nonsense");
+    await page.getByLabel("Count").fill("-3");
+    await page.getByText("The count must be a whole number.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Add fault", exact: true }).isDisabled(), true);
+    await page.getByLabel("Count").fill("1");
+    await page.getByLabel("Operation").fill("nonsense");
     await page.locator('.how[title*="--operation nonsense"]').waitFor();
     await page.keyboard.press("Enter");
     await outcome(page, "operation: nonsense not found");

@@ -14,10 +14,10 @@ const views = [
   ["#/", "he receiver responded 503"],
   ["#/timeline/1", "Webhook 1"],
   ["#/contracts", "HOLD"],
-  ["#/contracts/T-2", "Who may do what now"],
+  ["#/contracts/T-2", "People"],
   ["#/contracts/T-3", "⟨U\\+202E⟩"],
   ["#/deliveries", "retrying"],
-  ["#/deliveries/1", "the signature fits these bytes"],
+  ["#/deliveries/1", "signature matches"],
   ["#/deliveries/1?trace=delivery:1", "Why delivery 1"],
   ["#/requests", "/router/v1/clustrs"],
   ["#/emails", "jo@acme.example"],
@@ -26,7 +26,7 @@ const views = [
   ["#/faults", "tamper"],
   ["#/snapshots/prepared", "difference"],
   ["#/search/2", "Webhook|T-2|Delivery"],
-  ["#/nowhere", "There is no such view"],
+  ["#/nowhere", "This page does not exist"],
 ] as const;
 
 /** Labels of the timeline's axis that begin left of what can be scrolled to, or lie over the one before. */
@@ -79,7 +79,7 @@ describe("every view of the console", { skip }, () => {
       ["#/", title],
       ["#/timeline/2", title],
       ["#/contracts", "Rahmenvertrag"],
-      ["#/contracts/T-2", "Who may do what now"],
+      ["#/contracts/T-2", "People"],
       ["#/deliveries/3", "Attempts"],
       ["#/deliveries/3?trace=delivery:3", "Why delivery 3"],
       ["#/requests", "/api/v2.1/public/contracts/"],
@@ -124,17 +124,17 @@ describe("every view of the console", { skip }, () => {
     const world = await emulator(t);
     await openConsole(page, world);
     for (const [hash, title] of [
-      ["#/", "Nobody is told anything yet"],
-      ["#/contracts", "There is no contract yet"],
-      ["#/deliveries", "No webhook was sent yet"],
-      ["#/requests", "Nobody has asked for anything yet"],
-      ["#/emails", "No e-mail was sent"],
-      ["#/devices", "No device waits"],
-      ["#/faults", "Everything works as it should"],
-      ["#/snapshots", "Nothing is kept"],
-      ["#/devices/XYZ", "There is no device with the code XYZ"],
-      ["#/faults/3", "There is no fault 3"],
-      ["#/snapshots/nope", "There is no snapshot nope"],
+      ["#/", "No webhooks yet"],
+      ["#/contracts", "No contracts yet"],
+      ["#/deliveries", "No deliveries yet"],
+      ["#/requests", "No requests yet"],
+      ["#/emails", "No e-mails yet"],
+      ["#/devices", "No devices are waiting"],
+      ["#/faults", "No faults"],
+      ["#/snapshots", "No snapshots"],
+      ["#/devices/XYZ", "Not found: device with the code XYZ"],
+      ["#/faults/3", "Not found: fault 3"],
+      ["#/snapshots/nope", "Not found: snapshot nope"],
       ["#/deliveries/abc", "Delivery abc"],
     ] as const) {
       await page.goto(viewOf(world, hash));
@@ -149,7 +149,7 @@ describe("every view of the console", { skip }, () => {
     await page.goto(viewOf(world, "#/snapshots"));
     await page.getByText("svc emulator open").waitFor();
     const block = await page.getByRole("main").boundingBox();
-    const last = await page.getByText("This page goes on by itself then.").boundingBox();
+    const last = await page.getByText("This page then continues automatically.").boundingBox();
     assert.ok(last!.y - block!.y < 250, "the lines stand together");
     const other = await page.context().newPage();
     await openConsole(Object.assign(other, { complaints: [] }), world);

@@ -67,7 +67,7 @@ describe("the bundle", () => {
     }
     assert.deepEqual(proxy.seen, [`GET ${targets[0]}/`, `CONNECT ${new URL(targets[1]!).host}`]);
     const told = await runShipped(["doctor", "--base-url", targets[1]!], env);
-    assert.ok(told.stdout.includes(`${targets[1]} answers through ${proxy.url} (HTTPS_PROXY)`), told.stdout);
+    assert.ok(told.stdout.includes(`${targets[1]} responds through ${proxy.url} (HTTPS_PROXY)`), told.stdout);
     assert.ok(!`${told.stdout}${told.stderr}`.includes("hunter2"));
   });
 
@@ -77,7 +77,7 @@ describe("the bundle", () => {
       [shippedSvc(), "contracts", "list", "--emulator"],
       { cwd: await testFolder(t), env: { PATH: process.env.PATH, SVC_CONFIG_DIR: folder } },
     );
-    assert.deepEqual([stdout, stderr], ["", "Nothing found; svc contracts create makes one\n"]);
+    assert.deepEqual([stdout, stderr], ["", "Nothing found; to create one: svc contracts create\n"]);
   });
 
   it("says so where its version cannot be written", { skip: process.platform !== "linux" && "no /dev/full" }, () => {

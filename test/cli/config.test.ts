@@ -37,7 +37,7 @@ describe("svc config set", () => {
     assert.deepEqual(await svc("config set router_url https://a.example/"), {
       exit: 0,
       out: "",
-      err: "Set router_url of profile default, the first one: commands use it from now on (svc config use chooses another)\n",
+      err: "Set router_url of profile default, which is now the current profile (to change it: svc config use)\n",
     });
     await svc("config set client_id cid --profile other");
     assert.deepEqual(await file(), {
@@ -79,14 +79,22 @@ describe("svc config set", () => {
   const refused: [string, string, RegExp][] = [
     ["a secret on the command line", "config set client_secret hunter2", /client_secret is a secret/],
     ["no secret without a terminal", "config set client_secret", /--secret-file required when not running/],
-    ["an empty secret", "config set client_secret --secret-file empty", /there is no secret in it/],
-    ["a secret of several lines", "config set client_secret --secret-file lines", /a secret is one line/],
-    ["a file for what is no secret", "config set client_id --secret-file lines", /--secret-file is for secrets/],
+    ["an empty secret", "config set client_secret --secret-file empty", /is empty, expected a secret/],
+    ["a secret of several lines", "config set client_secret --secret-file lines", /must be a single line/],
+    [
+      "a file for what is no secret",
+      "config set client_id --secret-file lines",
+      /--secret-file cannot be used with client_id, which is not a secret/,
+    ],
     ["an address that is none", "config set router_url router", /router_url must be a URL/],
     ["an address with a password", "config set router_url https://a:b@c.example", /must not contain credentials/],
-    ["an unknown setting", "config set router_ulr x", /no setting "router_ulr"\.\n {2}Did you mean router_url\?/],
+    [
+      "an unknown setting",
+      "config set router_ulr x",
+      /Setting "router_ulr" not found\.\n {2}Did you mean router_url\?/,
+    ],
     ["a missing value", "config set client_id", /<value> is required/],
-    ["a name that is none", "config set client_id x --profile ../x", /cannot name a profile/],
+    ["a name that is none", "config set client_id x --profile ../x", /Profile names must be letters/],
   ];
   for (const [what, argv, message] of refused) {
     it(`refuses ${what}`, async (t) => {
@@ -137,7 +145,7 @@ describe("svc config set", () => {
     const wall = movedWall((ms) => (ms < 1_000 ? wall.sleep(60_000) : undefined));
     const { exit, err } = await svc("config set client_id cid", { wall });
     assert.equal(exit, 75);
-    assert.match(err, /Another process holds \S+profiles\.json\.lock/);
+    assert.match(err, /\S+profiles\.json\.lock is locked by another process/);
   });
 
   it("writes through a link, which stays one", async (t) => {
@@ -190,7 +198,7 @@ describe("svc config set", () => {
     assert.equal(exit, 1);
     assert.match(
       err,
-      /Couldn't write .*: a part of its path is not a folder \(ENOTDIR\)\.\n {2}SVC_CONFIG_DIR names another folder/,
+      /Failed to write .*: a part of its path is not a folder \(ENOTDIR\)\.\n {2}Set SVC_CONFIG_DIR to another folder/,
     );
   });
 });
@@ -380,7 +388,7 @@ describe("svc config get, unset, use and remove", () => {
       out: "",
       err: "Commands use profile prod from now on\n",
     });
-    assert.match((await svc("config use prdo")).err, /no profile "prdo"\.\n {2}Did you mean prod\?/);
+    assert.match((await svc("config use prdo")).err, /Profile "prdo" not found\.\n {2}Did you mean prod\?/);
     assert.match((await svc("config use staging", { env: { SVC_PROFILE: "prod" } })).err, /SVC_PROFILE is set to prod/);
     assert.match((await svc("config remove staging")).err, /--yes required when not running interactively/);
     assert.equal((await svc("config remove staging --yes")).exit, 0);

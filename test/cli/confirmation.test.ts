@@ -94,7 +94,7 @@ describe("confirmation", () => {
     const { svc } = await cliEmulator(t);
     const offboard = "router offboard eu-1 --client-ids a";
     assert.match((await svc(`${offboard} --yes`)).err, /--confirm eu-1 is required/);
-    assert.match((await svc(`${offboard} --confirm us-1`)).err, /--confirm must repeat eu-1/);
+    assert.match((await svc(`${offboard} --confirm us-1`)).err, /--confirm must be eu-1/);
     assert.deepEqual((await svc(`${offboard} --confirm eu-1`)).exit, 0);
   });
 
@@ -134,8 +134,8 @@ describe("confirmation", () => {
       [refused.exit, refused.err],
       [
         2,
-        "error: --confirm T-1 is required: this cannot be undone\n" +
-          "  What it would do: Void a contract (composite id T-1).\n",
+        "error: --confirm T-1 is required, because this cannot be undone\n" +
+          "  The command would do this: Void a contract (composite id T-1).\n",
       ],
     );
     const wrong = person(["Type T-1 to go on", `T-2${enter}`]);

@@ -48,8 +48,8 @@ describe("svc doctor", () => {
     assert.deepEqual(found, {
       check: "emulator",
       status: "warning",
-      detail: `${here.routerUrl} (pid ${pid}) runs in this folder; SVC_EMULATOR_URL leads commands to ${other.controlUrl}`,
-      hint: 'For the one of this folder: eval "$(svc emulator env)" again.',
+      detail: `${here.routerUrl} (pid ${pid}) runs in this folder, but SVC_EMULATOR_URL is ${other.controlUrl}`,
+      hint: 'To use the emulator of this folder: eval "$(svc emulator env)" again.',
     });
     const env = { SVC_EMULATOR_URL: here.controlUrl };
     const { status, detail } = rowOf(await svc("doctor --json", { cwd, env }), "emulator");

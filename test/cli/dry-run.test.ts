@@ -106,6 +106,6 @@ describe("a row that is a token and cannot be sent", () => {
     const argv = `router map-creator-tokens rows.txt --cluster eu-1 --base-url ${base}`;
     const { exit, err } = await runCli(argv, { cwd, env: { SVC_STATE_DIR: cwd, SVC_CLUSTER_KEY: "k" } });
     assert.deepEqual([exit, err.includes(secret)], [2, false], err);
-    assert.match(err, /row 1 \(\[hidden\]\) is no creator invite token: it contains spaces/);
+    assert.match(err, /row 1 \(\[hidden\]\) is not a valid creator invite token: it contains spaces/);
   });
 });

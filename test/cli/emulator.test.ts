@@ -68,7 +68,7 @@ describe("svc emulator start", () => {
     const { ended, signal } = await started("", cwd);
     const second = await runCli("emulator start --port 0", { cwd });
     assert.equal(second.exit, 1);
-    assert.match(second.err, /^error: An emulator runs on .*emulator\.json already: http/);
+    assert.match(second.err, /^error: An emulator is already running: http.*emulator\.json/);
     signal("SIGTERM");
     await ended;
 
@@ -78,7 +78,7 @@ describe("svc emulator start", () => {
     const port = (taken.address() as { port: number }).port;
     const third = await runCli(`emulator start --ephemeral --port ${port}`, { cwd });
     assert.equal(third.exit, 1);
-    assert.match(third.err, /Something listens on port \d+ .*\n {2}Choose another with --port/);
+    assert.match(third.err, /Another program already listens on port \d+ .*\n {2}Choose another port with --port/);
   });
 
   for (const [argv, message] of [
@@ -99,13 +99,17 @@ describe("svc emulator start", () => {
     it(`says that nothing runs, and what to do, and exits 5 as svc emulator status does: ${argv}`, async (t) => {
       const { exit, err } = await runCli(argv, { cwd: await testFolder(t) });
       assert.equal(exit, 5);
-      assert.match(err, /No emulator runs on .*\n.*\n {2}try: svc emulator start/);
+      assert.match(err, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
     });
   }
 
   it("leads who wants to stop one, where none runs, to no start", async (t) => {
     const { exit, err } = await runCli("emulator stop", { cwd: await testFolder(t) });
-    assert.deepEqual([exit, /^error: No emulator runs on /.test(err), err.includes("try:")], [5, true, false], err);
+    assert.deepEqual(
+      [exit, err.startsWith("error: No emulator is running (state: "), err.includes("try:")],
+      [5, true, false],
+      err,
+    );
   });
 });
 
@@ -116,7 +120,7 @@ describe("svc emulator repair", () => {
     const file = join(cwd, ".svc/emulator.json");
     const text = await readFile(file, "utf8");
     const whole = await runCli("emulator repair .svc/emulator.json", { cwd });
-    assert.deepEqual([whole.exit, whole.out.startsWith("Nothing is damaged")], [0, true]);
+    assert.deepEqual([whole.exit, whole.out.startsWith("No damage found")], [0, true]);
 
     await writeFile(file, text.slice(0, -200));
     const refused = await runCli("contracts templates list --emulator", { cwd });
@@ -124,10 +128,7 @@ describe("svc emulator repair", () => {
     assert.match(refused.err, /svc emulator repair/);
     const repair = await runCli("emulator repair .svc/emulator.json", { cwd });
     assert.equal(repair.exit, 0, repair.err);
-    assert.match(
-      repair.out,
-      /^damaged: .*emulator.json.*\n(.*\n)*moved aside: .*emulator.json.damaged\nkept: \d+ rows/,
-    );
+    assert.match(repair.out, /^damaged: .*emulator.json.*\n(.*\n)*renamed: .*emulator.json.damaged\nkept: \d+ rows/);
     assert.equal(await readFile(`${file}.damaged`, "utf8"), text.slice(0, -200));
     assert.equal((await runCli("contracts templates list --emulator", { cwd })).exit, 0);
   });
@@ -174,34 +175,31 @@ describe("svc emulator exec", () => {
     const cwd = await testFolder(t);
     const on = (host: string, ...more: string[]) =>
       runCli(["emulator", "exec", "--host", host, ...more, "--", process.execPath, "-e", ""], { cwd });
-    const open = "warning: listening on 0.0.0.0: others can reach this emulator, ";
+    const open = "warning: listening on 0.0.0.0: other machines can reach this emulator, ";
     assert.deepEqual(await on("0.0.0.0"), {
       exit: 0,
       out: "",
-      err: `${open}but requests to any name or address other than localhost are answered 403: name it with --allowed-host NAME\n`,
+      err: `${open}but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME\n`,
     });
     const named = ["--allowed-host", "box.example", "--public-url", "https://sandbox.example"];
     assert.equal((await on("0.0.0.0", ...named)).err, `${open}under box.example, sandbox.example\n`);
     for (const host of ["127.0.0.1", "localhost"]) assert.deepEqual(await on(host), { exit: 0, out: "", err: "" });
   });
 
-  it("exits with the command's code, 128 + n after a signal, 127 when there is no such program", async (t) => {
+  it("exits with the command's code, 128 + n after a signal, 127 when no such program", async (t) => {
     const cwd = await testFolder(t);
     assert.equal((await runCli(script("process.exit(7)"), { cwd })).exit, 7);
     assert.equal((await runCli(script('process.kill(process.pid, "SIGKILL")'), { cwd })).exit, 137);
     const missing = await runCli("emulator exec -- no-such-program", { cwd });
-    assert.deepEqual(
-      [missing.exit, missing.err],
-      [127, "error: Cannot run no-such-program: there is no such program\n"],
-    );
+    assert.deepEqual([missing.exit, missing.err], [127, "error: Cannot run no-such-program: no such program\n"]);
     assert.equal((await runCli("emulator exec", { cwd })).exit, 2);
     const quoted = await runCli(["emulator", "exec", "--", "npx svc contracts list"], { cwd });
     assert.deepEqual(
       [quoted.exit, quoted.err],
       [
         127,
-        "error: Cannot run npx svc contracts list: there is no such program\n" +
-          "  No shell takes it apart: give its words one by one, or run sh -c 'npx svc contracts list'.\n",
+        "error: Cannot run npx svc contracts list: no such program\n" +
+          "  The command runs without a shell. Separate its arguments, or run sh -c 'npx svc contracts list'.\n",
       ],
     );
   });

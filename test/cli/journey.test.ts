@@ -93,10 +93,7 @@ describe("the contract journey from the command line", () => {
     });
     assert.deepEqual(
       [exit, err.split("\n")[0]],
-      [
-        0,
-        "warning: contract_nme is no declared field of the body, and may be passed over. Did you mean contract_name?",
-      ],
+      [0, "warning: contract_nme is not a declared field of the body and may be ignored. Did you mean contract_name?"],
     );
   });
 
@@ -136,7 +133,7 @@ describe("the contract journey from the command line", () => {
     const { json, svc } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const late = await svc("contracts send T-1 --wait executed --wait-timeout 0s");
-    assert.match(late.err, /^Sent T-1, waiting for EXECUTED \(at most 0s: --wait-timeout\)$/m);
+    assert.match(late.err, /^Sent T-1, waiting for EXECUTED \(at most 0s; change it with --wait-timeout\)$/m);
     assert.deepEqual([late.exit, late.err.includes("Waited 0 s for T-1 to be EXECUTED")], [75, true]);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const waiting = svc("contracts send T-2 --wait executed");
@@ -144,7 +141,7 @@ describe("the contract journey from the command line", () => {
     await json("emulator void T-2");
     const { exit, err } = await waiting;
     assert.match(err, /\(at most 10m: --wait-timeout\)$/m);
-    assert.deepEqual([exit, err.includes("T-2 is VOIDED and will never be EXECUTED")], [1, true]);
+    assert.deepEqual([exit, err.includes("T-2 is VOIDED and cannot become EXECUTED")], [1, true]);
   });
 
   it("tells what is not there (5), what is refused (1) and who is not let in (4)", async (t) => {
@@ -202,7 +199,7 @@ describe("the contract journey from the command line", () => {
       const { exit, err } = await svc(`api ${argv}`, { tty });
       return [exit, err];
     };
-    const note = (what: string) => `No operation is ${what}: the router has forwarded it to the clusters\n`;
+    const note = (what: string) => `${what} is not an operation. The router forwarded it to the clusters\n`;
     assert.deepEqual(await told("GET /nope?a=1"), [0, note("GET /nope")]);
     assert.deepEqual(await told("GET /nope", true), [0, note("GET /nope")]);
     assert.deepEqual(await told("POST /router/v1/clusters/"), [0, note("POST /router/v1/clusters/")]);

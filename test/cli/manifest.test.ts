@@ -41,7 +41,7 @@ describe("svc help --json", () => {
       ],
       examples: [
         {
-          title: "Only go on once everybody has signed",
+          title: "Continue only when everyone has signed",
           argv: ["svc", "contracts", "status", "T-1", "--exit-status"],
         },
         { title: "Show the status of a contract", argv: ["svc", "contracts", "status", "T-1"] },

@@ -61,7 +61,9 @@ describe("a command whose input need not be checked", () => {
         fc.record(Object.fromEntries(entries), { requiredKeys });
       const input = fc.record({
         positionals: record(
-          spec.positionals.filter(({ name }) => isFree(name)).map((one) => [one.name, anyValueOf(one).filter(isSegment)]),
+          spec.positionals
+            .filter(({ name }) => isFree(name))
+            .map((one) => [one.name, anyValueOf(one).filter(isSegment)]),
           spec.positionals.map(({ name }) => name).filter(isFree),
         ),
         flags: record(

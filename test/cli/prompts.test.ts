@@ -120,19 +120,19 @@ describe("a person at a terminal", () => {
       const err = stripVTControlCharacters(run.err);
       assert.deepEqual([run.exit, words.test(err), err.includes("? ")], [exit, true, false], err);
     };
-    await refused("contracts send", 5, /No contract is in DRAFT: svc contracts send takes no other\./);
-    await refused("contracts status", 5, /There are no contracts\.\n {2}try: svc contracts create/);
+    await refused("contracts send", 5, /svc contracts send requires a contract in status DRAFT\. None found\./);
+    await refused("contracts status", 5, /No contracts found\.\n {2}try: svc contracts create/);
     await json("contracts create --data -", { stdin: nda });
-    await refused("emulator sign", 5, /No contract is in SIGN/);
-    await refused("emulator resume", 5, /No contract is in ON_HOLD/);
-    await refused("emulator snapshot restore", 5, /There are no snapshots\./);
-    await refused("webhooks delete", 5, /There are no webhooks\./);
-    await refused("config use", 5, /There are no profiles\./);
-    await refused("config remove", 5, /There are no profiles\./);
-    await refused("router jobs resume", 5, /There are no jobs that were stopped\./);
+    await refused("emulator sign", 5, /requires a contract in status SIGN/);
+    await refused("emulator resume", 5, /requires a contract in status ON_HOLD/);
+    await refused("emulator snapshot restore", 5, /No snapshots found\./);
+    await refused("webhooks delete", 5, /No webhooks found\./);
+    await refused("config use", 5, /No profiles\./);
+    await refused("config remove", 5, /No profiles\./);
+    await refused("router jobs resume", 5, /No stopped jobs found\./);
     const nowhere = { SVC_BASE_URL: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
-    await refused("contracts send", 2, /It is not known where the services are\./, nowhere);
-    await refused("webhooks create", 2, /It is not known where the services are\./, nowhere);
+    await refused("contracts send", 2, /No service address is configured\./, nowhere);
+    await refused("webhooks create", 2, /No service address is configured\./, nowhere);
   });
 
   it("is offered the webhooks and the numbers of contracts that there are", async (t) => {
@@ -156,15 +156,15 @@ describe("a person at a terminal", () => {
       ["Start date", `soon${enter}`],
       ["This must be a date", `${"\u007f".repeat(4)}2031-05-07${enter}`],
       ["Seats", `12${enter}`],
-      ["Fill in what is optional, too (Plan)?", `y${enter}`],
+      ["Fill in optional fields (Plan)?", `y${enter}`],
       ["Plan?", `y${enter}`],
       ["Plan:", `${down}${enter}`],
       ["Who is the counterparty?", enter],
-      ["Name of the organisation", `Acme's${enter}`],
+      ["Name of the organization", `Acme's${enter}`],
       ["First name", `Jo${enter}`],
       ["Last name", enter],
       ["E-mail", `jo@acme.example${enter}`],
-      ["Name of who signs for your side", `Ada Keller${enter}`],
+      ["Name of your signatory", `Ada Keller${enter}`],
       ["Their e-mail", `ada@northwind.example${enter}`],
     );
     const { exit, out, err } = await svc("contracts create --json=id", ada);
@@ -184,7 +184,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual([made.exit, again.waiting()], [0, []], made.err);
     assert.match(
       made.err,
-      /The same without questions:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set \\\n {4}'counter_party_details=\[/,
+      /To run this without prompts:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set \\\n {4}'counter_party_details=\[/,
     );
   });
 
@@ -200,7 +200,10 @@ describe("a person at a terminal", () => {
     const ada = person(["Contract template id", memo], ...party, ["Another template", enter], ...party);
     const { exit, err } = await svc("contracts create", ada);
     assert.deepEqual([exit, ada.waiting()], [0, []], err);
-    assert.match(stripVTControlCharacters(err), /The service refused: .*This template cannot be sent for signature/);
+    assert.match(
+      stripVTControlCharacters(err),
+      /The service rejected the request: .*This template cannot be sent for signature/,
+    );
   });
 
   it("is asked nothing where --data or --set say it all", async (t) => {

@@ -36,7 +36,7 @@ describe("svc router resolve", () => {
     const { exit, out, err } = await svc("router resolve T-FABRIKAM", { env: asReal });
     assert.deepEqual([exit, out], [5, ""]);
     assert.match(err, /No cluster owns T-FABRIKAM/);
-    assert.match(err, /Only e-mail addresses, client ids and tokens/);
+    assert.match(err, /Only e-mail addresses, client IDs and tokens/);
   });
 
   it("reads the cluster in a token without printing the token", async (t) => {

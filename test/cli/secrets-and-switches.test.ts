@@ -35,7 +35,10 @@ describe("secrets of OAuth", () => {
       const pipe = await run([`--${flag}-file`, "-"], { stdin: "s3cret\n" });
       const word = await run([`--${flag}`, "s3cret"]);
       assert.deepEqual([file.exit, file.err, pipe.exit, pipe.err], [0, "", 0, ""]);
-      assert.equal(word.err, `warning: others can read --${flag} on a command line; use --${flag}-file FILE|-\n`);
+      assert.equal(
+        word.err,
+        `warning: other users can read --${flag} on the command line; use --${flag}-file FILE|-\n`,
+      );
       const sent = { ...fields, [flag.replace("-", "_")]: "s3cret" };
       assert.deepEqual(
         service.received.map(({ body }) => JSON.parse(body.toString())),

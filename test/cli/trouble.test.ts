@@ -19,7 +19,7 @@ describe("a service in trouble", () => {
   });
 
   const cases: [string, Parameters<Awaited<ReturnType<typeof receiver>>["answer"]>[0], number, RegExp][] = [
-    ["answers 500 to every attempt", 500, 75, /\(500\)/],
+    ["answers 500 to every attempt", 500, 75, /\(HTTP 500\)/],
     [
       "answers HTML",
       (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
@@ -32,7 +32,7 @@ describe("a service in trouble", () => {
       75,
       /Failed to reach/,
     ],
-    ["answers something undeclared", (_, response) => response.writeHead(418).end(), 1, /\(418\)/],
+    ["answers something undeclared", (_, response) => response.writeHead(418).end(), 1, /\(HTTP 418\)/],
     [
       "forwards what it does not recognise",
       (_, response) => response.writeHead(200, { "x-svc-matched": "catch-all" }).end("{}"),
@@ -92,8 +92,8 @@ describe("a service in trouble", () => {
     assert.deepEqual(JSON.parse(err), {
       error: {
         code: "http_503",
-        message: "The outcome is unknown: the service failed (503): The service responded with status 503.",
-        hint: "It may have been done: look before you repeat it.",
+        message: "The outcome is unknown: The service failed (HTTP 503)",
+        hint: "The request may have taken effect. Check before you retry.",
         requestId: null,
         retryable: false,
         exitCode: 1,
@@ -126,7 +126,7 @@ describe("--verbose and --debug", () => {
     const verbose = await runCli(["contracts", "status", "T-1", "--base-url", service.url, "--verbose"], { env: key });
     assert.match(
       verbose.err,
-      /^GET http:\S+\/contracts\/T-1\/status 200 \d+ ms r-1\ncontracts\.status differs from its declaration: new: not declared\n$/,
+      /^GET http:\S+\/contracts\/T-1\/status 200 \d+ ms r-1\nThe response of contracts\.status differs from its declaration: new: not declared\n$/,
     );
     const debug = await runCli(
       ["intake", "create", "--title", "Top secret", "--workflow-id", "7", "--base-url", service.url, "--debug"],

@@ -70,7 +70,7 @@ describe("svc files upload", () => {
     assert.deepEqual([exit, requests()], [1, ["POST", "PUT", "POST", "PUT"]]);
     assert.equal(
       err,
-      "error: The service refused (403): Request has expired\n  The signed URL was refused: it has expired, or was changed on the way. Run it again for a new one.\n",
+      "error: Request has expired (HTTP 403)\n  The signed URL has expired or was changed. Run the command again for a new URL.\n",
     );
   });
 
@@ -104,7 +104,7 @@ describe("svc files upload", () => {
     for (const path of ["a.txt", "b.txt"]) await writeFile(join(cwd, path), path);
     const { exit, err } = await upload(["a.txt", "b.txt"]);
     assert.deepEqual([exit, requests()], [1, ["POST"]]);
-    assert.match(err, /^error: The service answered 1 URL for 2 files: none for a\.txt\.\n/);
+    assert.match(err, /^error: The service returned 1 URL for 2 files: none for a\.txt\.\n/);
   });
 
   it("uploads an empty file, and what is piped in", async (t) => {
@@ -142,7 +142,7 @@ describe("svc files upload", () => {
       const { exit, err } = await upload(["a.txt"]);
       assert.deepEqual(
         [exit, err],
-        [1, "error: a.txt changed while it was uploaded.\n  Upload it again once nothing writes to it.\n"],
+        [1, "error: a.txt changed while it was uploaded.\n  Upload it again when no program writes to it.\n"],
       );
     });
   }

@@ -52,12 +52,12 @@ describe("addresses of the console", () => {
 
 describe("a part of a view", () => {
   it("stands in its address, beside what else does", () => {
-    const part = hrefOfPart("deliveries", { webhook: "1", show: "not-arrived", at: undefined });
-    assert.equal(part, "#/deliveries?webhook=1&show=not-arrived");
+    const part = hrefOfPart("deliveries", { webhook: "1", show: "undelivered", at: undefined });
+    assert.equal(part, "#/deliveries?webhook=1&show=undelivered");
     const { view, id, query } = parseRoute(part);
     assert.deepEqual(
       [view, id, Object.fromEntries(query)],
-      ["deliveries", undefined, { webhook: "1", show: "not-arrived" }],
+      ["deliveries", undefined, { webhook: "1", show: "undelivered" }],
     );
   });
 });
@@ -87,8 +87,8 @@ describe("the lifecycle that the console draws", () => {
     assert.deepEqual(
       [results("DRAFT", "complete-review"), results("REDLINING", "complete-review"), results("SIGN", "decline")],
       [
-        "which changes no state",
-        "which changes no state, if an internal review is open, or if the counterparty's review is open and approvals are pending; else becomes SIGN, if the counterparty's review is open and no approval is pending; else which changes no state",
+        "status unchanged",
+        "status unchanged, if an internal review is open, or if the counterparty's review is open and approvals are pending; else becomes SIGN, if the counterparty's review is open and no approval is pending; else status unchanged",
         "becomes DRAFT, if created from a template; else becomes REDLINING",
       ],
     );

@@ -39,12 +39,12 @@ describe("the marks of the timeline", () => {
       namesOf([delivery(1, [0, 5, 15], { next_attempt_at: iso(35) })], [webhook({ failure_count: 3 })], 16),
       [
         [
-          "attempt 1 of 7, at once, 503",
+          "attempt 1 of 7, immediately, 503",
           "attempt 2 of 7, at +5 min, 503",
           "attempt 3 of 7, at +15 min, 503",
           "attempt 4 of 7, planned at +35 min",
-          "attempt 5 of 7, if all before fail, at +1 h 15 min",
-          "attempt 6 of 7, if all before fail, at +2 h 35 min",
+          "attempt 5 of 7, if all earlier attempts fail, at +1 h 15 min",
+          "attempt 6 of 7, if all earlier attempts fail, at +2 h 35 min",
         ],
       ],
     ));
@@ -76,7 +76,7 @@ describe("the marks of the timeline", () => {
       ),
       [
         [
-          "attempt 1 of 7, at once, 503",
+          "attempt 1 of 7, immediately, 503",
           "skipped, the webhook was disabled",
           "attempt 2 of 7, will be skipped at +5 min",
         ],
@@ -106,5 +106,7 @@ describe("the marks of the timeline", () => {
   });
 
   it("of a webhook that was deleted stand in a row of their own", () =>
-    assert.deepEqual(namesOf([delivery(1, [0], { outcome: "delivered" })], [], 1), [["attempt 1 of 7, at once, 200"]]));
+    assert.deepEqual(namesOf([delivery(1, [0], { outcome: "delivered" })], [], 1), [
+      ["attempt 1 of 7, immediately, 200"],
+    ]));
 });

@@ -18,13 +18,13 @@ describe("what the console says of a delivery", () => {
     assert.deepEqual(toStatusLabel(waits), { tone: "bad", words: "will be skipped" });
     assert.equal(
       explainDelivery(waits, disabled),
-      "The receiver responded 503. It failed 6 times; the attempt that is due at 08:19:05 is skipped, unless the webhook is enabled before.",
+      "The receiver responded 503. Failed 6 times. The attempt at 08:19:05 is skipped unless the webhook is enabled before.",
     );
     webhooks.value = [webhook()];
     assert.deepEqual(toStatusLabel(waits), { tone: "warn", words: "retrying" });
     assert.equal(
       explainDelivery(waits, webhook()),
-      "The receiver responded 503. Attempt 6 of 7 failed; the next comes 2 h 40 min later, at 08:19:05.",
+      "The receiver responded 503. Attempt 6 of 7 failed. The next attempt is 2 h 40 min later, at 08:19:05.",
     );
     webhooks.value = undefined;
   });
@@ -37,8 +37,8 @@ describe("what the console says of a delivery", () => {
     assert.deepEqual(
       [toResendOutcome(again({})), toResendOutcome(again({ outcome: "delivered" })), toResendOutcome(delivery(1, []))],
       [
-        { tone: "bad", words: "Sent again, and failed: 503" },
-        "Sent again: 200",
+        { tone: "bad", words: "Resent and failed: 503" },
+        "Resent: 200",
         { tone: "bad", words: "Not sent: its address is not allowed" },
       ],
     );
@@ -50,7 +50,7 @@ describe("what the console says of a delivery", () => {
     const resends = [{ ...attempt!, resend: true, status: null, error }];
     assert.equal(
       explainDelivery(delivery(1, [], { outcome: "skipped_not_allowed", attempts: resends }), webhook()),
-      "When it came due, the address of the webhook was not allowed, and it was skipped. It was sent again by hand since: The receiver's host name has no address.",
+      "Skipped, because the address of the webhook was not allowed when the attempt was due. Resent since: The receiver's host name has no address.",
     );
   });
 
@@ -59,7 +59,7 @@ describe("what the console says of a delivery", () => {
     const attempts = arrived.attempts.map((one, i) => ({ ...one, resend: i === 5 }));
     assert.equal(
       explainDelivery({ ...arrived, attempts }, webhook()),
-      "It arrived at resend 1, 2 h 35 min after it happened.",
+      "Delivered at resend 1, 2 h 35 min after the activity.",
     );
   });
 });
@@ -85,7 +85,7 @@ describe("what the console says of a trace", () => {
       ],
       [
         "attempt 1: 500",
-        "attempt 2: nobody listens",
+        "attempt 2: connection refused",
         "contracts.create was called",
         "webhook 1 is subscribed to contract created; it was skipped",
         "retry 1, 5 min after nobody listens; unless webhook 1 is enabled first (disabled by error)",

@@ -46,7 +46,7 @@ describe("a folder that is made", () => {
     });
     assert.deepEqual(
       [exit, err.split("\n")[0]],
-      [1, "error: Couldn't write /proc/none/profiles.json: it does not exist (ENOENT)."],
+      [1, "error: Failed to write /proc/none/profiles.json: it does not exist (ENOENT)."],
     );
   });
 });

@@ -18,7 +18,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /** Commands that end only when they are stopped, by what they print once they are ready. */
 const endless: Readonly<Record<string, string>> = {
-  "npx svc webhooks listen": "Ctrl-C ends it",
+  "npx svc webhooks listen": "Ctrl-C to stop",
 };
 
 /**

@@ -64,7 +64,7 @@ async function runInOrder(t: TestContext, commands: readonly string[]): Promise<
     const flags = words.filter((word) => !["--detach", "--ephemeral"].includes(word));
     const started = following(svc, [...flags, "--port", "0"]);
     t.after(() => started.signal("SIGINT"));
-    await started.saw("Ctrl-C stops it.");
+    await started.saw("Press Ctrl-C to stop it.");
     emulator = started;
   }
   assert.equal((await emulator?.ended)?.exit ?? 0, 0);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { ts } from "@ts-morph/common";
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
-import { type SourceFile, withoutComments } from "./repository.ts";
+import type { SourceFile } from "./repository.ts";
 
 /**
  * Vendor names, hashed so that this list is not the one place that spells them. chat_a, chat_b, crm_a, crm_b,
@@ -134,27 +135,41 @@ export const unclearHelp = (commands: readonly CommandDeclaration[]): string[] =
     });
   });
 
-const unclearMessage =
-  /\b(?:whoever|nobody|somebody|anybody|heed(?:s|ed)?|mend(?:s|ed)?|hasten(?:s|ed)?|lack(?:s|ed|ing)?|told|anew|amid|beside|in the place of|of before|passed over|put off|for ever|left out|(?:is|are) no(?! longer)|so many|so long|cannot both be given|cannot go with|goes? with|means nothing)\b/i;
+/** The same in messages, which have words of their own: programs neither know nor tell, and an error names its subject. */
+const unclearInMessages =
+  /\b(?:whoever|nobody|somebody|anybody|heed(?:s|ed)?|mend(?:s|ed)?|hasten|lacks?|tells?|told|twin|anew|amid|beside|left out|of before|passed over|put off|for ever|in the place of|so many|so long|it did not come|came near|goes on|takes back|cannot both be given|cannot go with|goes with|means nothing|(?<!there )is no (?!longer))\b/i;
 
-const literal = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g;
-const sqlComment = /--.*$/gm;
-const placeholder = /\$\{[^{}]*(?:\}|$)/g;
-const imported = /^(?:import|export) [^;]*?from "[^"]*";$/gm;
-const isProse = (text: string): boolean => /[a-z]\S* +\S+ +\S/i.test(text);
+/** String literals, templates and texts of JSX that have at least three words, with their lines. */
+function messagesIn({ path, text }: SourceFile): { readonly words: string; readonly line: number }[] {
+  const kind = path.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind);
+  const found: { words: string; line: number }[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) return;
+    const isText =
+      ts.isStringLiteralLike(node) ||
+      ts.isTemplateHead(node) ||
+      ts.isTemplateMiddle(node) ||
+      ts.isTemplateTail(node) ||
+      ts.isJsxText(node);
+    if (isText && (node.text.match(/[A-Za-z]+/g)?.length ?? 0) >= 3) {
+      const line = file.getLineAndCharacterOfPosition(node.getStart()).line + 1;
+      found.push({ words: node.text.trim().replace(/\s+/g, " "), line });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
 
-/** String literals of three words or more that hold such a word, outside comments and imports. */
+/** Messages, hints, notes and texts of pages that hold such a word. */
 export const unclearMessages = (files: readonly SourceFile[]): string[] =>
-  files.flatMap(({ path, text }) => {
-    const code = withoutComments(text).replace(imported, "");
-    const texts = [...code.matchAll(literal)].map(([quoted]) =>
-      quoted.slice(1, -1).replace(sqlComment, "").replace(placeholder, "…"),
-    );
-    return texts.filter(isProse).flatMap((message) => {
-      const [found] = unclearMessage.exec(message) ?? [];
-      return found === undefined ? [] : [`${path} says ${found}: ${message.trim()}`];
-    });
-  });
+  files.flatMap((file) =>
+    messagesIn(file).flatMap(({ words, line }) => {
+      const [found] = unclearInMessages.exec(words) ?? [];
+      return found === undefined ? [] : [`${file.path}:${line} says ${found.trim()}: ${words}`];
+    }),
+  );
 
 const maxSummary = 60;
 

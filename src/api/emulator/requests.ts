@@ -28,10 +28,7 @@ export const LoggedRequest = z.strictObject({
     .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
     .describe("Findings: relaxed checks that the real service may enforce"),
   duration_ms: z.int().describe("Duration in wall milliseconds"),
-  body: z
-    .unknown()
-    .optional()
-    .describe("JSON body without secrets, up to 16 KiB; only if bodies are requested"),
+  body: z.unknown().optional().describe("JSON body without secrets, up to 16 KiB; only if bodies are requested"),
   fault: z
     .string()
     .optional()

@@ -15,8 +15,8 @@ export async function resolveAccountAddress(issuer: string | undefined, context:
     if (names.length === 0) {
       throw new CommandFailedError("forbidden", "signed_out", "Not signed in.", { next: ["auth", "device-login"] });
     }
-    throw new UsageError("Several sign-ins are kept, and it is not known which one is meant.", {
-      hint: `Name one with --issuer or --base-url: ${names.join(", ")}`,
+    throw new UsageError("There are several sign-ins, and none is selected.", {
+      hint: `Select one with --issuer or --base-url: ${names.join(", ")}`,
     });
   }
 }

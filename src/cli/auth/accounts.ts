@@ -79,8 +79,8 @@ export async function requireWritableTokens({ host: { env } }: Pick<Context, "ho
     await access(folder, constants.W_OK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new CommandFailedError("failed", "config_unwritable", `Couldn't write to ${folder}: ${code}`, {
-      hint: "SVC_CONFIG_DIR names another folder.",
+    throw new CommandFailedError("failed", "config_unwritable", `Failed to write to ${folder}: ${code}`, {
+      hint: "Set SVC_CONFIG_DIR to another folder.",
       cause,
     });
   }

@@ -31,8 +31,8 @@ export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   const verificationUri = webAddress(fields.verification_uri);
   const expiresInSeconds = toSeconds(fields.expires_in);
   if (!deviceCode || !userCode || !verificationUri || expiresInSeconds === undefined) {
-    throw new CommandFailedError("failed", "unreadable_answer", "The server sent no complete device authorization.", {
-      hint: "Is the address that of the routing service, or of an OAuth server with a device login?",
+    throw new CommandFailedError("failed", "unreadable_answer", "The device authorization response is incomplete.", {
+      hint: "Check that the address is the routing service's, or that of an OAuth server with device login.",
     });
   }
   return {
@@ -135,6 +135,6 @@ function finished(answer: OAuthResponse): OAuthResponse {
 }
 
 const expired = (): CommandFailedError =>
-  new CommandFailedError("forbidden", "expired_token", "The code has expired before anybody approved it.", {
+  new CommandFailedError("forbidden", "expired_token", "The code expired before it was approved.", {
     next: ["auth", "device-login"],
   });

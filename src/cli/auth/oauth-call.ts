@@ -78,14 +78,14 @@ export function createOAuthError(what: string, { status, fields, error }: OAuthR
   const isTrouble = status >= 500 || status === 429;
   const isUnknown = error === "invalid_client" || status === 401 || status === 403;
   const hint = isTrouble
-    ? "The trouble is on its side: run it again later."
+    ? "The server has a problem. Try again later."
     : isUnknown
-      ? "Check --client-id; svc auth create-client makes a client."
-      : "Is the address that of the routing service, or of an OAuth server?";
+      ? "Check --client-id. To create a client, run svc auth create-client."
+      : "Check that the address is the routing service's or that of an OAuth server.";
   return new CommandFailedError(
     isTrouble ? "temporary" : error === undefined && !isUnknown ? "failed" : "forbidden",
     error ?? `http_${status}`,
-    `${what} was refused (${status}): ${clean}`,
+    `${what} failed (HTTP ${status}): ${clean}`,
     { hint },
   );
 }

@@ -34,7 +34,7 @@ export async function savePendingSignIn(begun: PendingSignIn, context: Context):
 export async function readPendingSignIn(context: Context): Promise<PendingSignIn> {
   const begun = await readPrivateFile<PendingSignIn>(path(context), checkBegun);
   if (begun) return begun;
-  throw new CommandFailedError("usage", "nothing_begun", "No sign-in was begun with --no-wait.", {
+  throw new CommandFailedError("usage", "nothing_begun", "No sign-in was started with --no-wait.", {
     next: ["auth", "device-login", "--no-wait"],
   });
 }

@@ -22,8 +22,8 @@ export async function resolveServerAddress(issuer: string | undefined, context: 
   if (issuer !== undefined) return parseBaseUrlFlag(issuer, "--issuer");
   const { baseUrls } = await context.target("router");
   if (baseUrls.router !== undefined) return baseUrls.router;
-  throw new CommandFailedError("usage", "usage", "The address of the routing service is not known.", {
-    hint: "Set SVC_ROUTER_URL, choose a --profile, or name an --issuer.",
+  throw new CommandFailedError("usage", "usage", "No address of the routing service is configured.", {
+    hint: "Set SVC_ROUTER_URL, choose a --profile, or use --issuer.",
   });
 }
 
@@ -76,23 +76,24 @@ function endpoints(issuer: string, answer: OAuthResponse): AuthServer {
   const metadata = answer.fields;
   const broken = (what: string, code = "bad_metadata") =>
     new CommandFailedError("failed", code, `The metadata of ${issuer} ${what}.`, {
-      hint: "Is --issuer the very address that the server calls its issuer?",
+      hint: "Check that --issuer is exactly the issuer address of the server.",
     });
-  if (answer.status !== 200) throw createOAuthError(`The metadata of ${issuer}`, answer);
+  if (answer.status !== 200) throw createOAuthError(`The request for the metadata of ${issuer}`, answer);
   const named = toNonEmptyString(metadata.issuer);
-  if (named === undefined) throw broken("is no JSON document that names an issuer", "no_metadata");
+  if (named === undefined) throw broken("is not a JSON document with an issuer", "no_metadata");
   // RFC 8414, 3.3: another name means that somebody else's metadata was served.
-  if (trimTrailing(named, "/") !== issuer) throw broken("names another issuer");
+  if (trimTrailing(named, "/") !== issuer) throw broken("has another issuer");
   const url = (name: string) => {
     const text = toNonEmptyString(metadata[name]);
     if (text === undefined) return undefined;
     const protocol = URL.canParse(text) ? new URL(text).protocol : undefined;
     if (protocol === "https:" || (protocol === "http:" && issuer.startsWith("http:"))) return text;
-    throw broken(`names a ${name} that is no ${issuer.startsWith("http:") ? "http" : "https"} URL`);
+    throw broken(`has a ${name} that is not an ${issuer.startsWith("http:") ? "http" : "https"} URL`);
   };
   const deviceUrl = url("device_authorization_endpoint");
   const tokenUrl = url("token_endpoint");
-  if (!deviceUrl || !tokenUrl) throw broken("names no device_authorization_endpoint: it knows no device login");
+  if (!deviceUrl || !tokenUrl)
+    throw broken("has no device_authorization_endpoint. The server does not support device login");
   const revocationUrl = url("revocation_endpoint");
   return { address: issuer, deviceUrl, tokenUrl, refreshUrl: tokenUrl, revocationUrl, encoding: "form" };
 }

@@ -90,9 +90,10 @@ async function finish(begun: PendingSignIn, context: Context, waits: boolean): P
         "Waiting for approval",
         () =>
           pollForTokens(begun, poll, host, signal, {
-            onSlowDown: (seconds) => void output.note(`Asked to wait longer: polling every ${seconds} s`),
+            onSlowDown: (seconds) =>
+              void output.note(`The server requested a longer interval: polling every ${seconds} s`),
             onTrouble: (reason, seconds) =>
-              void output.note(`No usable answer (${reason}); trying again in ${seconds} s`),
+              void output.note(`Polling failed (${reason}); trying again in ${seconds} s`),
           }),
         { tellsTime: true },
       )
@@ -140,7 +141,7 @@ function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInReque
   const lines = createInterface({ input: host.stdin, terminal: false });
   lines.once("line", () => {
     void openBrowser(command, address, host).then((why) =>
-      why === undefined ? undefined : output.warn(`${why}; open ${address} yourself.`),
+      why === undefined ? undefined : output.warn(`${why}. Open ${address} yourself.`),
     );
   });
   void output.warn("Press Enter to open it in your browser.");

@@ -22,15 +22,20 @@ export function toTokens(
 ): Pick<Account, "access_token" | "token_type" | "scope" | "expires_at" | "refresh_token" | "id_token"> {
   const access = toNonEmptyString(fields.access_token);
   if (access === undefined) {
-    throw new CommandFailedError("failed", "unreadable_answer", "The server sent no access token.", {
-      hint: "Is the address that of an OAuth server, and not of a web page or a proxy? What was kept stays as it was.",
+    throw new CommandFailedError("failed", "unreadable_answer", "The server returned no access token.", {
+      hint: "Check that the address is an OAuth server's, and not that of a web page or a proxy. The stored tokens are unchanged.",
     });
   }
   const type = toNonEmptyString(fields.token_type) ?? "Bearer";
   if (type.toLowerCase() !== "bearer") {
-    throw new CommandFailedError("failed", "unsupported_token", "The server sent a token that is not a bearer token.", {
-      hint: "Only bearer tokens can be used here (RFC 6750); ask the server's operators for such a client.",
-    });
+    throw new CommandFailedError(
+      "failed",
+      "unsupported_token",
+      "The server returned a token that is not a bearer token.",
+      {
+        hint: "Use an OAuth client that gets bearer tokens (RFC 6750).",
+      },
+    );
   }
   const seconds = toSeconds(fields.expires_in);
   return {
@@ -61,11 +66,11 @@ export async function refreshAccount(context: Context, address: string, force = 
     if (now === undefined) throw signInAgain(address, "Not signed in");
     const isNew = now.access_token !== before?.access_token;
     if (isNew || (!force && !hasExpired(now, context.host.wall.now()))) return now;
-    if (now.refresh_token === undefined) throw signInAgain(address, "The sign-in has ended and cannot be refreshed");
+    if (now.refresh_token === undefined) throw signInAgain(address, "The sign-in has expired and cannot be refreshed");
     const answer = await redeem(await oauthClient(context), now, context.cut);
     if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
       // What the server has refused once it will refuse again.
-      dead = signInAgain(address, "The server does not accept the refresh token any more");
+      dead = signInAgain(address, "The server no longer accepts the refresh token");
       return { ...now, refresh_token: undefined };
     }
     if (answer.status !== 200) throw createOAuthError("The refresh", answer);

@@ -46,7 +46,7 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
 async function checkRequest(request: JobRequest, source: InputSource, context: Context): Promise<void> {
   const { path, planned, planOut, errorsOut, report } = request;
   if (source.path === "-" && (planOut !== undefined || planned)) {
-    throw new UsageError(`A plan needs a file: ${source.name} cannot be read twice.`);
+    throw new UsageError(`A plan requires a file: ${source.name} cannot be read twice.`);
   }
   if (request.max_errors !== null) parseErrorLimit(request.max_errors);
   const { checkOutputFile } = await import("../output/file.ts");

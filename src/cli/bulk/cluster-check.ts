@@ -13,7 +13,7 @@ export async function requireKnownCluster(cluster: string, context: Context): Pr
   context.signal.throwIfAborted();
   const known = found?.map(({ cluster_id }) => cluster_id);
   if (known === undefined || known.includes(cluster)) return;
-  throw new CommandFailedError("not-found", "unknown_cluster", `There is no cluster "${cluster}". Nothing was sent.`, {
+  throw new CommandFailedError("not-found", "unknown_cluster", `Cluster "${cluster}" not found. Nothing was sent.`, {
     hint: didYouMean(cluster, known),
     next: ["router", "clusters"],
   });

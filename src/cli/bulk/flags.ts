@@ -13,13 +13,13 @@ export const bulkFlags = (batchSize: number) =>
       type: "text",
       placeholder: "FORMAT",
       choices: inputFormats,
-      description: "Format of the rows (default: by the extension, else csv with --column, lines without)",
+      description: "Format of the rows (default: by the file extension; otherwise csv with --column, lines without)",
     },
     {
       flag: "delimiter",
       type: "text",
       placeholder: "CHAR",
-      description: "Delimiter of csv cells, such as ';' or tab (default: a comma)",
+      description: "Delimiter of CSV cells, such as ';' or tab (default: a comma)",
     },
     {
       flag: "batch-size",
@@ -35,7 +35,7 @@ export const bulkFlags = (batchSize: number) =>
       description: "Concurrent requests",
       default: defaultConcurrency,
     },
-    { flag: "skip-invalid", type: "switch", description: "Skip invalid rows, and exit 3" },
+    { flag: "skip-invalid", type: "switch", description: "Skip invalid rows and exit 3" },
     {
       flag: "max-errors",
       type: "text",
@@ -54,13 +54,13 @@ export const bulkFlags = (batchSize: number) =>
       type: "text",
       placeholder: "WHICH",
       choices: ["errors", "all"],
-      description: "Rows to keep in the results; all adds the previous cluster, where a look-up exists",
+      description: "Rows to store in the results; all also adds the previous cluster if it can be looked up",
       default: "errors",
     },
     {
       flag: "verify",
       type: "switch",
-      description: "Look each identifier up after its request; a wrong one counts as failed",
+      description: "Look up each identifier after its request; a mismatch counts as failed",
     },
     {
       flag: "shard",
@@ -72,13 +72,13 @@ export const bulkFlags = (batchSize: number) =>
       flag: "plan-out",
       type: "text",
       placeholder: "FILE",
-      description: "Write the plan to a file, without sending anything",
+      description: "Write the plan to a file without sending anything",
     },
     {
       flag: "apply",
       type: "text",
       placeholder: "FILE",
-      description: "Apply a plan without a question; fails if the input or the target has changed",
+      description: "Apply a plan without a prompt; fails if the input or the target has changed",
     },
   ] as const satisfies readonly FlagSpec[];
 
@@ -88,7 +88,7 @@ export const hashFlag = {
   type: "text",
   placeholder: "HOW",
   choices: emailHashings,
-  description: "How e-mail addresses are sent; none: as they are, for services that hash otherwise",
+  description: "How e-mail addresses are sent; none sends them unchanged",
   default: "sha256",
 } as const satisfies FlagSpec;
 
@@ -142,7 +142,7 @@ function notationOf(
 function delimiterOf(given: string): string {
   const delimiter = ["tab", "\\t"].includes(given) ? "\t" : given;
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
-  throw new UsageError(`--delimiter takes one character or tab, and no quote or line break: not "${given}"`);
+  throw new UsageError(`--delimiter must be one character (no quote or line break) or tab, got "${given}"`);
 }
 
 export const resolveConcurrency = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>
@@ -153,5 +153,5 @@ const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "d
 /** A plan says it all: what it decides cannot be given beside it. */
 export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: CommandInput): void {
   const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
-  if (other) throw new UsageError(`--${other.flag} cannot be given with --apply: the plan says it`);
+  if (other) throw new UsageError(`--${other.flag} cannot be used with --apply`);
 }

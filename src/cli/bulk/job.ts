@@ -54,7 +54,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
   const onStop = () => {
     if (signal.reason === "SIGTERM") return;
     void output.note(
-      `Stopping after ${concurrency === 1 ? "the batch" : `at most ${concurrency} batches`} in flight; again to stop now`,
+      `Stopping after ${concurrency === 1 ? "the batch" : `at most ${concurrency} batches`} in flight; press Ctrl-C again to stop now`,
     );
   };
   if (signal.aborted) onStop();
@@ -124,7 +124,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     // Stopped when there was nothing left to do, it is finished.
     if (!isDone) signal.throwIfAborted();
     if (job.finished.count === 0 && !record.shard) {
-      throw new UsageError(`${work.place}: ${source.name} holds no rows`);
+      throw new UsageError(`${work.place}: ${source.name} has no rows`);
     }
     return {
       firstInvalid,
@@ -141,14 +141,14 @@ const wrongRow = ({ shown }: IdentifierKind, { number, text, problem }: InvalidR
   new InputError("invalid_row", `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`, {
     hint: isHeading(problem)
       ? undefined
-      : "Leave such rows out with --skip-invalid, and keep them with --errors-out FILE.",
+      : "Skip invalid rows with --skip-invalid, and save them with --errors-out FILE.",
   });
 
 const tooMany = (errors: number, limit: string): Error =>
   new CommandFailedError(
     "partial",
     "too_many_errors",
-    `${pluralize(errors, "row")} went wrong; --max-errors ${limit} allows no more.`,
+    `${pluralize(errors, "row")} failed, more than --max-errors ${limit} allows.`,
   );
 
 export const resultsPath = (folder: string): string => join(folder, "results.csv");

@@ -83,7 +83,7 @@ async function manyAtOnce(table: (typeof keyedTables)[number], context: Context)
 export async function requireLookup(work: BulkWork, context: Context): Promise<Lookup> {
   const lookup = await createLookup(work, context);
   if (lookup) return lookup;
-  throw new UsageError(`--verify cannot be used with ${work.name}: the service has no look-up of ${work.noun}s`);
+  throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
 }
 
 function keyOf(work: BulkWork, value: string): [table: Table, key: string] {

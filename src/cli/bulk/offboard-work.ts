@@ -70,7 +70,7 @@ export const offboardWork: BulkWork = {
     noun: "identifier",
     problem(text) {
       const row = rowOf(text, reading);
-      if (!row) return `no kind and identifier; kinds: ${Object.keys(offboardKinds).join(", ")}`;
+      if (!row) return `not a kind and an identifier (kinds: ${Object.keys(offboardKinds).join(", ")})`;
       const { cluster, kind, identifier } = row;
       if (cluster !== undefined && cluster !== reading.scope.cluster_id) return `of another cluster: ${cluster}`;
       return kind.problem(identifier);

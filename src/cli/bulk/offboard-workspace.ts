@@ -23,15 +23,18 @@ export async function offboardWorkspace(options: Options, context: Context): Pro
   const { workspaceId, dryRun, verify } = options;
   const { output } = context;
   if (!(await isEmulator(context))) {
-    throw new UsageError("--workspace requires an emulator: a service does not list the identifiers of a workspace", {
-      hint: "Name them in a file instead: --from FILE.",
-    });
+    throw new UsageError(
+      "--workspace requires an emulator. Other services do not list the identifiers of a workspace",
+      {
+        hint: "List the identifiers in a file: --from FILE.",
+      },
+    );
   }
   const control = await context.client("emulator");
   const routing = await control.call(showWorkspaceRouting, { params: { workspace_id: workspaceId } });
   const cluster = routing.cluster_id;
   if (options.cluster !== undefined && options.cluster !== cluster) {
-    throw new UsageError(`Workspace ${workspaceId} is of ${cluster}, not of ${options.cluster}`);
+    throw new UsageError(`Workspace ${workspaceId} belongs to cluster ${cluster}, not to ${options.cluster}`);
   }
   const reading = { hash: "none", scope: { cluster_id: cluster } } as const;
   const kind = offboardWork.kind(reading);
@@ -68,7 +71,7 @@ export async function offboardWorkspace(options: Options, context: Context): Pro
   if (clusters) await output.note(`Looked up: ${values.length - left} of ${what} not mapped to ${cluster}`);
   if (routing.signatories.length > 0) {
     const hashes = pluralize(routing.signatories.length, "signatory hash", "signatory hashes");
-    await output.note(`${hashes} not reached by this call: svc emulator remove-signatories removes them`);
+    await output.note(`${hashes} not removed. To remove them: svc emulator remove-signatories`);
   }
   if (left === 0) return undefined;
   throw new CommandFailedError(

@@ -16,12 +16,12 @@ export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: 
   const repeated = distinct < rows ? ` (${pluralize(rows, "row")}, ${rows - distinct} of them repeated)` : "";
   return action === "map"
     ? `Mapped ${what} to ${cluster}${repeated}`
-    : `Sent ${what} to remove from ${cluster}${repeated}; the service confirmed it`;
+    : `Requested removal of ${what} from ${cluster}${repeated}; the service confirmed it`;
 }
 
 /** What a removal leaves open. */
 export const unknownNote = (cluster: string): string =>
-  `It does not say how many of them were mapped to ${cluster}: it ignores all others`;
+  `Identifiers that are not mapped to ${cluster} were ignored; the service does not report how many`;
 
 /** Fails where the service has answered anything but true: what it was asked for is not known to be done. */
 export function requireConfirmed(answer: unknown, { action, noun, cluster, rows }: Outcome): void {
@@ -31,9 +31,9 @@ export function requireConfirmed(answer: unknown, { action, noun, cluster, rows 
   throw new CommandFailedError(
     "failed",
     "not_confirmed",
-    `The service answered ${given}, not true, when asked to ${asked} ${cluster}.`,
+    `Failed to ${asked} ${cluster}: the service responded with ${given}, not true.`,
     {
-      hint: "Whether any of it was done is not known.",
+      hint: "The outcome is unknown. Check it before you retry.",
     },
   );
 }

@@ -33,8 +33,8 @@ export async function performJob(
   const work = findWork(record.command)!;
   const lock = await lockJob(folder, host);
   if (!lock) {
-    throw new CommandFailedError("failed", "job_running", `Another process works on ${record.id}.`, {
-      hint: `If none does, remove ${lockPath(folder)}.`,
+    throw new CommandFailedError("failed", "job_running", `Job ${record.id} is already running in another process.`, {
+      hint: `If no process runs it, remove ${lockPath(folder)}.`,
     });
   }
   let job: OpenJob | undefined;
@@ -126,7 +126,7 @@ async function announce(
     for (const line of lines) await output.tell(line);
     return;
   }
-  const resumed = before > 0 ? `, ${before} of them done before` : "";
+  const resumed = before > 0 ? `, ${before} already done` : "";
   const total = record.input.rows === null ? `rows from ${source.name}` : pluralize(record.input.rows, "row");
   await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
 }
@@ -164,7 +164,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   }
   if (isFsError(error)) {
     return new CommandFailedError("failed", "job_log", `Failed to write the log of ${id}: ${formatFsError(error)}.`, {
-      hint: `Done so far: ${pluralize(done, "row")}. ${remedyOf(error)} Then resume.`,
+      hint: `Done so far: ${pluralize(done, "row")}. ${remedyOf(error)} Then resume the job.`,
       next: resume,
       cause: error,
     });

@@ -74,7 +74,7 @@ export async function readPlan(path: string, { host }: Context): Promise<JobPlan
   if (success) return data;
   const field = error.issues[0]?.path.join(".");
   const where = field ? ` (${field} is missing or wrong)` : "";
-  throw new UsageError(`--apply: ${path} is not a plan that --plan-out wrote${where}`);
+  throw new UsageError(`--apply must be a file written by --plan-out: ${path} is not${where}`);
 }
 
 /** Refuses to go on where something else would be done than was planned or begun. */
@@ -83,14 +83,14 @@ export function requireUnchangedPlan(
   now: { readonly target: string; readonly bytes?: number; readonly sha256?: string },
 ): void {
   if (now.target !== planned.target) {
-    throw new UsageError(`The calls would go to ${now.target}, not to ${planned.target} as before.`, {
-      hint: "Give the same --base-url, --profile or --emulator, or begin a new job.",
+    throw new UsageError(`The target has changed: ${now.target} instead of ${planned.target}.`, {
+      hint: "Use the same --base-url, --profile or --emulator, or start a new job.",
     });
   }
   if (now.sha256 !== undefined && now.sha256 !== planned.input.sha256) {
     const size = `${planned.input.bytes} bytes then, ${now.bytes} now`;
-    throw new UsageError(`${planned.input.path} has changed since (${size}; SHA-256 differs).`, {
-      hint: "Restore the file, or begin a new job with the one that is there.",
+    throw new UsageError(`${planned.input.path} has changed (${size}; SHA-256 differs).`, {
+      hint: "Restore the file, or start a new job with the changed file.",
     });
   }
 }

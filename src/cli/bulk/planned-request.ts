@@ -14,7 +14,7 @@ export async function readPlannedRequest(
 ): Promise<JobRequest> {
   const plan = await readPlan(flags.apply, context);
   if (plan.command !== work.name) {
-    throw new UsageError(`--apply: this is a plan of svc router ${plan.command}, not of svc router ${work.name}`);
+    throw new UsageError(`--apply requires a plan of svc router ${work.name}, not of svc router ${plan.command}`);
   }
   const { version: _, command, target, input, ...options } = plan;
   return {

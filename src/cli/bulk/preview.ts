@@ -43,9 +43,9 @@ export async function showPreview(
   );
   const repeated = rows - invalid - (distinct ?? rows - invalid);
   if (repeated > 0)
-    await output.note(`${pluralize(repeated, "row")} of them repeated: ${pluralize(distinct!, work.noun)} in all`);
+    await output.note(`${pluralize(repeated, "row")} repeated: ${pluralize(distinct!, work.noun)} in total`);
   if (invalid > 0)
-    await output.note(`${pluralize(invalid, "row")} would be left out, the first row ${firstInvalid!.number}`);
+    await output.note(`${pluralize(invalid, "row")} would be skipped, the first at row ${firstInvalid!.number}`);
   await output.note(note);
   return undefined;
 }

@@ -69,16 +69,16 @@ function sectionsOf(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, n
       "Rows",
       [
         ["in the input", known(record.input.rows)],
-        ["sent, and confirmed by the service", String(rows)],
+        ["confirmed by the service", String(rows)],
         ["different identifiers in the input", known(distinct)],
         ["invalid, not sent", String(invalid)],
-        ["refused by the service", String(failed)],
+        ["rejected by the service", String(failed)],
         ...(record.command.startsWith("map-") ? [["moved from another cluster", known(moved)] as const] : []),
       ],
     ],
     ["Invalid rows by reason", of("invalid")],
-    ["Refused rows by reason", of("failed")],
-    ["Moved, by the cluster before", [...moves].map(([cluster, count]) => [cluster, String(count)] as const)],
+    ["Rejected rows by reason", of("failed")],
+    ["Moved rows by previous cluster", [...moves].map(([cluster, count]) => [cluster, String(count)] as const)],
   ];
 }
 

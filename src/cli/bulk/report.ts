@@ -79,15 +79,15 @@ export async function showReport(
   }
   if (work.action !== "map" && rows > 0) await output.note(unknownNote(cluster));
   if (shard && rows + invalid + failed === 0) {
-    await output.note(`The share ${shard.index}/${shard.of} holds no rows`);
+    await output.note(`Share ${shard.index}/${shard.of} has no rows`);
   }
-  if (report.moved) await output.note(`${report.moved} of them were mapped to another cluster before`);
+  if (report.moved) await output.note(`${report.moved} of them were previously mapped to another cluster`);
   if (invalid > 0) {
     await output.note(`${pluralize(invalid, "row")} skipped, the first at row ${report.first_invalid_row}`);
   }
   if (failed > 0)
     await output.note(
-      `${pluralize(failed, "row")} refused by the service${report.verified === null ? "" : ", or not as it confirmed"}`,
+      `${pluralize(failed, "row")} rejected by the service${report.verified === null ? "" : ", or different when looked up"}`,
     );
   if (report.results !== null) await output.note(`See svc router jobs results ${report.job_id}`);
 }

@@ -27,7 +27,7 @@ export async function resumeJob(
   const { input, context, maxErrors } = how;
   const { path } = record.input;
   if (path === "-" && input === undefined) {
-    throw new UsageError("This job read a pipe: pipe the same rows again, and name - for them.", {
+    throw new UsageError("This job read a pipe. Pipe the same rows again, with - as the file.", {
       next: record.resume,
     });
   }
@@ -57,7 +57,7 @@ async function sourceNow({ id }: JobRecord, named: string, { host }: Context): P
   return openInputSource(host, named, "<file>").catch((error: unknown) => {
     throw error instanceof UsageError
       ? error.withHint(
-          `Where it was moved, name its new place: ${formatCommandLine(["router", "jobs", "resume", id, "FILE"])}`,
+          `If the file was moved, use its new path: ${formatCommandLine(["router", "jobs", "resume", id, "FILE"])}`,
         )
       : error;
   });

@@ -28,7 +28,7 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   }).catch(bad.leave);
   await bad.close();
   const { all, rows, invalid, firstInvalid } = survey;
-  if (all === 0) throw new UsageError(`${work.place}: ${source.name} holds no rows`);
+  if (all === 0) throw new UsageError(`${work.place}: ${source.name} has no rows`);
   if (invalid === 0 || skips) return survey;
   if (maxErrors !== null && !parseErrorLimit(maxErrors, rows).exceeded(invalid, rows)) return survey;
   throw refusal(request, firstInvalid!, { invalid, rows });
@@ -41,15 +41,15 @@ function refusal(
 ): Error {
   const { work, path, format, columns, errorsOut } = request;
   const share = `${invalid} of ${pluralize(rows, "row")}`;
-  const message = `Couldn't ${work.action} ${share}: row ${number} (${work.kind(request).shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
-  const kept = errorsOut === undefined ? " and keep them with --errors-out FILE" : `; they are in ${errorsOut}`;
+  const message = `Cannot ${work.action} ${share}: row ${number} (${work.kind(request).shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
+  const kept = errorsOut === undefined ? " and save them with --errors-out FILE" : `; they are in ${errorsOut}`;
   const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeading(problem);
-  const named = mayBeHeading ? ["Is that the heading? Then name the column that is meant: --column NAME."] : [];
+  const named = mayBeHeading ? ["If that is the heading, select a column with --column NAME."] : [];
   const isOtherColumn = invalid === rows && columns.length > 0;
-  const other = isOtherColumn ? ["No row fits: is another column meant? --column NAME"] : [];
+  const other = isOtherColumn ? ["No row is valid. Select another column with --column NAME."] : [];
   // Left out, nothing or not what is meant would remain.
   const skipped =
-    isHeading(problem) || invalid === rows ? [] : [`Leave such rows of ${path} out with --skip-invalid${kept}.`];
+    isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${kept}.`];
   const hint = [...named, ...other, ...skipped].join(" ");
   return new UsageError(message, { hint: hint || undefined });
 }

@@ -22,8 +22,8 @@ export async function undoJob(
   const work = findWork(record.command)!;
   const cluster = record.scope.cluster_id!;
   if (work.action !== "map" || record.results !== "all") {
-    throw new CommandFailedError("failed", "moves_unknown", `${record.id} has not recorded what it moved.`, {
-      hint: "A mapping with --results all records it, for e-mails and client ids.",
+    throw new CommandFailedError("failed", "moves_unknown", `${record.id} did not record previous clusters.`, {
+      hint: "To record them for e-mails and client IDs, map with --results all.",
     });
   }
   requireUnchangedPlan(record, { target: await targetName(context) });
@@ -44,10 +44,10 @@ export async function undoJob(
     lists.set(from, list);
   }
   if (elsewhere > 0) {
-    await context.output.note(`${pluralize(elsewhere, work.noun)} not at ${cluster} any more: left as they are`);
+    await context.output.note(`${pluralize(elsewhere, work.noun)} no longer mapped to ${cluster}: unchanged`);
   }
   if (lists.size === 0) {
-    await context.output.note(`${record.id} has moved nothing that is still at ${cluster}`);
+    await context.output.note(`${record.id} moved nothing that is still mapped to ${cluster}`);
     return undefined;
   }
   const shares = [...lists].map(([from, list]) => `${list.length} to ${from}`).join(", ");

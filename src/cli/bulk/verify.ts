@@ -46,7 +46,7 @@ export async function createVerification({ scope }: JobRecord, work: BulkWork, c
         if (cluster === undefined) unverified += 1;
         else if ((cluster === target) !== (work.action === "map")) {
           const where = cluster === null ? "not mapped" : `mapped to ${cluster}`;
-          contradicted.set(place, `a look-up afterwards says that it is ${where}`);
+          contradicted.set(place, `${where} when looked up`);
         }
       }
       return { contradicted, unverified };

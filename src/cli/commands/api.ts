@@ -59,7 +59,7 @@ const api = defineCommand({
     const { service, auth } = serviceOf(path);
     const { baseUrls, credentials } = await context.target(service);
     const base = baseUrls[service];
-    if (base === undefined) throw new UsageError(`The address of the service "${service}" is not known.`);
+    if (base === undefined) throw new UsageError(`No address of the service "${service}" is configured.`);
     const body = await bodyOf(input, context);
     const request = {
       method: input.positionals.method,
@@ -94,7 +94,7 @@ const api = defineCommand({
         await context.output.note(`${response.status}, to ${redactHeader("location", location)}`);
       if (service === "router" && (await isCaught(request.method, path)))
         await context.output.note(
-          `No operation is ${request.method} ${formatRequestPath(request)}: the router has forwarded it to the clusters`,
+          `${request.method} ${formatRequestPath(request)} is not an operation. The router forwarded it to the clusters`,
         );
       return undefined;
     }
@@ -152,7 +152,7 @@ function headersOf(input: CommandInputOf<typeof flags>): Record<string, string> 
   return Object.fromEntries(
     (input.flags.header ?? []).map((text) => {
       const colon = text.indexOf(":");
-      if (colon < 1) throw new UsageError(`--header takes NAME:VALUE, not "${text.split(/[\s=]/)[0]}…"`);
+      if (colon < 1) throw new UsageError(`--header must be NAME:VALUE, got "${text.split(/[\s=]/)[0]}…"`);
       return [text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim()];
     }),
   );

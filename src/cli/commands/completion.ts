@@ -10,10 +10,10 @@ const completion = defineCommand({
   positionals: [{ name: "shell", description: "Your shell", choices: ["bash", "zsh", "fish", "powershell"] }],
   flags: [],
   examples: [
-    { title: "bash: keep it as ~/.local/share/bash-completion/completions/svc", argv: ["completion", "bash"] },
-    { title: "zsh: keep it as _svc in a folder of $fpath, before compinit", argv: ["completion", "zsh"] },
-    { title: "fish: keep it as ~/.config/fish/completions/svc.fish", argv: ["completion", "fish"] },
-    { title: "PowerShell: keep it as a file, and run that in $PROFILE", argv: ["completion", "powershell"] },
+    { title: "bash: save it as ~/.local/share/bash-completion/completions/svc", argv: ["completion", "bash"] },
+    { title: "zsh: save it as _svc in a folder of $fpath, before compinit", argv: ["completion", "zsh"] },
+    { title: "fish: save it as ~/.config/fish/completions/svc.fish", argv: ["completion", "fish"] },
+    { title: "PowerShell: save it as a file, and run that in $PROFILE", argv: ["completion", "powershell"] },
   ],
   async run(input, { output }) {
     const { completionScript } = await import("../completion/scripts.ts");

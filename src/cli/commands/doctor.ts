@@ -14,9 +14,9 @@ const doctor = defineCommand({
   positionals: [],
   flags: [],
   examples: [
-    { title: "Before asking for help", argv: ["doctor"] },
-    { title: "For a report", argv: ["doctor", "--json"] },
-    { title: "Of another profile", argv: ["doctor", "--profile", "staging"] },
+    { title: "Before you ask for help", argv: ["doctor"] },
+    { title: "As JSON, for a bug report", argv: ["doctor", "--json"] },
+    { title: "For another profile", argv: ["doctor", "--profile", "staging"] },
   ],
   async run(_input, context) {
     const { output } = context;
@@ -25,7 +25,7 @@ const doctor = defineCommand({
       import("../doctor/services.ts"),
       import("../doctor/environment.ts"),
     ]);
-    const findings = await withSpinner(context, "Looking around", async () => [
+    const findings = await withSpinner(context, "Running checks", async () => [
       ...(await machineFindings(context)),
       ...(await serviceFindings(context)),
       ...(await environmentFindings(context)),

@@ -9,19 +9,19 @@ const openapi = defineCommand({
   sendsNothing: true,
   prints: "content",
   summary: "Print the OpenAPI 3.1 document of a service",
-  description: "The server in it is the one that commands use here, or an emulator with its defaults.",
+  description: "The server is the one that commands use here, or an emulator with default addresses.",
   positionals: [{ name: "service", description: services.join(", "), choices: services }],
   flags: [
     {
       flag: "observed",
       type: "text",
       placeholder: "FOLDER",
-      description: "Mark what this corpus of svc verify has observed",
+      description: "Mark the observations of this svc verify corpus",
     },
   ],
   examples: [
-    { title: "For a generator", argv: ["openapi", "contracts"] },
-    { title: "With what was observed", argv: ["openapi", "contracts", "--observed", "corpus"] },
+    { title: "For a code generator", argv: ["openapi", "contracts"] },
+    { title: "With the observations of a corpus", argv: ["openapi", "contracts", "--observed", "corpus"] },
   ],
   async run(input, context) {
     const { globals, host, output } = context;
@@ -59,7 +59,12 @@ async function marked(document: object, folder: string, { host, signal }: Contex
 async function serverOf(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {
   const { chosenBy, router, contracts } = await serviceSettings(surroundings);
   const url = service === "contracts" ? contracts : router;
-  return url && { url: url.value, description: chosenBy === "environment" ? "Of the environment" : `Of ${chosenBy}` };
+  return (
+    url && {
+      url: url.value,
+      description: chosenBy === "environment" ? "With the server of the environment" : `Of ${chosenBy}`,
+    }
+  );
 }
 
 export const commands: readonly Command[] = [openapi];

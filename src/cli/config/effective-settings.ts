@@ -59,4 +59,4 @@ const eitherCase = (host: Context["host"], name: string): SettingValue | undefin
 
 /** Proxies are often named with a password; what names none may hold one all the same. */
 const withoutCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
-  found && { ...found, value: parseProxy(found.value)?.origin ?? "[names no proxy]" };
+  found && { ...found, value: parseProxy(found.value)?.origin ?? "[not a proxy]" };

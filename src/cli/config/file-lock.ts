@@ -21,8 +21,8 @@ export async function withLock<T>(path: string, host: Host, signal: AbortSignal,
   let lock = await acquireFileLock(file, host);
   while (lock === undefined) {
     if (host.wall.monotonicNow() > deadline) {
-      throw new CommandFailedError("temporary", "locked", `Another process holds ${file}.`, {
-        hint: `If none is running, remove ${file}.`,
+      throw new CommandFailedError("temporary", "locked", `${file} is locked by another process.`, {
+        hint: `If no svc process is running, remove ${file}.`,
       });
     }
     await host.wall.sleep(pauseMs, signal);

@@ -19,8 +19,8 @@ export function changePrivateFile<T>(
 ): Promise<T> {
   return changeLocked(path, check, host, signal, change).catch((error: unknown) => {
     if (!isFsError(error)) throw error;
-    throw new CommandFailedError("failed", "config_unwritable", `Couldn't write ${path}: ${formatFsError(error)}.`, {
-      hint: "SVC_CONFIG_DIR names another folder.",
+    throw new CommandFailedError("failed", "config_unwritable", `Failed to write ${path}: ${formatFsError(error)}.`, {
+      hint: "Set SVC_CONFIG_DIR to another folder.",
       cause: error,
     });
   });

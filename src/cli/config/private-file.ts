@@ -10,7 +10,7 @@ export type Check = (content: Readonly<Record<string, unknown>>) => string | und
 export async function readPrivateFile<T>(path: string, check: Check): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-    throw new CommandFailedError("usage", "config_unreadable", `Couldn't read ${path}: ${error.code}`, {
+    throw new CommandFailedError("usage", "config_unreadable", `Failed to read ${path}: ${error.code}`, {
       cause: error,
     });
   });
@@ -20,6 +20,6 @@ export async function readPrivateFile<T>(path: string, check: Check): Promise<T 
   const problem = isObject(content) ? check(content) : "the file must contain a JSON object";
   if (problem === undefined) return content as T;
   throw new CommandFailedError("usage", "config_damaged", `Cannot use ${path}: ${problem}.`, {
-    hint: "Fix the file, or remove it.",
+    hint: "Fix or remove the file.",
   });
 }

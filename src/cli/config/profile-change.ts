@@ -28,7 +28,7 @@ export async function changeProfile(
   let name = named ?? firstProfile;
   let isNewlyCurrent = false;
   if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) {
-    throw new UsageError(`"${name}" cannot name a profile: letters, digits, dots, dashes and underscores can.`);
+    throw new UsageError(`Profile names must be letters, digits, dots, dashes and underscores, got "${name}"`);
   }
   await changeFile(context, (file) => {
     name = named ?? file.current ?? firstProfile;
@@ -58,7 +58,10 @@ export const requireKnownProfile = async ({ host }: Context, name: string): Prom
 function refuseMissing({ profiles }: ProfileFile, name: string): void {
   if (Object.hasOwn(profiles, name)) return;
   const known = Object.keys(profiles);
-  throw new UsageError(`There is no profile "${name}".`, {
-    hint: known.length > 0 ? didYouMean(name, known) : "svc config set router_url URL --profile NAME makes one.",
+  throw new UsageError(`Profile "${name}" not found.`, {
+    hint:
+      known.length > 0
+        ? didYouMean(name, known)
+        : "To create a profile, run svc config set router_url URL --profile NAME.",
   });
 }

@@ -38,7 +38,7 @@ export async function readAppSecret(
   const path = input.flags[flag];
   if (typeof path !== "string") return readVariable(host, env)?.value;
   if (path === "-" && input.flags.file === "-") {
-    throw new UsageError(`--${flag} - cannot be used with --file -: there is one standard input`);
+    throw new UsageError(`--${flag} - cannot be used with --file -`);
   }
   return readSecret(host, path, `--${flag}`, what);
 }
@@ -46,7 +46,7 @@ export async function readAppSecret(
 /** The one line of a file or of standard input, without the line break at its end. */
 export async function readSecret(host: Context["host"], path: string, flag: string, what: string): Promise<string> {
   const secret = (await readText(host, path, flag)).replace(/\r?\n$/, "");
-  if (secret === "") throw new UsageError(`${flag}: the file is empty; it should hold ${what}`);
-  if (/[\r\n]/.test(secret)) throw new UsageError(`${flag}: a secret is one line, this has several`);
+  if (secret === "") throw new UsageError(`${flag}: the file is empty, expected ${what}`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`${flag} must be a single line`);
   return secret;
 }

@@ -25,9 +25,9 @@ export const settings: readonly Setting[] = [
   setting("contracts_url", "Address of the contract API", (text) => parseBaseUrlFlag(text, "contracts_url")),
   setting("client_id", "Client ID of the workspace's API key"),
   setting("client_secret", "Secret of the workspace's API key", asGiven, true),
-  setting("token", "Bearer token of requests that take one, instead of a sign-in", asGiven, true),
+  setting("token", "Bearer token, instead of a sign-in", asGiven, true),
   setting("oauth_client_id", "OAuth client of svc auth device-login"),
-  setting("emulator_url", "Address of an emulator that others share", (text) => parseBaseUrlFlag(text, "emulator_url")),
+  setting("emulator_url", "Address of a shared emulator", (text) => parseBaseUrlFlag(text, "emulator_url")),
   setting("emulator_token", "Token of its control plane", asGiven, true),
 ];
 
@@ -38,7 +38,7 @@ export function findSetting(key: string): Setting {
   const known = settings.find((one) => one.key === key);
   if (known) return known;
   if (clusterKey.test(key)) return setting(key, "Key of one cluster, for x-cluster-key", asGiven, true);
-  throw new UsageError(`There is no setting "${key}".`, {
+  throw new UsageError(`Setting "${key}" not found.`, {
     hint: didYouMean(key, [...settings.map((one) => one.key), "cluster_keys.CLUSTER"]),
   });
 }

@@ -29,7 +29,7 @@ export async function embeddedTarget(
     const running =
       (error as Error).name === "StateLockedError" ? await readRunFile(await resolveRunFile(path)) : undefined;
     if (!running || !(await isSameEmulator(running))) throw toStartError(error as Error, { file: path });
-    return emulatorTarget(await readEmulatorAccess(running), "the emulator that runs on this state", { host, output });
+    return emulatorTarget(await readEmulatorAccess(running), "the emulator with this state", { host, output });
   }
 }
 

@@ -99,7 +99,7 @@ export async function isSameEmulator(
   const { checkReadiness } = await import("../../api/emulator/lifecycle.ts");
   const silent = (how: string, cause?: unknown) =>
     new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {
-      hint: "Try again in a moment, or say with --base-url or --profile where the services are.",
+      hint: "Try again in a moment, or use other services with --base-url or --profile.",
       cause,
     });
   try {
@@ -110,13 +110,13 @@ export async function isSameEmulator(
     if (mayBeStarting) return true;
     // It says why where it serves and cannot write: reads are answered then, and the others in its own words.
     if (status === 503 && fieldsOf(value).why === undefined) {
-      throw silent(fieldsOf(value).role === "standby" ? "waits for a leader of its store" : "is still starting");
+      throw silent(fieldsOf(value).role === "standby" ? "is waiting for a leader of its store" : "is still starting");
     }
     return true;
   } catch (error) {
     if (error instanceof CommandFailedError) throw error;
     const hangs = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isProcessAlive(pid));
-    if (hangs) throw silent(`does not answer at ${routerUrl}`, error);
+    if (hangs) throw silent(`does not respond at ${routerUrl}`, error);
     return false;
   }
 }

@@ -46,10 +46,10 @@ export async function endedEmulator(
 function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "host">): string {
   const ended = `${variable} points to an emulator that has ended`;
   if (here === undefined)
-    return `${ended}, and none runs in this folder: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
+    return `${ended}. To start one: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
   const path = findPathAbove(host.cwd, here.state);
-  const which = path === undefined ? "of this folder" : `on ${path}`;
-  return `${ended}; the one ${which} is at ${here.routerUrl}: eval "$(svc emulator env)" again.`;
+  const which = path === undefined ? "of this folder" : `with the state ${path}`;
+  return `${ended}. The emulator ${which} is at ${here.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
 /** The same of a command that could not reach its service; undefined where that has another reason. */
@@ -68,7 +68,7 @@ export async function findRejectionHint(error: unknown, { globals, host }: Conte
   if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
   const { SVC_EMULATOR_URL: address } = host.env;
   if (!address || !isOnThisMachine(address)) return undefined;
-  return `The variables of this shell may be those of the emulator that had this address before: eval "$(svc emulator env)" again, in the folder of the one that runs.`;
+  return `The variables of this shell may belong to a previous emulator at this address. Run eval "$(svc emulator env)" again in the folder of the running one.`;
 }
 
 /**
@@ -85,8 +85,8 @@ export async function resolveEndedState(
   if (ended?.here === undefined) return undefined;
   const path = ends ? findPathAbove(context.host.cwd, ended.here.state) : undefined;
   if (path !== undefined) {
-    const message = `${ended.variable} points to an emulator that has ended already.`;
-    const hint = `Another one runs, on ${path}.`;
+    const message = `${ended.variable} points to an emulator that has already ended.`;
+    const hint = `Another emulator is running (state: ${path}).`;
     throw new CommandFailedError("not-found", "no_emulator", message, {
       hint,
       next: ["emulator", "stop", "--file", path],

@@ -62,5 +62,5 @@ function keysIn(list: string): unknown[] | undefined {
 /** Says which credentials of the environment are not used, where there are any. */
 export async function noteUnused(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
   if (unused.length === 0) return;
-  await output.note(`Not used, for it does not know them: ${unused.join(", ")} (svc help addresses)`);
+  await output.note(`Ignored: ${unused.join(", ")} (not known to this emulator; see svc help addresses)`);
 }

@@ -6,7 +6,7 @@ import { loadDeclarations } from "../command-tree.ts";
 import type { DeclaredCommand } from "../declared-command.ts";
 import { PartialFailureError } from "../failure.ts";
 
-const hiddenHint = "It says so of what is not there, or of another workspace, and where the user may not see it.";
+const hiddenHint = "The thing may not exist, may belong to another workspace, or may be hidden from this user.";
 
 /** What is not there is said to be missing by its service; the list of such things says what there is. */
 export async function suggestExistingNames(
@@ -43,7 +43,7 @@ function compositeId(spec: CommandSpec | undefined, { positionals }: CommandInpu
   const given = spec?.path.includes("{composite_id}") ? String(positionals.composite_id) : "";
   const [, number] = /^(?:[TH]-)?0*([1-9]\d{0,14})$/i.exec(given) ?? [];
   if (number === undefined || given === `T-${number}` || given === `H-${number}`) return undefined;
-  return `Contracts are named by their composite ids here: did you mean T-${number}?`;
+  return `Use the composite ID of the contract. Did you mean T-${number}?`;
 }
 
 /** What leads out of a status in which a contract cannot be signed, declined or sent. */

@@ -28,7 +28,7 @@ export async function followStream<O extends Operation>(
   };
   const answer = await client.send(CheckedCall.of(operation, args), { signal, silenceMs: 0, onMissed });
   if (output.format !== "table") await output.document({ type: "version", ui: "1.0" });
-  await output.note("Following; Ctrl-C ends it");
+  await output.note("Following (press Ctrl-C to stop)");
   const declared = operation.responses[200];
   const schema = declared?.kind === "events" ? declared.schema : undefined;
   for await (const value of answer.value as AsyncIterable<EventOf<O>>) {

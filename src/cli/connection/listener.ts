@@ -32,7 +32,7 @@ export async function findStopInstructions(
   url: string,
 ): Promise<StopInstructions> {
   if (told === undefined || told.machine !== (await fingerprintMachine())) {
-    const words = `lsof -i :${new URL(url).port} tells its pid, on the machine where it runs`;
+    const words = `To find its process ID, run lsof -i :${new URL(url).port} on its machine`;
     return { runFile: undefined, isLost: false, words };
   }
   const runFile = told.run_file ?? undefined;
@@ -40,8 +40,8 @@ export async function findStopInstructions(
   const state = runFile?.replace(/\.run$/, "");
   const words =
     isTold && state !== runFile
-      ? `svc emulator stop --file ${quoteShellWord(state!)} ends it`
-      : `kill ${told.pid} ends it`;
+      ? `To stop it, run svc emulator stop --file ${quoteShellWord(state!)}`
+      : `To stop it, run kill ${told.pid}`;
   return { runFile, isLost: runFile !== undefined && !isTold, words };
 }
 
@@ -54,18 +54,18 @@ export async function createNoEmulatorError(state: string, runFile: string): Pro
   const found = await probeListener(url);
   const way = found && (await findStopInstructions(found, url));
   if (way?.isLost && way.runFile === runFile) {
-    const message = `The emulator on ${state} runs at ${url}, but its files were removed while it ran: no command reaches it.`;
-    return new CommandFailedError("failed", "emulator_lost", message, { hint: `${way.words}; what it held is lost.` });
+    const message = `The emulator at ${url} cannot be used, because its files were removed while it ran (state: ${state}).`;
+    return new CommandFailedError("failed", "emulator_lost", message, { hint: `${way.words}. Its data is lost.` });
   }
   const distrust = await explainDistrust(runFile);
   if (distrust !== undefined) {
-    const message = `No emulator of yours is known to run on ${state}: its run file does not count, for ${distrust}.`;
-    const hint = `If you started one there, name it with --base-url and SVC_EMULATOR_TOKEN; else remove ${runFile}.`;
+    const message = `No emulator is running with the state ${state}: the run file is ignored, because ${distrust}.`;
+    const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${runFile}.`;
     return new CommandFailedError("not-found", "no_emulator", message, { hint });
   }
-  const other = way ? ` Another one listens at ${url}: ${way.words}.` : "";
-  return new CommandFailedError("not-found", "no_emulator", `No emulator runs on ${state}.`, {
-    hint: `Name the state of a running one with --file, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${other}`,
+  const other = way ? ` Another emulator listens at ${url}. ${way.words}.` : "";
+  return new CommandFailedError("not-found", "no_emulator", `No emulator is running (state: ${state}).`, {
+    hint: `Use --file with the state of a running emulator, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${other}`,
     next: other === "" ? ["emulator", "start"] : ["emulator", "start", "--port", "0"],
   });
 }

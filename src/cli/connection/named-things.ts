@@ -54,7 +54,7 @@ export async function findUnknownName(query: Query, asking: Asking): Promise<str
   for (const [name, value] of Object.entries(query)) {
     const thing = named[name];
     if (thing === undefined || value === undefined || (await thing.exists(String(value), asking))) continue;
-    return `There is no ${name} ${value}; ${thing.list} tells which there are`;
+    return `${name[0]!.toUpperCase()}${name.slice(1)} ${value} not found. To list them: ${thing.list}`;
   }
   return undefined;
 }

@@ -17,8 +17,10 @@ export async function pollUntil<T>(
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (wall.monotonicNow() + pauseMs > deadline) {
-      const message = `Waited ${describeDuration(timeoutMs)} for ${awaited}.`;
-      throw new CommandFailedError("temporary", "wait_timeout", message, { hint: "It may still come: run it again." });
+      const message = `Timed out after ${describeDuration(timeoutMs)} waiting for ${awaited}.`;
+      throw new CommandFailedError("temporary", "wait_timeout", message, {
+        hint: "Run the command again to keep waiting.",
+      });
     }
     await wall.sleep(pauseMs, signal);
     signal.throwIfAborted();

@@ -32,8 +32,8 @@ export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & 
     const proxy = parseProxy(env[variable]!);
     if (proxy) return { ...proxy, variable };
     // Its value may hold a password.
-    throw new UsageError(`${variable} does not name a proxy that speaks HTTP`, {
-      hint: `Set it to an address such as http://proxy.example:3128, or leave out this host with NO_PROXY=${url.hostname}.`,
+    throw new UsageError(`${variable} is not the address of an HTTP proxy`, {
+      hint: `Set it to an address such as http://proxy.example:3128, or exclude this host with NO_PROXY=${url.hostname}.`,
     });
   };
 }

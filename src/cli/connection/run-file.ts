@@ -26,7 +26,9 @@ export function stateFile(host: Host, file: string | undefined): string {
   if (file === undefined) return findNearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile);
   const named = resolve(host.cwd, file);
   if (!statSync(named, { throwIfNoEntry: false })?.isDirectory()) return named;
-  throw new UsageError(`--file: ${file} is a folder, not a file`, { hint: `Is it ${join(file, "emulator.json")}?` });
+  throw new UsageError(`--file: ${file} is a folder, not a file`, {
+    hint: `Did you mean ${join(file, "emulator.json")}?`,
+  });
 }
 
 /** Where an emulator on that state writes what it tells: beside the file itself, whatever links lead to it. */
@@ -69,12 +71,12 @@ async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Prom
   if (process.getuid !== undefined) {
     if (found.uid !== process.getuid()) return "it belongs to another user";
     // Some file systems know no modes: a folder that was made here says enough.
-    if ((found.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "others may read it";
+    if ((found.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "other users can read it";
   }
   const lock = await readLock(path).catch(() => undefined);
   const original = lock && (await originalOf(path, lock.holder));
   if (original !== undefined) return `it is a copy of ${original}`;
   // Else what follows the host could lead elsewhere once a path is added.
-  if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it does not name an address";
-  return isOnThisMachine(routerUrl) ? undefined : "it names another machine";
+  if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it has no address";
+  return isOnThisMachine(routerUrl) ? undefined : "it has the address of another machine";
 }

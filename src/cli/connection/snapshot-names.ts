@@ -33,7 +33,7 @@ export async function resolveSnapshotFile(named: string, host: Host): Promise<st
     const state = stateFile(host, undefined);
     const path = join(await folderOf(state), `${named}.json`);
     if (await isForeignState(state))
-      throw createUntrustedStateError(state, `Name the snapshot's file where you trust it: --from ${path}.`);
+      throw createUntrustedStateError(state, `To use the file of a snapshot that you trust: --from ${path}.`);
     return path;
   }
   const path = resolve(host.cwd, named);
@@ -41,17 +41,12 @@ export async function resolveSnapshotFile(named: string, host: Host): Promise<st
   const running = await snapshotOfRunning(named, host);
   if (running?.file) return running.file;
   if (running) throw outOfReach(named, running.url);
-  const known = names.length > 0 ? `there are: ${names.join(", ")}` : "the state of this folder has none";
-  throw new CommandFailedError(
-    "not-found",
-    "no_such_snapshot",
-    `No snapshot is called ${named} (${known}), and no file has that name.`,
-    {
-      hint:
-        "Keep one with `svc emulator snapshot save NAME`, or name a file: of a state begun with --file STATE it is " +
-        "STATE.snapshots/NAME.json; of a --store, what `svc emulator state export --output FILE` writes.",
-    },
-  );
+  const known = names.length > 0 ? `snapshots: ${names.join(", ")}` : "the state of this folder has no snapshots";
+  throw new CommandFailedError("not-found", "no_such_snapshot", `Snapshot or file ${named} not found (${known}).`, {
+    hint:
+      "Save one with `svc emulator snapshot save NAME`, or use a file: for a state of --file STATE, " +
+      "STATE.snapshots/NAME.json; for a --store, the output of `svc emulator state export --output FILE`.",
+  });
 }
 
 interface RunningSnapshot {
@@ -81,11 +76,11 @@ const outOfReach = (name: string, url: string): CommandFailedError =>
   new CommandFailedError(
     "not-found",
     "no_such_snapshot",
-    `The snapshot ${name} is one of the emulator at ${url}, which does not keep it in a file of this machine: --from reads files alone.`,
+    `Snapshot ${name} belongs to the emulator at ${url}, which stores it in no file of this machine. --from requires a file.`,
     {
       hint:
-        `Go back to it there and write the state to a file: \`svc emulator snapshot restore ${name}\`, ` +
+        `Restore it there and export the state to a file: \`svc emulator snapshot restore ${name}\`, ` +
         `\`svc emulator state export --output ${name}.json\`, then --from ${name}.json. ` +
-        "What was there before is kept as before-1, before-2, …, and restored in the same way.",
+        "The previous state is saved as before-1, before-2, …, and can be restored the same way.",
     },
   );

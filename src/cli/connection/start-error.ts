@@ -28,8 +28,8 @@ export function toStartError(error: StartTrouble, { file, store, host, port }: E
     const hint = {
       hint:
         store === undefined
-          ? "To run one in memory in the background next to it, set SVC_RUN_FILE to another file."
-          : "To run a second one of the same store and folder, set SVC_RUN_FILE to another file.",
+          ? "To run another one in memory in the background, set SVC_RUN_FILE to another file."
+          : "To run a second process with the same store and folder, set SVC_RUN_FILE to another file.",
     };
     const hasFile = store === undefined && typeof file === "string";
     return new CommandFailedError("failed", "state_in_use", toFlagTerms(error), {
@@ -49,13 +49,18 @@ export function toStartError(error: StartTrouble, { file, store, host, port }: E
     });
   }
   if (error.name === "CandidacyAbortedError")
-    return new CommandFailedError("failed", "stopped", "It was stopped before it led its store.", { cause: error });
+    return new CommandFailedError(
+      "failed",
+      "stopped",
+      "The emulator was stopped before it became the leader of its store.",
+      { cause: error },
+    );
   if (error.name === "InvalidOptionsError") return new UsageError(error.message, { cause: error });
   if (error.syscall === "getaddrinfo" || error.code === "EADDRNOTAVAIL")
-    return new UsageError(`--host: ${host} is no address of this machine (${error.code})`, { cause: error });
+    return new UsageError(`--host must be an address of this machine, got "${host}" (${error.code})`, { cause: error });
   if (error.syscall === "listen" && error.code === "EACCES") {
-    const hint = "Choose one above 1023 with --port, or --port 0 for free ones.";
-    return new UsageError(`This user may not listen on port ${port ?? error.port} (EACCES)`, { hint, cause: error });
+    const hint = "Choose a port above 1023 with --port, or use --port 0 for free ports.";
+    return new UsageError(`This user cannot listen on port ${port ?? error.port} (EACCES)`, { hint, cause: error });
   }
   return error;
 }

@@ -66,7 +66,7 @@ export async function noteOnce(output: Output, text: string, more = ""): Promise
 /** What is said of a state that was found in a folder which came from elsewhere, as with a clone. */
 export const createUntrustedStateError = (state: string, hint: string): CommandFailedError =>
   new CommandFailedError("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
-    hint: `Its state may send webhooks and know tokens of its author. ${hint}`,
+    hint: `Its state may send webhooks and contain tokens of its author. ${hint}`,
   });
 
 /** A `.svc` folder that is made for a state is one that git passes over: what lies in it is a secret of this machine. */

@@ -33,17 +33,18 @@ export function resolveStore(
   const store = isStoreSelected(flags, host);
   if (store === undefined) return undefined;
   if (file !== undefined || ephemeral)
-    throw new UsageError(
-      `--store and ${ephemeral ? "--ephemeral" : "--file"} each say where the state is kept: leave one out.`,
-    );
+    throw new UsageError(`--store cannot be used with ${ephemeral ? "--ephemeral" : "--file"}`);
   if (!isSchemaName(schema))
     throw new UsageError(`${schemaVariable} must be lower-case letters, digits and underscores, got "${schema}"`);
   const origin = flags.store === undefined ? variable : "--store";
   const parsed = parsedUrl(store, origin);
   if (flags.store !== undefined && parsed.password !== undefined) {
-    throw new UsageError("--store takes no password: everybody on this machine can read the arguments of a process.", {
-      hint: `Put it into PGPASSWORD or a password file (PGPASSFILE, ~/.pgpass), or the whole URL into ${variable}.`,
-    });
+    throw new UsageError(
+      "--store must not contain a password, because other users can read the arguments of a process.",
+      {
+        hint: `Use PGPASSWORD, a password file (PGPASSFILE, ~/.pgpass), or put the whole URL into ${variable}.`,
+      },
+    );
   }
   const password = parsed.password ?? ownPassword(parsed, host) ?? (host.env.PGPASSWORD || passwordIn(parsed, host));
   return { store: password === undefined ? store : withPassword(store, parsed, password), schema };

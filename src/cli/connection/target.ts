@@ -19,17 +19,17 @@ export async function serviceTarget(globals: Globals, host: Host, output: Output
   const found = await serviceSettings({ globals, host });
   if (found.isEmulatorHere) {
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
-    const other = current === undefined ? "" : `, not profile ${current}; --profile ${current} chooses that`;
+    const other = current === undefined ? "" : `, not profile ${current} (to use it: --profile ${current})`;
     await noteOnce(output, `Using ${found.chosenBy} (${found.router?.value})`, other);
     await noteUnused(found.unused, output);
   }
   if (found.chosenBy === undefined) {
     const state = findNearestState(host.cwd);
-    throw new UsageError("It is not known where the services are.", {
+    throw new UsageError("No service address is configured.", {
       hint:
         state === undefined
-          ? "Give --base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator."
-          : `The emulator on ${relative(host.cwd, state)} does not run: svc emulator start. Or give --base-url URL, set SVC_BASE_URL, or choose a --profile.`,
+          ? "Use --base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator."
+          : `To start the emulator of ${relative(host.cwd, state)}, run svc emulator start. Or use --base-url URL, set SVC_BASE_URL, or choose a --profile.`,
     });
   }
   return {
@@ -84,17 +84,15 @@ export async function controlTarget(
     throw new CommandFailedError(
       "not-found",
       "no_emulator",
-      `The emulator on ${state} was killed, or its machine went down.`,
+      `The emulator was killed, or its machine went down (state: ${state}).`,
       {
-        hint: isKept
-          ? "Nothing that it had answered is lost: it goes on where it was."
-          : "It was in memory: its state is gone.",
+        hint: isKept ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
         next: ["emulator", "start", ...(file === undefined ? [] : ["--file", file])],
       },
     );
   }
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await noteStateAbove(host, output, state, file);
-  else await noteOnce(output, `Using the emulator that runs on ${relative(host.cwd, state)} (${routerUrl})`);
+  else await noteOnce(output, `Using the emulator with the state ${relative(host.cwd, state)} (${routerUrl})`);
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }

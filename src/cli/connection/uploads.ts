@@ -74,7 +74,7 @@ async function fileContent({ host }: Context, path: string, flag: string): Promi
   const { size, mtimeMs } = await stat(absolute);
   const changed = () =>
     new CommandFailedError("failed", "file_changed", `${path} changed while it was uploaded.`, {
-      hint: "Upload it again once nothing writes to it.",
+      hint: "Upload it again when no program writes to it.",
     });
   return {
     bytes: size,
@@ -170,8 +170,8 @@ function slotsByFile(files: readonly Candidate[], slots: readonly Slot[]): Reado
   throw new CommandFailedError(
     "failed",
     "no_upload_url",
-    `The service answered ${pluralize(slots.length, "URL")} for ${pluralize(files.length, "file")}: none for ${without.join(", ")}.`,
-    { hint: "Nothing of these files was uploaded. Upload them in separate calls." },
+    `The service returned ${pluralize(slots.length, "URL")} for ${pluralize(files.length, "file")}: none for ${without.join(", ")}.`,
+    { hint: "Nothing was uploaded. Upload the files with separate commands." },
   );
 }
 

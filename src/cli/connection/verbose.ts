@@ -30,7 +30,7 @@ export function createObserver(globals: Globals, output: Output, host: Host): Ex
     },
     onDrift(operationId, drift) {
       const lines = globals.verbose ? drift : [shortened(drift)];
-      for (const line of lines.map((text) => `${operationId} differs from its declaration: ${text}`)) {
+      for (const line of lines.map((text) => `The response of ${operationId} differs from its declaration: ${text}`)) {
         // A command that polls would say the same each time.
         if (!reported.has(line)) void output.note(line);
         reported.add(line);
@@ -43,7 +43,7 @@ const maxDifferences = 3;
 
 const shortened = (drift: readonly string[]): string => {
   const shown = drift.slice(0, maxDifferences).join("; ");
-  return drift.length <= maxDifferences ? shown : `${shown}; ${drift.length - maxDifferences} more under --verbose`;
+  return drift.length <= maxDifferences ? shown : `${shown}; ${drift.length - maxDifferences} more with --verbose`;
 };
 
 function bodyLine(text: string): string {

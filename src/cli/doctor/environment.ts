@@ -19,17 +19,17 @@ async function signIns(context: Context): Promise<CheckResult> {
   if (tokenSetting(context.host)) return ok("sign-in", "SVC_TOKEN is set");
   try {
     const accounts = Object.entries(await readAccounts(context));
-    if (accounts.length === 0) return skipped("sign-in", "Nobody is signed in");
+    if (accounts.length === 0) return skipped("sign-in", "Not signed in");
     const used = await resolveServerAddress(undefined, context).catch(() => undefined);
     if (used !== undefined && accounts.every(([address]) => address !== used)) {
       const others = accounts.map(([address]) => address).join(", ");
-      return skipped("sign-in", `Nobody is signed in at ${used}; sign-ins are kept for ${others}`);
+      return skipped("sign-in", `Not signed in at ${used}, only at ${others}`);
     }
     const counting = accounts.filter(([address]) => used === undefined || address === used);
     const over = counting.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
     if (over.length === 0) return ok("sign-in", counting.map(([address]) => address).join(", "));
     const names = over.map(([address]) => address).join(", ");
-    return warning("sign-in", `Ended at ${names}`, "svc auth device-login");
+    return warning("sign-in", `Expired at ${names}`, "svc auth device-login");
   } catch (error) {
     return failed("sign-in", explainError(error).message, "usage");
   }
@@ -40,7 +40,7 @@ async function emulatorNamed({ value: url, origin }: SettingValue): Promise<Chec
   const { probeListener } = await import("../connection/listener.ts");
   const found = await probeListener(url);
   const where = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
-  return found ? ok("emulator", where) : failed("emulator", `No emulator answers at ${where}`, "temporary");
+  return found ? ok("emulator", where) : failed("emulator", `No emulator responds at ${where}`, "temporary");
 }
 
 async function emulator({ globals, host }: Context): Promise<CheckResult> {
@@ -48,7 +48,7 @@ async function emulator({ globals, host }: Context): Promise<CheckResult> {
   const running = await readRunFile(await resolveRunFile(file));
   const named = await emulatorSetting({ globals, host }, async () => running !== undefined).catch(() => undefined);
   if (named?.url.origin.startsWith("profile ") && !globals.emulator) return emulatorNamed(named.url);
-  if (!running) return skipped("emulator", "None runs in this folder");
+  if (!running) return skipped("emulator", "No emulator is running in this folder");
   const here = `${running.routerUrl} (pid ${running.pid})`;
   const { SVC_EMULATOR_URL: other } = host.env;
   if (globals.emulator || !other || !URL.canParse(other)) return ok("emulator", here);
@@ -56,6 +56,6 @@ async function emulator({ globals, host }: Context): Promise<CheckResult> {
   // At another address it may be the same one: behind a proxy.
   if (await isSameEmulator({ ...running, routerUrl: new URL(other).origin }).catch(() => false))
     return ok("emulator", here);
-  const detail = `${here} runs in this folder; SVC_EMULATOR_URL leads commands to ${redactText(other)}`;
-  return warning("emulator", detail, 'For the one of this folder: eval "$(svc emulator env)" again.');
+  const detail = `${here} runs in this folder, but SVC_EMULATOR_URL is ${redactText(other)}`;
+  return warning("emulator", detail, 'To use the emulator of this folder: eval "$(svc emulator env)" again.');
 }

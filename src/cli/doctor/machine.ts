@@ -20,12 +20,12 @@ function versions({ host }: Context): CheckResult {
   const [major = 0, minor = 0] = node.split(".").map(Number);
   const isOld = major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
   const detail = `svc ${host.version}, Node ${node}, ${process.platform} ${process.arch}`;
-  return isOld ? warning("versions", detail, `Node ${oldest.join(".")} or later is needed.`) : ok("versions", detail);
+  return isOld ? warning("versions", detail, `Node ${oldest.join(".")} or later is required.`) : ok("versions", detail);
 }
 
 /** Secrets must be readable by their owner alone. */
 async function files({ host: { env } }: Context): Promise<CheckResult[]> {
-  if (!hasConfigFolder(env)) return [skipped("files", "There is no home folder for a configuration")];
+  if (!hasConfigFolder(env)) return [skipped("files", "No home folder for a configuration")];
   const folder = configFolder(env);
   const open: string[] = [];
   let seen = 0;
@@ -35,9 +35,9 @@ async function files({ host: { env } }: Context): Promise<CheckResult[]> {
     seen += 1;
     if (process.platform !== "win32" && (found.mode & 0o077) !== 0) open.push(path);
   }
-  if (seen === 0) return [skipped("files", `There is no configuration in ${folder}`)];
-  if (open.length === 0) return [ok("files", `${folder} is yours alone`)];
-  return [warning("files", `Others may read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
+  if (seen === 0) return [skipped("files", `No configuration in ${folder}`)];
+  if (open.length === 0) return [ok("files", `${folder} is private`)];
+  return [warning("files", `Other users can read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
 }
 
 async function profile(context: Context): Promise<CheckResult> {
@@ -46,7 +46,7 @@ async function profile(context: Context): Promise<CheckResult> {
     const chosen = await profileSetting(context);
     if (chosen) return ok("profile", `${chosen.value}, from ${chosen.origin}`);
     const count = Object.keys(profiles).length;
-    return skipped("profile", count > 0 ? `None of ${count} is chosen` : "There are none");
+    return skipped("profile", count > 0 ? `None of ${count} is selected` : "No profiles");
   } catch (error) {
     const { message, hint } = explainError(error);
     return failed("profile", message, "usage", hint);

@@ -12,8 +12,8 @@ export function proxyFinding(
   sent: readonly { readonly address: string; readonly outcome: unknown }[],
 ): CheckResult {
   const set = proxyVariables(env);
-  if (set.length === 0) return skipped("proxy", "None is set");
-  const proxies = set.map((name) => `${name} ${parseProxy(env[name]!)?.origin ?? "names no proxy"}`).join(", ");
+  if (set.length === 0) return skipped("proxy", "No proxy is set");
+  const proxies = set.map((name) => `${name} ${parseProxy(env[name]!)?.origin ?? "is not a proxy"}`).join(", ");
   if (sent.length === 0) return skipped("proxy", `${proxies}; nothing was sent`);
   const proxyFor = readProxies(env);
   for (const { outcome } of sent) {
@@ -28,8 +28,8 @@ export function proxyFinding(
   const [first] = used;
   if (!first) return ok("proxy", `${proxies}, not used for ${sent.map(({ address }) => address).join(", ")}`);
   const silent = used.find(({ outcome }) => explainsNothing(outcome));
-  if (silent) return warning("proxy", `${silent.address} did not answer through ${silent.through}`);
-  return ok("proxy", `${first.address} answers through ${first.through}`);
+  if (silent) return warning("proxy", `${silent.address} did not respond through ${silent.through}`);
+  return ok("proxy", `${first.address} responds through ${first.through}`);
 }
 
 /** No answer came at all: whose fault that is, nobody here can know. */

@@ -42,7 +42,7 @@ export async function serviceFindings(context: Context): Promise<CheckResult[]> 
     proxyFinding(context, sent),
     ok("services", `Found by ${origin}`),
     router === undefined
-      ? skipped("router", "Its address is not known")
+      ? skipped("router", "No address is configured")
       : await routerFinding(String(baseUrls.router), router, context),
     await contractsFinding(String(baseUrls.contracts), contracts, hasKey, context),
     skew(context, [router, contracts]),
@@ -79,8 +79,8 @@ async function routerFinding(address: string, answer: ServiceAnswer | Error, con
   if (answer instanceof Error) return troubleFinding("router", answer, context);
   const isWell = fieldsOf(answer.value).database !== false;
   return isWell
-    ? ok("router", `${address} answers in ${answer.tookMs} ms`)
-    : warning("router", `${address} answers, but its database is down`);
+    ? ok("router", `${address} responds in ${answer.tookMs} ms`)
+    : warning("router", `${address} responds, but its database is down`);
 }
 
 async function contractsFinding(
@@ -90,7 +90,7 @@ async function contractsFinding(
   context: Context,
 ): Promise<CheckResult> {
   if (answer === undefined) {
-    const why = hasKey ? "Its address is not known" : "No API key is set (client_id and client_secret)";
+    const why = hasKey ? "No address is configured" : "No API key is set (client_id and client_secret)";
     return skipped("contract API", why);
   }
   if (answer instanceof Error) return troubleFinding("contract API", answer, context);
@@ -103,13 +103,13 @@ function skew({ host: { wall } }: Context, answers: readonly (ServiceAnswer | Er
     (one): one is ServiceAnswer => one !== undefined && !(one instanceof Error) && Boolean(one.headers.date),
   );
   const theirs = dated === undefined ? Number.NaN : Date.parse(dated.headers.date!);
-  if (Number.isNaN(theirs)) return skipped("clock", "No service told its time");
+  if (Number.isNaN(theirs)) return skipped("clock", "No service reported its time");
   const seconds = Math.round((wall.now() - theirs) / 1_000);
   const detail =
     seconds === 0
       ? "agrees with the service"
       : `${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
   return Math.abs(seconds) * 1_000 > toleratedSkewMs
-    ? warning("clock", detail, "Set the clock of this machine: expiries are checked wrongly.")
+    ? warning("clock", detail, "Set the clock of this machine. Expiries cannot be checked correctly.")
     : ok("clock", detail);
 }

@@ -26,8 +26,8 @@ export async function webhookFindings(context: Context): Promise<CheckResult[]> 
   const findings: CheckResult[] = [];
   if (faults.length > 0) {
     const all = faults.map(({ id, direction, effect, status }) => `${id} (${direction}${told(effect ?? status)})`);
-    const detail = `Scripted faults act: ${listed(all)}`;
-    findings.push(warning("faults", detail, `To end one: svc emulator fault remove ${faults[0]!.id}`));
+    const detail = `Active scripted faults: ${listed(all)}`;
+    findings.push(warning("faults", detail, `To remove one: svc emulator fault remove ${faults[0]!.id}`));
   }
   if (stopped.length > 0) {
     const all = stopped.map(

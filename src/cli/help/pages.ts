@@ -15,7 +15,7 @@ export const rootPage = (names: readonly string[]): HelpPage => {
     usage: "svc <group> <command> [options]",
     about: ["Command-line client and local emulator for a contract platform."],
     examples: [
-      { title: "See what it does, on an emulator that leaves nothing behind", argv: ["tour"] },
+      { title: "Run the tour on a temporary emulator", argv: ["tour"] },
       { title: "Run a test suite against an emulator", argv: ["emulator", "exec", "--", "npm", "test"] },
     ],
     tables: [

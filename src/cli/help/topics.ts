@@ -24,7 +24,7 @@ export const topics = lookupTable<Topic>({
           { flag: "help", short: "h", type: "switch", description: "Show the help of a command, a group or svc" },
         ]),
       ],
-      notes: ["They may stand before or after the words of a command."],
+      notes: ["They can be before or after the words of a command."],
     }),
   },
   "exit-codes": {
@@ -32,7 +32,7 @@ export const topics = lookupTable<Topic>({
     page: () => ({
       tables: [{ title: "Exit codes", rows: exitCodes.map(({ code, meaning }) => [String(code), meaning]) }],
       notes: [
-        "svc emulator exec exits with the code of its command, 127 if there is no such program, and 126 if it cannot be run.",
+        "svc emulator exec exits with the code of its command, 127 if the program does not exist, and 126 if it cannot be run.",
       ],
     }),
   },
@@ -82,14 +82,14 @@ export const topics = lookupTable<Topic>({
           title: "Type its secret, which is not shown",
           argv: ["config", "set", "client_secret", "--profile", "staging"],
         },
-        { title: "Use it from now on", argv: ["config", "use", "staging"] },
+        { title: "Select the profile for later commands", argv: ["config", "use", "staging"] },
         {
           title: "Show the settings that commands use here, and their origin",
           argv: ["config", "list", "--show-origin"],
         },
       ],
       notes: [
-        "The emulator gets its own credentials: those of its first workspace, or of the workspace of SVC_CLIENT_ID and SVC_CLIENT_SECRET. Other credentials are not sent to it; a note says so.",
+        "The emulator gets its own credentials: those of its first workspace, or of the workspace of SVC_CLIENT_ID and SVC_CLIENT_SECRET. Other credentials are not sent to it, and a note lists them.",
         "Secrets are never arguments: they come from the environment, a file or a pipe, or are typed.",
         "If commands do not work, run svc doctor.",
       ],
@@ -99,7 +99,7 @@ export const topics = lookupTable<Topic>({
     summary: "Bulk jobs over millions of rows",
     page: () => ({
       about: [
-        "A file of identifiers is a job: it is checked, sent in batches, and logged, so it can resume where it stopped, even after kill -9.",
+        "A file of identifiers is a job. It is checked, sent in batches, and logged. It can resume where it stopped, even after kill -9.",
       ],
       examples: [
         {
@@ -128,7 +128,7 @@ export const topics = lookupTable<Topic>({
       ],
       notes: [
         "Exit code 3: some rows were skipped or rejected; the others are done.",
-        "An e-mail address is hashed as the SHA-256 of its normalized form (NFC) in lower case. Plus tags and domains in other scripts are hashed as they are written: ada+a@ and ada@ are two addresses, and so are a domain and its xn-- form. --hash none sends e-mail identifiers unchanged.",
+        "An e-mail address is hashed as the SHA-256 of its normalized form (NFC) in lower case. Plus tags and domains in other scripts are hashed unchanged: ada+a@ and ada@ are two addresses, as are a domain and its xn-- form. --hash none sends e-mail identifiers unchanged.",
         "A file in another format stops the job before anything is sent, and the error shows the command that reads it.",
         "Rows of a pipe are sent as they arrive, and must be piped again to resume.",
       ],

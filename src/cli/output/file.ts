@@ -14,7 +14,7 @@ import { remedyOf } from "../remedies.ts";
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
   if (output !== undefined || stdout.isTTY !== true) return;
   throw new UsageError("--output is required: the response is binary", {
-    hint: "--output FILE keeps them; --output - writes them here all the same.",
+    hint: "Use --output FILE to save it, or --output - to print it here.",
   });
 }
 
@@ -62,8 +62,8 @@ async function refuseLoss(
   const itself = await identityOf(host, path);
   for (const input of inputs) {
     if (input === undefined || (await identityOf(host, input)) !== itself) continue;
-    throw new UsageError(`${flag}: ${path} is what the command reads, and would be lost`, {
-      hint: "Name another file.",
+    throw new UsageError(`${flag} must not be the input file ${path}`, {
+      hint: "Choose another file.",
     });
   }
   const beginning = isOurs && (await beginningOf(resolve(host.cwd, path)));
@@ -71,8 +71,8 @@ async function refuseLoss(
 }
 
 export const createForeignFileError = (path: string, flag: string): UsageError =>
-  new UsageError(`${flag}: ${path} holds something else, which would be lost`, {
-    hint: "Name a file that is not there yet.",
+  new UsageError(`${flag}: ${path} exists and was not written by this option`, {
+    hint: "Choose a file that does not exist.",
   });
 
 /** The same for all names of a file, links too; undefined where there is none. */
@@ -126,6 +126,6 @@ const existing = (path: string): Promise<Stats | undefined> => stat(path).catch(
 
 const unwritten = (path: string, cause: FsError): CommandFailedError =>
   new CommandFailedError("failed", "unwritable", `Failed to write ${path}: ${formatFsError(cause)}.`, {
-    hint: `Nothing is left of it. ${remedyOf(cause)}`,
+    hint: `No partial file is left. ${remedyOf(cause)}`,
     cause,
   });

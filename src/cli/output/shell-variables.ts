@@ -48,7 +48,7 @@ function dotenvValue(name: string, value: string): string {
   if (/^[\w.:/@%+=,-]*$/.test(value)) return value;
   if (!/['\r\n]/.test(value)) return `'${value}'`;
   throw new CommandFailedError("failed", "not_writable", `The value of ${name} cannot be written into a .env file.`, {
-    hint: "It holds a quote or a line break, which readers of such files take in different ways; choose another --shell.",
+    hint: "It contains a quote or a line break, which programs read differently. Choose another --shell.",
   });
 }
 

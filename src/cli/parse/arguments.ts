@@ -74,7 +74,7 @@ async function bodyOf(spec: CommandSpec, operation: CallableOperation, input: Co
   };
   if (document !== undefined && !isObject(document)) {
     if (assignments.length > 0 || Object.keys(flags).length > 0) {
-      throw new UsageError("--data holds no JSON object, so no field of it can be set by other flags");
+      throw new UsageError("--data must be a JSON object if other options set fields");
     }
     return { body: document, contentType: undefined };
   }

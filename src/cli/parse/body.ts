@@ -52,13 +52,11 @@ export async function requireFile(host: Host, path: string, flag: string): Promi
 export async function readDocument(host: Host, path: string, flag: string): Promise<unknown> {
   const bytes = await readInput(host, path, flag).catch((error: unknown) => {
     if (!(error instanceof UsageError) || !/^\s*[{[]/.test(path)) throw error;
-    throw error.withHint(
-      `${flag} takes the name of a file, and ${flag} - reads a pipe; --set PATH=VALUE takes values.`,
-    );
+    throw error.withHint(`Use ${flag} FILE, ${flag} - for a pipe, or --set PATH=VALUE for values.`);
   });
   const text = stripByteOrderMark(bytes.toString("utf8"));
   const name = path === "-" ? "standard input" : basename(path);
-  if (text.trim() === "") throw new UsageError(`${flag}: ${name} is empty; a JSON document is needed`);
+  if (text.trim() === "") throw new UsageError(`${flag}: ${name} is empty, expected a JSON document`);
   try {
     return restoreExactNumbers(text, JSON.parse(text));
   } catch (cause) {
@@ -67,11 +65,11 @@ export async function readDocument(host: Host, path: string, flag: string): Prom
 }
 
 async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8Array> {
-  if (stdin.isTTY) throw new UsageError(`${flag}: standard input is a terminal; pipe something in, or name a file`);
+  if (stdin.isTTY) throw new UsageError(`${flag}: standard input is a terminal. Pipe the data, or use a file`);
   for await (const chunk of stdin) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-const ofReading = lookupTable<string>({ ENOENT: "there is no such file", EACCES: "it may not be read" });
+const ofReading = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
 
 /** A UsageError in words, of what reading a file failed with. */
 export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
@@ -93,7 +91,7 @@ export function parseAssignment(text: string, flag = "--set"): Assignment {
     .replace(/\[(\d+)\]/g, ".$1")
     .split(".");
   if (equals < 1 || path.includes(""))
-    throw new UsageError(`${flag} takes PATH=VALUE such as address.city=Oslo, not "${text}"`);
+    throw new UsageError(`${flag} must be PATH=VALUE (address.city=Oslo), got "${text}"`);
   if (path.some((step) => ["__proto__", "constructor", "prototype"].includes(step))) {
     throw new UsageError(`${flag} cannot write to ${path.join(".")}`);
   }
@@ -137,8 +135,8 @@ function looked(text: string): unknown {
     return restoreExactNumbers(text, JSON.parse(text));
   } catch (cause) {
     if (!beginsAsJson.test(text)) return text;
-    throw new UsageError(`--set: ${text} looks like JSON and cannot be read (${(cause as Error).message})`, {
-      hint: "The shell may have taken quotes away; text that begins so is written as a JSON string, in quotes of its own.",
+    throw new UsageError(`--set: ${text} is not valid JSON (${(cause as Error).message})`, {
+      hint: "The shell may have removed quotes. Quote the value for the shell, or write a string as a JSON string.",
       cause,
     });
   }
@@ -154,7 +152,7 @@ function put(at: unknown, path: readonly string[], value: unknown): unknown {
   if (isList) {
     const list = [...((at as unknown[] | undefined | null) ?? [])];
     if (Number(step) > list.length)
-      throw new UsageError(`--set: ${step} would leave a gap; the list has ${pluralize(list.length, "item")}`);
+      throw new UsageError(`--set: index ${step} is out of range; the list has ${pluralize(list.length, "item")}`);
     list[Number(step)] = put(list[Number(step)], rest, value);
     return list;
   }

@@ -18,7 +18,7 @@ export const globalFlags: readonly FlagSpec[] = [
   {
     flag: "emulator",
     type: "switch",
-    description: "Use the emulator that runs here, or one in this process",
+    description: "Use the emulator of this folder, or one in this process",
   },
   {
     flag: "profile",
@@ -45,7 +45,7 @@ export const globalFlags: readonly FlagSpec[] = [
     description: "With --format csv, put an apostrophe before cells that start like a formula (= + - @ tab CR)",
   },
   { flag: "wide", type: "switch", description: "Do not truncate tables to fit the window" },
-  { flag: "color", type: "boolean", description: "Turn colours on or off (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },
+  { flag: "color", type: "boolean", description: "Turn colors on or off (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },
   { flag: "quiet", short: "q", type: "switch", description: "Print no notes on standard error" },
   { flag: "verbose", type: "switch", description: "Print each request, its status and its retries on standard error" },
   {
@@ -57,7 +57,7 @@ export const globalFlags: readonly FlagSpec[] = [
     flag: "timeout",
     type: "text",
     placeholder: "DURATION",
-    description: "Maximum time of an attempt; longer where a command waits for deliveries",
+    description: "Maximum time of an attempt; longer if a command waits for deliveries",
     default: "30s",
   },
   {
@@ -155,7 +155,7 @@ function fieldNames(text: string): readonly string[] {
     .split(",")
     .map((name) => name.trim())
     .filter(Boolean);
-  if (names.length === 0) throw new UsageError(`--fields must name at least one field, got "${text}"`);
+  if (names.length === 0) throw new UsageError(`--fields must be at least one field, got "${text}"`);
   return names;
 }
 

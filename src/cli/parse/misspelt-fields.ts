@@ -12,7 +12,7 @@ export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown)
   return Object.keys(body).flatMap((name) => {
     const near = known.includes(name) ? undefined : findNearest(name, known);
     if (near === undefined) return [];
-    return [`${name} is no declared field of the body, and may be passed over. Did you mean ${near}?`];
+    return [`${name} is not a declared field of the body and may be ignored. Did you mean ${near}?`];
   });
 }
 

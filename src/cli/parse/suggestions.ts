@@ -4,13 +4,12 @@ import type { CommandDeclaration } from "../../derive/command-spec.ts";
 const most = 3;
 
 const oneContract =
-  "svc contracts status tells how a contract stands, svc emulator show-contract all that an emulator knows of it";
+  "Use svc contracts status for the status, or svc emulator show-contract for all details on an emulator";
 
-const oneWebhook = "svc webhooks why tells how a webhook stands, svc webhooks list which there are";
-const toTell =
-  "svc webhooks trigger tells subscriptions of an activity, svc webhooks replay sends what was saved again";
+const oneWebhook = "Use svc webhooks why to diagnose a webhook, or svc webhooks list to list all";
+const toTell = "Use svc webhooks trigger to send a test webhook, or svc webhooks replay to resend a saved delivery";
 const log =
-  "svc emulator requests and svc webhooks deliveries tell what came and what was sent; what one says that was started with --detach stands in .svc/emulator.json.log";
+  "Use svc emulator requests or svc webhooks deliveries. The log of an emulator that was started with --detach is .svc/emulator.json.log";
 
 /** What other groups have under that word and this one has not, for the services have no such call. */
 const insteadOf = lookupTable<string>({

@@ -66,7 +66,7 @@ const questionOf = (field: string, { description }: InputSpec): string => {
 const checkOf =
   (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): AnswerCheck =>
   (text) => {
-    if (text.trim() === "") return "An answer is needed; Ctrl-C leaves.";
+    if (text.trim() === "") return "A value is required (press Ctrl-C to cancel).";
     try {
       convertValue(text, type, choices);
       return (field === "url" && findAddressProblem(text)) || true;

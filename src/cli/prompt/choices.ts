@@ -57,14 +57,14 @@ const statusesFor = lookupTable<readonly string[]>({
 
 /** What is said where a list is empty, for no other answer would do. */
 const noneOf = new Map<Fetch, string>([
-  [clusters, "There are no clusters."],
-  [templates, "There are no templates."],
-  [contracts, "There are no contracts."],
-  [contractNumbers, "There are no contracts."],
-  [intakes, "There are no intakes."],
-  [profiles, "There are no profiles."],
-  [webhooks, "There are no webhooks."],
-  [snapshots, "There are no snapshots."],
+  [clusters, "No clusters found."],
+  [templates, "No templates found."],
+  [contracts, "No contracts found."],
+  [contractNumbers, "No contracts found."],
+  [intakes, "No intakes found."],
+  [profiles, "No profiles found."],
+  [webhooks, "No webhooks found."],
+  [snapshots, "No snapshots found."],
 ]);
 
 /** The command that makes the first one, or lists those of another kind. */
@@ -95,7 +95,7 @@ export async function findChoices(
       ? snapshots
       : (offersOfGroups[`${command.split(" ")[0]} ${field}`] ?? offers[field]);
   if (!offer) return undefined;
-  const found = await withSpinner(context, "Looking up what there is", () => offer(context, command)).catch(
+  const found = await withSpinner(context, "Loading the choices", () => offer(context, command)).catch(
     (error: unknown) => {
       if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailedError) throw error;
       // Whatever else goes wrong goes wrong again, and is told, when the command itself runs: the field is typed instead.
@@ -111,10 +111,10 @@ function refuseToAsk(offer: Fetch, command: string): void {
   const statuses = offer === contracts ? statusesFor[command] : undefined;
   const message =
     offer === jobs
-      ? `There are no jobs${command === "router jobs resume" ? " that were stopped" : ""}.`
+      ? `No ${command === "router jobs resume" ? "stopped " : ""}jobs found.`
       : statuses === undefined
         ? noneOf.get(offer)
-        : `No contract is in ${statuses.join(", ")}: svc ${command} takes no other.`;
+        : `svc ${command} requires a contract in status ${statuses.join(", ")}. None found.`;
   if (message === undefined) return;
   const next = offer === contracts ? ["contracts", statuses === undefined ? "create" : "list"] : nextOf.get(offer);
   throw new CommandFailedError("not-found", "nothing_to_choose", message, { next });
@@ -163,7 +163,7 @@ async function webhooks(context: Context): Promise<Choice[]> {
   const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
   await context.target("contracts");
   const client = await context.client("emulator").catch(() => {
-    throw new Error("a service tells of none");
+    throw new Error("a service does not list its webhooks");
   });
   const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0 });
   return all.map(({ id, title, status, url }) => ({ value: String(id), name: `${id}  ${title}  ${status}  ${url}` }));

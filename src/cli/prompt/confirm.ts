@@ -21,14 +21,14 @@ export async function confirmName(
   { host, globals, signal }: Context,
 ): Promise<void> {
   if (given === name) return;
-  if (given !== undefined) throw new UsageError(`--confirm must repeat ${name}, not "${given}"`);
+  if (given !== undefined) throw new UsageError(`--confirm must be ${name}, got "${given}"`);
   if (!canPrompt(host, globals)) {
-    throw new UsageError(`--confirm ${name} is required: this cannot be undone`, {
-      hint: `What it would do: ${action}.`,
+    throw new UsageError(`--confirm ${name} is required, because this cannot be undone`, {
+      hint: `The command would do this: ${action}.`,
     });
   }
   const { askText } = await import("../terminal/ask.ts");
-  const typed = await askText(`${action}: this cannot be undone. Type ${name} to go on:`, host, signal);
+  const typed = await askText(`${action}: this cannot be undone. Type ${name} to continue:`, host, signal);
   if (typed.trim() !== name) throw declined();
 }
 

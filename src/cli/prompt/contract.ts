@@ -22,7 +22,7 @@ const date: AnswerCheck = (text) =>
 const whole: AnswerCheck = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
 const number: AnswerCheck = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
 const address: AnswerCheck = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
-const some: AnswerCheck = (text) => text.trim() !== "" || "An answer is needed; Ctrl-C leaves.";
+const some: AnswerCheck = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
 const list: AnswerCheck = (text) => {
   try {
     return Array.isArray(JSON.parse(text)) || "This must be a JSON list.";
@@ -61,16 +61,16 @@ export async function askForRejectedFields(
   const { message, fields } = error.problem;
   const set = input.flags.set ?? [];
   if (fields.some((one) => one.startsWith("contract_template_id"))) {
-    await context.output.warn(`The service refused: ${message}`);
+    await context.output.warn(`The service rejected the request: ${message}`);
     const chosen = await askOtherTemplate(input.flags["contract-template-id"], context);
     if (chosen === undefined) return undefined;
     return askContract({ ...input, flags: { ...input.flags, "contract-template-id": chosen } }, context);
   }
   if (!/creator/i.test(message) || set.some((one) => one.startsWith("signatories="))) return undefined;
-  await context.output.warn(`The service asks for more: ${message}`);
+  await context.output.warn(`The service requires more data: ${message}`);
   const text = (title: string, check: AnswerCheck) => askText(title, context.host, context.signal, check);
   const own = {
-    name: await text("Name of who signs for your side:", some),
+    name: await text("Name of your signatory:", some),
     email: await text("Their e-mail address:", address),
     is_counterparty_signatory: false,
   };
@@ -98,7 +98,7 @@ async function askOtherTemplate(refused: number | undefined, context: Context): 
 /** The input with these assignments, shown as the command line that says the same. */
 async function withSet(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
   const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
-  await context.output.note("The same without questions:");
+  await context.output.note("To run this without prompts:");
   await context.output.note(`  ${formatNextCommand([...words, ...set.flatMap((one) => ["--set", one])], context)}`);
   return { ...input, flags: { ...input.flags, set } };
 }
@@ -111,7 +111,7 @@ async function askAttributes(attributes: readonly Question[], context: Context):
   for (const one of required) answers[one.variable] = await askAttribute(one, context);
   if (others.length === 0) return answers;
   const names = others.map((one) => one.display_label).join(", ");
-  if (!(await askYesNo(`Fill in what is optional, too (${names})?`, host, signal))) return answers;
+  if (!(await askYesNo(`Fill in optional fields (${names})?`, host, signal))) return answers;
   for (const one of others) {
     if (await askYesNo(`${one.display_label}?`, host, signal)) answers[one.variable] = await askAttribute(one, context);
   }
@@ -153,7 +153,7 @@ async function askCounterparty(kind: "Individual" | "Organisation" | "Both", { h
       ? await askChoice(
           "Who is the counterparty?",
           [
-            { name: "An organisation", value: false },
+            { name: "An organization", value: false },
             { name: "A person", value: true },
           ],
           host,
@@ -163,9 +163,9 @@ async function askCounterparty(kind: "Individual" | "Organisation" | "Both", { h
   const text = (title: string, check: AnswerCheck = some) => askText(title, host, signal, check);
   const organization: { organization_name?: string } = is_individual
     ? {}
-    : { organization_name: await text("Name of the organisation:") };
+    : { organization_name: await text("Name of the organization:") };
   const poc_details = {
-    first_name: await text("First name of the person to write to:"),
+    first_name: await text("First name of the contact:"),
     last_name: await text("Last name:", () => true),
     email: await text("E-mail address:", address),
   };

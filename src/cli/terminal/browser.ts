@@ -33,7 +33,7 @@ export async function openBrowser(
   address: string,
   { env, wall }: Pick<Host, "env" | "wall">,
 ): Promise<string | undefined> {
-  if (!isWebAddress(address)) return "It is not an http(s) address";
+  if (!isWebAddress(address)) return "The address is not an http(s) URL";
   const harmless = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
   const [program, ...args] = command;
   const ended = new Promise<string | undefined>((resolve) => {

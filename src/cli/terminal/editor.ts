@@ -72,9 +72,9 @@ async function runEditor(file: string, context: Context): Promise<void> {
   signal.throwIfAborted();
   if (ended === 0) return;
   if (ended === "SIGINT" || ended === signalCodes.SIGINT) throw new InterruptedError();
-  const why = ended instanceof Error ? "cannot be started" : `ended with ${ended}`;
-  throw new CommandFailedError("failed", "editor_failed", `The editor ${program} ${why}; nothing was sent.`, {
-    hint: "Name another in EDITOR.",
+  const why = ended instanceof Error ? "cannot be started" : `exited with ${ended}`;
+  throw new CommandFailedError("failed", "editor_failed", `The editor ${program} ${why}. Nothing was sent.`, {
+    hint: "Set EDITOR to another program.",
     cause: ended,
   });
 }

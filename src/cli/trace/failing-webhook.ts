@@ -182,7 +182,7 @@ function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
     "",
     ...first,
     ...rest,
-    ...(answered === null ? [] : [`It answered: ${answered}`]),
+    ...(answered === null ? [] : [`Last response: ${answered}`]),
     ...because(found.because_of ?? [], all),
     ...(good === null ? [] : [`Last delivered ${good}`]),
     ...whatNow(found),
@@ -227,7 +227,7 @@ function undelivered(
     ["Not retried, because the webhook was disabled", cut("skipped_disabled")],
     ["Not retried, because its address was not allowed", cut("skipped_not_allowed")],
     ["Not retried, because the webhook was deleted", cut("skipped_deleted")],
-    ["Given up after the last retry", found.given_up_deliveries],
+    ["Failed after the last retry", found.given_up_deliveries],
   ] as const;
   return kinds.filter(([, all]) => all.length > 0);
 }
@@ -244,7 +244,7 @@ function whatNow(found: WebhookFindings): StyledLine[] {
   const { next_attempt_at: next, failing, given_up_deliveries: givenUp, steps } = found;
   const lines: StyledLine[] = [];
   if (next !== null) lines.push(nextLine(next, found));
-  else if (failing && givenUp.length > 0) lines.push("No retry is left.");
+  else if (failing && givenUp.length > 0) lines.push("No retries are left.");
   lines.push(...steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`)));
   return lines.length === 0 ? [] : ["", ...lines];
 }
@@ -273,7 +273,7 @@ function nextLine(
   at: string,
   { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: WebhookFindings,
 ): StyledLine {
-  if (isDue) return `An attempt has been due since ${at}: it is in progress, or waits for others to end`;
+  if (isDue) return `An attempt has been due since ${at}. It is in progress, or is waiting for other attempts to end`;
   if (status === "DELETED") return `Next attempt ${at}: skipped`;
   if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless you enable the webhook before`;
   return `Next attempt ${at}${why === null ? "" : `, ${why}`}. To make it now: svc emulator clock advance --next`;

@@ -31,7 +31,7 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
     const box = add(parent, `planned: ${what}`, `${due} ${because}`, ["([", "])"]);
     if (box !== undefined) boxes.set(`planned ${i}`, box);
   });
-  if (left > 0 || more) lines.push(`  rest["${left > 0 ? `${left} more` : "There is more"}"]`);
+  if (left > 0 || more) lines.push(`  rest["${left > 0 ? `${left} more` : "More entries"}"]`);
   return lines;
 }
 

@@ -47,7 +47,7 @@ export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
     lines.push([`${root.at}  `, ...root.text, ...wall(root)]);
     if (root.id !== undefined) draw(root.id, "");
   }
-  if (more) lines.push([dim("There is more: ask for a part of it, such as delivery:3")]);
+  if (more) lines.push([dim("The trace is truncated. Trace a part of it, such as delivery:3")]);
   return lines;
 }
 

@@ -17,7 +17,7 @@ export class CallError extends Error {
   /** What an answer of the control plane that is no success says. */
   static of(status: number, body: unknown): CallError {
     const { code, message, hint } = fieldsOf(fieldsOf(body).error);
-    const words = typeof message === "string" ? message : `The emulator answered ${status}.`;
+    const words = typeof message === "string" ? message : `The emulator responded with status ${status}.`;
     return new CallError(
       status,
       typeof code === "string" ? code : "unknown",
@@ -31,5 +31,5 @@ export class CallError extends Error {
   }
 
   static readonly unreachable = (): CallError =>
-    new CallError(0, "unreachable", "The emulator does not answer.", "Start it again: svc emulator start");
+    new CallError(0, "unreachable", "The emulator does not respond.", "Start it again: svc emulator start");
 }

@@ -17,14 +17,10 @@ import { NextDue } from "./next-due.tsx";
 function ran(moved: { ran: readonly unknown[]; to: string; status: string }): ActionOutcome {
   const { ran: entries, to, status } = moved;
   const done =
-    entries.length === 0
-      ? "nothing was due"
-      : entries.length === 1
-        ? "1 job was done"
-        : `${entries.length} jobs were done`;
+    entries.length === 0 ? "nothing was due" : entries.length === 1 ? "1 job ran" : `${entries.length} jobs ran`;
   if (status === "stopped")
-    return { tone: "warn", words: `Stopped on the way, at ${formatTime(to)}: ${done}. Press it again` };
-  return `It is ${formatTime(to)}: ${done}`;
+    return { tone: "warn", words: `Stopped at ${formatTime(to)}: ${done}. Press the button again to continue` };
+  return `Now ${formatTime(to)}: ${done}`;
 }
 
 /** Virtual time, what it waits for, and how it is moved. Stands on every view. */
@@ -44,14 +40,14 @@ export function ClockBar() {
         </p>
         {isLost ? (
           <p class="mode">
-            <State tone="warn">when it was last seen</State>
+            <State tone="warn">last known time</State>
           </p>
         ) : (
           <Mode read={read} />
         )}
       </div>
       <NextDue />
-      <fieldset class="moves" aria-label="Move virtual time">
+      <fieldset class="moves" aria-label="Advance virtual time">
         <Action op="clock.advance" input={{ body: { next: true } }} kind="primary" disabled={isIdle} message={ran}>
           <Icon name="next" /> Next
         </Action>
@@ -68,11 +64,11 @@ export function ClockBar() {
 }
 
 const choices = [
-  { words: "stands still", mode: "manual", speed: undefined },
-  { words: "passes as here", mode: "real", speed: 1 },
-  { words: "a minute a second", mode: "real", speed: 60 },
-  { words: "an hour a second", mode: "real", speed: 3_600 },
-  { words: "leaps to what is due", mode: "auto", speed: undefined },
+  { words: "Paused", mode: "manual", speed: undefined },
+  { words: "Real time", mode: "real", speed: 1 },
+  { words: "1 min per second", mode: "real", speed: 60 },
+  { words: "1 h per second", mode: "real", speed: 3_600 },
+  { words: "Auto-advance", mode: "auto", speed: undefined },
 ] as const;
 
 const fits = (read: Clock, { mode, speed }: (typeof choices)[number]): boolean =>
@@ -82,20 +78,20 @@ const settings = ({ mode, speed }: (typeof choices)[number]) => ({
   body: { mode, ...(speed === undefined ? {} : { speed }) },
 });
 
-/** How virtual time passes, as a choice. */
+/** Clock mode, as a choice. */
 function Mode({ read }: { readonly read: Clock }) {
   const chosen = choices.findIndex((choice) => fits(read, choice));
   const current = choices[chosen];
   return (
     <div class="mode">
       <select
-        aria-label="How virtual time passes"
+        aria-label="Clock mode"
         value={String(chosen)}
         disabled={explainDenied("clock.set") !== undefined || connection.value === "lost"}
         title={explainDenied("clock.set")}
         onChange={({ currentTarget }) => {
           const choice = choices[Number(currentTarget.value)];
-          if (choice) void performAction("clock.set", settings(choice), () => `Time ${choice.words}`);
+          if (choice) void performAction("clock.set", settings(choice), () => `Clock: ${choice.words}`);
         }}
       >
         {choices.map((choice, at) => (
@@ -103,13 +99,13 @@ function Mode({ read }: { readonly read: Clock }) {
             {choice.words}
           </option>
         ))}
-        {chosen < 0 && <option value="-1">{`${read.speed}× as fast`}</option>}
+        {chosen < 0 && <option value="-1">{`${read.speed}× real time`}</option>}
       </select>
       {current && (
         <button
           type="button"
           class="how"
-          aria-label="Command for: how virtual time passes"
+          aria-label="Command for: clock mode"
           onClick={({ currentTarget }) => toggleCommand(formatCommand("clock.set", settings(current)), currentTarget)}
         >
           <Icon name="command" />
@@ -185,7 +181,7 @@ function Panel(props: {
     };
   }, []);
   return (
-    <form class="panel" ref={form} aria-label="Move time to a moment" onSubmit={pressAction}>
+    <form class="panel" ref={form} aria-label="Advance to a time" onSubmit={pressAction}>
       <label>
         <span class="label">To (virtual, UTC)</span>
         <input
@@ -206,7 +202,7 @@ function Panel(props: {
           message={message}
           done={leave}
         >
-          Move there
+          Advance
         </Action>
         <button type="button" class="quiet" onClick={leave}>
           Cancel

@@ -20,9 +20,9 @@ export function NextDue() {
       <div class="due">
         <div class="when">
           <p class="label">Next due</p>
-          <p class="big muted">Nothing waits</p>
+          <p class="big muted">Nothing scheduled</p>
         </div>
-        <p class="muted what">No webhook and no e-mail is to come.</p>
+        <p class="muted what">No webhooks or e-mails are scheduled.</p>
       </div>
     );
   }
@@ -34,7 +34,7 @@ export function NextDue() {
       <div class="when">
         <p class="label">
           Next due
-          {pending > 1 && <span class="more">{` · ${pluralize(pending - 1, "more waits", "more wait")}`}</span>}
+          {pending > 1 && <span class="more">{` · ${pluralize(pending - 1, "more entry", "more entries")}`}</span>}
         </p>
         <p class="big number">
           <span>{left === 0 ? "now" : `in ${formatElapsed(left)}`}</span>
@@ -55,8 +55,7 @@ export function NextDue() {
         ) : (
           <>
             <VirtualTime at={due} />
-            {deliveries.value.size >= (totalDeliveries.value ?? 1) &&
-              " · no webhook: an e-mail arrives, or somebody signs"}
+            {deliveries.value.size >= (totalDeliveries.value ?? 1) && " · an e-mail delivery or a signature"}
           </>
         )}
       </p>
@@ -73,7 +72,7 @@ const whereOf = (delivery: Delivery): string =>
     : `to ${isolateText(findWebhook(delivery.webhook_id)?.title ?? `webhook ${delivery.webhook_id}`)}`;
 
 const inWallTime = (mode: string, speed: number, left: number): string => {
-  if (mode === "manual") return "when you move time";
-  if (mode === "auto") return "at once";
+  if (mode === "manual") return "when you advance the clock";
+  if (mode === "auto") return "immediately";
   return speed === 1 ? "" : `${formatElapsed(left / speed)} on your clock`;
 };

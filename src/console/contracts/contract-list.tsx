@@ -18,11 +18,11 @@ export function ContractList() {
   const page = value.value;
   return (
     <>
-      <Head title="Contracts" about="Of all workspaces and clusters, newest first; dates are virtual." />
+      <Head title="Contracts" about="All workspaces and clusters, newest first. Times are virtual." />
       {problem.value && <ProblemMessage problem={problem.value} />}
       {page?.total === 0 && (
-        <Empty title="There is no contract yet">
-          <p>Make one of a template of the demo:</p>
+        <Empty title="No contracts yet">
+          <p>Create one from a template:</p>
           <Command
             text={`svc contracts create --contract-template-id 101 --set 'contract_data={}' --set 'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]'`}
           />
@@ -62,7 +62,12 @@ export function ContractList() {
           )}
         />
       )}
-      <TruncationNote shown={shown} of={page?.total} what="contract" more="Find another by its number above: T-1." />
+      <TruncationNote
+        shown={shown}
+        of={page?.total}
+        what="contract"
+        more="To open another one, search for its ID (T-1)."
+      />
     </>
   );
 }

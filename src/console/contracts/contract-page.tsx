@@ -25,7 +25,7 @@ export function ContractPage({ id }: { readonly id: string }) {
   const contract = value.value;
   if (problem.value?.status === 404 && contract) return <Deleted id={contract.composite_id} />;
   if (problem.value) return <Missing title={`Contract ${id}`} problem={problem.value} all="contracts" />;
-  if (!contract) return <p class="muted">Reading…</p>;
+  if (!contract) return <p class="muted">Loading…</p>;
   const { contract_status: status, composite_id: composite } = contract;
   return (
     <>
@@ -43,7 +43,7 @@ export function ContractPage({ id }: { readonly id: string }) {
       <LifecyclePicture status={status} />
       <People contract={contract} />
       <FromHere contract={contract} />
-      <h2>Facts</h2>
+      <h2>Details</h2>
       <Facts
         rows={[
           ["Entity", contract.entity ? `${isolateText(contract.entity.name)} (${contract.entity.reference_id})` : "–"],
@@ -53,7 +53,7 @@ export function ContractPage({ id }: { readonly id: string }) {
           [
             "E-mails",
             <a key="emails" href={href("emails", composite)}>
-              those about {composite}
+              E-mails about {composite}
             </a>,
           ],
         ]}
@@ -82,14 +82,14 @@ function FromHere({ contract }: { readonly contract: Contract }) {
   const triggers = [...new Set(possible.map(({ trigger }) => trigger))];
   return (
     <>
-      <h2>What can happen from here</h2>
+      <h2>Next actions</h2>
       <ul class="moves-list">
         {triggers.map((trigger) => {
           const moves = possible.filter((move) => move.trigger === trigger);
           const way = moveActions[trigger];
           return (
             <li key={trigger}>
-              <span>{`It ${moves[0]!.isAutomatic ? "is" : "can be"} ${moves[0]!.what}`}</span>
+              <span>{`${moves[0]!.isAutomatic ? "Automatically" : "Can be"} ${moves[0]!.what}`}</span>
               <span class="muted">{describeMoveResults(moves)}</span>
               {way.by === "command" && <Command text={way.command(contract.contract_id)} />}
             </li>
@@ -142,7 +142,7 @@ const acts = {
     { op: "emulator-contracts.sign", words: "Sign", kind: "primary" },
     { op: "emulator-contracts.decline", words: "Decline", kind: undefined },
   ],
-  review: [{ op: "emulator-contracts.complete-review", words: "Complete the review", kind: "primary" }],
+  review: [{ op: "emulator-contracts.complete-review", words: "Complete review", kind: "primary" }],
   approve: [{ op: "emulator-contracts.approve", words: "Approve", kind: "primary" }],
 } as const;
 
@@ -152,8 +152,8 @@ function People({ contract }: { readonly contract: Contract }) {
   const turns = [...people].sort((a, b) => Number(b.turn.length > 0) - Number(a.turn.length > 0));
   return (
     <>
-      <h2>Who may do what now</h2>
-      <ul class="cards" aria-label="Who may do what now">
+      <h2>People</h2>
+      <ul class="cards" aria-label="People">
         {turns.map((person) => (
           <li key={person.email}>
             <PersonRow person={person} contract={contract} />
@@ -175,8 +175,8 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
   return (
     <>
       <div class="who">
-        <strong>The owner of the contract</strong>
-        <span class="muted">whoever made it, as in the application</span>
+        <strong>Owner</strong>
+        <span class="muted">the user who created the contract</span>
       </div>
       <div class="actions">
         {open.map(({ op, words, kind, ask, done }) => (
@@ -199,7 +199,7 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
   );
 }
 
-/** Why somebody has nothing to do now. */
+/** Why somebody has no action now. */
 function whyNothing({ signed_at: at }: Person, { contract_status: status }: Contract): ComponentChildren {
   if (at !== null)
     return (
@@ -207,8 +207,8 @@ function whyNothing({ signed_at: at }: Person, { contract_status: status }: Cont
         signed <VirtualTime at={at} />
       </>
     );
-  if (status === "EXECUTED" || status === "VOIDED") return "nothing left to do";
-  return status === "SIGN" ? "not their turn yet" : "nothing to do now";
+  if (status === "EXECUTED" || status === "VOIDED") return "no action left";
+  return status === "SIGN" ? "not their turn yet" : "no action now";
 }
 
 function PersonRow({ person, contract }: { readonly person: Person; readonly contract: Contract }) {
@@ -232,7 +232,7 @@ function PersonRow({ person, contract }: { readonly person: Person; readonly con
           )),
         )}
         <a class="button" href={link} target="_blank" rel="noreferrer">
-          Their page <Icon name="out" />
+          Open page <Icon name="out" />
           <span class="unseen"> of {name}, in a new tab</span>
         </a>
         <Copy text={link} label="Copy link" />

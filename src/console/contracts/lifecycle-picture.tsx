@@ -27,7 +27,7 @@ const box = { width: 112, height: 36 };
 /** The lifecycle, with the present state and the ways out of it. */
 export function LifecyclePicture({ status }: { readonly status: ContractStatus }) {
   const out = new Set(lifecycleEdges.filter(({ from }) => from === status).map(({ to }) => to));
-  const words = out.size === 0 ? "From here it goes nowhere." : `From here it can become ${[...out].join(", ")}.`;
+  const words = out.size === 0 ? "This status is final." : `Next: ${[...out].join(", ")}.`;
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
     // Where the page is narrow the picture scrolls: the present state stands in it.
@@ -43,7 +43,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
       tabIndex={0}
       ref={section}
     >
-      <svg viewBox={`0 0 ${pictureWidth} 262`} role="img" aria-label={`The contract is in ${status}. ${words}`}>
+      <svg viewBox={`0 0 ${pictureWidth} 262`} role="img" aria-label={`Status: ${status}. ${words}`}>
         <defs>
           {["plain", "out"].map((kind) => (
             <marker

@@ -23,13 +23,13 @@ type Way =
 
 const voiding = (id: string): Question => ({
   title: `Void ${id}?`,
-  consequence: "Nobody can sign it any more. Only a snapshot or a rewind brings it back.",
+  consequence: "It can no longer be signed. To undo this, restore a snapshot or rewind.",
   yes: `Void ${id}`,
 });
 
 const deleting = (id: string): Question => ({
   title: `Delete ${id}?`,
-  consequence: "No call finds it any more. Only a snapshot or a rewind brings it back.",
+  consequence: "It will no longer be found. To undo this, restore a snapshot or rewind.",
   yes: `Delete ${id}`,
 });
 
@@ -40,16 +40,16 @@ export const moveActions: Readonly<Record<Trigger, Way>> = {
   "request-review": {
     by: "owner",
     op: "emulator-contracts.request-review",
-    words: "Ask for a review",
-    done: (id) => `${id} waits for a review`,
+    words: "Request review",
+    done: (id) => `Review of ${id} requested`,
   },
   "request-approval": {
     by: "owner",
     op: "emulator-contracts.request-approval",
-    words: "Ask for an approval",
-    done: (id) => `${id} waits for an approval`,
+    words: "Request approval",
+    done: (id) => `Approval of ${id} requested`,
   },
-  "unmark-for-execution": { by: "owner", op: "emulator-contracts.unmark", words: "Take out of signature" },
+  "unmark-for-execution": { by: "owner", op: "emulator-contracts.unmark", words: "Unmark for execution" },
   hold: { by: "owner", op: "emulator-contracts.hold", words: "Put on hold" },
   resume: { by: "owner", op: "emulator-contracts.resume", words: "Resume", kind: "primary" },
   void: { by: "owner", op: "emulator-contracts.void", words: "Void", kind: "danger", ask: voiding },
@@ -105,11 +105,11 @@ const conditionOf = (when: readonly (string | undefined)[]): string =>
 function resultOf({ trigger, to, isAutomatic }: PossibleMove): string {
   const result =
     to === "="
-      ? "which changes no state"
+      ? "status unchanged"
       : to === "held"
-        ? "goes back to where it was"
+        ? "returns to the previous status"
         : to === "(deleted)"
-          ? "is gone"
+          ? "is deleted"
           : `becomes ${to}`;
   const cause = trigger === "all-signed" ? "with the last signature" : "when a signed version is uploaded";
   return `${result}${isAutomatic ? `, ${cause}` : ""}`;

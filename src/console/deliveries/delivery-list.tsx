@@ -22,14 +22,14 @@ import { describeResponse } from "./explain.ts";
 import { toStatusLabel } from "./status-label.ts";
 
 const filters: readonly Filter<Delivery>[] = [
-  { name: "All", holds: () => true, none: "No webhook was sent" },
-  { name: "Not arrived", holds: ({ outcome }) => outcome !== "delivered", none: "Everything arrived" },
+  { name: "All", holds: () => true, none: "No deliveries" },
+  { name: "Undelivered", holds: ({ outcome }) => outcome !== "delivered", none: "All deliveries arrived" },
   {
-    name: "Still to come",
+    name: "Scheduled",
     holds: (row) => row.next_attempt_at !== null && !isToBeSkipped(row),
-    none: "Nothing is to come",
+    none: "No scheduled attempts",
   },
-  { name: "Lost", holds: isLost, none: "Nothing is lost" },
+  { name: "Lost", holds: isLost, none: "No lost deliveries" },
 ];
 
 /** A part of them, as the address names it: those of one webhook, those of one moment. */
@@ -58,20 +58,17 @@ export function DeliveryList() {
   const isWhole = totalDeliveries.value !== undefined && newestDeliveries.value.length >= totalDeliveries.value;
   return (
     <>
-      <Head
-        title="Deliveries"
-        about="A webhook for each subscription that wants to know what happened; dates are virtual."
-      />
+      <Head title="Deliveries" about="Webhook deliveries, newest first. Times are virtual." />
       {totalDeliveries.value === 0 ? (
-        <Empty title="No webhook was sent yet">
-          <p>Subscribe to something, then let it happen:</p>
+        <Empty title="No deliveries yet">
+          <p>Create a webhook, then trigger its activity:</p>
           <Command text="svc webhooks create --title Mine --url http://localhost:3000/hooks --only-for-activities CONTRACT_CREATED" />
         </Empty>
       ) : (
         <>
           {part && (
             <p class="part">
-              Only those {part.words}. <a href={withPart({ webhook: undefined, at: undefined })}>Show all</a>
+              Filter: {part.words}. <a href={withPart({ webhook: undefined, at: undefined })}>Show all</a>
             </p>
           )}
           <FilteredRows

@@ -31,12 +31,12 @@ type Whole = OperationResult<"deliveries.show">;
 export function DeliveryPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["deliveries"], async () => {
     if (!/^[1-9]\d{0,14}$/.test(id))
-      throw new CallError(404, "no-such-delivery", "No delivery is called so.", "Deliveries are numbers.");
+      throw new CallError(404, "no-such-delivery", "Invalid delivery ID.", "Delivery IDs are numbers.");
     return callOperation("deliveries.show", { params: { id: Number(id) } });
   });
   const delivery = value.value;
   if (!delivery) {
-    if (!problem.value) return <p class="muted">Reading…</p>;
+    if (!problem.value) return <p class="muted">Loading…</p>;
     return <Missing title={`Delivery ${id}`} problem={problem.value} all="deliveries" />;
   }
   const webhook = findWebhook(delivery.webhook_id);
@@ -76,13 +76,13 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         <p>{explainDelivery(delivery, webhook)}</p>
         {answer && (
           <p class="break">
-            It answered: <Name>{answer}</Name>
+            Last response: <Name>{answer}</Name>
           </p>
         )}
         <Steps steps={findDeliverySteps(delivery, healthByWebhook.value.get(delivery.webhook_id))} />
       </div>
       <Attempts {...delivery} />
-      <h2>What is sent</h2>
+      <h2>Content</h2>
       <Facts
         rows={[
           ["To", <span class="break">{webhook?.url ?? delivery.attempts.at(-1)?.url ?? "–"}</span>],
@@ -94,17 +94,17 @@ export function DeliveryPage({ id }: { readonly id: string }) {
               "–"
             ),
           ],
-          ["Happened at", <VirtualTime at={delivery.created_at} />],
+          ["Activity at", <VirtualTime at={delivery.created_at} />],
         ]}
       />
       <h3>Headers</h3>
       <Facts
         rows={Object.entries(delivery.request_headers).map(([name, sent]) => [
           name,
-          sent === "" ? <span class="muted">not shown: it may be a secret</span> : <code class="break">{sent}</code>,
+          sent === "" ? <span class="muted">hidden (may be a secret)</span> : <code class="break">{sent}</code>,
         ])}
       />
-      <Bytes text={delivery.request_body} label="Body, the same bytes in every attempt that no fault changed" />
+      <Bytes text={delivery.request_body} label="Body (the same bytes in every attempt, unless a fault changed them)" />
       <SignatureCheck
         body={delivery.request_body}
         workspace={delivery.workspace_id}
@@ -146,11 +146,11 @@ function Attempts(delivery: Whole) {
               {attempt.response_body ? (
                 <Bytes
                   text={attempt.response_body}
-                  label={`The receiver's answer to ${formatAttemptLabel(attempt, attempts)}`}
+                  label={`Response of the receiver to ${formatAttemptLabel(attempt, attempts)}`}
                 />
               ) : (
                 <p class="muted">
-                  The receiver {attempt.status === null ? "gave no answer" : "answered without a body"}, after{" "}
+                  The receiver {attempt.status === null ? "did not respond" : "responded without a body"}, after{" "}
                   {attempt.duration_ms} ms.
                 </p>
               )}
@@ -161,15 +161,15 @@ function Attempts(delivery: Whole) {
           <li class="planned">
             {isToBeSkipped(delivery) ? (
               <>
-                <State tone="none">skipped then</State>
+                <State tone="none">skipped</State>
                 <span>unless the webhook is enabled before</span>
               </>
             ) : (
               <>
-                <State tone="open">to come</State>
+                <State tone="open">scheduled</State>
                 <span>
                   {formatAttemptNumber(made + 1)}
-                  {delivery.put_off && `, put off by a fault: ${toWords(delivery.put_off.effect)}`}
+                  {delivery.put_off && `, postponed by a fault: ${toWords(delivery.put_off.effect)}`}
                 </span>
               </>
             )}
@@ -216,7 +216,7 @@ function SignatureCheck(props: {
     return (
       <>
         {otherwise}
-        <p class="muted">This browser signs nothing here: the page is neither of this machine nor encrypted.</p>
+        <p class="muted">Signature check unavailable: open this page over HTTPS or on localhost.</p>
       </>
     );
   if (computed.value === undefined) return <p class="muted">Signing…</p>;
@@ -233,9 +233,9 @@ function SignatureCheck(props: {
 }
 
 function Fit({ fits, isSent }: { readonly fits: boolean; readonly isSent: boolean }) {
-  if (!fits) return <State tone="bad">the signature is of other bytes or another key</State>;
-  if (isSent) return <State tone="good">the signature fits these bytes</State>;
-  return <State tone="warn">the signature fits these bytes, and not every attempt sent both</State>;
+  if (!fits) return <State tone="bad">signature does not match</State>;
+  if (isSent) return <State tone="good">signature matches</State>;
+  return <State tone="warn">signature matches, but not every attempt sent these bytes</State>;
 }
 
 /** HMAC-SHA512 over the bytes with the key that the base64 text stands for, in lower-case hexadecimal digits. */

@@ -21,20 +21,20 @@ export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "er
 /** The same by the code of what kept it from being answered. */
 export function describeResponseCode(status: number | null, code: string | null): string {
   if (status !== null) return String(status);
-  return code === null ? "no answer" : (troubles.get(code) ?? toWords(code));
+  return code === null ? "no response" : (troubles.get(code) ?? toWords(code));
 }
 
 const troubles = new Map([
-  ["connection_refused", "nobody listens"],
-  ["response_timeout", "no answer in time"],
-  ["connect_timeout", "no connection in time"],
+  ["connection_refused", "connection refused"],
+  ["response_timeout", "response timeout"],
+  ["connect_timeout", "connection timeout"],
   ["dropped", "dropped by a fault"],
 ]);
 
 /** `attempt 3 of 7, at +15 min, 503`: the name of its mark. */
 export function formatAttemptName(attempt: Attempt, delivery: Delivery): string {
   const after = Date.parse(attempt.at) - Date.parse(delivery.created_at);
-  const at = after < 1_000 ? "at once" : `at +${formatElapsed(after)}`;
+  const at = after < 1_000 ? "immediately" : `at +${formatElapsed(after)}`;
   const by = attempt.fault === null ? "" : `, fault: ${toWords(attempt.fault.effect)}`;
   return `${formatAttemptLabel(attempt, delivery.attempts)}, ${at}, ${describeResponse(attempt)}${by}`;
 }
@@ -43,8 +43,8 @@ export function formatAttemptName(attempt: Attempt, delivery: Delivery): string 
 export function toResendOutcome({ attempts }: Pick<Delivery, "attempts">): ActionOutcome {
   const last = attempts.at(-1);
   if (!last?.resend) return { tone: "bad", words: "Not sent: its address is not allowed" };
-  if (hasSucceeded(last)) return `Sent again: ${describeResponse(last)}`;
-  return { tone: "bad", words: `Sent again, and failed: ${describeResponse(last)}` };
+  if (hasSucceeded(last)) return `Resent: ${describeResponse(last)}`;
+  return { tone: "bad", words: `Resent and failed: ${describeResponse(last)}` };
 }
 
 /** Why a delivery is where it is: sentences for somebody who has read nothing. */
@@ -54,46 +54,46 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
   const last = attempts.at(-1);
   const isDisabled = webhook !== undefined && webhook.status !== "ACTIVE";
   const skipped = webhook
-    ? "is skipped, unless the webhook is enabled before"
-    : "is skipped, for the webhook was deleted";
+    ? "is skipped unless the webhook is enabled before"
+    : "is skipped, because the webhook was deleted";
   switch (outcome) {
     case "delivered":
-      return `It arrived at ${formatAttemptLabel(last!, attempts)}${made === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(sinceFirst(delivery))} after it happened`}.`;
+      return `Delivered at ${formatAttemptLabel(last!, attempts)}${made === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(sinceFirst(delivery))} after the activity`}.`;
     case "waiting":
-      if (next === null) return "It waits for its first attempt.";
-      if (isDisabled || !webhook) return `The attempt that is due at ${formatTime(next)} ${skipped}.`;
+      if (next === null) return "Waiting for the first attempt.";
+      if (isDisabled || !webhook) return `The attempt at ${formatTime(next)} ${skipped}.`;
       return `The first attempt is due at ${formatTime(next)}${putOff(delivery)}.`;
     case "retrying":
       return [
         troubleIn(last),
         isDisabled || !webhook
-          ? `It failed ${times(made)}; the attempt that is due at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
-          : `${capitalize(formatAttemptNumber(made))} failed; the next comes ${formatElapsed(retryDelaysMs[made - 1] ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${putOff(delivery)}.`,
+          ? `Failed ${times(made)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
+          : `${capitalize(formatAttemptNumber(made))} failed. The next attempt is ${formatElapsed(retryDelaysMs[made - 1] ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${putOff(delivery)}.`,
       ]
         .join(" ")
         .trim();
     case "failed":
-      return `${troubleIn(last)} It failed ${times(made)} and is not tried again.`;
+      return `${troubleIn(last)} Failed ${times(made)}, with no more retries.`;
     default:
       return [passedOver.get(outcome), afterwards(delivery)].filter((one) => one !== "").join(" ");
   }
 }
 
 const passedOver = new Map([
-  ["skipped_disabled", "When it came due, the webhook was disabled, and it was skipped."],
-  ["skipped_deleted", "The webhook was deleted before it came due."],
-  ["skipped_not_allowed", "When it came due, the address of the webhook was not allowed, and it was skipped."],
+  ["skipped_disabled", "Skipped, because the webhook was disabled when the attempt was due."],
+  ["skipped_deleted", "Skipped, because the webhook was deleted before the attempt was due."],
+  ["skipped_not_allowed", "Skipped, because the address of the webhook was not allowed when the attempt was due."],
 ]);
 
 /** What was tried nevertheless: before it was skipped, or by hand since. */
 function afterwards({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (!last) return "";
-  return `${last.resend ? "It was sent again by hand since" : "It had been tried before"}: ${describeAttemptOutcome(last)}`;
+  return `${last.resend ? "Resent since" : "Earlier attempt"}: ${describeAttemptOutcome(last)}`;
 }
 
 const putOff = ({ put_off: by }: Delivery): string =>
-  by === null ? "" : `, for a scripted fault put it off (${by.effect})`;
+  by === null ? "" : `, postponed by a scripted fault (${by.effect})`;
 
 /** What to do about a delivery that has not arrived: what acts on its webhook, then what its own last attempt says. */
 export function findDeliverySteps(

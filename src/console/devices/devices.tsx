@@ -19,12 +19,12 @@ export function Devices({ code }: { readonly code: string | undefined }) {
   const isMissing = code !== undefined && devices?.every(({ user_code }) => user_code !== code);
   return (
     <>
-      <Head title="Devices" about="Programs that show a code and wait until a person approves it. Dates are virtual." />
+      <Head title="Devices" about="Programs that wait for approval of a code. Times are virtual." />
       {problem.value && <ProblemMessage problem={problem.value} />}
       {isMissing && <NotListedMessage what={`device with the code ${code}`} all="devices" />}
       {devices?.length === 0 && !isMissing && (
-        <Empty title="No device waits">
-          <p>Let this machine be one:</p>
+        <Empty title="No devices are waiting">
+          <p>Start a device login on this machine:</p>
           <Command text="svc auth device-login --client-id demo-cli" />
         </Empty>
       )}
@@ -62,7 +62,7 @@ function DeviceRow(props: Device & { readonly isChosen: boolean }) {
             command={`svc emulator device approve ${user_code}`}
             kind="primary"
             name={`Approve ${user_code}`}
-            message={(answer) => `${user_code} belongs to ${answer.cluster_id}`}
+            message={(answer) => `${user_code} approved in ${answer.cluster_id}`}
           >
             Approve
           </Action>
@@ -84,6 +84,6 @@ function DeviceRow(props: Device & { readonly isChosen: boolean }) {
 
 function stateOf(status: Device["status"], left: number, redeemed: boolean): [Tone, string] {
   if (status === "DENIED") return ["bad", "denied"];
-  if (status === "AUTHORIZED") return redeemed ? ["good", "has its tokens"] : ["good", "approved"];
-  return left > 0 ? ["open", "waits"] : ["none", "expired"];
+  if (status === "AUTHORIZED") return redeemed ? ["good", "signed in"] : ["good", "approved"];
+  return left > 0 ? ["open", "waiting"] : ["none", "expired"];
 }

@@ -24,11 +24,11 @@ export function Emails({ about }: { readonly about: string | undefined }) {
     <>
       <Head
         title={about === undefined ? "E-mails" : about.includes("@") ? `E-mails to ${about}` : `E-mails about ${about}`}
-        about="No e-mail leaves the emulator: the links in these do what they would do in the real ones. Dates are virtual."
+        about="E-mails are recorded, not sent. Their links work. Times are virtual."
       />
       {problem.value && <ProblemMessage problem={problem.value} />}
       {page?.total === 0 && (
-        <Empty title="No e-mail was sent">Contracts that are sent, invitations and trials send some.</Empty>
+        <Empty title="No e-mails yet">E-mails are created by sent contracts, invitations and trials.</Empty>
       )}
       <ul class="cards">
         {page?.items.map((email) => (
@@ -81,7 +81,7 @@ function EmailRow({ id, purpose, recipient, mode, link, contract_id, sent_at, ev
       {link !== null && (
         <div class="actions">
           <a class="button" href={link} target="_blank" rel="noreferrer">
-            Open the link <Icon name="out" />
+            Open link <Icon name="out" />
             <span class="unseen"> of e-mail {id}, in a new tab</span>
           </a>
           <Copy text={link} label="Copy link" />

@@ -16,13 +16,11 @@ export function Faults({ id }: { readonly id: string | undefined }) {
   const isMissing = id !== undefined && faults?.every((fault) => String(fault.id) !== id);
   return (
     <>
-      <Head title="Faults" about="Trouble on purpose, for requests that come in and webhooks that go out." />
+      <Head title="Faults" about="Scripted failures of incoming requests and outgoing webhooks." />
       {problem.value && <ProblemMessage problem={problem.value} />}
       {isMissing && <NotListedMessage what={`fault ${id}`} all="faults" />}
       {faults?.length === 0 && !isMissing && (
-        <Empty title="Everything works as it should">
-          Script some trouble below, and see what your program makes of it.
-        </Empty>
+        <Empty title="No faults">Add a fault to test how your program handles failures.</Empty>
       )}
       <ul class="cards">
         {faults?.map((fault) => (
@@ -54,8 +52,8 @@ export function Faults({ id }: { readonly id: string | undefined }) {
 
 /** How often it struck, of how often it might have. */
 function hitsOf({ hit, matched, direction }: Fault): string {
-  if (matched === 0) return "met by nothing yet";
-  return `struck ${hit} of ${pluralize(matched, direction === "outgoing" ? "webhook" : "request")} that it met`;
+  if (matched === 0) return "not matched yet";
+  return `affected ${hit} of ${pluralize(matched, direction === "outgoing" ? "webhook" : "request")} that matched`;
 }
 
 function effectOf({ direction, effect, delay, status, latency_ms, reset, truncated }: Fault): string {
@@ -63,9 +61,9 @@ function effectOf({ direction, effect, delay, status, latency_ms, reset, truncat
     return `Webhooks: ${(effect ?? "").replace("_", " ")}${delay === undefined ? "" : ` by ${delay}`}`;
   const parts = [
     latency_ms === undefined ? "" : `wait ${latency_ms} ms`,
-    status === undefined ? "" : `answer ${status}`,
-    reset ? "cut the connection" : "",
-    truncated ? "send half of the answer" : "",
+    status === undefined ? "" : `respond ${status}`,
+    reset ? "close the connection" : "",
+    truncated ? "truncate the response" : "",
   ];
   return `Requests: ${parts.filter((part) => part !== "").join(", ")}`;
 }
@@ -91,5 +89,5 @@ function whomOf(fault: Fault): string {
   const matchers = Object.entries(fault).filter(
     ([name, value]) => !effects.has(name) && !(name === "nth" && value === 1) && !(name === "chance" && value === 1),
   );
-  return matchers.length === 0 ? "all of them" : matchers.map(([name, value]) => `${name} ${value}`).join(", ");
+  return matchers.length === 0 ? "all" : matchers.map(([name, value]) => `${name} ${value}`).join(", ");
 }

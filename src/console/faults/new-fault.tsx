@@ -6,17 +6,17 @@ import { webhooks } from "../state/deliveries.ts";
 type Fault = OperationInput<"faults.add">["body"];
 
 const kinds: readonly { readonly words: string; readonly fault: Fault }[] = [
-  { words: "Requests are answered 503", fault: { direction: "incoming", status: 503 } },
-  { words: "Requests are answered 429", fault: { direction: "incoming", status: 429 } },
-  { words: "Requests wait for two seconds", fault: { direction: "incoming", latency_ms: 2_000 } },
-  { words: "Requests are cut off without an answer", fault: { direction: "incoming", reset: true } },
-  { words: "Requests get half of the answer", fault: { direction: "incoming", truncated: true } },
-  { words: "Webhooks come twice", fault: { direction: "outgoing", effect: "duplicate" } },
-  { words: "Webhooks come late", fault: { direction: "outgoing", effect: "delay" } },
-  { words: "Webhooks come out of order", fault: { direction: "outgoing", effect: "reorder" } },
-  { words: "Webhooks do not come", fault: { direction: "outgoing", effect: "drop" } },
-  { words: "Webhooks are changed after they are signed", fault: { direction: "outgoing", effect: "tamper" } },
-  { words: "Webhooks are signed with another key", fault: { direction: "outgoing", effect: "wrong_key" } },
+  { words: "Respond 503 to requests", fault: { direction: "incoming", status: 503 } },
+  { words: "Respond 429 to requests", fault: { direction: "incoming", status: 429 } },
+  { words: "Delay requests by 2 seconds", fault: { direction: "incoming", latency_ms: 2_000 } },
+  { words: "Close connections without a response", fault: { direction: "incoming", reset: true } },
+  { words: "Truncate responses", fault: { direction: "incoming", truncated: true } },
+  { words: "Send webhooks twice", fault: { direction: "outgoing", effect: "duplicate" } },
+  { words: "Delay webhooks", fault: { direction: "outgoing", effect: "delay" } },
+  { words: "Reorder webhooks", fault: { direction: "outgoing", effect: "reorder" } },
+  { words: "Drop webhooks", fault: { direction: "outgoing", effect: "drop" } },
+  { words: "Change webhooks after signing", fault: { direction: "outgoing", effect: "tamper" } },
+  { words: "Sign webhooks with another key", fault: { direction: "outgoing", effect: "wrong_key" } },
 ];
 
 /** A form for the usual trouble; the command has more to choose from. */
@@ -34,11 +34,11 @@ export function NewFault() {
     ...(whom.value === "" ? {} : isIncoming ? { operation: whom.value } : { webhook: Number(whom.value) }),
   };
   return (
-    <form class="card" aria-label="Script trouble" onSubmit={pressAction}>
-      <h2>Script trouble</h2>
+    <form class="card" aria-label="Add a fault" onSubmit={pressAction}>
+      <h2>Add a fault</h2>
       <div class="fields">
         <label>
-          What happens
+          Effect
           <select
             value={String(kind.value)}
             onChange={({ currentTarget }) => {
@@ -55,10 +55,10 @@ export function NewFault() {
         </label>
         {isIncoming ? (
           <label>
-            To which operation
+            Operation
             <input
               value={whom.value}
-              placeholder="contracts.create; empty: any"
+              placeholder="contracts.create (default: any)"
               onInput={({ currentTarget }) => {
                 whom.value = currentTarget.value.trim();
               }}
@@ -66,7 +66,7 @@ export function NewFault() {
           </label>
         ) : (
           <label>
-            To which webhook
+            Webhook
             <select
               value={whom.value}
               onChange={({ currentTarget }) => {
@@ -83,7 +83,7 @@ export function NewFault() {
           </label>
         )}
         <label>
-          How often
+          Count
           <input
             type="number"
             min="0"
@@ -102,14 +102,14 @@ export function NewFault() {
           disabled={!isCounted}
           message={({ id }) => `Fault ${id} is added`}
         >
-          Add the fault
+          Add fault
         </Action>
       </div>
       {/* Without one, Enter in a form of several fields sends nothing. */}
       <input type="submit" hidden />
       <p class="muted" id="how-often">
-        {!isCounted && <span class="invalid">How often is a whole number. </span>}0: until it is removed. The command
-        has more to choose from: svc emulator fault add --help
+        {!isCounted && <span class="invalid">The count must be a whole number. </span>}0: until it is removed. The
+        command has more to choose from: svc emulator fault add --help
       </p>
     </form>
   );

@@ -30,7 +30,7 @@ export function App() {
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById("view")?.focus()}>
-        Skip to the view
+        Skip to content
       </button>
       <header class="top">
         <div class="brand">
@@ -57,8 +57,8 @@ function Standing() {
   if (read?.role === undefined) return null;
   return (
     <p class="standing muted">
-      {read.role === "leader" ? "This process leads" : "This process stands by"}
-      {read.role === "standby" && (read.leader ? ` for ${read.leader}` : "; no process leads now")}
+      {read.role === "leader" ? "Leader" : "Standby"}
+      {read.role === "standby" && (read.leader ? ` for ${read.leader}` : "(no leader now)")}
     </p>
   );
 }
@@ -66,7 +66,7 @@ function Standing() {
 /** Why buttons are off, for who may not press them all; nothing for an admin. */
 function Role() {
   if (role.value === undefined || role.value === "admin") return null;
-  return <p class="standing muted">Your token has the role {role.value}: what takes more is off, and says which.</p>;
+  return <p class="standing muted">Signed in with role {role.value}. Actions that need another role are disabled.</p>;
 }
 
 /** Every view; beside one, how much of it asks for attention. */
@@ -79,11 +79,9 @@ function Navigation() {
   const counts = new Map([
     [
       "timeline",
-      hooks > 0
-        ? { count: hooks, words: pluralize(hooks, "webhook needs attention", "webhooks need attention") }
-        : undefined,
+      hooks > 0 ? { count: hooks, words: pluralize(hooks, "failing webhook", "failing webhooks") } : undefined,
     ],
-    ["deliveries", failed > 0 ? { count: failed, words: `${failed} have not arrived` } : undefined],
+    ["deliveries", failed > 0 ? { count: failed, words: `${failed} undelivered` } : undefined],
   ]);
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
@@ -121,11 +119,11 @@ export const SignedOut = () => (
     <h1>svc console</h1>
     {signInError.value && <ProblemMessage problem={signInError.value} />}
     <p>
-      Nobody is signed in here. A session lasts as long as its emulator; this command opens a new one, in the folder in
-      which the emulator runs:
+      You are not signed in. A session ends with its emulator. To open a new session, run this command in the folder of
+      the emulator:
     </p>
     <Command text="svc emulator open" />
-    <p class="muted">This page goes on by itself then.</p>
+    <p class="muted">This page then continues automatically.</p>
   </main>
 );
 
@@ -138,15 +136,14 @@ function Foot() {
       <div role="status" class="outcome">
         {now === "lost" && <Lost />}
         {now === "connecting" && <State tone="warn">Connecting…</State>}
-        {now === "live" && isSlow.value && <State tone="warn">The emulator takes its time to answer</State>}
+        {now === "live" && isSlow.value && <State tone="warn">The emulator is responding slowly</State>}
         {now !== "lost" && last && <What {...last} />}
       </div>
       {now === "lost" ? null : last ? (
         last.command && <Command text={last.command} />
       ) : (
         <p class="muted">
-          What a button does, a command does as well: it stands behind the <Icon name="command" /> beside each, and
-          here.
+          Every button has an equivalent command. Click <Icon name="command" /> to see it.
         </p>
       )}
     </footer>
@@ -155,7 +152,7 @@ function Foot() {
 
 const Lost = () => (
   <>
-    <State tone="warn">The emulator does not answer; trying again</State>
+    <State tone="warn">The emulator does not respond. Retrying…</State>
     <span class="muted">{CallError.unreachable().hint}</span>
   </>
 );

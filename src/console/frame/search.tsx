@@ -37,7 +37,7 @@ export function Search() {
           type="search"
           autocomplete="off"
           spellcheck={false}
-          aria-label="Find a reference"
+          aria-label="Search"
           placeholder="T-1, delivery:7"
         />
       </form>
@@ -59,15 +59,14 @@ export function SearchResults({ text }: { readonly text: string }) {
             “<Name>{text}</Name>”
           </>
         }
-        about="What it may mean"
+        about="Search results"
       />
-      {found === undefined && <p class="muted">Looking…</p>}
+      {found === undefined && <p class="muted">Loading…</p>}
       {found?.length === 0 && (
-        <Empty title={`Nothing was found for “${revealInvisible(text)}”`}>
+        <Empty title={`No results for “${revealInvisible(text)}”`}>
           <p>
-            T-1 is a contract; delivery:7, request:12, webhook:1, email:3 and event:4 are what they say; jo@acme.example
-            is routed. Traces are found by their id, contracts, webhooks, snapshots and clusters by their names, devices
-            by their codes.
+            Search for T-1, delivery:7, request:12, webhook:1, email:3, event:4, a trace ID, an identifier
+            (jo@acme.example), the name of a contract, webhook, snapshot or cluster, or the code of a device.
           </p>
         </Empty>
       )}
@@ -162,7 +161,7 @@ async function find(text: string): Promise<readonly Meaning[]> {
     ...clusters
       .filter(({ id, label }) => isMeant(id) || isMeant(label))
       .map(({ id, label, url }) => ({ to: href("routing", id), words: `Cluster ${id}, ${label}, at ${url}` })),
-    owners.length > 0 && { to: href("routing", text), words: `An identifier of ${owners[0]!.cluster_id}` },
+    owners.length > 0 && { to: href("routing", text), words: `Identifier of ${owners[0]!.cluster_id}` },
   );
   const found = out.filter((one) => one !== false);
   return [...new Map(found.map((one) => [one.to, one])).values()];

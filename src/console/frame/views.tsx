@@ -48,12 +48,12 @@ export const views: readonly View[] = [
 
 const nowhere: View = {
   path: "",
-  title: "Not here",
+  title: "Not found",
   draw: () => (
     <>
-      <Head title="Not here" />
-      <Empty title="There is no such view">
-        <a href="#/">To the timeline</a>
+      <Head title="Not found" />
+      <Empty title="This page does not exist">
+        <a href="#/">Go to the timeline</a>
       </Empty>
     </>
   ),

@@ -50,7 +50,7 @@ export function Action<Id extends OperationId>(props: Props<Id>) {
         aria-busy={isRunning.value}
         aria-disabled={isLost}
         disabled={disabled || why !== undefined}
-        title={why ?? (isLost ? "The emulator does not answer." : undefined)}
+        title={why ?? (isLost ? "The emulator does not respond." : undefined)}
         onClick={() => void run()}
       >
         {children}

@@ -9,9 +9,9 @@ export function Copy({ text, label = "Copy" }: { readonly text: string; readonly
     // Only pages of this machine, or with a certificate, have a clipboard.
     outcome.value = await navigator.clipboard?.writeText(text).then(
       () => "Copied",
-      () => "Not allowed to copy",
+      () => "Copying is not allowed",
     );
-    outcome.value ??= "Select it to copy";
+    outcome.value ??= "Select the text to copy it";
     await systemWallClock.sleep(2_000);
     outcome.value = undefined;
   };
@@ -52,7 +52,7 @@ export const CommandPopover = () => (
     class="popover"
     popover="auto"
     role="dialog"
-    aria-label="The same as a command"
+    aria-label="Equivalent command"
     ref={(element) => {
       popover = element;
     }}
@@ -60,7 +60,7 @@ export const CommandPopover = () => (
       if (event.newState === "closed" && popover?.contains(document.activeElement)) opener?.focus();
     }}
   >
-    <p class="muted">The same in a terminal</p>
+    <p class="muted">Equivalent command</p>
     <Command text={shown.value} />
   </div>
 );

@@ -39,8 +39,8 @@ export const Missing = (props: { readonly title: string; readonly problem: CallE
 
 /** Said above a list where its address names something that is not in it. */
 export const NotListedMessage = ({ what, all }: { readonly what: string; readonly all: string }) => (
-  <Empty title={`There is no ${what}`}>
-    <a href={`#/${all}`}>Show what there is</a>
+  <Empty title={`Not found: ${what}`}>
+    <a href={`#/${all}`}>Show all</a>
   </Empty>
 );
 

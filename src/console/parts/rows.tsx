@@ -44,7 +44,7 @@ export function FilteredRows<Row>(props: {
       : `${formatCount(rows.filter(filter.holds).length)}${isWhole ? "" : "+"}`;
   return (
     <>
-      <fieldset class="filters" aria-label={`Which of the ${label.toLowerCase()}`}>
+      <fieldset class="filters" aria-label={`Filter ${label.toLowerCase()}`}>
         {filters.map((filter, at) => (
           <a
             key={filter.name}

@@ -22,10 +22,10 @@ const filters: readonly Filter<Request>[] = [
   {
     name: "Services",
     holds: isOfService,
-    none: "Nobody has asked for anything yet",
+    none: "No requests yet",
     otherwise: (
       <>
-        <p>Point a program at the emulator:</p>
+        <p>Connect a program to the emulator:</p>
         <Command text={'eval "$(svc emulator env)"'} />
       </>
     ),
@@ -33,15 +33,19 @@ const filters: readonly Filter<Request>[] = [
   {
     name: "Control plane",
     holds: (request) => !isOfService(request),
-    none: "Nobody has changed anything on the control plane",
+    none: "No changes through the control plane",
   },
-  { name: "Refused", holds: ({ status }) => status === 0 || status >= 400, none: "None was refused" },
-  { name: "With findings", holds: ({ findings }) => findings.length > 0, none: "The real service would take them all" },
+  { name: "Failed", holds: ({ status }) => status === 0 || status >= 400, none: "No failed requests" },
+  {
+    name: "With findings",
+    holds: ({ findings }) => findings.length > 0,
+    none: "No findings: the real service would accept every request.",
+  },
   {
     name: "Unknown paths",
     holds: ({ nearest, operation, status, findings }) =>
       nearest !== null || findings.some(({ code }) => code === "unknown-path") || (operation === null && status >= 400),
-    none: "Every path is declared",
+    none: "No requests to unknown paths",
   },
 ];
 
@@ -52,21 +56,21 @@ export function RequestList() {
     <>
       <Head
         title="Requests"
-        about="What programs asked of the services, and of the control plane. What only reads there, as this page does, is left out."
+        about="Requests to the services and the control plane, newest first. Reads of the control plane are hidden."
       >
         <Action
           op="requests.clear"
           input={{}}
           disabled={all.length === 0}
           ask={{
-            title: "Clear the log?",
-            consequence: `${pluralize(totalRequests.value, "request")} and what was found about them are gone then. Contracts, webhooks and time stay.`,
-            yes: "Clear the log",
+            title: "Clear the request log?",
+            consequence: `${pluralize(totalRequests.value, "request")} and their findings will be deleted. Contracts, webhooks and the clock are kept.`,
+            yes: "Clear log",
           }}
-          message={() => "The log is empty"}
+          message={() => "Log cleared"}
           done={readRequests}
         >
-          Clear the log
+          Clear log
         </Action>
       </Head>
       <FilteredRows
@@ -83,7 +87,7 @@ export function RequestList() {
         shown={all.filter(isOfService).length}
         of={totalRequests.value}
         what="request"
-        more={`A page holds ${formatCount(maxHeldRequests)} of each service; svc emulator requests lists the others.`}
+        more={`This page shows ${formatCount(maxHeldRequests)} of each service. To list the others: svc emulator requests`}
       />
     </>
   );
@@ -91,7 +95,8 @@ export function RequestList() {
 
 function Row(request: Request) {
   const { id, method, target, status, operation, nearest, findings, listener, at } = request;
-  const asked = nearest === null ? (operation ?? "not an operation") : `unknown; meant ${nearest.split(" ")[0]}?`;
+  const asked =
+    nearest === null ? (operation ?? "not an operation") : `unknown; did you mean ${nearest.split(" ")[0]}?`;
   const found = findings.map(({ code }) => code).join(", ");
   return (
     <a class="row" href={href("requests", id)}>
@@ -105,7 +110,7 @@ function Row(request: Request) {
         <Line of="muted sub">{`${listener} · ${asked}${found && ` · ${found}`}`}</Line>
       </span>
       <span class="end">
-        <State tone={toneOfStatus(status)}>{status === 0 ? "no answer" : String(status)}</State>
+        <State tone={toneOfStatus(status)}>{status === 0 ? "no response" : String(status)}</State>
         <span class="muted sub">
           <VirtualTime at={at} />
         </span>

@@ -14,19 +14,22 @@ export function RequestPage({ id }: { readonly id: string }) {
   const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
   const { value, problem } = useLoaded(id, ["requests"], async () => {
     if (!/^[1-9]\d{0,14}$/.test(id))
-      throw new CallError(404, "no-such-request", "No request is called so.", "Requests are numbers.");
+      throw new CallError(404, "no-such-request", "Invalid request ID.", "Request IDs are numbers.");
     return { found: await findRequest(Number(id)) };
   });
   if (problem.value) return <Missing title={`Request ${id}`} problem={problem.value} all="requests" />;
-  if (!value.value) return <p class="muted">Reading…</p>;
+  if (!value.value) return <p class="muted">Loading…</p>;
   const request = value.value.found;
   if (!request) {
     return (
       <>
         <Head title={`Request ${id}`} />
-        <Empty title="The log does not have it">
-          <p>It is kept in memory and drops its oldest; clearing it, or another start of the emulator, empties it.</p>
-          <a href={withTrace(`request:${id}`)}>What followed from it is kept for longer</a>
+        <Empty title="Request not found">
+          <p>
+            The log is in memory. The oldest requests are dropped, and all when the log is cleared or the emulator is
+            restarted.
+          </p>
+          <a href={withTrace(`request:${id}`)}>Show what followed</a>
         </Empty>
       </>
     );
@@ -37,44 +40,41 @@ export function RequestPage({ id }: { readonly id: string }) {
     <>
       <Head title={`Request ${request.id}`} about={<code class="break">{`${method} ${revealInvisible(target)}`}</code>}>
         <a class="button" href={withTrace(`request:${request.id}`)}>
-          What followed?
+          Show effects
         </a>
       </Head>
       <div class={`verdict ${toneOfStatus(status)}`}>
-        <State tone={toneOfStatus(status)}>{status === 0 ? "no answer" : String(status)}</State>
+        <State tone={toneOfStatus(status)}>{status === 0 ? "no response" : String(status)}</State>
         <p>
           {operation === null && nearest === null && "No operation is declared for this path."}
           {nearest !== null && (
             <>
-              No operation is declared for this path. The nearest is <code class="break">{nearest}</code>.
+              No operation is declared for this path. The closest one is <code class="break">{nearest}</code>.
             </>
           )}
-          {operation !== null &&
-            nearest === null &&
-            failure === null &&
-            `${operation}, answered in ${request.duration_ms} ms.`}
+          {operation !== null && nearest === null && failure === null && `${operation}, ${request.duration_ms} ms.`}
           {failure !== null && (
             <>
-              {operation} was refused: <code>{failure}</code>.
+              {operation} failed: <code>{failure}</code>.
             </>
           )}
-          {caller !== null && ` Asked with the token ${caller}.`}
+          {caller !== null && ` Sent with the token ${caller}.`}
         </p>
       </div>
       {findings.length > 0 && (
         <>
-          <h2>Accepted here, though the real service may refuse it</h2>
+          <h2>Accepted here, but the real service may reject it</h2>
           <Facts rows={findings.map(({ code, detail }) => [code, detail ?? "–"])} />
         </>
       )}
-      <h2>Once more</h2>
+      <h2>Repeat</h2>
       <Command text={asCommand(request)} />
       <Command text={asCurl(request, base)} />
-      <h2>As it came</h2>
+      <h2>Details</h2>
       <Facts
         rows={[
           ["At", <VirtualTime key="at" at={request.at} />],
-          ["On your clock", request.wall_at],
+          ["Wall clock", request.wall_at],
           ["Listener", listener],
           ["Service", request.service],
           ["Operation", operation ?? "–"],

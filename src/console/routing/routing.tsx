@@ -12,7 +12,7 @@ export function Routing({ identifier }: { readonly identifier: string | undefine
   const typed = useSignal(identifier ?? "");
   return (
     <>
-      <Head title="Routing" about="An identifier, the cluster that it is routed to, and why." />
+      <Head title="Routing" about="Find the cluster of an identifier, and the table that maps it." />
       <form
         class="inline wide"
         aria-label="Find the cluster"
@@ -23,13 +23,13 @@ export function Routing({ identifier }: { readonly identifier: string | undefine
       >
         <input
           aria-label="Identifier"
-          placeholder="ada@northwind.example, a client id, a token, a team, a hash"
+          placeholder="ada@northwind.example, a client ID, a token, a team, a hash"
           value={typed.value}
           onInput={({ currentTarget }) => {
             typed.value = currentTarget.value;
           }}
         />
-        <button type="submit">Find its cluster</button>
+        <button type="submit">Find cluster</button>
       </form>
       {identifier !== undefined && <Owners identifier={identifier} />}
       <Clusters />
@@ -43,13 +43,13 @@ function Owners({ identifier }: { readonly identifier: string }) {
   );
   const owners = value.value;
   if (problem.value) return <ProblemMessage problem={problem.value} />;
-  if (!owners) return <p class="muted">Looking…</p>;
+  if (!owners) return <p class="muted">Loading…</p>;
   const clusters = [...new Set(owners.map(({ cluster_id }) => cluster_id))];
   return (
     <>
       {owners.length === 0 ? (
-        <Empty title="No table knows it">
-          A request that names it alone goes to nobody in particular: the router asks every cluster, or refuses.
+        <Empty title="No cluster found">
+          No routing table has this identifier. The router asks every cluster, or rejects the request.
         </Empty>
       ) : (
         <div class={`verdict ${clusters.length === 1 ? "good" : "warn"}`}>
@@ -85,7 +85,7 @@ function Clusters() {
               </strong>
               <code class="break">{url}</code>
             </div>
-            {external && <span class="muted">a back end that the emulator does not run</span>}
+            {external && <span class="muted">external backend</span>}
           </li>
         ))}
       </ul>

@@ -13,14 +13,14 @@ const allowed = /^(?!before-\d+$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/i;
 /** Why a name is none. */
 const complaint = (name: string): string =>
   /^before-\d+$/i.test(name)
-    ? "before-1 and so on are names that the emulator gives."
+    ? "Names such as before-1 are reserved for the emulator."
     : name.length > 64
-      ? "A name has at most 64 characters."
-      : "A name has letters, digits, dots, dashes and underscores, and begins with a letter or a digit.";
+      ? "The name must have at most 64 characters."
+      : "The name must be letters, digits, dots, dashes and underscores, and begin with a letter or a digit.";
 
 const replacing = (name: string): Question => ({
   title: `Replace ${name}?`,
-  consequence: `There is a snapshot ${name} already. Nobody can go back to what it keeps then.`,
+  consequence: `Snapshot ${name} already exists. Its content will be lost.`,
   yes: `Replace ${name}`,
 });
 
@@ -34,11 +34,8 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
   const misnamed = typed.value === "" || allowed.test(typed.value) ? undefined : complaint(typed.value);
   return (
     <>
-      <Head
-        title="Snapshots"
-        about="The whole state under a name: contracts, webhooks, virtual time and what is scheduled."
-      >
-        <form class="inline" aria-label="Keep the state" onSubmit={pressAction}>
+      <Head title="Snapshots" about="Saved states: contracts, webhooks, virtual time and scheduled jobs.">
+        <form class="inline" aria-label="Save snapshot" onSubmit={pressAction}>
           <input
             aria-label="Name of the snapshot"
             placeholder="prepared"
@@ -55,12 +52,12 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
             kind="primary"
             ask={isThere ? replacing(typed.value) : undefined}
             disabled={!allowed.test(typed.value)}
-            message={(saved) => `Kept as ${saved.name}`}
+            message={(saved) => `Saved as ${saved.name}`}
             done={() => {
               typed.value = "";
             }}
           >
-            Keep the state
+            Save snapshot
           </Action>
           {misnamed && (
             <p id="misnamed" class="invalid" role="status">
@@ -72,9 +69,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
       {problem.value && <ProblemMessage problem={problem.value} />}
       {isMissing && <NotListedMessage what={`snapshot ${name}`} all="snapshots" />}
       {snapshots?.length === 0 && !isMissing && (
-        <Empty title="Nothing is kept">
-          Keep the state before you try something, then come back to it as often as you like.
-        </Empty>
+        <Empty title="No snapshots">Save the state before you try something, then restore it at any time.</Empty>
       )}
       <ul class="cards">
         {snapshots?.map((one) => (
@@ -96,23 +91,21 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
               <a
                 class="button"
                 href={one.name === name ? href("snapshots") : href("snapshots", one.name)}
-                aria-label={
-                  one.name === name
-                    ? `Hide what is different since ${one.name}`
-                    : `What is different? Since ${one.name}`
-                }
+                aria-label={one.name === name ? `Hide changes since ${one.name}` : `Show changes since ${one.name}`}
               >
-                {one.name === name ? "Hide what is different" : "What is different?"}
+                {one.name === name ? "Hide changes" : "Show changes"}
               </a>
               <Action
                 op="snapshots.restore"
                 input={{ params: { name: one.name } }}
-                name={`Go back to ${one.name}`}
+                name={`Restore ${one.name}`}
                 message={({ backup_snapshot }) =>
-                  backup_snapshot === null ? "It was the same" : `What was left is kept as ${backup_snapshot}`
+                  backup_snapshot === null
+                    ? "The state is unchanged"
+                    : `Restored. The previous state is saved as ${backup_snapshot}`
                 }
               >
-                Go back
+                Restore
               </Action>
               <Action
                 op="snapshots.remove"
@@ -122,7 +115,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 message={() => `${one.name} is removed`}
                 ask={{
                   title: `Remove ${one.name}?`,
-                  consequence: "Nobody can go back to it then. The present state stays as it is.",
+                  consequence: "It can no longer be restored. The current state is not affected.",
                   yes: `Remove ${one.name}`,
                 }}
               >
@@ -149,7 +142,7 @@ function Diff({ name }: { readonly name: string }) {
   if (!diff) return <p class="muted">Comparing…</p>;
   return (
     <div class="diff">
-      <p>{diff.same ? "Nothing is different." : `${pluralize(diff.total, "difference")} since ${name}:`}</p>
+      <p>{diff.same ? "No differences." : `${pluralize(diff.total, "difference")} since ${name}:`}</p>
       <ul>
         {diff.items.map(({ what, collection, key, change, fields }) => (
           <li key={`${collection} ${key} ${what}`} class={change}>

@@ -38,7 +38,7 @@ export const formatCommand = <Id extends OperationId>(id: Id, input?: OperationI
 effect(() => {
   if (connection.value !== "live") return;
   if (!untracked(() => lastAction.value?.problem?.isUnreachable)) return;
-  const words = "The emulator answers again. What was pressed last may not have been done";
+  const words = "The emulator responds again. Check whether the last action took effect";
   lastAction.value = { state: "done", outcome: { tone: "warn", words } };
 });
 

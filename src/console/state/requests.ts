@@ -61,5 +61,5 @@ export function explainDenied(id: OperationId): string | undefined {
   const { allowed } = outlineOf(id);
   if (role.value === undefined || allowed === undefined) return undefined;
   if (allowed.some((each) => each === role.value)) return undefined;
-  return `This needs a token with the role ${allowed[0]}; yours has the role ${role.value}.`;
+  return `This requires a token with the role ${allowed[0]}. Your token has the role ${role.value}.`;
 }

@@ -42,7 +42,7 @@ export function Attention({
       {failing.length > shown.length && (
         <li>
           <button type="button" onClick={() => (areAllShown.value = true)}>
-            Show {pluralize(failing.length - shown.length, "more webhook that fails", "more webhooks that fail")}
+            Show {pluralize(failing.length - shown.length, "more failing webhook", "more failing webhooks")}
           </button>
         </li>
       )}
@@ -59,10 +59,10 @@ function Calm({ only }: { readonly only: string | undefined }) {
     const to = left.filter(([, { unsent }]) => unsent.length > 0);
     return (
       <div class="verdict calm">
-        <State tone="none">No webhook that is there fails</State>
+        <State tone="none">No webhook is failing</State>
         <p>
-          {pluralize(lost, "delivery", "deliveries")} to{" "}
-          {pluralize(to.length, "webhook that was", "webhooks that were")} deleted did not arrive:{" "}
+          {pluralize(lost, "delivery", "deliveries")} to {pluralize(to.length, "deleted webhook", "deleted webhooks")}{" "}
+          did not arrive:{" "}
           <a
             href={hrefOfPart("deliveries", { webhook: to.length === 1 ? String(to[0]![0]) : undefined, show: "lost" })}
           >
@@ -74,7 +74,9 @@ function Calm({ only }: { readonly only: string | undefined }) {
   }
   return (
     <div class="verdict good calm">
-      <State tone="good">{plannedDeliveries.value.length === 0 ? "Everything arrived" : "Nothing fails"}</State>
+      <State tone="good">
+        {plannedDeliveries.value.length === 0 ? "All deliveries arrived" : "No webhook is failing"}
+      </State>
     </div>
   );
 }
@@ -102,7 +104,7 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
         <p>{health.why.join(" ")}</p>
         {health.answer !== null && (
           <p class="break">
-            It answered: <Name>{health.answer}</Name>
+            Last response: <Name>{health.answer}</Name>
           </p>
         )}
         <Steps steps={filterStepsWithoutButtons(health.steps)} />
@@ -126,8 +128,8 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
         )}
         {forbidden === null && <SendAgain id={id} health={health} isDisabled={isDisabled} />}
         {missing.length > 1 && (
-          <a href={hrefOfPart("deliveries", { webhook: String(id), show: "not-arrived" })}>
-            {pluralize(missing.length, "delivery", "deliveries")} not arrived
+          <a href={hrefOfPart("deliveries", { webhook: String(id), show: "undelivered" })}>
+            {pluralize(missing.length, "undelivered delivery", "undelivered deliveries")}
           </a>
         )}
       </div>
@@ -171,5 +173,5 @@ function resentAll({
   readonly left: number;
 }): ActionOutcome {
   if (left === 0) return `All ${items.length} arrived`;
-  return { tone: "bad", words: `Sent again until delivery ${items.at(-1)?.id ?? "?"}; ${left} undelivered` };
+  return { tone: "bad", words: `Resent up to delivery ${items.at(-1)?.id ?? "?"}; ${left} undelivered` };
 }

@@ -32,21 +32,21 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
   const happened = useLoaded(String(isAsked), ["contracts"], async () =>
     isAsked ? callOperation("activities.list") : undefined,
   );
-  if (webhooks.value === undefined) return <p class="muted">Reading…</p>;
+  if (webhooks.value === undefined) return <p class="muted">Loading…</p>;
   return (
     <>
       <Head
         title={only === undefined ? "Timeline" : `Webhook ${only}`}
-        about="What every webhook was told, and is to be told. All times are virtual: move them in the bar above."
+        about="Delivered and scheduled webhook attempts. Times are virtual; use the bar above to advance the clock."
       />
       {hooks.value.length === 0 && drawn.value.tracks.length === 0 ? (
         only === undefined ? (
-          <Empty title="Nobody is told anything yet">
-            <p>Subscribe to what happens; every attempt to tell it appears here.</p>
+          <Empty title="No webhooks yet">
+            <p>Create a webhook to see its delivery attempts here.</p>
             <Command text="svc webhooks create --title Mine --url http://localhost:3000/hooks --only-for-activities CONTRACT_CREATED" />
           </Empty>
         ) : (
-          <Empty title="There is no such webhook">
+          <Empty title="Webhook not found">
             <a href="#/timeline">Show all</a>
           </Empty>
         )
@@ -59,7 +59,7 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
             of={totalDeliveries.value}
             what="delivery"
             many="deliveries"
-            more="Older ones stand in no track."
+            more="Older deliveries are not shown."
           />
         </>
       )}

@@ -73,7 +73,7 @@ export function TrackRow({
         <span class="muted url">{webhook?.url}</span>
       </div>
       {marks.length === 0 ? (
-        <p class="muted nothing">{areDeliveriesRead.value ? nothing(webhook, happened) : "Reading…"}</p>
+        <p class="muted nothing">{areDeliveriesRead.value ? nothing(webhook, happened) : "Loading…"}</p>
       ) : (
         <div
           class="marks"

@@ -120,7 +120,7 @@ function toCome(delivery: Delivery, webhook: Webhook | undefined, isSupposing: b
     const delay = retryDelaysMs[number - 2];
     if (delay === undefined) break;
     at += delay;
-    out.push(mark(number, at, "supposed", "if all before fail,"));
+    out.push(mark(number, at, "supposed", "if all earlier attempts fail,"));
   }
   return out;
 }
@@ -162,7 +162,7 @@ function moreOf(rest: readonly Moment[], x: number, slot: number): Mark {
   return {
     ...first,
     key: `${first.key}.more`,
-    name: `${rest.length} more of this moment${bad > 0 ? `, ${bad} failed` : ""}`,
+    name: `${rest.length} more at this time${bad > 0 ? `, ${bad} failed` : ""}`,
     tone: bad > 0 ? "bad" : first.tone,
     more: rest.length,
     x,

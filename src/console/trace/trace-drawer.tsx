@@ -41,7 +41,7 @@ function Drawer({ about }: { readonly about: string }) {
       <header class="head">
         <div>
           <h2 id="trace">Why {formatReference(about)}</h2>
-          <p class="muted">What led to it, and what followed. Times are virtual.</p>
+          <p class="muted">Causes and effects. Times are virtual.</p>
         </div>
         <button type="button" class="quiet" aria-label="Close" onClick={close}>
           <Icon name="close" />
@@ -56,7 +56,7 @@ function Drawer({ about }: { readonly about: string }) {
 
 function Tree({ trace }: { readonly trace: Trace }) {
   const depth = computeDepths(trace.nodes);
-  if (trace.nodes.length === 0) return <Empty title="Nothing is kept of it" />;
+  if (trace.nodes.length === 0) return <Empty title="No trace found" />;
   return (
     <>
       <ol class="tree">
@@ -72,7 +72,7 @@ function Tree({ trace }: { readonly trace: Trace }) {
           ),
         )}
       </ol>
-      {trace.more && <p class="muted">There is more than is shown.</p>}
+      {trace.more && <p class="muted">The trace is truncated.</p>}
     </>
   );
 }
@@ -97,7 +97,7 @@ const Happened = ({ node, depth }: { readonly node: Node; readonly depth: number
 const ToCome = ({ entry, depth }: { readonly entry: Trace["planned"][number]; readonly depth: number }) => (
   <li class="open" style={indented(depth)}>
     <p>
-      <em>to come:</em> <strong>{replaceCodes(entry.what)}</strong>
+      <em>scheduled:</em> <strong>{replaceCodes(entry.what)}</strong>
     </p>
     <p class="muted">
       <VirtualTime at={entry.due} /> · {replaceCodes(entry.because)}

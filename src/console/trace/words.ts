@@ -28,10 +28,10 @@ export const replaceCodes = (sentence: string): string =>
 export const describeOutcome = (outcome: string | null): string | undefined => ends.get(outcome ?? "");
 
 const ends = new Map([
-  ["failed", "the last attempt failed, it is not tried again"],
-  ["skipped_disabled", "it was skipped: the webhook was disabled when it came due"],
-  ["skipped_deleted", "it was skipped: the webhook was deleted before it came due"],
-  ["skipped_not_allowed", "it was not sent: its address is not allowed"],
+  ["failed", "the last attempt failed, with no more retries"],
+  ["skipped_disabled", "skipped, because the webhook was disabled when the attempt was due"],
+  ["skipped_deleted", "skipped, because the webhook was deleted before the attempt was due"],
+  ["skipped_not_allowed", "not sent, because its address is not allowed"],
 ]);
 
 /** Whether it is bad news: an attempt or a request that failed, a delivery that never arrived. */

@@ -83,6 +83,6 @@ describe("a browser", () => {
   it("that cannot be started is no failure", async (t) => {
     const { exit, err } = await atTerminal(t, 25, { BROWSER: "/nonexistent/browser" });
     assert.equal(exit, 4);
-    assert.match(err, /could not be started; open\s+http:\S+\s+yourself\./);
+    assert.match(err, /could not be started\. Open\s+http:\S+\s+yourself\./);
   });
 });

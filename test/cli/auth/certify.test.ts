@@ -13,7 +13,10 @@ describe("svc auth certify", { concurrency: 6 }, () => {
   it("finds nothing in a client by the book, and writes a report", async (t) => {
     const { exit, findings, rows, report, err } = await certify(t, ownClient("none"), quick);
     assert.deepEqual([exit, findings, rows.length], [0, {}, 14], err);
-    assert.match(report, /<testsuite name="svc auth certify" tests="14" failures="0" errors="0" time="[\d.]+" skipped="0"/);
+    assert.match(
+      report,
+      /<testsuite name="svc auth certify" tests="14" failures="0" errors="0" time="[\d.]+" skipped="0"/,
+    );
   });
 
   const unseen = "not_checked";

@@ -39,7 +39,7 @@ describe("svc auth device-login at the emulator", () => {
     assert.deepEqual([exit, out], [0, ""]);
     assert.match(
       err,
-      /^Open http:\S+\/_emulator\/device\nand enter the code (\w{4}-\w{4})\nor open \S+\?user_code=\1\nwithin 15 minutes\.\nSigned in at http:\S+; the token is good until 2031-01-02T04:04:15Z\nNext: svc auth status\n$/,
+      /^Open http:\S+\/_emulator\/device\nand enter the code (\w{4}-\w{4})\nor open \S+\?user_code=\1\nwithin 15 minutes\.\nSigned in at http:\S+; the token expires at 2031-01-02T04:04:15Z\nNext: svc auth status\n$/,
     );
     assert.deepEqual(wall.slept, [5, 5]);
 
@@ -83,7 +83,7 @@ describe("svc auth device-login at the emulator", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     assert.deepEqual([exit, sleptAtOutput.slice(0, 2), more], [0, [0, 1], []]);
-    assert.match(err, /^Signed in at \S+; the token is good until \S+\nNext: svc auth status\n$/);
+    assert.match(err, /^Signed in at \S+; the token expires at \S+\nNext: svc auth status\n$/);
     assert.deepEqual(Object.keys(challenge), [
       "event",
       "verification_uri",
@@ -122,14 +122,14 @@ describe("svc auth device-login at the emulator", () => {
     const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
     const { exit, err } = await svc(login, { wall });
     assert.deepEqual([exit, wall.slept.length], [4, 179]);
-    assert.match(err, /The code has expired before anybody approved it/);
+    assert.match(err, /The code expired before it was approved/);
   });
 
   it("exits 4 for a client that the service does not know", async (t) => {
     const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
     const { exit, err } = await svc("auth device-login --client-id nobody", { wall });
     assert.equal(exit, 4);
-    assert.match(err, /refused \(400\): .*\n {2}Check --client-id/);
+    assert.match(err, /failed \(HTTP 400\): .*\n {2}Check --client-id/);
   });
 
   it("needs to know the client, and exits 2 without", async (t) => {
@@ -143,6 +143,6 @@ describe("svc auth device-login at the emulator", () => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc(login, { env: { SVC_TOKEN: "very-secret" } });
     assert.equal(exit, 2);
-    assert.match(err, /SVC_TOKEN is set, and outranks every sign-in\.\n {2}Unset it first\.\n$/);
+    assert.match(err, /SVC_TOKEN is set and overrides every sign-in\.\n {2}Unset it first\.\n$/);
   });
 });

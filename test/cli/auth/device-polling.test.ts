@@ -70,12 +70,12 @@ describe("polling for the tokens of a device", () => {
     ];
     const { exit, slept, err } = await signIn(t, answers);
     assert.deepEqual([exit, slept], [0, [5, 10, 20, 50, 5]]);
-    assert.match(err, /No usable answer \(UND_ERR_SOCKET\); trying again in 10 s/);
+    assert.match(err, /Polling failed \(UND_ERR_SOCKET\); trying again in 10 s/);
   });
 
   for (const [expires_in, good] of [
-    [1e300, "; the token is good until 2130-12-09T03:04:10Z"],
-    ["1e17", "; the token is good until 2130-12-09T03:04:10Z"],
+    [1e300, "; the token expires at 2130-12-09T03:04:10Z"],
+    ["1e17", "; the token expires at 2130-12-09T03:04:10Z"],
     [-1, ""],
     ["soon", ""],
   ] as const) {
@@ -105,10 +105,10 @@ describe("polling for the tokens of a device", () => {
 
   const ends: [string, Answer, number, RegExp][] = [
     ["it was denied", error("access_denied"), 4, /The sign-in was denied/],
-    ["the server says that the code has expired", error("expired_token"), 4, /The code has expired/],
-    ["the code is unknown", error("invalid_grant"), 4, /was refused \(400\): invalid_grant/],
-    ["the error is one that nobody knows", error("teapot"), 4, /was refused \(400\): teapot/],
-    ["the answer is no OAuth answer", { status: 404, body: "<html>" }, 1, /was refused \(404\): status 404/],
+    ["the server says that the code has expired", error("expired_token"), 4, /The code expired/],
+    ["the code is unknown", error("invalid_grant"), 4, / failed \(HTTP 400\): invalid_grant/],
+    ["the error is one that nobody knows", error("teapot"), 4, / failed \(HTTP 400\): teapot/],
+    ["the answer is no OAuth answer", { status: 404, body: "<html>" }, 1, / failed \(HTTP 404\): status 404/],
     ["the answer has no token", { status: 200, body: "<html>" }, 1, /no access token/],
     ["the token is of another type", { status: 200, body: { ...tokens, token_type: "mac" } }, 1, /not a bearer token/],
   ];
@@ -131,7 +131,7 @@ describe("polling for the tokens of a device", () => {
     it(`does not begin when the server sends ${what}`, async (t) => {
       const { exit, err, polls } = await signIn(t, [], changes);
       assert.deepEqual([exit, polls], [1, 0]);
-      assert.match(err, /no complete device authorization/);
+      assert.match(err, /The device authorization response is incomplete/);
     });
   }
 

@@ -32,7 +32,7 @@ describe("svc auth device-login in steps", () => {
     assert.equal((await stat(kept)).mode & 0o777, 0o600);
     const early = await svc("auth device-login --finish --no-wait");
     assert.deepEqual([early.exit, early.out], [8, ""]);
-    assert.match(early.err, /^Nobody has approved it yet\. Once it is approved: svc auth device-login --finish\n$/);
+    assert.match(early.err, /^The code is not approved yet\. After the approval: svc auth device-login --finish\n$/);
     await decide(user_code, "AUTHORIZED");
     // Who asks again at once is told to slow down, which is no decision either.
     assert.equal((await svc("auth device-login --finish --no-wait")).exit, 8);
@@ -52,7 +52,7 @@ describe("svc auth device-login in steps", () => {
     assert.equal((await svc(begin)).exit, 8);
     const { exit, err } = await svc("auth device-login --finish");
     assert.equal(exit, 4);
-    assert.match(err, /error: The code has expired before anybody approved it\./);
+    assert.match(err, /error: The code expired before it was approved\./);
     assert.deepEqual(await readdir(cwd), []);
   });
 
@@ -64,6 +64,6 @@ describe("svc auth device-login in steps", () => {
     assert.deepEqual([denied.exit, await readdir(cwd)], [4, []]);
     const nothing = await svc("auth device-login --finish");
     assert.equal(nothing.exit, 2);
-    assert.match(nothing.err, /No sign-in was begun with --no-wait\.\n {2}try: svc auth device-login --no-wait\n/);
+    assert.match(nothing.err, /No sign-in was started with --no-wait\.\n {2}try: svc auth device-login --no-wait\n/);
   });
 });

@@ -25,7 +25,7 @@ describe("polling for the tokens of a device by one command", () => {
       assert.deepEqual([exit, out], [8, ""]);
       assert.match(
         err,
-        /authorization_pending\n {2}The user code is not approved yet\. Poll again after the interval\.\n$/,
+        /authorization_pending \(HTTP 400\)\n {2}The user code is not approved yet\. Poll again after the interval\.\n$/,
       );
     }
     await decide("AUTHORIZED");
@@ -44,7 +44,7 @@ describe("polling for the tokens of a device by one command", () => {
       { code, hint, retryable, exitCode },
       {
         code: "slow_down",
-        hint: "The user code is not approved yet. From now on wait 5 s longer between polls.",
+        hint: "The user code is not approved yet. Increase the interval by 5 s.",
         retryable: false,
         exitCode: 8,
       },

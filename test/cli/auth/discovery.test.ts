@@ -85,8 +85,8 @@ describe("the metadata of an issuer", () => {
     assert.equal(none.exit, 1);
     assert.equal(
       none.err,
-      `error: The metadata of ${none.origin} is no JSON document that names an issuer.\n` +
-        "  Is --issuer the very address that the server calls its issuer?\n",
+      `error: The metadata of ${none.origin} is not a JSON document with an issuer.\n` +
+        "  Check that --issuer is exactly the issuer address of the server.\n",
     );
   });
 
@@ -99,12 +99,12 @@ describe("the metadata of an issuer", () => {
   });
 
   const refused: [string, (origin: string) => object, RegExp][] = [
-    ["of another issuer", () => metadata("https://other.example"), /names another issuer/],
-    ["without a device login", (origin) => ({ issuer: origin }), /it knows no device login/],
+    ["of another issuer", () => metadata("https://other.example"), /has another issuer/],
+    ["without a device login", (origin) => ({ issuer: origin }), /The server does not support device login/],
     [
       "with an endpoint that is no web address",
       (origin) => ({ ...metadata(origin), token_endpoint: "file:///token" }),
-      /names a token_endpoint that is no http URL/,
+      /has a token_endpoint that is not an http URL/,
     ],
   ];
   for (const [what, document, message] of refused) {

@@ -93,9 +93,9 @@ describe("a token that is about to end", () => {
     const run = () =>
       runCli(["auth", "token", "--base-url", server.url], { wall: movedWall(), env: { SVC_CONFIG_DIR: cwd } });
     const first = await run();
-    assert.match(first.err, /does not accept the refresh token any more .*\n {2}try: svc auth device-login/);
+    assert.match(first.err, /no longer accepts the refresh token .*\n {2}try: svc auth device-login/);
     const second = await run();
-    assert.match(second.err, /has ended and cannot be refreshed/);
+    assert.match(second.err, /has expired and cannot be refreshed/);
     assert.deepEqual([first.exit, second.exit, server.received.length], [4, 4, 1]);
   });
 
@@ -122,10 +122,7 @@ describe("a sign-in", () => {
     const status = await svc(["auth", "status", "--base-url", other.url], { wall });
     assert.deepEqual(
       [status.exit, status.err],
-      [
-        4,
-        `Nobody is signed in at ${other.url}, which is the server that is meant. Next: svc auth device-login --base-url ${other.url}\n`,
-      ],
+      [4, `Not signed in at ${other.url}, the server in use. Next: svc auth device-login --base-url ${other.url}\n`],
     );
     const doctor = JSON.parse((await svc(["doctor", "--json", "--base-url", other.url], { wall })).out) as object[];
     assert.deepEqual(
@@ -133,7 +130,7 @@ describe("a sign-in", () => {
       {
         check: "sign-in",
         status: "skipped",
-        detail: `Nobody is signed in at ${other.url}; sign-ins are kept for ${emulator.routerUrl}`,
+        detail: `Not signed in at ${other.url}, only at ${emulator.routerUrl}`,
         hint: null,
       },
     );
@@ -159,7 +156,7 @@ describe("a sign-in", () => {
     assert.deepEqual(await svc("auth logout", { wall }), {
       exit: 0,
       out: "",
-      err: "Not signed in; nothing to forget\n",
+      err: "Not signed in\n",
     });
   });
 
@@ -194,7 +191,7 @@ describe("a sign-in", () => {
     assert.equal(exit, 2);
     assert.match(
       err,
-      /^error: Cannot use .*tokens\.json: the file must contain a JSON object\.\n {2}Fix the file, or remove it\.\n/,
+      /^error: Cannot use .*tokens\.json: the file must contain a JSON object\.\n {2}Fix or remove the file\.\n/,
     );
     assert.equal(err.includes("very-secret"), false);
     assert.match(await readFile(join(cwd, "tokens.json"), "utf8"), /very-secret/);

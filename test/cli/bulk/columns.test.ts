@@ -38,7 +38,7 @@ describe("--column", () => {
 });
 
 describe("--errors-out", () => {
-  const bad = `row,input,status,code,message,moved_from\r\n2,b b,invalid,invalid_identifier,no client id: it contains spaces,\r\n`;
+  const bad = `row,input,status,code,message,moved_from\r\n2,b b,invalid,invalid_identifier,not a valid client id: it contains spaces,\r\n`;
   for (const [name, flags] of [
     ["a plan", "--plan-out plan.json"],
     ["a dry run", "--dry-run"],

@@ -7,7 +7,7 @@ import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 const asRows = "--input-format";
-const hint = "  Convert it first. If it is WINDOWS-1252: iconv -f WINDOWS-1252 -t UTF-8 FILE\n";
+const hint = "  Convert it to UTF-8. From WINDOWS-1252: iconv -f WINDOWS-1252 -t UTF-8 FILE\n";
 
 describe("an input that is not UTF-8", () => {
   for (const [what, name, flags, text, row] of [
@@ -23,7 +23,7 @@ describe("an input that is not UTF-8", () => {
     it(`is refused before anything is sent, with its row: ${what}`, async (t) => {
       const { svc, cwd, sent } = await bulkStage(t, []);
       const format = name.replace("rows.", "").replace("txt", "lines");
-      const expected = `error: The rows cannot be read: row ${row} is not UTF-8\n${hint}`;
+      const expected = `error: Row ${row} is not UTF-8\n${hint}`;
       for (const bytes of [latin1(text), gzipSync(latin1(text))]) {
         await writeFile(join(cwd, name), bytes);
         const file = await svc(`router map-clients ${name} ${flags} --cluster eu-1 --quiet`);
@@ -51,7 +51,7 @@ describe("an input that is not UTF-8", () => {
     const stdin = Buffer.from("\ufeffc-1\n", "utf16le");
     const { exit, err } = await svc("router map-clients - --cluster eu-1 --quiet", { stdin });
     assert.deepEqual([exit, sent()], [2, []]);
-    assert.match(err, /row 1 is not UTF-8\n {2}Convert it first\. If it is UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
+    assert.match(err, /Row 1 is not UTF-8\n {2}Convert it to UTF-8\. From UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
   });
 
   it("late in a pipe stops the job, and is gone on with once it is converted", async (t) => {
@@ -69,7 +69,7 @@ describe("an input that is not UTF-8", () => {
         ],
       ],
     );
-    assert.match(err, /error: The rows cannot be read: row 6 is not UTF-8\. 4 rows before it are done\.\n {2}Convert/);
+    assert.match(err, /error: Row 6 is not UTF-8\. 4 rows before it are done\.\n {2}Convert/);
     const resumed = await svc("router jobs resume --last - --quiet", { stdin: text });
     assert.deepEqual([resumed.exit, sent().slice(2)], [0, [["e", "f-ü"]]], resumed.err);
   });
@@ -107,6 +107,6 @@ describe("rows that cannot be an e-mail address", () => {
     const { svc, sent } = await bulkStage(t, ["c\x001", ...numbered(1)]);
     const { exit, err } = await svc("router map-clients rows.txt --cluster eu-1 --quiet");
     assert.deepEqual([exit, sent()], [2, []]);
-    assert.match(err, /row 1 \(c\\x001\) is no client id: it contains control characters/);
+    assert.match(err, /row 1 \(c\\x001\) is not a valid client id: it contains control characters/);
   });
 });

@@ -120,10 +120,7 @@ describe("the results of a job", () => {
     const results = join(jobs, id!, "results.csv");
     await writeFile(results, "row,input,status,code,message,moved_from\r\n");
     const { err } = await svc("router jobs resume --last --quiet");
-    assert.equal(
-      err.split("\n")[0],
-      `warning: ${results} has been cut short: rows that went wrong before are missing in it`,
-    );
+    assert.equal(err.split("\n")[0], `warning: ${results} was truncated: earlier failed rows are missing`);
     assert.equal(await readFile(results, "utf8"), "row,input,status,code,message,moved_from\r\n");
   });
 });

@@ -95,7 +95,7 @@ describe("an e-mail address in a row", () => {
     assert.equal((await svc("router show-email salted-1 --hash none")).exit, 5);
     assert.equal((await svc("router show-email salted-2 --hash none")).exit, 5);
     const spaces = await svc("router map-emails - --cluster us-1 --hash none", { stdin: "a b\n" });
-    assert.match(spaces.err, /^error: Row 1 \(a b\) is no e-mail: it contains spaces\./m);
+    assert.match(spaces.err, /^error: Row 1 \(a b\) is not a valid e-mail: it contains spaces\./m);
   });
 });
 
@@ -167,7 +167,7 @@ describe("an answer of false", () => {
       assert.deepEqual([exit, out], [1, ""], err);
       assert.match(
         err,
-        /^error: The service answered false, not true, when asked to (map 1 e-mail to|remove 1 (e-mail|identifier) from) eu-1\.$/m,
+        /^error: Failed to (map 1 e-mail to|remove 1 (e-mail|identifier) from) eu-1: the service responded with false, not true.$/m,
       );
     });
   }

@@ -63,7 +63,7 @@ describe("the rows of an input", () => {
     const stdin = 'id,note\n\na,"two\nlines"\nb c,\n';
     const { exit, err } = await sent(t, "map-clients - --column id", stdin);
     assert.equal(exit, 2);
-    assert.match(err, /Row 5 \(b c\) is no client id: it contains spaces/);
+    assert.match(err, /Row 5 \(b c\) is not a valid client id: it contains spaces/);
   });
 
   for (const [name, argv, text] of [
@@ -75,7 +75,7 @@ describe("the rows of an input", () => {
     it(`do not begin with a heading where no column is named: ${name}`, async (t) => {
       const { exit, err, lists } = await sent(t, argv, `${text}\nc-1\n`);
       assert.deepEqual([exit, lists], [2, []]);
-      const advice = `the heading of its column: name it, with --column "${text}"`;
+      const advice = `the heading of its column. Select the column with --column "${text}"`;
       assert.ok(err.includes(`Row 1 (${text}) is ${advice}`), err);
       assert.ok(!err.includes("Is that the heading"), err);
       assert.ok(!err.includes("--skip-invalid"), err);
@@ -91,7 +91,7 @@ describe("the rows of an input", () => {
       env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url },
     });
     assert.equal(exit, 2);
-    assert.match(err, /\n {2}No row fits: is another column meant\? --column NAME\n/);
+    assert.match(err, /\n {2}No row is valid\. Select another column with --column NAME\.\n/);
     assert.ok(!err.includes("--skip-invalid"), err);
   });
 
@@ -104,7 +104,10 @@ describe("the rows of an input", () => {
       env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url },
     });
     assert.equal(exit, 2);
-    assert.match(err, /row 1 \(Contact\) is neither an e-mail address .*\n {2}Is that the heading\? .*--column NAME/);
+    assert.match(
+      err,
+      /row 1 \(Contact\) is neither an e-mail address .*\n {2}If that is the heading, select a column with --column NAME/,
+    );
   });
 
   it("that are no JSON, or lack the field, are invalid rows like any other", async (t) => {
@@ -129,7 +132,7 @@ describe("the rows of an input", () => {
       const argv = "map-clients - --column id --quiet";
       const refused = await sent(t, argv, `${stdin}\n \n`);
       assert.deepEqual([refused.exit, refused.lists], [2, []]);
-      assert.equal(refused.err.split("\n")[0], `error: Row ${row} is without a text in the column "id".`);
+      assert.equal(refused.err.split("\n")[0], `error: Row ${row} is without a string in the column "id".`);
       const skipped = await sent(t, `${argv} --skip-invalid`, `${stdin}\n \n`);
       assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]], skipped.err);
     });
@@ -158,7 +161,7 @@ describe("the rows of an input", () => {
     );
     assert.equal(
       await readFile(join(cwd, "bad.csv"), "utf8"),
-      'row,input,status,code,message,moved_from\r\n3,"y,",invalid,invalid_identifier,"without a text in the column ""email""",\r\n',
+      'row,input,status,code,message,moved_from\r\n3,"y,",invalid,invalid_identifier,"without a string in the column ""email""",\r\n',
     );
   });
 
@@ -176,14 +179,14 @@ describe("the rows of an input", () => {
   }
 
   for (const [what, rest, why] of [
-    ["that is never closed", '"b,1\nc,2\nd,3\n', "a quote that is opened in line 4 or after it is not closed"],
-    ["that is closed lines below", '"b,1\nc,2\nd,"3\n', /; the row begins in line 4$/],
+    ["that is never closed", '"b,1\nc,2\nd,3\n', "a quote opened at or after line 4 is not closed"],
+    ["that is closed lines below", '"b,1\nc,2\nd,"3\n', / in the row that begins at line 4$/],
   ] as const) {
     it(`say where a quote stands ${what}`, async (t) => {
       const { exit, err, lists } = await sent(t, "map-clients - --column id --quiet", `id,x\n\na,1\n${rest}`);
       assert.deepEqual([exit, lists], [2, []]);
       const [first = ""] = err.split("\n");
-      if (typeof why === "string") assert.equal(first, `error: The CSV cannot be read: ${why}`);
+      if (typeof why === "string") assert.equal(first, `error: Invalid CSV: ${why}`);
       else assert.match(first, why);
     });
   }
@@ -196,8 +199,8 @@ describe("the rows of an input", () => {
     const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url };
     for (const [file, message] of [
       ["folder", /folder is a folder, not a file/],
-      ["gone.txt", /cannot read gone.txt: there is no such file/],
-      ["empty.txt", /empty.txt holds no rows/],
+      ["gone.txt", /cannot read gone.txt: no such file/],
+      ["empty.txt", /empty.txt has no rows/],
     ] as const) {
       const { exit, err } = await runCli(`router map-clients ${file} --cluster eu-1`, { env, cwd });
       assert.match(err, message);

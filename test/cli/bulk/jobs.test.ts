@@ -93,7 +93,7 @@ describe("jobs", () => {
     assert.deepEqual(await svc("router jobs resume --last"), {
       exit: 0,
       out: "",
-      err: `Every job is finished, the newest is ${newest}; nothing is left to do\n`,
+      err: `Every job is finished; the newest is ${newest}: already finished\n`,
     });
   });
 
@@ -113,10 +113,10 @@ describe("jobs", () => {
     const other = await bulkService(t);
     await svc(`${run} --retries 0`);
     const elsewhere = await svc("router jobs resume --last", { env: { SVC_BASE_URL: other.url } });
-    assert.match(elsewhere.err, /The calls would go to .*, not to .* as before/);
+    assert.match(elsewhere.err, /The target has changed: .* instead of /);
     await write("rows.txt", numbered(7));
     const changed = await svc("router jobs resume --last");
-    assert.match(changed.err, /rows\.txt has changed since/);
+    assert.match(changed.err, /rows\.txt has changed \(/);
     assert.deepEqual([elsewhere.exit, changed.exit, sent().length, other.calls.length], [2, 2, 2, 0]);
   });
 
@@ -129,12 +129,12 @@ describe("jobs", () => {
     assert.equal(gone.exit, 2);
     assert.match(
       gone.err,
-      /no such file\n {2}Where it was moved, name its new place: svc router jobs resume job_\w+ FILE\n/,
+      /no such file\n {2}If the file was moved, use its new path: svc router jobs resume job_\w+ FILE\n/,
     );
     await write("other.txt", numbered(7));
     const other = await svc("router jobs resume --last other.txt");
     assert.deepEqual([other.exit, sent().flat()], [2, before]);
-    assert.match(other.err, /other\.txt has changed since/);
+    assert.match(other.err, /other\.txt has changed \(/);
     const both = await svc("router jobs resume job_x --last");
     assert.deepEqual([both.exit, both.err.split("\n")[0]], [2, "error: <job> cannot be used with --last"]);
     const { exit, out, err } = await svc("router jobs resume --last moved.txt");
@@ -146,7 +146,7 @@ describe("jobs", () => {
     await svc(run);
     const { exit, err } = await svc("router jobs resume --last");
     assert.deepEqual([exit, sent().length], [0, 1]);
-    assert.match(err, /is finished, the newest is job_\w+; nothing is left to do/);
+    assert.match(err, /is finished; the newest is job_\w+: already finished/);
   });
 
   it("are worked on by one process at a time, and taken over from a dead one", async (t) => {
@@ -157,7 +157,7 @@ describe("jobs", () => {
     await writeFile(lock, JSON.stringify(held));
     const busy = await svc("router jobs resume --last");
     assert.equal(busy.exit, 1);
-    assert.match(busy.err, /Another process works on job_/);
+    assert.match(busy.err, /Job job_\w+ is already running in another process/);
     assert.equal(JSON.parse((await svc("router jobs show --last --json")).out).status, "running");
     await writeFile(lock, JSON.stringify({ ...held, pid: 2 ** 22 + 1 }));
     assert.equal((await svc("router jobs resume --last")).exit, 0);
@@ -206,7 +206,7 @@ describe("jobs", () => {
     await mkdir(join(folder, "more"));
     assert.equal((await svc("router jobs prune --older-than 0s")).exit, 0);
     assert.deepEqual((await readdir(folder)).sort(), ["more", "notes.txt"]);
-    assert.equal((await svc("router jobs list")).err, "No jobs; svc router map-emails FILE begins one\n");
+    assert.equal((await svc("router jobs list")).err, "No jobs. To start one: svc router map-emails FILE\n");
   });
 
   it("keep what they know to their owner", async (t) => {
@@ -224,9 +224,9 @@ describe("jobs", () => {
   it("that do not exist are not found", async (t) => {
     const { svc } = await bulkStage(t, []);
     for (const [argv, exit, message] of [
-      ["router jobs show job_nope", 5, /There is no job job_nope\./],
-      ["router jobs show ../../etc", 5, /There is no job/],
-      ["router jobs resume --last", 5, /There are no jobs\./],
+      ["router jobs show job_nope", 5, /Job job_nope not found./],
+      ["router jobs show ../../etc", 5, /Job \S+ not found/],
+      ["router jobs resume --last", 5, /No jobs found\./],
       ["router jobs show", 2, /<job> or --last is required/],
     ] as const) {
       const result = await svc(argv);
@@ -236,14 +236,14 @@ describe("jobs", () => {
     assert.deepEqual(await svc("router jobs list"), {
       exit: 0,
       out: "",
-      err: "No jobs; svc router map-emails FILE begins one\n",
+      err: "No jobs. To start one: svc router map-emails FILE\n",
     });
   });
 
   it("print their results in every format, all rows where all were asked for", async (t) => {
     const { svc } = await bulkStage(t, ["a", "b b", "c"]);
     await svc(`${run} --skip-invalid --results all`);
-    const message = "no client id: it contains spaces";
+    const message = "not a valid client id: it contains spaces";
     const results = (format: string) => svc(`router jobs results --last --format ${format}`).then(({ out }) => out);
     assert.equal(
       await results("csv"),

@@ -109,7 +109,10 @@ describe("a job that is killed", () => {
     assert.deepEqual([winner!.exit, winner!.out], [0, "Mapped 30000 e-mails to us-1\n"], winner!.err);
     // Where it came when all was done, there was nothing left to refuse.
     if (other!.exit !== 0)
-      assert.match(other!.err, /^error: Another process works on job_\w+\.\n {2}If none does, remove /);
+      assert.match(
+        other!.err,
+        /^error: Job job_\w+ is already running in another process.\n {2}If no process runs it, remove /,
+      );
     assert.deepEqual(
       (await batchesIn(job)).map(({ batch }) => batch).sort((a, b) => a - b),
       Array.from({ length: 600 }, (_, i) => i),
@@ -129,7 +132,7 @@ describe("a job that is killed", () => {
     const killed = await ended(start("router", "jobs", "show", "--last", "--json=status,stopped_because"));
     assert.deepEqual(JSON.parse(killed.out), {
       status: "interrupted",
-      stopped_because: "The process was killed, or the machine went down: nothing was noted.",
+      stopped_because: "The process was killed, or the machine went down.",
     });
     const resumed = await ended(start("router", "jobs", "resume", "--last"));
     assert.deepEqual([resumed.exit, (await mapped()).length], [0, 10_000]);
@@ -150,16 +153,13 @@ describe("a job that is killed", () => {
 
     const nothing = await ended(start("router", "jobs", "resume", "--last"));
     assert.equal(nothing.exit, 2);
-    assert.match(nothing.err, /This job read a pipe: pipe the same rows again, and name - for them/);
+    assert.match(nothing.err, /This job read a pipe\. Pipe the same rows again, with - as the file/);
     const other = start("router", "jobs", "resume", "--last", "-");
     other.stdin!.on("error", () => {});
     other.stdin!.end(text(20_000).replace("person.5@", "somebody@"));
     const refused = await ended(other);
     assert.equal(refused.exit, 2);
-    assert.match(
-      refused.err,
-      /The rows are not those that this job began with\. Some are done already, and those differ\./,
-    );
+    assert.match(refused.err, /The rows differ from those that this job started with: finished rows have changed\./);
 
     const again = start("router", "jobs", "resume", "--last", "-");
     again.stdin!.end(text(20_000));

@@ -41,7 +41,7 @@ describe("what a job moves from other clusters", () => {
       ]);
       const report = await readFile(join(cwd, "report.csv"), "utf8");
       assert.match(report, /\r\nRows,moved from another cluster,2\r\n/);
-      assert.match(report, /\r\n"Moved, by the cluster before",us-1,2\r\n$/);
+      assert.match(report, /\r\nMoved rows by previous cluster,us-1,2\r\n$/);
 
       assert.match((await svc(`router jobs undo ${id}`, { env })).err, /--yes required/);
       const undone = await svc(`router jobs undo ${id} --yes`, { env });
@@ -56,11 +56,11 @@ describe("what a job moves from other clusters", () => {
     const [id = ""] = /job_\w+/.exec(err) ?? [];
     await svc("router map-emails --email-hash-list ada@x.example --cluster us-1");
     const undone = await svc(`router jobs undo ${id} --yes`);
-    assert.equal(undone.err.split("\n")[0], "1 e-mail not at eu-1 any more: left as they are");
+    assert.equal(undone.err.split("\n")[0], "1 e-mail no longer mapped to eu-1: unchanged");
     assert.deepEqual([undone.exit, await where()], [0, ["us-1", "us-1", "eu-1"]]);
     const again = await svc(`router jobs undo ${id} --yes`);
     assert.deepEqual([again.exit, again.out], [0, ""]);
-    assert.match(again.err, /has moved nothing that is still at eu-1\n$/);
+    assert.match(again.err, / moved nothing that is still mapped to eu-1\n$/);
   });
 
   it("cannot be undone where it was not recorded", async (t) => {
@@ -68,7 +68,7 @@ describe("what a job moves from other clusters", () => {
     await svc("router map-emails - --cluster eu-1", { stdin });
     const { exit, err } = await svc("router jobs undo --last --yes");
     assert.equal(exit, 1);
-    assert.match(err, /^error: job_\w+ has not recorded what it moved\.$/m);
+    assert.match(err, /^error: job_\w+ did not record previous clusters\.$/m);
   });
 
   it("is asked about at a terminal, where the service is none of ours", async (t) => {
@@ -122,7 +122,7 @@ describe("--verify", () => {
       input,
       status: "failed",
       code: "not_verified",
-      message: `a look-up afterwards says that it is ${where}`,
+      message: `${where} when looked up`,
     });
     assert.deepEqual(results, [failure("c-2", "mapped to us-1"), failure("c-3", "not mapped")]);
   });
@@ -148,7 +148,7 @@ describe("--verify", () => {
     assert.equal(refused.exit, 2);
     assert.match(
       refused.err,
-      /^error: --verify cannot be used with map-creator-tokens: the service has no look-up of creator invite tokens$/m,
+      /^error: --verify cannot be used with map-creator-tokens: the service cannot look up creator invite tokens$/m,
     );
     const rows = "client c-1\ncreator-token tok-1\nexternal-integration CHAT_B:x\n";
     const offboard = "router offboard eu-1 --from - --confirm eu-1 --verify";

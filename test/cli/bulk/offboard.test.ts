@@ -30,7 +30,7 @@ describe("offboarding a workspace", () => {
   it("removes everything that a file names, in one call", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     const { exit, out } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
-    assert.deepEqual([exit, out], [0, "Sent 7 identifiers to remove from eu-1; the service confirmed it\n"]);
+    assert.deepEqual([exit, out], [0, "Requested removal of 7 identifiers from eu-1; the service confirmed it\n"]);
     assert.deepEqual(
       service.calls.map(({ path, body }) => ({ path, body })),
       [{ path: "/router/v1/clusters/eu-1/workspace-data", body: wholeBody }],
@@ -59,7 +59,7 @@ describe("offboarding a workspace", () => {
       "router offboard eu-1 --client-ids a --yes",
     ]) {
       const { exit, out, err } = await svc(argv);
-      assert.match(err, /--confirm (eu-1 is required: this cannot be undone|must repeat eu-1, not "us-1")/);
+      assert.match(err, /--confirm (eu-1 is required, because this cannot be undone|must be eu-1, got "us-1")/);
       assert.deepEqual([exit, out], [2, ""]);
     }
     assert.deepEqual(service.calls, []);
@@ -70,7 +70,7 @@ describe("offboarding a workspace", () => {
     const { exit, err } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     assert.match(
       err,
-      /Couldn't offboard 2 of 3 rows: row 2 \(team \[hidden\]\) is no kind and identifier; kinds: email, client,/,
+      /Cannot offboard 2 of 3 rows: row 2 \(team \[hidden\]\) is not a kind and an identifier \(kinds: email, client,/,
     );
     assert.deepEqual([exit, service.calls], [2, []]);
   });
@@ -101,7 +101,7 @@ describe("the name of a cluster, on a terminal", () => {
   it("is typed; anything else changes nothing", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     const argv = "router offboard eu-1 --from rows.txt";
-    const question = "Delete 7 identifiers of a workspace from eu-1: this cannot be undone. Type eu-1 to go on:";
+    const question = "Delete 7 identifiers of a workspace from eu-1: this cannot be undone. Type eu-1 to continue:";
     const unsure = person([question, `us-1${enter}`]);
     const declined = await svc(argv, unsure);
     assert.match(declined.err, /error: Nothing was changed\./);
@@ -158,7 +158,7 @@ describe("offboarding a workspace of an emulator", () => {
     assert.deepEqual([exit, service.calls], [2, []]);
     assert.match(
       err,
-      /^error: --workspace requires an emulator: a service does not list the identifiers of a workspace$/m,
+      /^error: --workspace requires an emulator. Other services do not list the identifiers of a workspace$/m,
     );
   });
 

@@ -15,7 +15,7 @@ describe("a file that is written in another way than it is read", () => {
       "people.txt",
       "map-clients",
       "id;name\nc-1;Ada\n",
-      'The input looks like a table with ";" between its cells, and would be read as lines.',
+      'The input looks like a table with ";" as the delimiter, but would be read as lines.',
       "--column id --input-format csv --delimiter ';'",
     ],
     [
@@ -23,7 +23,7 @@ describe("a file that is written in another way than it is read", () => {
       "people.txt",
       "map-emails",
       "ada@example.com;Ada\n",
-      'The input looks like a table with ";" between its cells, and would be read as lines.',
+      'The input looks like a table with ";" as the delimiter, but would be read as lines.',
       "--column 1 --input-format csv --delimiter ';'",
     ],
     [
@@ -31,7 +31,7 @@ describe("a file that is written in another way than it is read", () => {
       "people.txt",
       "map-emails",
       "Name\tMail\nAda\tada@example.com\n",
-      "The input looks like a table with a tab between its cells, and would be read as lines.",
+      "The input looks like a table with a tab as the delimiter, but would be read as lines.",
       "--column Mail --input-format tsv",
     ],
     [
@@ -39,7 +39,7 @@ describe("a file that is written in another way than it is read", () => {
       "people.txt",
       "map-emails",
       "Name,Mail\nAda,ada@example.com\n",
-      'The input looks like a table with "," between its cells, and would be read as lines.',
+      'The input looks like a table with "," as the delimiter, but would be read as lines.',
       "--column Mail --input-format csv",
     ],
     [
@@ -47,7 +47,7 @@ describe("a file that is written in another way than it is read", () => {
       "people.csv",
       "map-emails",
       `${bom}Name;E-Mail\r\nAda;ada@example.com\r\n`,
-      'The input has ";" between its cells, not a comma.',
+      'The delimiter of the input is ";", not a comma.',
       "--column E-Mail --delimiter ';'",
     ],
     [
@@ -55,7 +55,7 @@ describe("a file that is written in another way than it is read", () => {
       "people.csv",
       "map-emails",
       `${bom}"Name";"E-Mail"\r\n"Ada";"ada@example.com"\r\n`,
-      "The CSV cannot be read: more stands behind the closing quote of a cell; the row begins in line 1",
+      "Invalid CSV: a closing quote is followed by other characters in the row that begins at line 1",
       "--delimiter ';'",
     ],
     [
@@ -63,7 +63,7 @@ describe("a file that is written in another way than it is read", () => {
       "people.csv",
       "map-emails --column E-Mail",
       "Name;E-Mail\nAda;ada@example.com\n",
-      'There is no column "E-Mail"',
+      'Column "E-Mail" not found',
       "--column E-Mail --delimiter ';'",
     ],
     [
@@ -71,7 +71,7 @@ describe("a file that is written in another way than it is read", () => {
       "people.csv",
       "map-clients --column id",
       "id|name\nc-1|Ada\n",
-      'There is no column "id"',
+      'Column "id" not found',
       "--column id --delimiter '|'",
     ],
     [
@@ -111,7 +111,7 @@ describe("a file that is written in another way than it is read", () => {
       "people.csv",
       "map-emails --column email",
       "email,name,email\nada@example.com,Ada,\n",
-      'Two columns are called "email": 1 and 3.',
+      'Columns 1 and 3 have the same name, "email".',
       "--column email --column 1",
     ],
   ] as const) {
@@ -160,7 +160,7 @@ describe("a file that is written in another way than it is read", () => {
         assert.deepEqual([exit, service.calls], [2, []]);
         assert.ok(
           err.startsWith(
-            `error: <file>: The input is ${what}, not text.\n  Save it as “CSV UTF-8” first, and name that file.\n`,
+            `error: <file>: The input is ${what}, not text.\n  Save it as “CSV UTF-8” and use that file.\n`,
           ),
           err,
         );

@@ -25,7 +25,7 @@ describe("a file that a job writes", () => {
           assert.deepEqual(await svc(`${run} ${flag} ${name}${more}`), {
             exit: 2,
             out: "",
-            err: `error: ${flag}: ${name} is what the command reads, and would be lost\n  Name another file.\n`,
+            err: `error: ${flag} must not be the input file ${name}\n  Choose another file.\n`,
           });
         }
         assert.deepEqual([await read(cwd, "rows.txt"), sent()], ["a\nb b\n", []]);
@@ -39,8 +39,8 @@ describe("a file that a job writes", () => {
         exit: 2,
         out: "",
         err: [
-          `error: ${flag}: precious.txt holds something else, which would be lost\n`,
-          "  Name a file that is not there yet.\n",
+          `error: ${flag}: precious.txt exists and was not written by this option\n`,
+          "  Choose a file that does not exist.\n",
         ].join(""),
       });
       assert.deepEqual([await read(cwd, "precious.txt"), sent()], ["precious", []]);
@@ -65,11 +65,11 @@ describe("a file that a job writes", () => {
     const { svc, cwd, sent } = await bulkStage(t, ["a"], ({ number }) => (number === 1 ? { status: 503 } : undefined));
     await svc(`${run} --plan-out plan.json`);
     const planned = await svc("router map-clients --apply plan.json --errors-out plan.json");
-    assert.match(planned.err, /^error: --errors-out: plan\.json is what the command reads, and would be lost\n/);
+    assert.match(planned.err, /^error: --errors-out must not be the input file plan\.json\n/);
     await svc(`${run} --retries 0 --errors-out bad.csv`);
     await writeFile(join(cwd, "bad.csv"), "a\n");
     const resumed = await svc("router jobs resume --last bad.csv");
-    assert.match(resumed.err, /^error: --errors-out: \S*bad\.csv is what the command reads, and would be lost\n/);
+    assert.match(resumed.err, /^error: --errors-out must not be the input file \S*bad\.csv\n/);
     assert.deepEqual([planned.exit, resumed.exit, await read(cwd, "bad.csv"), sent().length], [2, 2, "a\n", 1]);
   });
 
@@ -105,7 +105,7 @@ describe("an answer that is written to a file", () => {
       "emulator state export --file in.json --output in.json",
     ]) {
       const { exit, err } = await runCli(argv, { cwd, env });
-      const refused = "error: --output: in.json is what the command reads, and would be lost";
+      const refused = "error: --output must not be the input file in.json";
       assert.deepEqual([exit, err.split("\n")[0]], [2, refused]);
     }
     assert.equal(await read(cwd, "in.json"), "{}");

@@ -23,12 +23,12 @@ describe("a job that read a pipe", () => {
       const all = numbered(10);
       await svc(`router map-clients - ${small} --retries 0`, { stdin: text(all) });
       const { exit, out, err } = await svc("router jobs resume --last - --quiet", { stdin: text(all.slice(0, rows)) });
-      const difference = rows === 5 ? "those differ" : "they end before them";
+      const difference = rows === 5 ? "finished rows have changed" : "the input ends before those rows";
       assert.deepEqual([exit, out, sent().length], [2, "", 4], err);
       assert.ok(
         err.includes(
-          `error: The rows are not those that this job began with. Some are done already, and ${difference}.\n` +
-            "  Pipe the same rows again from their beginning; those that are done are passed over.\n",
+          `error: The rows differ from those that this job started with: ${difference}.\n` +
+            "  Pipe the same rows again from the beginning. Finished rows are skipped.\n",
         ),
         err,
       );
@@ -93,7 +93,7 @@ describe("a pipe that has a name", { skip: process.platform === "win32" && "ther
       /^job_\w+: map-clients, rows from pipe, to .*\njob_(\w+) stopped\. Resume it with: svc router jobs resume job_\1 -\n/,
     );
     const nothing = await svc("router jobs resume --last");
-    assert.match(nothing.err, /^error: This job read a pipe: pipe the same rows again, and name - for them\.\n/);
+    assert.match(nothing.err, /^error: This job read a pipe\. Pipe the same rows again, with - as the file\.\n/);
     const [resumed] = await Promise.all([svc("router jobs resume --last ./pipe"), filled(content)]);
     assert.deepEqual(
       [resumed.exit, resumed.out, sent().slice(4)],
@@ -106,14 +106,14 @@ describe("a pipe that has a name", { skip: process.platform === "win32" && "ther
     const [dry] = await Promise.all([svc(`router map-clients pipe ${small} --dry-run`), filled("a\nb\n")]);
     assert.deepEqual([dry.exit, dry.out.split("\n")[0]], [0, "Would map 2 client ids to eu-1 in 1 call"]);
     const planned = await svc(`router map-clients pipe ${small} --plan-out plan.json`);
-    assert.match(planned.err, /^error: A plan needs a file: pipe cannot be read twice\.\n/);
+    assert.match(planned.err, /^error: A plan requires a file: pipe cannot be read twice\.\n/);
     assert.deepEqual([planned.exit, sent()], [2, []]);
   });
 
   it("is told to be empty by its name", async (t) => {
     const { svc, filled } = await stage(t);
     const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --quiet`), filled("\n")]);
-    assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <file>: pipe holds no rows"]);
+    assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <file>: pipe has no rows"]);
   });
 
   it("is not what a job of a file goes on with", async (t) => {

@@ -42,7 +42,7 @@ describe("a plan", () => {
     await write("rows.txt", ["a", "x"]);
     const { exit, err } = await svc(apply);
     assert.equal(exit, 2);
-    assert.match(err, /rows\.txt has changed since \(4 bytes then, 4 now; SHA-256 differs\)/);
+    assert.match(err, /rows\.txt has changed \(4 bytes then, 4 now; SHA-256 differs\)/);
     assert.deepEqual(sent(), []);
   });
 
@@ -52,7 +52,7 @@ describe("a plan", () => {
     await svc(plan);
     const { exit, err } = await svc(apply, { env: { SVC_BASE_URL: other.url } });
     assert.equal(exit, 2);
-    assert.ok(err.includes(`would go to ${other.url}, not to ${service.url} as before`), err);
+    assert.ok(err.includes(`The target has changed: ${other.url} instead of ${service.url}.`), err);
     assert.deepEqual([sent(), other.calls], [[], []]);
   });
 
@@ -65,9 +65,17 @@ describe("a plan", () => {
   });
 
   for (const [what, argv, message] of [
-    ["the plan of another command", "router map-emails --apply plan.json", /a plan of svc router map-clients, not of/],
-    ["another cluster beside it", `${apply} --cluster us-1`, /--cluster cannot be given with --apply/],
-    ["a file that is no plan", "router map-clients --apply rows.txt", /rows.txt is not a plan/],
+    [
+      "the plan of another command",
+      "router map-emails --apply plan.json",
+      /--apply requires a plan of svc router \S+, not of svc router map-clients/,
+    ],
+    ["another cluster beside it", `${apply} --cluster us-1`, /--cluster cannot be used with --apply/],
+    [
+      "a file that is no plan",
+      "router map-clients --apply rows.txt",
+      /--apply must be a file written by --plan-out: rows\.txt is not/,
+    ],
     ["a file that is not there", "router map-clients --apply gone.json", /cannot read gone.json/],
     ["a pipe", "router map-clients - --cluster eu-1 --plan-out x.json", /standard input cannot be read twice/],
   ] as const) {
@@ -83,12 +91,12 @@ describe("a plan", () => {
   it("that was meddled with is none", async (t) => {
     const { svc, cwd, sent } = await bulkStage(t, ["a"]);
     await writeFile(join(cwd, "plan.json"), '{"version":1,"command":"map-clients"}');
-    assert.match((await svc(apply)).err, /plan.json is not a plan that --plan-out wrote \(scope is missing or wrong\)/);
+    assert.match((await svc(apply)).err, /written by --plan-out: plan\.json is not \(scope is missing or wrong\)/);
     await svc(plan);
     const written = JSON.parse(await readFile(join(cwd, "plan.json"), "utf8"));
     await writeFile(join(cwd, "plan.json"), JSON.stringify({ ...written, batch_size: "2" }));
     const { exit, err } = await svc(apply);
-    assert.match(err, /plan.json is not a plan that --plan-out wrote \(batch_size is missing or wrong\)/);
+    assert.match(err, /written by --plan-out: plan\.json is not \(batch_size is missing or wrong\)/);
     assert.deepEqual([exit, sent()], [2, []]);
   });
 });
@@ -117,7 +125,7 @@ describe("shares of one input", () => {
     const argv = "router map-clients rows.txt --cluster eu-1 --shard 3/9";
     const { exit, out, err } = await svc(`${argv} --quiet`);
     assert.deepEqual({ exit, out, err }, { exit: 0, out: "Mapped 0 client ids to eu-1\n", err: "" });
-    assert.match((await svc(argv)).err, /The share 3\/9 holds no rows\n/);
+    assert.match((await svc(argv)).err, /Share 3\/9 has no rows\n/);
     const piped = await svc("router map-clients - --cluster eu-1 --shard 3/9 --quiet", { stdin: "a\nb\n" });
     assert.deepEqual([piped.exit, piped.out], [0, "Mapped 0 client ids to eu-1\n"]);
     assert.deepEqual(sent(), []);

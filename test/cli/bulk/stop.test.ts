@@ -39,7 +39,7 @@ describe("a job that is stopped", () => {
     assert.equal(exit, 130);
     assert.match(
       err,
-      /Stopping after at most 2 batches in flight; again to stop now\njob_\w+ stopped\. Resume it with: svc router jobs resume job_/,
+      /Stopping after at most 2 batches in flight; press Ctrl-C again to stop now\njob_\w+ stopped\. Resume it with: svc router jobs resume job_/,
     );
     assert.deepEqual(sent().length, 2);
     const shown = JSON.parse((await svc("router jobs show --last --json")).out);

@@ -33,13 +33,13 @@ describe("tables with other delimiters", () => {
     assert.deepEqual([again.exit, sent()[1]], [0, sent()[0]], again.err);
   });
 
-  it("of TSV without a text in the column are invalid rows, also those of empty cells", async (t) => {
+  it("of TSV without a string in the column are invalid rows, also those of empty cells", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = "name\tid\nAda\tc-1\nBob\n\t\n\nCleo\t \nDan\tc-2\n";
     const run = "router map-clients - --input-format tsv --column id --cluster eu-1";
     const refused = await svc(`${run} --quiet`, { stdin });
     assert.deepEqual([refused.exit, sent()], [2, []]);
-    assert.match(refused.err, /^error: Row 3 \(Bob\) is without a text in the column "id"\.\n/);
+    assert.match(refused.err, /^error: Row 3 \(Bob\) is without a string in the column "id"\.\n/);
     const skipped = await svc(`${run} --skip-invalid --json`, { stdin });
     const { rows, invalid } = JSON.parse(skipped.out);
     assert.deepEqual([skipped.exit, rows, invalid, sent()], [3, 2, 3, [["c-1", "c-2"]]]);
@@ -69,8 +69,8 @@ describe("tables with other delimiters", () => {
   for (const [argv, message] of [
     ["rows.tsv --delimiter ;", "--delimiter requires csv"],
     ["rows.txt --input-format lines --delimiter ;", "--delimiter requires csv"],
-    ["rows.csv --delimiter ;;", '--delimiter takes one character or tab, and no quote or line break: not ";;"'],
-    ['rows.csv --delimiter "', '--delimiter takes one character or tab, and no quote or line break: not """'],
+    ["rows.csv --delimiter ;;", '--delimiter must be one character (no quote or line break) or tab, got ";;"'],
+    ['rows.csv --delimiter "', '--delimiter must be one character (no quote or line break) or tab, got """'],
   ] as const) {
     it(`are not asked for by ${argv}`, async (t) => {
       const { svc, sent } = await bulkStage(t, []);

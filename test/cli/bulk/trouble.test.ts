@@ -19,14 +19,14 @@ describe("rows that are no identifiers", () => {
     assert.equal(
       err,
       [
-        "error: Couldn't map 2 of 5 rows: row 2 (b b) is no client id: it contains spaces. Nothing was sent.\n",
-        "  Leave such rows of rows.txt out with --skip-invalid; they are in bad.csv.\n",
+        "error: Cannot map 2 of 5 rows: row 2 (b b) is not a valid client id: it contains spaces. Nothing was sent.\n",
+        "  Skip invalid rows of rows.txt with --skip-invalid; they are in bad.csv.\n",
       ].join(""),
     );
     assert.deepEqual([exit, sent()], [2, []]);
     assert.deepEqual((await readFile(join(cwd, "bad.csv"), "utf8")).split("\r\n").slice(1), [
-      "2,b b,invalid,invalid_identifier,no client id: it contains spaces,",
-      "4,d d,invalid,invalid_identifier,no client id: it contains spaces,",
+      "2,b b,invalid,invalid_identifier,not a valid client id: it contains spaces,",
+      "4,d d,invalid,invalid_identifier,not a valid client id: it contains spaces,",
       "",
     ]);
     assert.equal((await svc("router jobs list --json")).out, "[]\n");
@@ -37,7 +37,10 @@ describe("rows that are no identifiers", () => {
     const stdin = "a\nb\nc\nd d\ne\n";
     const stopped = await svc(`router map-clients - ${one}`, { stdin });
     assert.equal(stopped.exit, 3);
-    assert.match(stopped.err, /Row 4 \(d d\) is no client id: it contains spaces\. 2 rows before it are done\./);
+    assert.match(
+      stopped.err,
+      /Row 4 \(d d\) is not a valid client id: it contains spaces\. 2 rows before it are done\./,
+    );
     assert.deepEqual(sent(), [["a", "b"]]);
     const { exit, out } = await svc("router jobs resume --last - --skip-invalid", { stdin });
     assert.deepEqual([exit, out, sent()], [3, "Mapped 4 client ids to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
@@ -60,10 +63,7 @@ describe("rows that are no identifiers", () => {
     const { svc, sent } = await bulkStage(t, []);
     const { exit, err } = await svc(`router map-clients - ${one} --max-errors 1`, { stdin: "a\nb b\nc\nd d\ne\nf\n" });
     assert.deepEqual([exit, sent()], [3, [["a"], ["c"]]]);
-    assert.match(
-      err,
-      /error: 2 rows went wrong; --max-errors 1 allows no more\.\n {2}try: svc router jobs resume job_/,
-    );
+    assert.match(err, /error: 2 rows failed, more than --max-errors 1 allows\.\n {2}try: svc router jobs resume job_/);
   });
 
   it("need a number or a percentage as their limit", async (t) => {
@@ -79,7 +79,7 @@ describe("a service that refuses", () => {
     const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? fieldsRefused : undefined));
     const { exit, out, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.deepEqual([exit, out, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
-    assert.match(err, /2 rows refused by the service/);
+    assert.match(err, /2 rows rejected by the service/);
     const results = await svc("router jobs results --last --json --fields row,input,status");
     assert.deepEqual(JSON.parse(results.out), [
       { row: 3, input: "c2", status: "failed" },
@@ -93,7 +93,7 @@ describe("a service that refuses", () => {
       const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? refusal : undefined));
       const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors 100`);
       assert.deepEqual([exit, sent().length], [1, 2]);
-      assert.ok(err.includes(`error: The service refused (${status}): not now\n`), err);
+      assert.ok(err.includes(`error: not now (HTTP ${status})\n`), err);
       assert.equal((await svc("router jobs results --last --json")).out, "[]\n");
       assert.equal((await svc("router jobs resume --last")).out, "Mapped 6 client ids to eu-1\n");
     });
@@ -103,7 +103,7 @@ describe("a service that refuses", () => {
     const { svc, sent } = await bulkStage(t, numbered(6), () => fieldsRefused);
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
     assert.deepEqual([exit, sent().length], [1, 1]);
-    assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: The service refused \(422\)/);
+    assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: .*\(HTTP 422\)/);
   });
 
   it("the credentials in the middle: it stops with 4, and goes on with others", async (t) => {
@@ -248,7 +248,7 @@ describe("a batch that is too large for the service", () => {
     const { svc, sent } = await bulkStage(t, numbered(6), atMost(0));
     const { exit, err } = await svc(four);
     assert.deepEqual([exit, sent().length], [1, 6]);
-    assert.match(err, /\(413\)/);
+    assert.match(err, /\(HTTP 413\)/);
   });
 
   it("is done again as a whole when the job was stopped between its halves", async (t) => {

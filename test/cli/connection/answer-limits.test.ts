@@ -22,18 +22,14 @@ const credentials = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_TOKE
 const quick = ["--retries", "0", "--timeout", "20s", "--max-answer", "1MiB"];
 
 describe("an endless answer", () => {
-  const hint = "Should it be that large? Then allow more with --max-answer.";
+  const hint = "To allow a larger response, use --max-answer.";
   for (const [line, env, doubt = ""] of [
     ["router health", {}],
     ["contracts list", {}],
-    ["contracts download T-1 --output out.pdf", {}, "It may have been done all the same. "],
+    ["contracts download T-1 --output out.pdf", {}, "The request may have taken effect. "],
     ["api GET /anything", {}],
     ["emulator status", { SVC_EMULATOR_TOKEN: "token" }],
-    [
-      "auth device-login --client-id app --no-browser",
-      { SVC_TOKEN: undefined },
-      "It may have been done all the same. ",
-    ],
+    ["auth device-login --client-id app --no-browser", { SVC_TOKEN: undefined }, "The request may have taken effect. "],
   ] as readonly [string, RunOptions["env"], string?][]) {
     it(`ends svc ${line} at the limit, with the flag that changes it`, async (t) => {
       const [server, cwd] = [await endless(t), await testFolder(t)];
@@ -159,6 +155,6 @@ describe("svc webhooks listen", () => {
     await fetch(url, { method: "POST", body: "{}" });
     const { exit, err } = await listening.ended;
     assert.equal(exit, 0);
-    assert.match(err, /A request with more than 8 MiB was refused/);
+    assert.match(err, /Rejected a request larger than 8 MiB/);
   });
 });

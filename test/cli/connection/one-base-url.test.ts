@@ -25,6 +25,6 @@ describe("one base URL for both services", () => {
   it("hands on what the cluster refuses, and calls nothing misspelt", async (t) => {
     const svc = await throughTheRouter(t);
     const { exit, out, err } = await svc("contracts status T-99 --json");
-    assert.deepEqual([exit, out, JSON.parse(err).error.message], [5, "", "The service refused (404): Not found."]);
+    assert.deepEqual([exit, out, JSON.parse(err).error.message], [5, "", "Contract T-99 not found (HTTP 404)"]);
   });
 });

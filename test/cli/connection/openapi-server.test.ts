@@ -8,7 +8,7 @@ const serversIn = (out: string): unknown => JSON.parse(out).servers;
 describe("the server of a document that svc openapi prints", () => {
   it("is the one that commands here would use, else that of an emulator started with its defaults", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
-    const description = "Of the environment";
+    const description = "With the server of the environment";
     assert.deepEqual(serversIn((await svc("openapi router")).out), [{ url: emulator.routerUrl, description }]);
     const base = "https://api.example.com";
     assert.deepEqual(serversIn((await svc(`openapi contracts --base-url ${base}`)).out), [

@@ -68,7 +68,7 @@ describe("a proxy of the environment", () => {
 
   it("that wants credentials, or others, ends the command with 4 and says so without them", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
-    const hint = "Put user and password into the proxy's variable: http://user:password@proxy.example:3128.";
+    const hint = "Add user and password to the proxy variable: http://user:password@proxy.example:3128.";
     for (const target of [url, url.replace("http:", "https:")]) {
       for (const [user, does] of [
         ["", "requires credentials"],
@@ -123,7 +123,7 @@ describe("a proxy of the environment", () => {
       const result = await health("http://service.example", { HTTP_PROXY: value });
       assert.deepEqual(
         [result.exit, firstLine(result)],
-        [2, "error: HTTP_PROXY does not name a proxy that speaks HTTP"],
+        [2, "error: HTTP_PROXY is not the address of an HTTP proxy"],
         value,
       );
       const listed = await runCli("config list --json", { env: { HTTP_PROXY: value } });
@@ -171,7 +171,7 @@ describe("a proxy of the environment", () => {
     const well = await asked(`http://ann:${encoded}@127.0.0.1:${proxy.port}`);
     assert.deepEqual(
       [rowOf(well), well.exit, well.out.includes("hunter2")],
-      [{ status: "ok", detail: `${url} answers through ${proxy.url} (HTTP_PROXY)` }, 0, false],
+      [{ status: "ok", detail: `${url} responds through ${proxy.url} (HTTP_PROXY)` }, 0, false],
     );
     const refused = await asked(proxy.url);
     assert.deepEqual(
@@ -181,7 +181,7 @@ describe("a proxy of the environment", () => {
     const none = await asked("socks5://ann:s3cret@127.0.0.1:1");
     assert.deepEqual(
       [rowOf(none), none.exit, none.out.includes("s3cret")],
-      [{ status: "failed", detail: "HTTP_PROXY does not name a proxy that speaks HTTP" }, 2, false],
+      [{ status: "failed", detail: "HTTP_PROXY is not the address of an HTTP proxy" }, 2, false],
     );
     const local = await asked(proxy.url, "http://127.0.0.1:1");
     assert.deepEqual(rowOf(local), {

@@ -45,7 +45,7 @@ describe("svc contracts reconcile", () => {
     assert.deepEqual(await svc("contracts reconcile --since 2031-01-03T00:00:00Z"), {
       exit: 0,
       out: "",
-      err: "No webhook was due: no contract has changed\n",
+      err: "No webhook was due, because no contract changed\n",
     });
   });
 
@@ -67,7 +67,7 @@ describe("svc contracts reconcile", () => {
     assert.deepEqual([some.exit, rows.length], [1, 1], some.out);
     assert.equal(
       some.err,
-      "1 of 4 webhooks missing. To have the last one of each contract sent again: svc webhooks re-trigger --contract-ids 1\n",
+      "1 of 4 webhooks missing. To resend the last one of each contract: svc webhooks re-trigger --contract-ids 1\n",
     );
     const { items } = (await emulator.ask("GET", "deliveries?limit=50")).body as { items: { id: number }[] };
     const bodies = await Promise.all(
@@ -77,7 +77,11 @@ describe("svc contracts reconcile", () => {
     );
     // Whatever came twice is one webhook.
     await writeFile(join(cwd, "all.ndjson"), [...bodies, ...bodies].join("\n"));
-    assert.deepEqual(await svc([...since, "all.ndjson"]), { exit: 0, out: "", err: "None of 4 webhooks is missing\n" });
+    assert.deepEqual(await svc([...since, "all.ndjson"]), {
+      exit: 0,
+      out: "",
+      err: "No webhooks are missing (4 webhooks checked)\n",
+    });
     await rm(join(cwd, "all.ndjson"));
     await writeFile(join(cwd, "none.ndjson"), "");
     const none = await svc([...since, "none.ndjson", "--json"]);
@@ -87,8 +91,11 @@ describe("svc contracts reconcile", () => {
   for (const [argv, message] of [
     ["", "error: --since is required"],
     ["--since soon", 'error: --since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "soon"'],
-    ["--since 2h --activities CONTRACT_DELETED", "error: The state of a contract does not show CONTRACT_DELETED."],
-    ["--since 2h --received nosuch", "error: --received: cannot read nosuch: there is no such file"],
+    [
+      "--since 2h --activities CONTRACT_DELETED",
+      'error: --activities must be activities that leave a trace in a contract, got "CONTRACT_DELETED"',
+    ],
+    ["--since 2h --received nosuch", "error: --received: cannot read nosuch: no such file"],
   ] as const) {
     it(`exits 2 on "${argv}"`, async (t) => {
       const { svc } = await cliEmulator(t);

@@ -18,7 +18,7 @@ describe("svc contracts create --idempotent", () => {
     assert.deepEqual(await create(), {
       exit: 0,
       out: first.out,
-      err: "T-1 has external_metadata.id deal-42 already. Nothing was created.\n",
+      err: "T-1 already has external_metadata.id deal-42. Nothing was created.\n",
     });
     const other = ["contracts", "create", "--data", "-", "--set", "external_metadata.id=deal-43", "--idempotent"];
     assert.equal((await json<{ id: string }>(other, { stdin: nda })).id, "T-2");
@@ -46,7 +46,7 @@ describe("svc contracts create --idempotent", () => {
     assert.equal(exit, 1, err);
     assert.match(
       err,
-      / It may have been done\. To repeat it safely, use --idempotent: it looks up external_metadata\.id first\.\n/,
+      / The request may have taken effect\. To repeat it safely, use --idempotent, which looks up external_metadata\.id first\.\n/,
     );
   });
 });
@@ -61,7 +61,7 @@ describe("svc contracts import-executed --idempotent", () => {
     assert.deepEqual(second, {
       exit: 0,
       out: first.out,
-      err: "H-1 has external_metadata.id deal-42 already. Nothing was created.\n",
+      err: "H-1 already has external_metadata.id deal-42. Nothing was created.\n",
     });
   });
 });

@@ -25,11 +25,8 @@ describe("under GitHub Actions", () => {
     const { exit, out, err } = await runCli("contracts status T-1", { env: actions });
     assert.deepEqual([exit, out], [2, ""]);
     const [first, ...rest] = err.trimEnd().split("\n");
-    assert.equal(first, "error: It is not known where the services are.");
-    assert.match(
-      rest.at(-1)!,
-      /^::error title=svc%3A usage::It is not known where the services are\.%0AGive --base-url/,
-    );
+    assert.equal(first, "error: No service address is configured.");
+    assert.match(rest.at(-1)!, /^::error title=svc%3A usage::No service address is configured\.%0AUse --base-url/);
   });
 
   for (const [what, argv, env] of [
@@ -58,7 +55,7 @@ describe("under GitHub Actions", () => {
     const [opened, closed, ...group] = lines.slice(masks.length);
     assert.match(opened!, /^::group::.*node --input-type=module -e %0A /);
     assert.equal(closed, "::endgroup::");
-    assert.match(group[0]!, /^::group::svc emulator: \d requests, \d refused or noted$/);
+    assert.match(group[0]!, /^::group::svc emulator: \d requests, \d rejected or with warnings$/);
     assert.equal(group.at(-1), "::endgroup::");
     assert(
       group.slice(1, -1).every((line) => line.startsWith("| ")),

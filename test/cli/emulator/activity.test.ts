@@ -29,7 +29,7 @@ async function started(t: TestContext, flags: string, options: RunOptions = {}) 
       look = () => seen.includes(text) && resolve();
       look();
     });
-  await Promise.race([saw(flags.includes("json") ? '"ready"' : "Ctrl-C stops it."), run]);
+  await Promise.race([saw(flags.includes("json") ? '"ready"' : "Press Ctrl-C to stop it."), run]);
   const json = JSON.parse((await runCli("emulator env --json", { cwd })).out) as Record<string, string>;
   const env = { ...json, SVC_CONFIG_DIR: cwd };
   return {
@@ -56,7 +56,7 @@ describe("the terminal of svc emulator start", () => {
     await emulator.saw("attempt 2");
     await emulator.saw("clock.advance");
     const { out } = await emulator.ended();
-    const lines = took(out).split("Ctrl-C stops it.\n")[1]!.split("\n");
+    const lines = took(out).split("Press Ctrl-C to stop it.\n")[1]!.split("\n");
     assert.equal(out.includes("very-secret-token"), false);
     const about = (word: string) => lines.filter((line) => line.includes(word));
     assert.deepEqual(
@@ -116,7 +116,7 @@ describe("the terminal of svc emulator start", () => {
       if (wanted) await emulator.saw("clusters.list");
       const { out } = await emulator.ended();
       if (wanted) assert.match(took(out), wanted);
-      else assert.equal(out.split("Ctrl-C stops it.\n")[1], "");
+      else assert.equal(out.split("Press Ctrl-C to stop it.\n")[1], "");
     }
   });
 

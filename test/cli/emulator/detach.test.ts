@@ -114,7 +114,7 @@ describe("svc emulator start --detach", () => {
     const { exit, err } = await svc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
     assert.deepEqual(
       [exit, err.split("\n")[1]],
-      [1, "  To run one in memory in the background next to it, set SVC_RUN_FILE to another file."],
+      [1, "  To run another one in memory in the background, set SVC_RUN_FILE to another file."],
     );
     await detached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
   });
@@ -132,21 +132,21 @@ describe("svc emulator start --detach", () => {
         .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, "NOW")
         .split("\n"),
       [
-        "The emulator is up.",
+        "The emulator is running.",
         "",
         "  router    http://router",
         "  eu-1      http://cluster",
         "  us-1      http://cluster",
         "  control   http://router/_emulator",
         "  state     mine.json",
-        "  time      NOW, passes as on the wall",
+        "  time      NOW, passes in real time",
         "",
         "To use it:",
         "",
         '  eval "$(svc emulator env --file mine.json)"',
         "  svc contracts templates list",
         "",
-        "svc emulator stop --file mine.json stops it.",
+        "To stop it: svc emulator stop --file mine.json",
         "",
       ],
     );
@@ -162,8 +162,8 @@ describe("svc emulator start --detach", () => {
       [
         1,
         "",
-        `error: An emulator runs on ${ready.file} already: ${ready.router_url}.\n` +
-          "  Use that one, or stop it with svc emulator stop.\n" +
+        `error: An emulator is already running: ${ready.router_url} (state: ${ready.file}).\n` +
+          "  Use it, or stop it with svc emulator stop.\n" +
           `  try: svc emulator status --file ${ready.file}\n`,
       ],
     );
@@ -234,7 +234,7 @@ describe("svc emulator start --detach", () => {
           '  eval "$(svc emulator env)"',
           "  svc contracts templates list",
           "",
-          "svc emulator stop stops it.",
+          "To stop it: svc emulator stop",
           "",
         ],
       ],

@@ -25,7 +25,7 @@ async function stage(t: TestContext) {
   const svc = (argv: string, more: Readonly<Record<string, string>> = {}, folder = cwd) =>
     runCli(argv, { cwd: folder, env: { ...env, ...more } });
   const told = (variable: string) =>
-    `${variable} points to an emulator that has ended; the one of this folder is at ${twin.routerUrl}: eval "$(svc emulator env)" again.`;
+    `${variable} points to an emulator that has ended. The emulator of this folder is at ${twin.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
   return { svc, twin, told, folder: cwd, elsewhere: await testFolder(t) };
 }
 
@@ -52,7 +52,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
       SVC_EMULATOR_URL: `${twin.routerUrl}/_emulator`,
     };
     const hint =
-      '  The variables of this shell may be those of the emulator that had this address before: eval "$(svc emulator env)" again, in the folder of the one that runs.';
+      '  The variables of this shell may belong to a previous emulator at this address. Run eval "$(svc emulator env)" again in the folder of the running one.';
     for (const line of ["contracts templates list", "emulator clock"]) {
       const { exit, err } = await svc(line, env);
       assert.deepEqual([exit, err.split("\n").slice(1)], [4, [hint, ""]], `${line}: ${err}`);
@@ -63,7 +63,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
 
   it("is told nothing of the kind where the address is another's, or nothing says that an emulator ran there", async (t) => {
     const { svc, elsewhere } = await stage(t);
-    const usual = "  Check the address and that the service is up.\n";
+    const usual = "  Check the address, and that the service is running.\n";
     for (const { err } of [
       await svc(`contracts templates list --retries 0 --base-url ${ended}`),
       await svc("contracts templates list --retries 0", { SVC_EMULATOR_URL: "" }, elsewhere),
@@ -82,8 +82,8 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
         5,
         "",
         [
-          "error: SVC_EMULATOR_URL points to an emulator that has ended already.",
-          "  Another one runs, on ../.svc/emulator.json.",
+          "error: SVC_EMULATOR_URL points to an emulator that has already ended.",
+          "  Another emulator is running (state: ../.svc/emulator.json).",
           "  try: svc emulator stop --file ../.svc/emulator.json",
           "",
         ],
@@ -91,7 +91,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     );
     const status = await svc("emulator status --json", {}, below);
     assert.equal(JSON.parse(status.out).router_url, twin.routerUrl);
-    assert.match(status.err, /; the one on \.\.\/\.svc\/emulator\.json is at /);
+    assert.match(status.err, /The emulator with the state \.\.\/\.svc\/emulator\.json is at /);
   });
 
   it("says once which one it uses of a folder above", async (t) => {
@@ -110,7 +110,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
       [
         75,
         [
-          '  SVC_BASE_URL points to an emulator that has ended, and none runs in this folder: svc emulator start --detach, then eval "$(svc emulator env)" again.',
+          '  SVC_BASE_URL points to an emulator that has ended. To start one: svc emulator start --detach, then eval "$(svc emulator env)" again.',
           "",
         ],
       ],

@@ -90,7 +90,7 @@ describe("svc emulator env", () => {
     assert.deepEqual(await runCli("emulator env --workspace nobody", { cwd }), {
       exit: 2,
       out: "",
-      err: `error: --workspace: there is no workspace "nobody"\n  It knows ${known}.\n`,
+      err: `error: Workspace "nobody" not found\n  Workspaces: ${known}.\n`,
     });
   });
 
@@ -190,7 +190,7 @@ describe("svc emulator env", () => {
     const cwd = await testFolder(t);
     const none = await runCli("emulator env", { cwd });
     assert.deepEqual([none.exit, none.out], [5, ""]);
-    assert.match(none.err, /No emulator runs on .*\n.*\n {2}try: svc emulator start/);
+    assert.match(none.err, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
     const inside = await runCli("emulator env --emulator", { cwd });
     assert.deepEqual([inside.exit, inside.out], [2, ""]);
   });

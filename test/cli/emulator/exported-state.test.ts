@@ -36,8 +36,8 @@ describe("a document that is no exported state", () => {
       exit: 1,
       out: "",
       err:
-        "error: The service refused (400): This emulator cannot load the state: The document is not an exported " +
-        'state: "svc_state" is missing\n' +
+        "error: This emulator cannot load the state: The document is not an exported " +
+        'state: "svc_state" is missing (HTTP 400)\n' +
         "  Export one with `svc emulator state export` of the same version.\n",
     });
   });

@@ -117,10 +117,10 @@ describe("svc emulator exec --from", () => {
       exit: 5,
       out: "",
       err:
-        `error: The snapshot prepared is one of the emulator at ${on.routerUrl}, which does not keep it in a file of this machine: --from reads files alone.\n` +
-        "  Go back to it there and write the state to a file: `svc emulator snapshot restore prepared`, " +
+        `error: Snapshot prepared belongs to the emulator at ${on.routerUrl}, which stores it in no file of this machine. --from requires a file.\n` +
+        "  Restore it there and export the state to a file: `svc emulator snapshot restore prepared`, " +
         "`svc emulator state export --output prepared.json`, then --from prepared.json. " +
-        "What was there before is kept as before-1, before-2, …, and restored in the same way.\n",
+        "The previous state is saved as before-1, before-2, …, and can be restored the same way.\n",
     });
     assert.equal((await svc("emulator snapshot restore prepared --yes")).exit, 0);
     assert.equal((await svc("emulator state export --output prepared.json")).exit, 0);
@@ -175,9 +175,9 @@ describe("svc emulator exec --from", () => {
       exit: 5,
       out: "",
       err:
-        "error: No snapshot is called prepared (there are: changed, hello, newer, renamed, truncated), and no file has that name.\n" +
-        "  Keep one with `svc emulator snapshot save NAME`, or name a file: of a state begun with --file STATE it is " +
-        "STATE.snapshots/NAME.json; of a --store, what `svc emulator state export --output FILE` writes.\n",
+        "error: Snapshot or file prepared not found (snapshots: changed, hello, newer, renamed, truncated).\n" +
+        "  Save one with `svc emulator snapshot save NAME`, or use a file: for a state of --file STATE, " +
+        "STATE.snapshots/NAME.json; for a --store, the output of `svc emulator state export --output FILE`.\n",
     });
     const changed = "a line above was changed";
     const reasons: Record<string, string> = {

@@ -56,7 +56,7 @@ describe("svc emulator start --detach whose disk fills up", () => {
     while ((await run("emulator clock advance --by PT1H")).exit !== 0);
     const log = await readFile(join(cwd, ".svc/emulator.json.log"), "utf8");
     const told = log.split("\n").filter((line) => line.includes("(wall)"));
-    assert.match(told.join("\n"), /\(wall\) {2}\d+ lines of this log are missing: the disk took none for a while/);
+    assert.match(told.join("\n"), /\(wall\) {2}\d+ lines of this log are missing, because the disk was full or failed/);
     assert.match(told.join("\n"), /\(wall\) {2}.*emulator\.json can be written again/);
     assert.equal((await run("emulator stop")).exit, 0);
   });
@@ -71,7 +71,7 @@ describe("svc emulator start --detach whose disk fills up", () => {
       out: "",
       err:
         `error: Failed to write the log ${cwd}/.svc/emulator.json.log: no space is left on the disk (ENOSPC).\n` +
-        "  Make room there. It lies beside the state: name one elsewhere with --file, or leave --detach out and keep nothing with --ephemeral.\n",
+        "  Free some space. The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n",
     });
     assert.deepEqual(await svc(cwd, "emulator", "start", "--port", "0"), {
       exit: 1,

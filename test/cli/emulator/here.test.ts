@@ -40,9 +40,9 @@ describe("in a folder whose emulator runs", () => {
     const { svc, twin, real } = await stage(t);
     const env = { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "real-secret", SVC_CLUSTER_KEY: "real-key" };
     const { exit, out, err } = await svc("contracts templates list --fields id", { env });
-    const note = `Using the emulator that runs on ${state} (${twin.routerUrl}), not profile prod; --profile prod chooses that\n`;
+    const note = `Using the emulator with the state ${state} (${twin.routerUrl}), not profile prod (to use it: --profile prod)\n`;
     const unused =
-      "Not used, for it does not know them: SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY (svc help addresses)\n";
+      "Ignored: SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY (not known to this emulator; see svc help addresses)\n";
     assert.deepEqual([exit, out.includes("101"), err, real.seen], [0, true, note + unused, []]);
     assert.equal((await svc("contracts templates list --fields id --quiet")).err, "");
     const asJson = await svc("contracts templates list --json");
@@ -51,7 +51,7 @@ describe("in a folder whose emulator runs", () => {
 
   it("so say those that only an emulator can answer, but for the emulator's own", async (t) => {
     const { svc, twin } = await stage(t);
-    const note = `Using the emulator that runs on ${state} (${twin.routerUrl})`;
+    const note = `Using the emulator with the state ${state} (${twin.routerUrl})`;
     const saidBy = async (argv: string) => (await svc(argv)).err.split("\n")[0];
     assert.deepEqual(
       [await saidBy("webhooks list"), await saidBy("webhooks why"), await saidBy("webhooks schedule")],
@@ -82,7 +82,7 @@ describe("in a folder whose emulator runs", () => {
     const own = { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS };
     const unused = async (more: object) => {
       const { exit, err } = await svc("contracts templates list --emulator", { env: { ...own, ...more } });
-      return [exit, /does not know them: (.*) \(/.exec(err)?.[1]];
+      return [exit, /^Ignored: (.*) \(/m.exec(err)?.[1]];
     };
     assert.deepEqual(await unused({}), [0, undefined]);
     assert.deepEqual(await unused({ SVC_CLUSTER_KEY: "real-key" }), [0, "SVC_CLUSTER_KEY"]);
@@ -98,7 +98,7 @@ describe("in a folder whose emulator runs", () => {
       [exit, err],
       [
         0,
-        `Commands use profile prod from now on\nIn this folder the emulator that runs on ${state} outranks it: --profile prod chooses the profile.\n`,
+        `Commands use profile prod from now on\nIn this folder the emulator with the state ${state} overrides it. To use the profile: --profile prod.\n`,
       ],
     );
   });
@@ -106,7 +106,7 @@ describe("in a folder whose emulator runs", () => {
   it("webhooks are verified, explained and signed with its key, unless another is given", async (t) => {
     const { svc, cwd } = await stage(t);
     await writeFile(join(cwd, "body.json"), "{}");
-    const note = `Using the key of the emulator that runs on ${state}\n`;
+    const note = `Using the key of the emulator with the state ${state}\n`;
     const signed = await svc("webhooks sign body.json");
     assert.deepEqual([signed.exit, signed.err], [0, note]);
     const signature = signed.out.trim();
@@ -154,7 +154,7 @@ describe("in a folder whose emulator runs", () => {
 
   it("config list and doctor say where the values come from", async (t) => {
     const { svc, twin } = await stage(t);
-    const origin = `the emulator that runs on ${state}`;
+    const origin = `the emulator with the state ${state}`;
     const rows = JSON.parse((await svc("config list --json")).out) as { key: string; value: string; origin: string }[];
     assert.deepEqual(
       rows.filter(({ key }) => ["router_url", "client_id", "client_secret"].includes(key)),
@@ -188,7 +188,7 @@ describe("a run file that cannot be believed", () => {
     const content = { router_url: "http://emulator.example", token: "x", pid: process.pid, instance_id: "y" };
     await writeFile(join(cwd, `${state}.run`), JSON.stringify(content));
     const { exit, err } = await runCli("contracts templates list", { cwd });
-    assert.deepEqual([exit, /It is not known where the services are/.test(err)], [2, true]);
+    assert.deepEqual([exit, /No service address is configured/.test(err)], [2, true]);
   });
 
   it("of one that is there and does not answer yet keeps commands from going elsewhere", async (t) => {

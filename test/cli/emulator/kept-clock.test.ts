@@ -12,7 +12,7 @@ async function timeLine(cwd: string, flags: string): Promise<string | undefined>
       stop = () => signal("SIGTERM");
     },
     onOutput: (text) => {
-      if (text.includes("Ctrl-C stops it.")) stop();
+      if (text.includes("Press Ctrl-C to stop it.")) stop();
     },
   });
   return /^ {2}time {6}(.*)$/m.exec(out)?.[1]?.replace(/:05\.\d+Z/, ":05Z");
@@ -21,13 +21,13 @@ async function timeLine(cwd: string, flags: string): Promise<string | undefined>
 describe("svc emulator start, on a state that it kept", () => {
   it("says where its clock is, how it passes, and how to change that", async (t) => {
     const cwd = await testFolder(t);
-    const manual = "2031-01-02T03:04:05Z, stands until svc emulator clock advance moves it";
-    const otherwise = "; otherwise: svc emulator clock set --mode real --speed 1";
+    const manual = "2031-01-02T03:04:05Z, is paused; svc emulator clock advance moves it";
+    const otherwise = " (for real time: svc emulator clock set --mode real --speed 1)";
     assert.equal(await timeLine(cwd, "--clock manual --clock-start 2031-01-02T03:04:05Z"), manual + otherwise);
     assert.equal(await timeLine(cwd, ""), manual + otherwise);
-    const fast = /^2031-01-02T03:0[\d:.]+Z, passes 60 times as fast as on the wall; otherwise: /;
+    const fast = /^2031-01-02T03:0[\d:.]+Z, passes 60 times as fast as real time \(for real time: /;
     assert.match(String(await timeLine(cwd, "--clock real --clock-speed 60")), fast);
     assert.match(String(await timeLine(cwd, "")), fast);
-    assert.match(String(await timeLine(cwd, "--clock-speed 1")), /^2031-01-02T03:[\d:.]+Z, passes as on the wall$/);
+    assert.match(String(await timeLine(cwd, "--clock-speed 1")), /^2031-01-02T03:[\d:.]+Z, passes in real time$/);
   });
 });

@@ -25,8 +25,8 @@ describe("in a folder whose emulator was killed", () => {
         [exit, err],
         [
           5,
-          `error: The emulator on ${state} was killed, or its machine went down.\n` +
-            "  Nothing that it had answered is lost: it goes on where it was.\n" +
+          `error: The emulator was killed, or its machine went down (state: ${state}).\n` +
+            "  No data is lost. Start it again to continue.\n" +
             // Whoever wants it to end is not told to start it.
             (line === "emulator stop" ? "" : "  try: svc emulator start\n"),
         ],
@@ -45,8 +45,8 @@ describe("in a folder whose emulator was killed", () => {
       [exit, err],
       [
         2,
-        "error: It is not known where the services are.\n" +
-          "  The emulator on .svc/emulator.json does not run: svc emulator start. Or give --base-url URL, " +
+        "error: No service address is configured.\n" +
+          "  To start the emulator of .svc/emulator.json, run svc emulator start. Or use --base-url URL, " +
           "set SVC_BASE_URL, or choose a --profile.\n",
       ],
     );
@@ -55,7 +55,7 @@ describe("in a folder whose emulator was killed", () => {
   it("commands say that one in memory is gone with all that it held", async (t) => {
     const { svc } = await withKilled(t, { ephemeral: true });
     const { exit, err } = await svc("emulator deliveries");
-    assert.deepEqual([exit, err.split("\n")[1]], [5, "  It was in memory: its state is gone."]);
+    assert.deepEqual([exit, err.split("\n")[1]], [5, "  Its state was in memory and is lost."]);
   });
 
   it("a run file that came from another machine is asked, and its number alone says nothing", async (t) => {

@@ -13,7 +13,7 @@ describe("an emulator that may open no more files", () => {
     const cwd = await testFolder(t);
     const argv = ["emulator", "start", "--port", "0", "--ready-file", "ready"];
     const emulator = await svcProcess(t, argv, { cwd, within: ["prlimit", "--nofile=64"] });
-    await emulator.saw("Ctrl-C stops it");
+    await emulator.saw("Ctrl-C to stop it");
     const { router_url } = JSON.parse(await readFile(join(cwd, "ready"), "utf8")) as { router_url: string };
     const { hostname, port } = new URL(router_url);
     for (let i = 0; i < 80; i += 1) {

@@ -31,7 +31,7 @@ async function notingBrowser(folder: string) {
 }
 
 const address = (url: string) => new RegExp(`^${url}/_emulator/ui/#code=[\\w-]{43}\\n$`);
-const none = "There is no browser here: open this address yourself, within 60 seconds.\n";
+const none = "No browser found. Open this address yourself within 60 seconds.\n";
 
 describe("svc emulator open", () => {
   it("hands the browser an address that signs it in once, and shows none of the code itself", async (t) => {
@@ -66,7 +66,7 @@ describe("svc emulator open", () => {
     assert.match(out, address(twin.routerUrl));
     assert.deepEqual(
       [exit, err],
-      [0, "no-such-browser could not be started: open this address yourself, within 60 seconds.\n"],
+      [0, "no-such-browser could not be started. Open this address yourself within 60 seconds.\n"],
     );
   });
 
@@ -76,10 +76,7 @@ describe("svc emulator open", () => {
     await writeFile(program, "#!/bin/sh\ncat /dev/null\nexit 3\n", { mode: 0o755 });
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: program } });
     assert.match(out, address(twin.routerUrl));
-    assert.deepEqual(
-      [exit, err],
-      [0, `${program} could not open it: open this address yourself, within 60 seconds.\n`],
-    );
+    assert.deepEqual([exit, err], [0, `${program} could not open it. Open this address yourself within 60 seconds.\n`]);
     const asJson = await runCli("emulator open --json", { cwd, env: { BROWSER: program } });
     assert.equal(JSON.parse(asJson.out).opened, false);
   });
@@ -131,7 +128,7 @@ describe("svc emulator open", () => {
     const { code, message } = JSON.parse(asked.err).error;
     assert.deepEqual(
       [asked.exit, asked.out, code, message],
-      [1, "", "no_console", "This emulator has no console: it is of an older version of svc."],
+      [1, "", "no_console", "This emulator has no console, because an older version of svc runs it."],
     );
   });
 

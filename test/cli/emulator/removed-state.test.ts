@@ -79,7 +79,7 @@ describe("an emulator whose state is replaced by another file", () => {
     await emulator.saw("was replaced by another file");
     const ended = once(emulator.child, "exit");
     const stopped = await run("emulator stop");
-    assert.match(stopped.err, /^warning: it could not write its state: what the file of it lacks is kept nowhere\n/);
+    assert.match(stopped.err, /^warning: the emulator could not save its state; recent changes are lost\n/);
     assert.equal((await ended)[0], 1);
     assert.match(emulator.err(), /Recent changes are lost/);
   });

@@ -40,7 +40,7 @@ describe("svc emulator rewind", () => {
       exit: 1,
       out: "",
       err:
-        "error: The service refused (409): This emulator has no history. It requires a state in a file or a database, and --history above 0.\n" +
+        "error: This emulator has no history. It requires a state in a file or a database, and --history above 0 (HTTP 409)\n" +
         "  Save snapshots with `svc emulator snapshot save NAME`.\n",
     });
   });

@@ -40,8 +40,8 @@ describe("a second svc emulator start", () => {
         [exit, err],
         [
           1,
-          `error: An emulator runs on ${state} already: ${url}.\n` +
-            "  Use that one, or stop it with svc emulator stop.\n" +
+          `error: An emulator is already running: ${url} (state: ${state}).\n` +
+            "  Use it, or stop it with svc emulator stop.\n" +
             `  try: svc emulator status --file ${state}\n`,
         ],
         line,
@@ -56,7 +56,7 @@ describe("a second svc emulator start", () => {
     assert.equal(exit, 1);
     assert.equal(
       err.replace(/\(.*\)/, "(RUN FILE)"),
-      `error: ${inUse("svc emulator stop")}\n  To run a second one of the same store and folder, set SVC_RUN_FILE to another file.\n`,
+      `error: ${inUse("svc emulator stop")}\n  To run a second process with the same store and folder, set SVC_RUN_FILE to another file.\n`,
     );
   });
 
@@ -65,19 +65,16 @@ describe("a second svc emulator start", () => {
     const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
     assert.equal(exit, 1);
     const [message, hint] = err.split("\n");
-    assert.equal(
-      message,
-      `error: An emulator with another state listens on port ${port} or the ones after it already.`,
-    );
+    assert.equal(message, `error: An emulator with another state already listens on port ${port} or a following port.`);
     assert.equal(
       hint,
-      `  svc emulator stop --file ${join(cwd, ".svc/emulator.json")} ends it. Choose another with --port, or --port 0 for free ones.`,
+      `  To stop it, run svc emulator stop --file ${join(cwd, ".svc/emulator.json")}. Choose another port with --port, or use --port 0 for free ports.`,
     );
     const env = { SVC_EMULATOR_URL: `http://127.0.0.1:${port}/_emulator` };
     const known = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t), env });
     assert.match(
       known.err,
-      /\n {2}The variables of this shell lead to it: svc emulator stop ends it\. Choose another /,
+      /\n {2}The variables of this shell point to it\. To stop it, run svc emulator stop\. Choose another /,
     );
   });
 });
@@ -87,19 +84,19 @@ describe("An emulator whose .svc was removed while it ran", () => {
     const { cwd, port } = await started(t, "emulator start --port 0");
     await rm(join(cwd, ".svc"), { recursive: true });
     const ours = await runCli(`emulator start --port ${port}`, { cwd });
-    const another = "Choose another with --port, or --port 0 for free ones.";
+    const another = "Choose another port with --port, or use --port 0 for free ports.";
     assert.deepEqual(
       [ours.exit, ours.err],
       [
         1,
-        `error: An emulator on ${join(cwd, ".svc/emulator.json")}, whose files were removed while it ran, listens on port ${port} or the ones after it already.\n` +
-          `  No command reaches it any more: kill ${process.pid} ends it. ${another}\n`,
+        `error: An emulator whose files were removed (state: ${join(cwd, ".svc/emulator.json")}) already listens on port ${port} or a following port.\n` +
+          `  Commands cannot reach it. To stop it, run kill ${process.pid}. ${another}\n`,
       ],
     );
     const others = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
     assert.deepEqual(others.err.split("\n").slice(0, 2), [
-      `error: An emulator with another state listens on port ${port} or the ones after it already.`,
-      `  kill ${process.pid} ends it. ${another}`,
+      `error: An emulator with another state already listens on port ${port} or a following port.`,
+      `  To stop it, run kill ${process.pid}. ${another}`,
     ]);
   });
 
@@ -113,8 +110,8 @@ describe("An emulator whose .svc was removed while it ran", () => {
         [exit, err],
         [
           1,
-          `error: The emulator on ${join(cwd, ".svc/emulator.json")} runs at http://127.0.0.1:4010, but its files were removed while it ran: no command reaches it.\n` +
-            `  kill ${process.pid} ends it; what it held is lost.\n`,
+          `error: The emulator at http://127.0.0.1:4010 cannot be used, because its files were removed while it ran (state: ${join(cwd, ".svc/emulator.json")}).\n` +
+            `  To stop it, run kill ${process.pid}. Its data is lost.\n`,
         ],
         line,
       );
@@ -122,7 +119,7 @@ describe("An emulator whose .svc was removed while it ran", () => {
     const elsewhere = await runCli("emulator stop", { cwd: await testFolder(t) });
     assert.match(
       elsewhere.err,
-      /^error: No emulator runs on .*\n.* Another one listens at http:\/\/127\.0\.0\.1:4010: kill \d+ ends it\.\n/,
+      /^error: No emulator is running \(state: .*\)\.\n.* Another emulator listens at http:\/\/127\.0\.0\.1:4010. To stop it, run kill \d+\.\n/,
     );
   });
 });
@@ -186,15 +183,19 @@ describe("--ready-file", () => {
     await writeFile(precious, '{"mine":true}');
     const { exit, err } = await runCli("emulator start --port 0 --ready-file precious.json", { cwd });
     assert.deepEqual([exit, await readFile(precious, "utf8")], [2, '{"mine":true}'], err);
-    assert.match(err, /--ready-file: precious\.json holds something else, which would be lost/);
+    assert.match(err, /--ready-file: precious\.json exists and was not written by this option/);
   });
 });
 
 describe("svc emulator start", () => {
   for (const [flags, runFile, message] of [
-    ["--file a.json --ready-file a.json", "", /--ready-file and --file name the same file, .*a\.json\n/],
-    ["--file a.json", "./a.json", /SVC_RUN_FILE and --file name the same file, .*a\.json\n/],
-    ["--ready-file x", "x", /--ready-file and SVC_RUN_FILE name the same file, .*x\n/],
+    [
+      "--file a.json --ready-file a.json",
+      "",
+      /--ready-file and --file must be different files, got ".*a\.json" twice\n/,
+    ],
+    ["--file a.json", "./a.json", /SVC_RUN_FILE and --file must be different files, got ".*a\.json" twice\n/],
+    ["--ready-file x", "x", /--ready-file and SVC_RUN_FILE must be different files, got ".*x" twice\n/],
   ] as const) {
     it(`rejects ${flags} with the run file "${runFile}", and makes none`, async (t) => {
       const cwd = await testFolder(t);

@@ -28,7 +28,7 @@ describe("svc emulator snapshot", () => {
     assert.deepEqual(await svc("emulator snapshot diff prepared --exit-status"), {
       exit: 0,
       out: "",
-      err: "Nothing is different\n",
+      err: "No differences\n",
     });
     await json(
       "contracts create --contract-template-id 101 --contract-name Lease --set contract_data={} --set counter_party_details=[]",

@@ -30,7 +30,7 @@ it("a .svc above that cannot be looked at is passed over", async (t) => {
   // Whoever runs the tests may look into every folder; nobody follows a link to itself.
   await symlink(".svc", join(cwd, ".svc"));
   const status = await runCli("contracts status T-1", { cwd: below });
-  assert.deepEqual([status.exit, status.err.split("\n")[0]], [2, "error: It is not known where the services are."]);
+  assert.deepEqual([status.exit, status.err.split("\n")[0]], [2, "error: No service address is configured."]);
   const own = await runCli("emulator webhooks --emulator --fields title", { cwd: below });
   assert.deepEqual([own.exit, await readdir(below)], [0, [".svc"]], own.err);
 });

@@ -11,7 +11,7 @@ describe("an address that is not that of the control plane", () => {
     const at = (url: string) => ({ env: { SVC_EMULATOR_URL: url, SVC_EMULATOR_TOKEN: emulator.token } });
     const cluster = await svc("emulator clock advance --by PT1H", at(`${emulator.clusters[0]!.url}/_emulator`));
     assert.deepEqual([cluster.exit, cluster.out], [5, ""]);
-    assert.match(cluster.err, /\(404\)/);
+    assert.match(cluster.err, /\(HTTP 404\)/);
     const path = await svc("emulator clock advance --by PT1H", at(`${emulator.routerUrl}/nonsense`));
     assert.deepEqual([path.exit, path.out], [1, ""]);
     assert.match(path.err, /did not recognize POST .*\/clock\/advance and forwarded it/);
@@ -29,7 +29,7 @@ describe("svc emulator tokens", () => {
     const refused = await svc("emulator reset --yes", asCi);
     assert.deepEqual(
       [refused.exit, refused.out, refused.err.split("\n")[0]],
-      [4, "", "error: The service refused (403): The role admin is required. The token ci has the role operate."],
+      [4, "", "error: The role admin is required. The token ci has the role operate (HTTP 403)"],
     );
 
     const listed = await svc("emulator tokens list --fields name,role");
@@ -112,7 +112,7 @@ describe("a profile that names a shared emulator", () => {
       assert.ok(!out.includes("[hidden"));
       assert.deepEqual(await svc(`webhooks deliveries --quiet${named}`), { exit: 0, out: "", err: "" });
       assert.equal((await svc(`webhooks list --quiet${named}`)).exit, 0);
-      assert.match((await svc(`webhooks why${named}`)).err, /There are no webhooks\./);
+      assert.match((await svc(`webhooks why${named}`)).err, /No webhooks found\./);
       const checks = JSON.parse((await svc(`doctor --json${named}`)).out) as { check: string; detail: string }[];
       const found = checks.find(({ check }) => check === "emulator");
       assert.equal(found?.detail, `${emulator.routerUrl} (profile ${named === "" ? "team" : "key"})`);
@@ -126,7 +126,7 @@ describe("a profile that names a shared emulator", () => {
     assert.deepEqual(await svc("emulator env"), {
       exit: 4,
       out: "",
-      err: "error: The emulator does not show its API keys to this token.\n  It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.\n",
+      err: "error: This token cannot read the emulator's API keys.\n  Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.\n",
     });
   });
 });

@@ -162,16 +162,13 @@ describe("svc emulator trace", () => {
       exit: 5,
       out: "",
       err: [
-        "error: The service refused (404): request:7 has no trace.",
+        "error: request:7 has no trace (HTTP 404)",
         "  Requests that changed nothing have no trace. `svc emulator requests` lists them.",
         "",
       ].join("\n"),
     });
     const { exit, err } = await svc("emulator trace something");
-    assert.deepEqual(
-      [exit, err.split("\n")[0]],
-      [5, 'error: The service refused (404): "something" is not a valid trace reference.'],
-    );
+    assert.deepEqual([exit, err.split("\n")[0]], [5, 'error: "something" is not a valid trace reference (HTTP 404)']);
     const drawing = await svc("emulator trace T-1 --follow --format mermaid");
     assert.deepEqual([drawing.exit, (await svc("emulator trace")).exit], [2, 2]);
     assert.equal((await svc("emulator requests --format mermaid")).exit, 2);

@@ -98,8 +98,8 @@ describe("a folder that came from elsewhere, with a run file in it", () => {
     const run = { pid: 1, instance_id: "i", router_url: "http://192.0.2.1:1", token: "t" };
     await writeFile(path, JSON.stringify(run), { mode: 0o600 });
     const { exit, err } = await runCli("emulator webhooks", { cwd });
-    const message = `No emulator of yours is known to run on ${join(cwd, ".svc/emulator.json")}: its run file does not count, for it names another machine.`;
-    const hint = `If you started one there, name it with --base-url and SVC_EMULATOR_TOKEN; else remove ${path}.`;
+    const message = `No emulator is running with the state ${join(cwd, ".svc/emulator.json")}: the run file is ignored, because it has the address of another machine.`;
+    const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${path}.`;
     assert.deepEqual([exit, err], [5, `error: ${message}\n  ${hint}\n`]);
   });
 });
@@ -153,18 +153,18 @@ describe("a state that came with a folder", () => {
   it("is not used by start, --emulator and exec --from before that is said", async (t) => {
     const { cwd, author } = await copied(t);
     const folder = join(cwd, ".svc");
-    const message = `error: ${folder} was not made by this user on this machine.\n  Its state may send webhooks and know tokens of its author. `;
+    const message = `error: ${folder} was not made by this user on this machine.\n  Its state may send webhooks and contain tokens of its author. `;
     const before = await readFile(join(folder, "emulator.json"));
     assert.deepEqual(await start(cwd), {
       exit: 1,
       out: "",
-      err: `${message}Use it with --trust-state, or name another state with --file.\n`,
+      err: `${message}Use it with --trust-state, or choose another state with --file.\n`,
     });
     const embedded = await runCli("emulator webhooks --emulator", { cwd });
     assert.deepEqual(embedded, { exit: 1, out: "", err: `${message}Use it with svc emulator start --trust-state.\n` });
     const from = await runCli("emulator exec --from prepared -- true", { cwd });
     const path = join(folder, "emulator.json.snapshots/prepared.json");
-    const hint = `Name the snapshot's file where you trust it: --from ${path}.\n`;
+    const hint = `To use the file of a snapshot that you trust: --from ${path}.\n`;
     assert.deepEqual(from, { exit: 1, out: "", err: message + hint });
     assert.deepEqual(await readFile(join(folder, "emulator.json")), before);
     assert.equal((await runCli("emulator webhooks --emulator", { cwd: author })).exit, 0, "where it was made, it is");

@@ -46,8 +46,11 @@ describe("svc emulator wait-for", () => {
     await svc("emulator clock advance --by PT1M");
     const late = await svc("emulator wait-for --activity CONTRACT_CREATED --new --wait-timeout 0s");
     assert.equal(late.exit, 75);
-    assert.match(late.err, /Waited 0 s for CONTRACT_CREATED, until 2031-01-02T03:05:05\.000Z: it did not come\./);
-    assert.match(late.err, /Came near: CONTRACT_CREATED of T-1 at 2031-01-02T03:04:05/);
+    assert.match(
+      late.err,
+      /Timed out after 0 s waiting for CONTRACT_CREATED \(virtual time: 2031-01-02T03:05:05\.000Z\)\./,
+    );
+    assert.match(late.err, /Seen: CONTRACT_CREATED of T-1 at 2031-01-02T03:04:05/);
   });
 
   it("moves virtual time from one due thing to the next, and no further than it must", async (t) => {
@@ -71,8 +74,8 @@ describe("svc emulator wait-for", () => {
         75,
         {
           code: "wait_timeout",
-          message: "Waited 1 h of virtual time for EXECUTED of T-1, until 2031-01-02T04:04:05.000Z: it did not come.",
-          hint: "Came near: T-1 is DRAFT.",
+          message: "Timed out after 1 h of virtual time: T-1 is DRAFT, not EXECUTED.",
+          hint: null,
           requestId: null,
           retryable: true,
           exitCode: 75,
@@ -88,7 +91,7 @@ describe("svc emulator wait-for", () => {
     await svc("contracts send T-1");
     const { exit, err } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h");
     assert.equal(exit, 75);
-    assert.match(err, / {2}Came near: T-1 is SIGN\.\n {2}try: svc emulator sign T-1\n$/);
+    assert.match(err, /: T-1 is SIGN, not EXECUTED\.\n {2}try: svc emulator sign T-1\n$/);
   });
 
   it("ends at once where the webhook is disabled that is to fail for good, and says what comes instead", async (t) => {
@@ -101,18 +104,17 @@ describe("svc emulator wait-for", () => {
       const { message, hint } = JSON.parse(err).error as { message: string; hint: string };
       return { exit, message, hint };
     };
-    const near = "Came near: delivery 1 CONTRACT_CREATED of T-1: retrying.";
+    const near = "Seen: delivery 1 CONTRACT_CREATED of T-1: retrying.";
     const instead =
-      "Webhook 1 is disabled, so the next attempt of what waits is skipped: wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable 1";
+      "Webhook 1 is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable 1";
     assert.deepEqual(await told("--outcome failed --webhook 1 --within PT5H"), {
       exit: 75,
-      message:
-        "Waited for failed until 2031-01-02T05:39:05.000Z: it does not come while webhook 1 is disabled (DISABLED_BY_ERROR).",
+      message: "Cannot reach failed: webhook 1 is disabled (DISABLED_BY_ERROR).",
       hint: `${near} ${instead}`,
     });
     assert.deepEqual(await told("--outcome delivered --wait-timeout 0s"), {
       exit: 75,
-      message: "Waited 0 s for delivered, until 2031-01-02T05:39:05.000Z: it did not come.",
+      message: "Timed out after 0 s waiting for delivered (virtual time: 2031-01-02T05:39:05.000Z).",
       hint: `${near} ${instead}`,
     });
     const [skipped] = await json<object[]>("emulator wait-for --outcome skipped_disabled --webhook 1 --within PT5H");
@@ -145,7 +147,7 @@ describe("svc emulator wait-for", () => {
   it("does not know a contract or a webhook that is not there", async (t) => {
     const { svc } = await withContract(t);
     const { exit, err } = await svc("emulator wait-for --contract T-9 --status SIGN");
-    assert.deepEqual([exit, err.includes("Contract T-9 not found.")], [5, true]);
+    assert.deepEqual([exit, err.includes("Contract T-9 not found")], [5, true]);
     const webhook = await svc("emulator wait-for --outcome failed --webhook 77");
     assert.equal(webhook.exit, 5);
     assert.match(webhook.err, /^error: .*77.*\n/);
@@ -160,7 +162,7 @@ describe("svc emulator requests", () => {
     const usual = await svc("emulator requests --fields operation");
     assert.deepEqual(
       [usual.out, usual.err],
-      ["contracts.create\n", "1 read of the control plane left out: --reads shows them\n"],
+      ["contracts.create\n", "1 read of the control plane hidden. To show them: --reads\n"],
     );
     const whole = await svc("emulator requests --fields operation --reads");
     assert.deepEqual([whole.out, whole.err], ["contracts.create\nrequests.list\nrequests.list\n", ""]);
@@ -216,7 +218,7 @@ describe("a stream of events whose reader was too slow", () => {
       const { out, err } = await runCli(line.split(" "), {
         env: { SVC_EMULATOR_URL: `${url}/_emulator`, SVC_EMULATOR_TOKEN: token },
       });
-      assert.match(err, /^12 were left out, since they were not read fast enough$/m);
+      assert.match(err, /^12 dropped, because they were not read fast enough$/m);
       for (const each of lines) assert.ok(out.includes(each), out);
       assert.match(out, /clusters\.list/);
     });
@@ -249,6 +251,6 @@ describe("svc emulator device", () => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("emulator device approve XXXX-XXXX");
     assert.equal(exit, 5);
-    assert.match(err, /\(404\)/);
+    assert.match(err, /\(HTTP 404\)/);
   });
 });

@@ -135,7 +135,7 @@ describe("a process of svc ends soon after Ctrl-C", () => {
     }
   });
 
-  it("at webhooks listen, and the subscription is gone", async (t) => {
+  it("at webhooks listen, and the webhook is gone", async (t) => {
     const { world, cwd, env } = await withEmulator(t);
     const run = await svcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
     await run.saw('"ready"');

@@ -6,13 +6,13 @@ import { draft } from "../../support/contracts.ts";
 it("a list that begins behind its last row says how many there are, in every format", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t);
   for (let made = 0; made < 3; made += 1) await draft(on.api);
-  const note = "Nothing from --page 99 on: there are 3, --all for all\n";
+  const note = "Nothing from --page 99; the total is 3. For all: --all\n";
   const plain = await svc("contracts list --page 99");
   assert.deepEqual([plain.exit, plain.out, plain.err], [0, "", note]);
   const json = await svc("contracts list --page 99 --json=id");
   assert.deepEqual([json.exit, json.out, json.err], [0, "[]\n", note]);
   const offset = await svc("emulator contracts --offset 7");
-  assert.deepEqual([offset.out, offset.err], ["", "Nothing from --offset 7 on: there are 3, --all for all\n"]);
+  assert.deepEqual([offset.out, offset.err], ["", "Nothing from --offset 7; the total is 3. For all: --all\n"]);
   assert.equal((await svc("contracts list --page 99 --quiet")).err, "");
 });
 
@@ -32,12 +32,12 @@ it("an empty list says of what a flag names that it does not exist, in every for
   await svc("webhooks create --title t --url http://127.0.0.1:9/hooks --only-for-activities CONTRACT_SIGNED");
   await draft(on.api);
   const lines = {
-    "webhooks deliveries --webhook 999": "There is no webhook 999; svc webhooks list tells which there are",
-    "emulator deliveries --webhook 999": "There is no webhook 999; svc webhooks list tells which there are",
-    "emulator deliveries --contract T-99": "There is no contract T-99; svc emulator contracts tells which there are",
-    "emulator emails --contract 99": "There is no contract 99; svc emulator contracts tells which there are",
-    "emulator invitations --cluster eu-9": "There is no cluster eu-9; svc emulator clusters tells which there are",
-    "emulator invitations --workspace 99": "There is no workspace 99; svc emulator workspaces tells which there are",
+    "webhooks deliveries --webhook 999": "Webhook 999 not found. To list them: svc webhooks list",
+    "emulator deliveries --webhook 999": "Webhook 999 not found. To list them: svc webhooks list",
+    "emulator deliveries --contract T-99": "Contract T-99 not found. To list them: svc emulator contracts",
+    "emulator emails --contract 99": "Contract 99 not found. To list them: svc emulator contracts",
+    "emulator invitations --cluster eu-9": "Cluster eu-9 not found. To list them: svc emulator clusters",
+    "emulator invitations --workspace 99": "Workspace 99 not found. To list them: svc emulator workspaces",
     "webhooks deliveries --webhook 1": "Nothing found with --webhook",
     "emulator deliveries --contract T-1": "Nothing found with --contract",
   };

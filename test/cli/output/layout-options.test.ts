@@ -78,7 +78,7 @@ describe("options of layout", () => {
     it(`refuses ${JSON.stringify(flags)}, which names no field`, async () => {
       const { exit, out, err } = await runCli(["router", "health", "--base-url", "http://127.0.0.1:1", ...flags]);
       assert.deepEqual([exit, out], [2, ""]);
-      assert.match(err, /^(error: |.*"message":")--fields must name at least one field, got /);
+      assert.match(err, /^(error: |.*"message":")--fields must be at least one field, got /);
     });
   }
 

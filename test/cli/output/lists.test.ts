@@ -11,14 +11,14 @@ it("a list says in a pipe how much of it was not shown; --all brings every row, 
   const short = await svc("contracts list --fields id");
   assert.deepEqual(
     [short.exit, short.out.split("\n").length - 1, short.err],
-    [0, 10, "10 of 13, --all for the rest\n"],
+    [0, 10, "10 of 13 shown. For all: --all\n"],
   );
   const chosen = await svc("contracts list --json=id");
-  assert.deepEqual([JSON.parse(chosen.out).length, chosen.err], [10, "10 of 13, --all for the rest\n"]);
+  assert.deepEqual([JSON.parse(chosen.out).length, chosen.err], [10, "10 of 13 shown. For all: --all\n"]);
   const asJson = await svc("contracts list --json");
-  assert.deepEqual([JSON.parse(asJson.out).results.length, asJson.err], [10, "10 of 13, --all for the rest\n"]);
+  assert.deepEqual([JSON.parse(asJson.out).results.length, asJson.err], [10, "10 of 13 shown. For all: --all\n"]);
   const last = await svc("contracts list --page 2 --fields id");
-  assert.deepEqual([last.out, last.err], ["T-3\nT-2\nT-1\n", "3 of 13, --all for all\n"]);
+  assert.deepEqual([last.out, last.err], ["T-3\nT-2\nT-1\n", "3 of 13 shown. For all: --all\n"]);
 
   const ids = Array.from({ length: 13 }, (_, i) => `T-${13 - i}`);
   for (const flags of ["--all", "--all --limit 5"]) {
@@ -28,7 +28,7 @@ it("a list says in a pipe how much of it was not shown; --all brings every row, 
   const whole = await json<{ results: { id: string }[]; total_results: number }>("contracts list --all --limit 5");
   assert.deepEqual([whole.results.map(({ id }) => id), whole.total_results], [ids, 13]);
   const four = await svc("contracts list --limit 4 --fields id");
-  assert.deepEqual([four.out, four.err], ["T-13\nT-12\nT-11\nT-10\n", "4 of 13, --all for the rest\n"]);
+  assert.deepEqual([four.out, four.err], ["T-13\nT-12\nT-11\nT-10\n", "4 of 13 shown. For all: --all\n"]);
   assert.equal((await svc("contracts list --quiet")).err, "");
   const both = await svc("contracts list --all --page 2");
   assert.deepEqual([both.exit, /--all cannot be used with --page/.test(both.err)], [2, true], both.err);
@@ -52,7 +52,7 @@ it("deliveries, counted from the newest, are said and brought the same way", asy
   for (let made = 0; made < 3; made += 1) await draft(on.api);
   for (const command of ["emulator deliveries", "webhooks deliveries"]) {
     const two = await svc(`${command} --limit 2`);
-    assert.deepEqual([two.out.split("\n").length - 1, two.err], [2, "2 of 3, --all for the rest\n"], command);
+    assert.deepEqual([two.out.split("\n").length - 1, two.err], [2, "2 of 3 shown. For all: --all\n"], command);
     const all = await svc(`${command} --all --limit 2`);
     assert.deepEqual([all.out.split("\n").length - 1, all.err], [3, ""], command);
   }
@@ -85,13 +85,13 @@ it("a redirect of any request is told: it is not followed, and its answer says n
 it("time that is moved past nothing says so", async (t) => {
   const { svc } = await cliEmulator(t, { clock: { mode: "manual" } });
   const { out, err } = await svc("emulator clock advance --by 1h");
-  assert.deepEqual([out, err], ["", "Nothing was due until then; svc emulator clock tells the time\n"]);
+  assert.deepEqual([out, err], ["", "Nothing was due. To show the time: svc emulator clock\n"]);
 });
 
 it("csv in a pipe holds values as they are, control characters too; an empty list says what comes next", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t);
   const none = await svc("contracts list");
-  assert.deepEqual([none.out, none.err], ["", "Nothing found; svc contracts create makes one\n"]);
+  assert.deepEqual([none.out, none.err], ["", "Nothing found; to create one: svc contracts create\n"]);
   const name = "NDA\u001b[31m with\u0007 Acme";
   await draft(on.api, { contract_name: name });
   assert.equal((await svc("contracts list --format csv --fields contract_name")).out, `contract_name\r\n${name}\r\n`);

@@ -23,7 +23,7 @@ describe("a message in a narrow window", () => {
     const { err } = await svc("contracts status T-404", { tty: true, columns: 20 });
     assert.equal(
       err,
-      ["error: The service", "  refused (404): Not", "  found.", "  try: svc \\", "    contracts list", ""].join("\n"),
+      ["error: Contract", "  T-404 not found", "  (HTTP 404)", "  try: svc \\", "    contracts list", ""].join("\n"),
     );
   });
 

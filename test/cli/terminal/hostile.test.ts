@@ -122,13 +122,13 @@ describe("texts of others at a real terminal", { skip }, () => {
       [/❯ pwn/, "Enter"],
       ["◯", "Space", "Enter"],
       ["(y/N)", "y", "Enter"],
-      ["Fill in what is optional", "n", "Enter"],
+      ["Fill in optional fields", "n", "Enter"],
       ["First name", "Jo", "Enter"],
       ["Last name", "Doe", "Enter"],
       ["E-mail", "jo@acme.example", "Enter"],
     ];
     const written = await visited(t, ["contracts", "create", "--base-url", url], { steps, exit: 0 });
-    assert.match(written, /The same without questions/);
+    assert.match(written, /To run this without prompts/);
   });
 
   it("are harmless in what doctor finds", async (t) => {
@@ -145,7 +145,7 @@ describe("texts of others at a real terminal", { skip }, () => {
       env,
       exit: 130,
       async meanwhile(terminal) {
-        const [, url] = /Listening on (\S+);/.exec(await terminal.until(/Listening on \S+;/))!;
+        const [, url] = /Listening on (\S+) /.exec(await terminal.until(/Listening on \S+ \(press/))!;
         const body = JSON.stringify({ activity: attack, contract_id: 7 });
         await fetch(`${url}/%1b%5b2J`, { method: "POST", body, headers: { "x-content-hash": "\x9b2J" } });
         await terminal.until("<-- 500");
@@ -175,7 +175,7 @@ describe("texts of others at a real terminal", { skip }, () => {
       workspaces: [{ ...first, ...keys, name: attack }, ...workspaces],
     });
     const argv = ["emulator", "start", "--ephemeral", "--port", "0", "--seed", "seed.json"];
-    const steps: Step[] = [["Ctrl-C stops it.", "C-c"]];
+    const steps: Step[] = [["Press Ctrl-C to stop it.", "C-c"]];
     const written = await visited(t, argv, { files: { "seed.json": seed }, steps, exit: 130 });
     assert.ok(written.includes("export SVC_CLIENT_ID='id; touch pwned'\r\n"), written);
     assert.ok(written.includes("export SVC_CLIENT_SECRET='$(touch pwned)'\r\n"), written);

@@ -129,7 +129,7 @@ describe("svc at a real terminal", { skip }, () => {
     await keys(`clear; ${quiet} --quiet; ${quiet} 2>err.txt; cat err.txt; echo ended`, "Enter");
     const screen = await until(/^ended$/m);
     assert.equal(screen.includes("Waiting for"), false, screen);
-    assert.equal(screen.match(/Waited 1 s for CONTRACT_SIGNED/g)?.length, 2, screen);
+    assert.equal(screen.match(/Timed out after 1 s waiting for CONTRACT_SIGNED/g)?.length, 2, screen);
   });
 
   it("fits into a narrow window", async (t) => {

@@ -42,7 +42,9 @@ describe("every 2xx is a success of every command of an operation", () => {
             const spec = one.line.command as CommandSpec;
             const { result } = await runPrepared(t, one, service, ["--json"]);
             const isAsDeclared = spec.answers[status] !== undefined || isPassing(spec);
-            const isTold = result.err.includes(`${spec.operation} differs from its declaration: status ${status} `);
+            const isTold = result.err.includes(
+              `The response of ${spec.operation} differs from its declaration: status ${status} `,
+            );
             if (body === "" && asksForSomething(spec, status)) {
               const message = `, but the service answered ${status} with an empty body.`;
               return result.exit === 1 && result.err.includes(message) ? undefined : printedBy(result);
@@ -93,7 +95,7 @@ describe("every 2xx is a success of every command of an operation", () => {
     );
     assert.match(
       plain.err,
-      /^contracts\.create differs from its declaration: status 200 instead of 201; [^\n]+\nCreated C-1/,
+      /^The response of contracts\.create differs from its declaration: status 200 instead of 201; [^\n]+\nCreated C-1/,
     );
     assert.equal((await run("--quiet")).err, "");
   });

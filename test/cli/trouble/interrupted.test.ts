@@ -17,7 +17,7 @@ function tellsWhatIsDone(one: PreparedLine, { err }: RunResult): boolean {
     error: { code: string; exitCode: number; details: string[]; next: { argv: string[] }[] };
   };
   if (error.code !== "interrupted" || error.exitCode !== 130) return false;
-  if (!isJob(one)) return /^The sign-in at \S+ is forgotten here; /.test(error.details[0] ?? "");
+  if (!isJob(one)) return /^The sign-in at \S+ is removed from this machine\. /.test(error.details[0] ?? "");
   return (
     /^job_\w+ stopped after 0 rows$/.test(error.details[0] ?? "") &&
     error.next[0]!.argv.slice(0, 4).join(" ") === "svc router jobs resume"

@@ -50,7 +50,7 @@ describe("a command of several calls, when the service goes away in between", ()
   it("tells that a contract is sent before it was waited for", async (t) => {
     const { breaking, json } = await stage(t);
     const told = await breaking(1, ["contracts", "send", "T-1", "--wait", "executed"]);
-    assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent, and what failed is the wait for EXECUTED"]]);
+    assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent, but the wait for EXECUTED failed"]]);
     assert.notEqual((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
   });
 
@@ -61,13 +61,13 @@ describe("a command of several calls, when the service goes away in between", ()
     assert.deepEqual([late.exit, code, retryable], [75, "wait_timeout", true]);
     const again = await svc("contracts send T-1 --wait executed --wait-timeout 1s");
     assert.equal(again.exit, 75);
-    assert.match(again.err, /^T-1 was sent before, waiting for EXECUTED/);
+    assert.match(again.err, /^T-1 was already sent, waiting for EXECUTED/);
     let signed = 0;
     while ((await svc("emulator sign T-1")).exit === 0) signed += 1;
     assert.ok(signed > 0);
     assert.equal((await svc("contracts send T-1 --wait executed --json=contract_status")).exit, 0);
     const alone = await svc("contracts send T-1");
-    assert.deepEqual([alone.exit, /cannot be sent/.test(alone.err)], [1, true]);
+    assert.deepEqual([alone.exit, /Cannot send T-1: status is EXECUTED, expected DRAFT/.test(alone.err)], [1, true]);
   });
 
   it("tells that subscriptions were told before their answers were read", async (t) => {
@@ -75,7 +75,7 @@ describe("a command of several calls, when the service goes away in between", ()
     const app = await receiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
     const told = await breaking(1, ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"]);
-    assert.deepEqual([told.exitCode, told.details], [1, ["The subscriptions of T-1 were told: deliveries 1"]]);
+    assert.deepEqual([told.exitCode, told.details], [1, ["Sent the webhooks of T-1: deliveries 1"]]);
     assert.equal(app.received.length, 1);
   });
 
@@ -85,7 +85,7 @@ describe("a command of several calls, when the service goes away in between", ()
     // The clock, what there is, the clock, the move; then it looks again.
     const told = await breaking(4, argv);
     const { now } = await json<{ now: string }>("emulator clock");
-    assert.deepEqual([told.exitCode, told.details], [1, [`Virtual time was moved on to ${now}`]]);
+    assert.deepEqual([told.exitCode, told.details], [1, [`Virtual time was advanced to ${now}`]]);
     assert.equal(now, "2031-01-02T04:04:05.000Z");
   });
 });

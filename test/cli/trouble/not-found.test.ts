@@ -37,17 +37,40 @@ it("a refusal for a contract's status, or for an id in a body, leads to what hel
   }
 });
 
+it("a failure of the service names the thing, and where it has a status the one that was expected", async (t) => {
+  const { svc, json } = await cliEmulator(t);
+  await json("contracts create --data -", { stdin: nda });
+  const hash = "a".repeat(64);
+  const expected = {
+    "contracts status T-9": "Contract T-9 not found (HTTP 404)",
+    "contracts templates show 999": "Template 999 not found (HTTP 404)",
+    "contracts contacts list 77": "Counterparty 77 not found (HTTP 404)",
+    "webhooks delete 9 --yes": "Webhook 9 not found (HTTP 404)",
+    "intake show 9": "Intake 9: You do not have permission to perform this action (HTTP 403)",
+    "emulator sign T-1": "Cannot sign T-1: status is DRAFT, expected SIGN (HTTP 400)",
+    "emulator sign 1": "Cannot sign T-1: status is DRAFT, expected SIGN (HTTP 400)",
+    "emulator resume T-1": "Cannot resume T-1: status is DRAFT, expected ON_HOLD (HTTP 400)",
+    "router show-client nobody": "Client nobody: No cluster mapping for this client id (HTTP 404)",
+    [`router show-email ${hash}`]: "E-mail hash aaaaaaaaaaaa…: No cluster mapping for this email hash (HTTP 404)",
+    "api GET /api/v2.1/public/contracts/T-9/status": "Contract T-9 not found (HTTP 404)",
+  };
+  const messages: Record<string, string> = {};
+  for (const line of Object.keys(expected))
+    messages[line] = (await svc(line)).err.split("\n")[0]!.replace(/^error: /, "");
+  assert.deepEqual(messages, expected);
+});
+
 it("a number where a composite id is wanted is answered with the composite id", async (t) => {
   const { svc } = await cliEmulator(t);
-  const refused = "error: The service refused (404): Not found.";
-  const hint = "  Contracts are named by their composite ids here: did you mean T-2?";
+  const refused = (id: string) => `error: Contract ${id} not found (HTTP 404)`;
+  const hint = "  Use the composite ID of the contract. Did you mean T-2?";
   const list = "  try: svc contracts list";
   const answers = {
-    2: [refused, hint, list, ""],
-    "02": [refused, hint, list, ""],
-    "T-02": [refused, hint, list, ""],
-    0: [refused, list, ""],
-    "99999999999999999999": [refused, list, ""],
+    2: [refused("2"), hint, list, ""],
+    "02": [refused("02"), hint, list, ""],
+    "T-02": [refused("T-02"), hint, list, ""],
+    0: [refused("0"), list, ""],
+    "99999999999999999999": [refused("99999999999999999999"), list, ""],
   };
   for (const [given, lines] of Object.entries(answers)) {
     const { exit, err } = await svc(`contracts status ${given}`);
@@ -81,8 +104,8 @@ it("an intake that is not there is refused by 403: why that may be, and where th
       [
         4,
         [
-          "error: The service refused (403): You do not have permission to perform this action.",
-          "  It says so of what is not there, or of another workspace, and where the user may not see it.",
+          "error: Intake 1: You do not have permission to perform this action (HTTP 403)",
+          "  The thing may not exist, may belong to another workspace, or may be hidden from this user.",
           "  try: svc intake list",
           "",
         ].join("\n"),

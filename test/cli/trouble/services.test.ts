@@ -28,11 +28,11 @@ const outcomes: Readonly<Record<AnyTrouble, Expected>> = {
   "cuts its answer off": { exit: 75, message: /the connection was closed/ },
   "answers HTML": {
     exit: 1,
-    message: /with HTML|no complete device authorization|is no JSON document|sent no access token/,
+    message: /with HTML|authorization response is incomplete|is not a JSON document|returned no access token/,
   },
-  "answers 502 with HTML": { exit: 75, message: /\(502\)/ },
-  "answers 500": { exit: 75, message: /\(500\)/ },
-  "answers 401": { exit: 4, message: /\(401\)/ },
+  "answers 502 with HTML": { exit: 75, message: /\(HTTP 502\)/ },
+  "answers 500": { exit: 75, message: /\(HTTP 500\)/ },
+  "answers 401": { exit: 4, message: /\(HTTP 401\)/ },
 };
 
 /** Where the rule of the table is not the whole truth, and why. */
@@ -45,7 +45,7 @@ const special: Readonly<Record<string, (result: RunResult, trouble: AnyTrouble) 
     trouble === "is not there" && exit === 5 && out === '{\n  "running": false\n}\n' && err === "",
   // Nothing is left to stop: it will not pass by itself.
   "emulator stop": (result, trouble) =>
-    trouble === "is not there" && wrongJson(result, { exit: 5, message: /has ended before/ }) === undefined,
+    trouble === "is not there" && wrongJson(result, { exit: 5, message: /has already ended/ }) === undefined,
   // Tells each check on standard output; its exit code is that of the first that failed.
   doctor: ({ exit, out, err }, trouble) => {
     const failed = (JSON.parse(out) as { status: string }[]).filter(({ status }) => status === "failed");

@@ -63,7 +63,7 @@ async function service(t: TestContext, body: string): Promise<{ url: string }> {
 
 /** Whatever came: an answer that is handed on, or one failure told as such. */
 function wrongWith(result: RunResult): string | undefined {
-  if (/Unexpected failure|call stack/.test(result.out + result.err)) return printedBy(result);
+  if (/Unexpected error|call stack/.test(result.out + result.err)) return printedBy(result);
   if (result.exit === 0) return undefined;
   return result.err === "" && result.out !== ""
     ? undefined

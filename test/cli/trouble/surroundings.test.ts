@@ -58,7 +58,7 @@ describe("svc in a working folder that was removed", () => {
       exit: 1,
       out: "",
       err: [
-        "error: The working folder does not exist any more.",
+        "error: The working folder no longer exists.",
         "  Change to a folder that exists, for example with cd ~, and run the command again.",
         "",
       ].join("\n"),
@@ -84,7 +84,7 @@ describe("svc without a home folder", () => {
       const { routerUrl } = await emulator(t);
       const health = await svc("router health --json", { ...unknown, env: { SVC_ROUTER_URL: routerUrl } });
       assert.deepEqual([health.exit, health.err], [0, ""]);
-      assert.deepEqual(await svc("config list", unknown), { exit: 0, out: "", err: "Nothing is set\n" });
+      assert.deepEqual(await svc("config list", unknown), { exit: 0, out: "", err: "No settings\n" });
       assert.deepEqual(await svc("config set client_id x", unknown), {
         exit: 1,
         out: "",

@@ -99,7 +99,7 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
       const detached = run(svcAsNobody(), ["emulator", "start", "--detach", "--port", "0"], wall);
       assert.deepEqual(detached, {
         exit: 1,
-        err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  It lies beside the state: name one elsewhere with --file, or leave --detach out and keep nothing with --ephemeral.\n`,
+        err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n`,
       });
     },
   );
@@ -110,8 +110,8 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
     assert.deepEqual(run(svcAsNobody(), [...start, "1"], folder), {
       exit: 2,
       err: [
-        "error: This user may not listen on port 1 (EACCES)",
-        "  Choose one above 1023 with --port, or --port 0 for free ones.",
+        "error: This user cannot listen on port 1 (EACCES)",
+        "  Choose a port above 1023 with --port, or use --port 0 for free ports.",
         "",
       ].join("\n"),
     });
@@ -122,7 +122,10 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
     for (const host of ["300.1.1.1", "192.0.2.1"]) {
       const { exit, err } = await runCli(["emulator", "start", "--ephemeral", "--port", "0", "--host", host], { cwd });
       assert.equal(exit, 2, err);
-      assert.match(err, new RegExp(`^error: --host: ${host} is no address of this machine \\(E\\w+\\)$`, "m"));
+      assert.match(
+        err,
+        new RegExp(`^error: --host must be an address of this machine, got "${host}" \\(E\\w+\\)$`, "m"),
+      );
     }
   });
 
@@ -133,7 +136,7 @@ describe("what the system refuses is told in a sentence, with what to do", () =>
     assert.equal(exit, 1, err);
     assert.match(
       err,
-      /^error: Couldn't write .*profiles\.json: permission is denied \(EACCES\)\.\n {2}SVC_CONFIG_DIR /,
+      /^error: Failed to write .*profiles\.json: permission is denied \(EACCES\)\.\n {2}Set SVC_CONFIG_DIR /,
     );
   });
 

@@ -11,14 +11,14 @@ describe("svc webhooks create", () => {
     for (const url of ["http://hooks.example/x", "http://localhost:99999", "localhost:3000/hooks", "ftp://x.example"]) {
       const { exit, err } = await svc(["webhooks", "create", "--title", "t", "--url", url, ...signed]);
       const [error, hint] = err.split("\n");
-      assert.deepEqual([exit, error], [1, "error: The service refused (400): url: Enter a valid HTTPS URL."], url);
+      assert.deepEqual([exit, error], [1, "error: url: Enter a valid HTTPS URL (HTTP 400)"], url);
       hints.push(hint);
     }
     assert.deepEqual(hints, [
-      "  http:// is for receivers on the machine of an emulator: use https://, or start the emulator with --webhook-allow hooks.example.",
-      "  The port 99999 is too large: the last one is 65535.",
-      "  Its scheme is missing: an address begins with https://, or with http:// on this machine.",
-      "  No webhook goes by ftp://, only by https://.",
+      "  http:// requires a receiver on the machine of an emulator. Use https://, or start the emulator with --webhook-allow hooks.example.",
+      "  Port 99999 is too large. The maximum is 65535.",
+      "  The address has no scheme. Begin it with https://, or with http:// on this machine.",
+      "  Webhooks require https://, not ftp://.",
     ]);
   });
 

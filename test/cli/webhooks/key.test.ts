@@ -23,6 +23,9 @@ it("the key that hmac-key prints in a pipe is the key, and every format of it is
   for (const command of ["verify", "explain"]) {
     const refused = await svc(`webhooks ${command} body.json --signature ${signature} --key-file key`);
     assert.deepEqual([refused.exit, refused.out], [2, ""]);
-    assert.match(refused.err, /^error: --key-file: key: The key is not base64; take it from svc webhooks hmac-key\.\n/);
+    assert.match(
+      refused.err,
+      /^error: --key-file: key: the key is not base64\. To print it, run svc webhooks hmac-key\.\n/,
+    );
   }
 });

@@ -10,7 +10,7 @@ describe("what a real service tells of in its application only", () => {
       const { exit, out, err } = await runCli(`webhooks ${command} --base-url http://127.0.0.1:9`, { cwd });
       assert.deepEqual(
         [exit, out, err.split("\n")[0]],
-        [1, "", "error: Only an emulator knows; this is the service of --base-url."],
+        [1, "", "error: This command requires an emulator. The selected service is that of --base-url."],
       );
     });
   }

@@ -84,7 +84,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     assert.match(
       listener.err(),
       new RegExp(
-        `^Webhook 1 is disabled after 6 consecutive failures, so nothing arrives\\. It is enabled again once ${url} accepts connections\\.$`,
+        `^Webhook 1 is disabled after 6 consecutive failures\\. It will be enabled again when ${url} accepts connections\\.$`,
         "m",
       ),
     );
@@ -93,7 +93,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     assert.match(
       listener.err(),
       new RegExp(
-        `^${url} accepts connections again\\.\nWebhook 1 is enabled again\\. To send what did not arrive: svc emulator webhooks resend 1$`,
+        `^${url} accepts connections again\\.\nWebhook 1 is enabled again\\. To resend undelivered deliveries: svc emulator webhooks resend 1$`,
         "m",
       ),
     );
@@ -114,7 +114,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     await listener.saw("webhook_disabled");
     assert.match(
       listener.err(),
-      new RegExp(`once ${url} has restarted, or after svc emulator webhooks enable 1\\.$`, "m"),
+      new RegExp(`when ${url} has restarted, or after svc emulator webhooks enable 1\\.$`, "m"),
     );
     await stop();
     await wall.looked();
@@ -132,7 +132,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     const listener = await listening(svc, ["--forward-to", url, "--no-enable"]);
     await failSixTimes(svc);
     await listener.saw("webhook_disabled");
-    assert.match(listener.err(), /so nothing arrives\. To enable it: svc emulator webhooks enable 1$/m);
+    assert.match(listener.err(), /consecutive failures\. To enable it: svc emulator webhooks enable 1$/m);
     await start(200);
     await json("emulator webhooks enable 1");
     await listener.saw("webhook_enabled");
@@ -154,8 +154,8 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     await listener.ended;
     assert.deepEqual(listener.err().split("\n").slice(-4), [
       "Webhook 1 was disabled by a user. To enable it: svc emulator webhooks enable 1",
-      "Webhook 1 is enabled again. To send what did not arrive: svc emulator webhooks resend 1",
-      "Webhook 1 no longer exists, so nothing arrives. To subscribe again, run svc webhooks listen again.",
+      "Webhook 1 is enabled again. To resend undelivered deliveries: svc emulator webhooks resend 1",
+      "Webhook 1 was deleted. To subscribe again, run svc webhooks listen again.",
       "",
     ]);
   });
@@ -177,8 +177,8 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
       .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
       .split("\n");
     assert.deepEqual(lines.slice(-4), [
-      "The emulator at http://HOST has ended, so nothing arrives until it runs again: svc emulator start",
-      "Using the emulator that runs on .svc/emulator.json (http://HOST)",
+      "The emulator at http://HOST has ended. To start it again: svc emulator start",
+      "Using the emulator with the state .svc/emulator.json (http://HOST)",
       "The emulator at http://HOST is back.",
       "",
     ]);
@@ -193,7 +193,10 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     await new Promise<void>((resolve) => other.listen(Number(new URL(first.routerUrl).port), "127.0.0.1", resolve));
     t.after(() => void other.close());
     await listener.saw("webhook_deleted");
-    assert.match(listener.err(), /^Another emulator runs at .* To subscribe there, run svc webhooks listen again\.$/m);
+    assert.match(
+      listener.err(),
+      /^Another emulator is now running at .* To subscribe to it, run svc webhooks listen again\.$/m,
+    );
     listener.signal("SIGINT");
     await listener.ended;
   });

@@ -129,7 +129,7 @@ describe("svc webhooks listen", () => {
     const { exit, out, err } = await listening;
     assert.deepEqual([exit, out.replace(/\d\d:\d\d:\d\d/, "TIME")], [0, "--> TIME CONTRACT_VOIDED [T-1] verified\n"]);
     assert.ok(err.includes(`Webhook signing key: ${key}\n`), err);
-    assert.ok(err.includes("Removed 1 webhook of listeners that no longer run"), err);
+    assert.ok(err.includes("Removed 1 webhook of stopped listeners"), err);
     const left = await json<{ title: string; url: string }[]>("webhooks list");
     assert.deepEqual(
       left.map(({ title, url }) => [title, url]),
@@ -187,7 +187,7 @@ describe("svc webhooks listen", () => {
       out,
       /^--> \d\d:\d\d:\d\d CONTRACT_SIGNED \[T-1\] verified\n<-- Failed to reach http:\/\/localhost:1: connection refused/,
     );
-    assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+; Ctrl-C ends it/);
+    assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+ \(press Ctrl-C to stop\)/);
   });
 
   it("keeps deliveries so that they verify and replay as they came", async (t) => {
@@ -291,10 +291,10 @@ describe("svc webhooks listen", () => {
   });
 
   for (const [argv, message] of [
-    ["--activities CONTRACT_SINGED", 'There is no activity "CONTRACT_SINGED".\n  Did you mean CONTRACT_SIGNED?'],
+    ["--activities CONTRACT_SINGED", 'Activity "CONTRACT_SINGED" not found.\n  Did you mean CONTRACT_SIGNED?'],
     ["--forward-to ftp://x", "--forward-to must be a URL"],
-    ["--header nonsense", '--header takes "Name: value"'],
-    ["--header x-note:漢", '--header takes "Name: value"'],
+    ["--header nonsense", '--header must be "Name: value"'],
+    ["--header x-note:漢", '--header must be "Name: value"'],
     ["--count 0", "must be a number at least 1, got"],
   ] as const) {
     it(`exits 2 on ${argv}`, async () => {
@@ -309,7 +309,7 @@ describe("svc webhooks listen", () => {
     const taken = await svc(`webhooks listen --port ${port}`);
     assert.deepEqual([taken.exit, taken.err.includes(`Port ${port} is taken.`)], [1, true]);
     const bad = await svc("webhooks listen", { env: { SVC_WEBHOOK_HMAC_KEY: "no key!" } });
-    assert.deepEqual([bad.exit, bad.err.includes("The key is not base64")], [2, true]);
+    assert.deepEqual([bad.exit, bad.err.includes("the key is not base64")], [2, true]);
   });
 });
 

@@ -93,7 +93,7 @@ describe("svc emulator webhooks resend", () => {
     await draft(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const untried = await svc("emulator webhooks resend 1");
-    assert.deepEqual([untried.exit, untried.err], [0, "Nothing found\nNothing is left to send.\n"]);
+    assert.deepEqual([untried.exit, untried.err], [0, "Nothing found\nNo undelivered deliveries.\n"]);
     assert.equal(app.received.length, 0);
     await emulator.clock.advance({ by: 3 * 60_000 });
     const failed = await svc("emulator webhooks resend 1");

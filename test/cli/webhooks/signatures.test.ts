@@ -31,9 +31,9 @@ describe("svc webhooks sign", () => {
   });
 
   for (const [argv, more, message] of [
-    ["webhooks sign -", {}, "--key-file is required, or the key in SVC_WEBHOOK_HMAC_KEY"],
-    ["webhooks sign -", { SVC_WEBHOOK_HMAC_KEY: "not base64!" }, "The key is not base64"],
-    ["webhooks sign nowhere", env, "cannot read nowhere: there is no such file"],
+    ["webhooks sign -", {}, "--key-file or SVC_WEBHOOK_HMAC_KEY is required"],
+    ["webhooks sign -", { SVC_WEBHOOK_HMAC_KEY: "not base64!" }, "the key is not base64"],
+    ["webhooks sign nowhere", env, "cannot read nowhere: no such file"],
     ["webhooks sign . --key-file .", env, "is a folder, not a file"],
     ["webhooks sign", env, "<body> is required"],
   ] as const) {
@@ -119,20 +119,17 @@ describe("svc webhooks explain", () => {
       [exit, out],
       [
         1,
-        `The signature does not match, because of this:\n  - The key of workspace ${other!.id}, "${other!.name}" of ${other!.cluster_id}, signed it; svc emulator workspaces --json shows that key.\n`,
+        `The signature does not match. Causes:\n  - The body was signed with the key of workspace ${other!.id}, "${other!.name}" of ${other!.cluster_id}. To see that key, run svc emulator workspaces --json.\n`,
       ],
     );
     const alone = await runCli(argv, { env, stdin: body, cwd: await testFolder(t) });
-    assert.match(alone.out, /Most likely another workspace's key signed it/);
+    assert.match(alone.out, /The key may be that of another workspace/);
   });
 
   for (const verb of ["verify", "explain", "verify --standard-webhooks"]) {
     it(`${verb} says that the file of the body is missing, before it asks for anything else`, async (t) => {
       const { exit, err } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await testFolder(t) });
-      assert.deepEqual(
-        [exit, err.split("\n")[0]],
-        [2, "error: <body>: cannot read nosuch.json: there is no such file"],
-      );
+      assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <body>: cannot read nosuch.json: no such file"]);
     });
   }
 
@@ -188,7 +185,7 @@ describe("svc webhooks explain", () => {
     const argv = ["webhooks", "explain", "-", "--signature", sha512(key, body).digest("hex")];
     assert.deepEqual(await runCli(argv, { env, stdin: body }), {
       exit: 1,
-      out: "The signature does not match, because of this:\n  - The key was used without decoding. Decode it as base64 first.\n",
+      out: "The signature does not match. Causes:\n  - The key was used without decoding. Decode it as base64 first.\n",
       err: "",
     });
   });
@@ -198,7 +195,7 @@ describe("svc webhooks explain", () => {
     assert.deepEqual([good.exit, good.out], [0, "The signature matches.\n"]);
     const unknown = await runCli(["webhooks", "explain", "-", "--signature", "ab".repeat(64)], { env, stdin: body });
     assert.equal(unknown.exit, 1);
-    assert.match(unknown.out, /none of \d{3,} usual mistakes leads to it\.\nMost likely another workspace's key/);
+    assert.match(unknown.out, /None of \d{3,} common mistakes explains it\.\nThe key may be that of another workspace/);
   });
 });
 
@@ -214,9 +211,12 @@ describe("svc webhooks explain of a signature that is of another hash by its len
       assert.equal(exit, 1);
       assert.equal(
         first,
-        `The signature does not match: it has ${digits}, as ${of} gives; X-SVC-WEBHOOK-CONTENT-HASH has 128 of HMAC-SHA512, hexadecimal ones in lower case.`,
+        `The signature does not match. It has ${digits}, like ${of}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits (HMAC-SHA512).`,
       );
-      assert.match(second, new RegExp(`^None of \\d+ usual mistakes leads to it, ${of} with this key or without`));
+      assert.match(
+        second,
+        new RegExp(`^None of \\d+ common mistakes explains it, including ${of} with and without this key`),
+      );
     });
   }
 
@@ -231,11 +231,11 @@ describe("svc webhooks explain of a text that is no signature", () => {
   for (const [given, why] of [
     ["xyz", "it has 3 characters"],
     ["", "it is empty"],
-    [`${signature.slice(0, 40)} ${signature.slice(41)}`, '" " stands at character 41'],
+    [`${signature.slice(0, 40)} ${signature.slice(41)}`, '" " at character 41 is not allowed'],
   ] as const) {
     it(`says that ${why}`, async () => {
       const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
-      const last = `It is malformed: ${why}; X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits.`;
+      const last = `It is malformed: ${why}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits.`;
       assert.deepEqual([exit, out.trimEnd().split("\n").at(-1)], [1, last]);
     });
   }

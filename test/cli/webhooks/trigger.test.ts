@@ -68,11 +68,11 @@ describe("svc webhooks trigger", () => {
     const [first] = amended!.counterparties as Record<string, unknown>[];
     assert.deepEqual([amended!.tags, "poc_email" in first!, raw], [[1], false, { a: { b: 2 } }]);
     for (const [flags, exit, message] of [
-      [["--remove", "tags"], 1, "The payload has no tags."],
+      [["--remove", "tags"], 1, "The payload has no tags"],
       [["--add", "contract_title=x"], 1, "The payload has contract_title already"],
-      [["--add", "tags"], 2, "--add takes PATH=VALUE"],
+      [["--add", "tags"], 2, "--add must be PATH=VALUE"],
       [["--raw", "-", "--data", "x.json"], 2, "--data cannot be used with --raw"],
-      [["--edit"], 2, "--edit needs a terminal"],
+      [["--edit"], 2, "--edit requires a terminal"],
     ] as const) {
       const refused = await svc([...trigger, ...flags], { stdin: "{}" });
       assert.deepEqual([refused.exit, refused.err.includes(message)], [exit, true], refused.err);
@@ -167,7 +167,7 @@ describe("svc webhooks trigger", () => {
     const typo = await svc("webhooks trigger CONTRACT_SIGNT");
     assert.deepEqual([typo.exit, typo.err.includes("Did you mean CONTRACT_SIGNED?")], [2, true]);
     const unknown = await svc("webhooks trigger CONTRACT_SIGNED --contract T-9");
-    assert.deepEqual([unknown.exit, unknown.err.includes("Contract T-9 not found.")], [5, true]);
+    assert.deepEqual([unknown.exit, unknown.err.includes("Contract T-9 not found")], [5, true]);
     const planned = await svc("webhooks trigger CONTRACT_SIGNED --dry-run --json");
     assert.deepEqual([planned.exit, JSON.parse(planned.out).body], [0, { activity: "CONTRACT_SIGNED", wait: true }]);
     assert.equal(app.received.length, 0);
@@ -211,13 +211,13 @@ describe("svc webhooks replay", () => {
     const verify = ["webhooks", "verify", "-", "--signature", signature];
     assert.equal((await runCli(verify, { stdin: '{"a":1}', env: { SVC_WEBHOOK_HMAC_KEY: key } })).out, "valid\n");
     const without = await runCli(argv, { stdin: "{}" });
-    assert.deepEqual([without.exit, without.err.includes("--key-file is required")], [2, true]);
+    assert.deepEqual([without.exit, without.err.includes("--key-file or SVC_WEBHOOK_HMAC_KEY is required")], [2, true]);
   });
 
   for (const [argv, message] of [
     ["webhooks replay", "<files> or --last is required"],
     ["webhooks replay a --last 1", "<files> cannot be used with --last"],
-    ["webhooks replay nowhere.json --to 3000", "there is no such file"],
+    ["webhooks replay nowhere.json --to 3000", "no such file"],
     ["webhooks replay nowhere.json", "--to is required"],
     ["webhooks replay --last 1 --from nowhere --to 3000", "--from: cannot read"],
     ["webhooks replay --last 0", "must be a number at least 1, got"],
@@ -313,7 +313,7 @@ describe("svc webhooks deliveries", () => {
     assert.deepEqual(await watching.ended, {
       exit: 0,
       out: "",
-      err: "Following; Ctrl-C ends it\nThe emulator has ended\n",
+      err: "Following (press Ctrl-C to stop)\nThe emulator has ended\n",
     });
   });
 });
@@ -338,15 +338,12 @@ describe("svc webhooks schedule", () => {
     ]);
     await svc("emulator clock advance --by PT1H10M");
     const [last] = await json<{ reason: string }[]>("webhooks schedule");
-    assert.equal(
-      last!.reason,
-      "80 minutes after failed attempt 5 (status 500); one more failure disables the subscription",
-    );
+    assert.equal(last!.reason, "80 minutes after failed attempt 5 (status 500); one more failure disables the webhook");
     await svc("emulator clock advance --by PT1H20M");
     const [skipped] = await json<{ attempt: number; reason: string }[]>("webhooks schedule");
     assert.deepEqual(
       [skipped!.attempt, skipped!.reason],
-      [7, "160 minutes after failed attempt 6 (status 500); will be skipped: the subscription is DISABLED_BY_ERROR"],
+      [7, "160 minutes after failed attempt 6 (status 500); will be skipped: the webhook is DISABLED_BY_ERROR"],
     );
   });
 
@@ -365,7 +362,10 @@ describe("svc webhooks schedule", () => {
         [7, "08:19:05", "315 minutes"],
       ],
     );
-    assert.match(rows[6]!.reason, /^160 minutes after failed attempt 6: the 6th failure in a row disables/);
+    assert.match(
+      rows[6]!.reason,
+      /^160 minutes after failed attempt 6 \(skipped unless the webhook is enabled again: 6 consecutive failures/,
+    );
     const ticking = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --worker-tick --json=at,reason");
     assert.deepEqual((JSON.parse(ticking.out) as object[])[1], {
       at: "2031-01-02T03:10:00.000Z",

@@ -37,7 +37,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     assert.deepEqual(out.split("\n").slice(1), [
       "",
       "",
-      "An attempt has been due since 2031-01-02T03:04:05.000Z: it is in progress, or waits for others to end",
+      "An attempt has been due since 2031-01-02T03:04:05.000Z. It is in progress, or is waiting for other attempts to end",
       "",
     ]);
     answered();
@@ -80,8 +80,8 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
         {
           check: "faults",
           status: "warning",
-          detail: "Scripted faults act: 1 (outgoing, drop)",
-          hint: "To end one: svc emulator fault remove 1",
+          detail: "Active scripted faults: 1 (outgoing, drop)",
+          hint: "To remove one: svc emulator fault remove 1",
         },
         {
           check: "webhooks",
@@ -117,7 +117,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     await draft(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const [planned] = await json<{ reason: string }[]>("webhooks schedule");
-    assert.match(planned!.reason, /^first attempt, put off by a scripted fault: delay \(request:\d+\)$/);
+    assert.match(planned!.reason, /^first attempt, postponed by a scripted fault: delay \(request:\d+\)$/);
   });
 
   it("shows the fields that are asked for, a row for each in spreadsheets, and refuses others, as lists do", async (t) => {

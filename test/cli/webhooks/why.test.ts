@@ -92,7 +92,7 @@ describe("svc webhooks why", () => {
     });
     assert.equal(await why(), `Next attempt ${due}: skipped, unless you enable the webhook before`);
     const { out } = await svc("webhooks schedule --json");
-    assert.match(out, /will be skipped: the subscription is DISABLED_BY_ERROR/);
+    assert.match(out, /will be skipped: the webhook is DISABLED_BY_ERROR/);
 
     await emulator.clock.advance({ by: 160 * 60_000 });
     assert.deepEqual(await shown(), {
@@ -191,7 +191,7 @@ describe("svc webhooks why", () => {
     const none = await svc(["webhooks", "why", second!.name]);
     assert.deepEqual(
       [none.exit, none.err.split("\n")[0]],
-      [5, `error: The workspace "${second!.name}" (2) has no webhook.`],
+      [5, `error: Workspace "${second!.name}" (2) has no webhooks.`],
     );
   });
 
@@ -206,10 +206,10 @@ describe("svc webhooks why", () => {
     assert.deepEqual(row, { outcome: "failed", next_attempt_at: null });
     const { exit, out } = await svc("webhooks why");
     assert.equal(exit, 1);
-    assert.match(out, /^Given up after the last retry: 1\. List them with --all$/m);
+    assert.match(out, /^Failed after the last retry: 1\. List them with --all$/m);
     assert.deepEqual(out.split("\n").slice(-5), [
       "",
-      "No retry is left.",
+      "No retries are left.",
       "Start the receiver.",
       "Send the undelivered one: svc emulator webhooks resend 1",
       "",
@@ -230,13 +230,10 @@ describe("svc webhooks why", () => {
   it("says what there is where there is no such webhook, and what to do where there is none", async (t) => {
     const { svc } = await cliEmulator(t);
     const none = await svc("webhooks why");
-    assert.deepEqual([none.exit, none.err], [5, "error: There are no webhooks.\n  try: svc webhooks listen\n"]);
+    assert.deepEqual([none.exit, none.err], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
     await svc(create("Mine", dead));
     const other = await svc("webhooks why 7");
-    assert.deepEqual(
-      [other.exit, other.err],
-      [5, "error: Webhook 7 not found, and no delivery of it is retained.\n  try: svc webhooks list\n"],
-    );
+    assert.deepEqual([other.exit, other.err], [5, "error: Webhook 7 not found.\n  try: svc webhooks list\n"]);
     const padded = await svc("webhooks why 01");
     assert.deepEqual([padded.exit, padded.err.split("\n")[0]], [5, 'error: Webhook "01" not found.']);
     const typed = await svc("webhooks why Mien");
@@ -254,7 +251,7 @@ describe("svc webhooks why", () => {
     const why =
       "Host hooks.example.com is not allowed for webhooks. Start the emulator with --webhook-allow hooks.example.com.";
     const created = await svc(create("Away", url));
-    assert.deepEqual([created.exit, created.err], [0, `warning: nothing will be sent to it: ${why}\n`]);
+    assert.deepEqual([created.exit, created.err], [0, `warning: the emulator will not send to this address: ${why}\n`]);
     assert.equal((await svc(create("Here", dead))).err, "");
     const before = await svc("webhooks why Away");
     assert.deepEqual(before, {
@@ -286,7 +283,7 @@ describe("svc webhooks why", () => {
     await draft(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const { out } = await svc("webhooks why");
-    assert.match(out, /\nIt answered: \{"error": "the \\x1b\[31mtable\\x1b\[0m is locked"\} and so on.{0,160}…\n/);
+    assert.match(out, /\nLast response: \{"error": "the \\x1b\[31mtable\\x1b\[0m is locked"\} and so on.{0,160}…\n/);
   });
 
   it("takes the title of a webhook, and the beginning of a title or of a workspace's name", async (t) => {
@@ -328,7 +325,10 @@ describe("svc webhooks why", () => {
     const json = await svc("webhooks why --profile staging --json", { env });
     assert.deepEqual([json.exit, JSON.parse(json.out).length], [1, 6]);
     const deliveries = await svc("webhooks deliveries --profile staging", { env });
-    assert.match(deliveries.err, /^error: Only an emulator knows; this is the service of profile staging\./);
+    assert.match(
+      deliveries.err,
+      /^error: This command requires an emulator. The selected service is that of profile staging\./,
+    );
   });
 
   it("answers last, on one screen, however much has failed", async (t) => {

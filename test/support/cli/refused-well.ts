@@ -20,12 +20,12 @@ export interface Expected {
   readonly streams?: boolean;
 }
 
-const hasStack = (text: string): boolean => /Unexpected failure|\n {4}at /.test(text);
+const hasStack = (text: string): boolean => /Unexpected error|\n {4}at /.test(text);
 
 /** Without the warning of examples that have a secret on their command line, which nothing silences. */
 export const withoutSecretWarning = (result: RunResult): RunResult => ({
   ...result,
-  err: result.err.replace(/^warning: others can read --[\w-]+ on a command line; use .*\n/gm, ""),
+  err: result.err.replace(/^warning: other users can read --[\w-]+ on the command line; use .*\n/gm, ""),
 });
 
 /**
@@ -39,7 +39,7 @@ export function wrongJson(result: RunResult, { exit, message, streams = false }:
   if (!isOneLine || (out !== "" && !streams)) return printedBy(result);
   const { error } = JSON.parse(err) as Told;
   // Nobody should run it again without a look.
-  const due = error.hint?.includes("may have been done") ? 1 : exit;
+  const due = error.hint?.includes("may have taken effect") ? 1 : exit;
   const isTold = message.test(error.message) && !hasStack(error.message) && error.exitCode === due;
   const hasWayOn = error.hint !== null || error.next.length > 0;
   if (error.retryable !== (result.exit === 75)) return printedBy(result);
@@ -52,6 +52,6 @@ export function wrongText(result: RunResult, { exit, message, streams = false }:
   if (`${out}${err}`.includes(secret)) return `tells a secret: ${printedBy(result)}`;
   const errors = err.split("\n").filter((line) => line.startsWith("error: "));
   const isTold = errors.length === 1 && message.test(err) && !hasStack(err);
-  const due = err.includes("may have been done") ? 1 : exit;
+  const due = err.includes("may have taken effect") ? 1 : exit;
   return result.exit === due && isTold && (out === "" || streams) ? undefined : printedBy(result);
 }

@@ -58,7 +58,7 @@ export async function* groupIntoBatches(
     if (batching.rolling) digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
     const batch = batching.finished.has(index) ? undefined : pending.validated(index, digest || undefined, batching);
     const known = batching.finished.digestOf(index);
-    if (batch === undefined && known !== undefined && known !== digest) throw otherRows("those differ");
+    if (batch === undefined && known !== undefined && known !== digest) throw otherRows("finished rows have changed");
     index += 1;
     pending = new RawBatch();
     return batch;
@@ -78,12 +78,12 @@ export async function* groupIntoBatches(
   }
   const last = pending.isBegun ? finish() : undefined;
   if (last) yield last;
-  if (index < batching.finished.end) throw otherRows("they end before them");
+  if (index < batching.finished.end) throw otherRows("the input ends before those rows");
 }
 
 const otherRows = (difference: string): Error =>
-  new UsageError(`The rows are not those that this job began with. Some are done already, and ${difference}.`, {
-    hint: "Pipe the same rows again from their beginning; those that are done are passed over.",
+  new UsageError(`The rows differ from those that this job started with: ${difference}.`, {
+    hint: "Pipe the same rows again from the beginning. Finished rows are skipped.",
   });
 
 class RawBatch {

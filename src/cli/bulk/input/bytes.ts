@@ -47,7 +47,7 @@ const binaries: ReadonlyMap<string, Buffer> = new Map([
   ["an Excel workbook (.xls) or another Office document", Buffer.from([0xd0, 0xcf, 0x11, 0xe0])],
 ]);
 
-const saveAsCsv = "Save it as “CSV UTF-8” first, and name that file.";
+const saveAsCsv = "Save it as “CSV UTF-8” and use that file.";
 
 /** Plain bytes; gzip is recognised by its first two. */
 export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -73,6 +73,6 @@ export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<U
   try {
     yield* gunzip;
   } catch (cause) {
-    throw createUnreadableInputError("The gzip file is damaged or cut off", { cause });
+    throw createUnreadableInputError("The gzip file is damaged or truncated", { cause });
   }
 }

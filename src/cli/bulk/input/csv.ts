@@ -83,9 +83,9 @@ function csvTrouble(cause: unknown, line: number): unknown {
   if (!(cause instanceof CsvError)) return cause;
   // The parser names the line where the input ends.
   const why = isUnclosed(cause)
-    ? `a quote that is opened in line ${line} or after it is not closed`
-    : `${quoteTrouble(cause)}; the row begins in line ${line}`;
-  const message = `The CSV cannot be read: ${why}`;
+    ? `a quote opened at or after line ${line} is not closed`
+    : `${quoteTrouble(cause)} in the row that begins at line ${line}`;
+  const message = `Invalid CSV: ${why}`;
   const [, found = ""] = /Invalid Closing Quote: got "([;|\t])"/.exec(cause.message) ?? [];
   const flags = delimiterFlags(found);
   return flags
@@ -96,12 +96,12 @@ function csvTrouble(cause: unknown, line: number): unknown {
 /** The parser refuses nothing but quotes; its own words speak of what programs set. */
 const quoteTrouble = ({ message }: CsvError): string =>
   message.startsWith("Invalid Opening Quote")
-    ? "a quote stands within a cell that does not begin with one"
-    : "more stands behind the closing quote of a cell";
+    ? "a quote is inside an unquoted cell"
+    : "a closing quote is followed by other characters";
 
-const otherFormats = "If its rows are written in another way, say so: --input-format ndjson, tsv or lines.";
+const otherFormats = "If the input has another format, use --input-format ndjson, tsv or lines.";
 
-const delimiterHint = "Is another character between its cells? Then name it.";
+const delimiterHint = "If the cells have another delimiter, set it.";
 
 const names: ReadonlyMap<string, string> = new Map([
   [";", ";"],
@@ -120,9 +120,9 @@ function otherDelimiter(row: readonly string[], message: string | undefined): Ot
   const flags = delimiterFlags(separator ?? "");
   if (!flags) return undefined;
   const shown = separator === "\t" ? "a tab" : `"${separator}"`;
-  return new OtherFormatError(message ?? `The input has ${shown} between its cells, not a comma.`, {
+  return new OtherFormatError(message ?? `The delimiter of the input is ${shown}, not a comma.`, {
     flags,
-    hint: message === undefined ? "Where it is part of an identifier, say so: --delimiter ','." : delimiterHint,
+    hint: message === undefined ? "If it is part of an identifier, use --delimiter ','." : delimiterHint,
     columns: { first: splitCells(line, separator!), second: [] },
   });
 }

@@ -5,7 +5,8 @@ const camelHeading = /^[a-z]{1,20}(?:[A-Z][a-z]{1,20}){0,3}(?:Email|Address|Id|I
 
 export const isHeadingText = (text: string): boolean => heading.test(text) || camelHeading.test(text);
 
-export const headingProblem = (text: string): string => `the heading of its column: name it, with --column "${text}"`;
+export const headingProblem = (text: string): string =>
+  `the heading of its column. Select the column with --column "${text}"`;
 
 /** Whether a row was refused as the heading: who leaves it out takes the first column, whatever it holds. */
 export const isHeading = (problem: string): boolean => problem.includes("with --column");

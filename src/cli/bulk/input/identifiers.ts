@@ -28,9 +28,9 @@ export const createWordKind = (noun: string): IdentifierKind => ({
   noun,
   shown: asItIs,
   problem(text) {
-    if (text === "") return `no ${noun}: it is empty`;
+    if (text === "") return `not a valid ${noun}: it is empty`;
     if (!odd.test(text)) return undefined;
-    return `no ${noun}: it contains ${/\s/.test(text) ? "spaces" : "control characters"}`;
+    return `not a valid ${noun}: it contains ${/\s/.test(text) ? "spaces" : "control characters"}`;
   },
   value: asItIs,
   key: asItIs,

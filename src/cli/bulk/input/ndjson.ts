@@ -27,7 +27,7 @@ function ndjsonText(line: string, fields: readonly string[]): string | MissingTe
   } catch {
     return { problem: "not JSON" };
   }
-  if (typeof value === "string") return value.trim() || { problem: "without a text", isEmpty: true };
+  if (typeof value === "string") return value.trim() || { problem: "without a string", isEmpty: true };
   const object = (value ?? {}) as Record<string, unknown>;
   const names = Object.keys(object);
   if (fields.length === 0 && names.length > 1 && !Array.isArray(value)) throw severalFields(object, names);
@@ -35,7 +35,7 @@ function ndjsonText(line: string, fields: readonly string[]): string | MissingTe
   for (const field of fields.length > 0 ? fields : [names[0] ?? ""]) {
     const found = object[matchColumnName(names, field, fields)];
     const isText = (typeof found === "string" && found.trim() !== "") || typeof found === "number";
-    if (!isText) return { problem: `without a text in the field "${field}"` };
+    if (!isText) return { problem: `without a string in the field "${field}"` };
     texts.push(String(found).trim());
   }
   return texts.join(" ");
@@ -45,5 +45,5 @@ const severalFields = (object: Readonly<Record<string, unknown>>, names: readonl
   new OtherFormatError(`The objects of the input have several fields: ${names.slice(0, 40).join(", ")}.`, {
     flags: [],
     columns: { first: names, second: names.map((name) => String(object[name])) },
-    hint: "Name the field that is meant with --column.",
+    hint: "Select a field with --column.",
   });

@@ -55,15 +55,15 @@ export function rejectTable(lines: readonly string[], columns: readonly string[]
   if (columns.length > 0) {
     // Rows of a kind and an identifier, which may hold separators.
     if (!first.includes("kind") && !first.includes("table")) return;
-    throw new OtherFormatError("The input is a table, and would be read as lines.", { flags });
+    throw new OtherFormatError("The input is a table, but would be read as lines.", { flags });
   }
   const shown = name === "tab" ? "a tab" : `"${character}"`;
   throw new OtherFormatError(
-    `The input looks like a table with ${shown} between its cells, and would be read as lines.`,
+    `The input looks like a table with ${shown} as the delimiter, but would be read as lines.`,
     {
       flags,
       columns: { first, second },
-      hint: "Where each line is one identifier all the same, say so: --input-format lines.",
+      hint: "If each line is one identifier, use --input-format lines.",
     },
   );
 }

@@ -71,7 +71,7 @@ function recordText(
   const missing = texts.indexOf("");
   if (missing < 0) return texts.join(" ");
   return {
-    problem: `without a text in ${columnName(columns[missing])}`,
+    problem: `without a string in ${columnName(columns[missing])}`,
     isEmpty: texts.every((found) => found === ""),
   };
 }
@@ -99,18 +99,18 @@ function placesOf(columns: readonly string[], header: readonly string[], { other
   return columns.map((column) => {
     const name = matchColumnName(names, column, columns);
     const place = names.indexOf(name);
-    if (place < 0) throw other(header, `There is no column "${column}"`) ?? unknownColumn(column, header);
+    if (place < 0) throw other(header, `Column "${column}" not found`) ?? unknownColumn(column, header);
     const again = names.indexOf(name, place + 1);
     if (again < 0) return place;
-    throw new OtherFormatError(`Two columns are called "${column}": ${place + 1} and ${again + 1}.`, {
+    throw new OtherFormatError(`Columns ${place + 1} and ${again + 1} have the same name, "${column}".`, {
       flags: columns.length === 1 ? ["--column", String(place + 1)] : [],
-      hint: "Name the one that is meant by its number.",
+      hint: "Select one by its number.",
     });
   });
 }
 
 const unknownColumn = (column: string, header: readonly string[]): Error =>
-  new UsageError(`There is no column "${column}"`, { hint: `Columns: ${listed(header)}` });
+  new UsageError(`Column "${column}" not found`, { hint: `Columns: ${listed(header)}` });
 
 const listed = (header: readonly string[]): string => header.slice(0, 40).join(", ");
 
@@ -123,6 +123,6 @@ function refuseUnnamed(first: readonly string[], second: readonly string[], { ot
   throw new OtherFormatError(`The input has ${first.length} columns: ${listed(first)}.`, {
     flags: [],
     columns: { first, second },
-    hint: "Name the column that is meant with --column.",
+    hint: "Select a column with --column.",
   });
 }

@@ -68,6 +68,6 @@ function linesBeforeTrouble(bytes: Buffer): Buffer {
 /** The same in words, where it stands in that row; any other trouble as it is. */
 export function toUtf8Error(cause: unknown, row: number): unknown {
   if (!(cause instanceof NotUtf8)) return cause;
-  const hint = `Convert it first. If it is ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;
-  return createUnreadableInputError(`The rows cannot be read: row ${row} is not UTF-8`, { hint, cause });
+  const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;
+  return createUnreadableInputError(`Row ${row} is not UTF-8`, { hint, cause });
 }

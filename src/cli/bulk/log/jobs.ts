@@ -31,7 +31,7 @@ const JobRecord = JobPlan.extend({
 export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
 
 /** Whatever ends a process otherwise is noted by it. */
-const killed = "The process was killed, or the machine went down: nothing was noted.";
+const killed = "The process was killed, or the machine went down.";
 
 export type JobStatus = "running" | "interrupted" | "done" | "partial";
 

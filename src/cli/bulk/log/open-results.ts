@@ -25,7 +25,7 @@ export class OpenResults {
     const header = Buffer.from(resultsHeader);
     const file = await openOrCreate(disk, path);
     const size = await file.size();
-    if (size < length) await report(`${path} has been cut short: rows that went wrong before are missing in it`);
+    if (size < length) await report(`${path} was truncated: earlier failed rows are missing`);
     const kept = Math.min(size, length);
     await file.truncate(kept < header.byteLength ? 0 : kept);
     if (kept < header.byteLength) await file.write(header, 0);

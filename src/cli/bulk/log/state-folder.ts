@@ -19,7 +19,7 @@ export async function writableJobsFolder({ host, output }: Context): Promise<str
     const state = await mkdtemp(join(tmpdir(), "svc-state-"));
     const { code, message } = error as NodeJS.ErrnoException;
     const why = folder === undefined ? message : `Cannot write to ${folder} (${code}).`;
-    await output.warn(`warning: ${why} The job is kept in ${state}`);
+    await output.warn(`warning: ${why} The job is stored in ${state}`);
     await output.warn(`To resume it: export SVC_STATE_DIR=${state}`);
     const other = join(state, "jobs");
     await mkdir(other, { mode: 0o700 });

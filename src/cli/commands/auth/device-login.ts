@@ -23,26 +23,26 @@ export const authDeviceLogin = defineCommand({
     {
       flag: "no-wait",
       type: "switch",
-      description: "Do not wait: start, or check once; exit 8 while pending",
+      description: "Start or check once without waiting; exit 8 while pending",
     },
     { flag: "finish", type: "switch", description: "Finish a sign-in that --no-wait started" },
   ],
   examples: [
     {
-      title: "At the emulator that runs here",
+      title: "On the emulator of this folder",
       argv: ["--emulator", "auth", "device-login", "--client-id", "demo-cli"],
     },
     {
-      title: "At another server with a device login",
+      title: "On another server with device login",
       argv: ["auth", "device-login", "--issuer", "https://id.example.com", "--client-id", "tool", "--scope", "openid"],
     },
     { title: "In steps: begin", argv: ["auth", "device-login", "--client-id", "demo-cli", "--no-wait"] },
-    { title: "In steps: look whether it is approved", argv: ["auth", "device-login", "--finish", "--no-wait"] },
+    { title: "In steps: check whether it is approved", argv: ["auth", "device-login", "--finish", "--no-wait"] },
   ],
   async run(input, context) {
     const { host, output } = context;
     if (tokenSetting(host)) {
-      throw new UsageError("SVC_TOKEN is set, and outranks every sign-in.", { hint: "Unset it first." });
+      throw new UsageError("SVC_TOKEN is set and overrides every sign-in.", { hint: "Unset it first." });
     }
     const { beginSignIn, finishSignIn, signIn } = await import("../../auth/sign-in.ts");
     const waits = input.flags["no-wait"] !== true;
@@ -52,7 +52,7 @@ export const authDeviceLogin = defineCommand({
       scope: input.flags.scope,
       offersBrowser: input.flags["no-browser"] !== true,
     });
-    const next = `Once it is approved: ${formatNextCommand(["auth", "device-login", "--finish"], context)}`;
+    const next = `After the approval: ${formatNextCommand(["auth", "device-login", "--finish"], context)}`;
     if (!waits && !input.flags.finish) {
       await beginSignIn(await request(), context);
       await output.note(next);
@@ -60,7 +60,7 @@ export const authDeviceLogin = defineCommand({
     }
     const signedIn = input.flags.finish ? await finishSignIn(context, waits) : await signIn(await request(), context);
     if (signedIn === undefined) {
-      await output.note(`Nobody has approved it yet. ${next}`);
+      await output.note(`The code is not approved yet. ${next}`);
       return "pending";
     }
     const { address, account } = signedIn;
@@ -69,7 +69,7 @@ export const authDeviceLogin = defineCommand({
       await output.document({ event: "signed_in", address, client_id, scope, expires_at });
     }
     await output.note(
-      `Signed in at ${address}${expires_at === undefined ? "" : `; the token is good until ${expires_at}`}`,
+      `Signed in at ${address}${expires_at === undefined ? "" : `; the token expires at ${expires_at}`}`,
     );
     await output.note(`Next: ${formatNextCommand(["auth", "status"], context)}`);
     return undefined;
@@ -79,7 +79,7 @@ export const authDeviceLogin = defineCommand({
 async function clientIdOf(given: string | undefined, context: Context): Promise<string> {
   const clientId = given ?? (await oauthClientSetting(context))?.value;
   if (clientId) return clientId;
-  throw new InputRequiredError("client-id", "--client-id is required: the OAuth client that signs in", {
-    hint: "Or set SVC_OAUTH_CLIENT_ID, or: svc config set oauth_client_id ID. svc auth create-client makes one.",
+  throw new InputRequiredError("client-id", "--client-id is required", {
+    hint: "Or set SVC_OAUTH_CLIENT_ID, or run svc config set oauth_client_id ID. To create a client, run svc auth create-client.",
   });
 }

@@ -5,5 +5,5 @@ export const issuerFlag = {
   flag: "issuer",
   type: "text",
   placeholder: "URL",
-  description: "Issuer of another OAuth server than the routing service",
+  description: "OAuth issuer, if it is not the routing service",
 } as const satisfies FlagSpec;

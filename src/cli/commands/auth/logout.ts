@@ -9,7 +9,7 @@ export const authLogout = defineCommand({
   positionals: [],
   flags: [issuerFlag, { flag: "all", type: "switch", description: "Sign out everywhere" }],
   examples: [
-    { title: "Of the routing service that is configured", argv: ["auth", "logout"] },
+    { title: "From the configured routing service", argv: ["auth", "logout"] },
     { title: "Everywhere", argv: ["auth", "logout", "--all"] },
   ],
   async run(input, context) {
@@ -24,10 +24,10 @@ export const authLogout = defineCommand({
       const revoked = await forget(address, context);
       if (revoked !== "unknown") done.push({ address, revoked });
     }
-    if (done.length === 0) await output.note("Not signed in; nothing to forget");
+    if (done.length === 0) await output.note("Not signed in");
     for (const { address } of done) await output.note(`Signed out of ${address}`);
     if (output.format !== "table") await output.show(done, { fields: ["address", "revoked"] });
-    if (tokenSetting(host)) await output.warn("SVC_TOKEN is still set, and still outranks every sign-in.");
+    if (tokenSetting(host)) await output.warn("SVC_TOKEN is still set and overrides every sign-in.");
     return undefined;
   },
 });
@@ -50,7 +50,7 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
   const answer = await oauthPost(client, url, "form", { token, client_id }, context.signal).catch((error: unknown) => {
     if (!context.signal.aborted) return undefined;
     throw new PartialFailureError(error, [
-      `The sign-in at ${address} is forgotten here; whether its tokens are revoked is not known`,
+      `The sign-in at ${address} is removed from this machine. It is unknown whether its tokens are revoked`,
     ]);
   });
   // A page says nothing of tokens, whatever its status.

@@ -34,9 +34,8 @@ export const authStatus = defineCommand({
 function lacking(ended: string | undefined, chosen: string | undefined, context: Context): string {
   const again = formatNextCommand(["auth", "device-login"], context);
   if (ended !== undefined) return `The sign-in at ${ended} has expired. Next: ${again}`;
-  if (chosen !== undefined)
-    return `Nobody is signed in at ${chosen}, which is the server that is meant. Next: ${again}`;
-  return "It is not known which server is meant: name it with --issuer or --base-url, or choose a --profile";
+  if (chosen !== undefined) return `Not signed in at ${chosen}, the server in use. Next: ${again}`;
+  return "No server is selected. Use --issuer, --base-url or --profile";
 }
 
 async function signIns(issuer: string | undefined, context: Context) {

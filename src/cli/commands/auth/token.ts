@@ -8,7 +8,7 @@ export const authToken = defineCommand({
   description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
   positionals: [],
   flags: [issuerFlag],
-  examples: [{ title: "Hand it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],
+  examples: [{ title: "Pass it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],
   async run(input, context) {
     const { output, host } = context;
     const { resolveAccountAddress } = await import("../../auth/account-address.ts");

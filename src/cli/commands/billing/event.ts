@@ -10,7 +10,7 @@ const username = {
   flag: "username",
   type: "text",
   placeholder: "NAME",
-  description: "User name of the billing provider; or set SVC_BASIC_AUTH",
+  description: "User name of the billing provider (default: that of SVC_BASIC_AUTH)",
 } as const satisfies FlagSpec;
 
 export const billingEvent = defineCommand({

@@ -15,7 +15,7 @@ export function defineSignedCommand(
   return defineCommand({
     words,
     summary,
-    description: "With the app's signing secret the request is signed with the time of this machine.",
+    description: "The request is signed with the app's signing secret and the time of this machine.",
     extendsDerived: true,
     positionals: [],
     flags: [

@@ -23,7 +23,7 @@ export const chatBMessaging = defineCommand({
       argv: ["chat-b", "messaging", "--file", "activity.json", "--mint"],
     },
     {
-      title: "With a token of one's own",
+      title: "With your own token",
       argv: ["chat-b", "messaging", "--file", "activity.json", "--token-file", "token.txt"],
     },
   ],

@@ -11,8 +11,8 @@ export const configList = defineCommand({
   positionals: [],
   flags: [{ flag: "show-origin", type: "switch", description: "Show where each value comes from" }],
   examples: [
-    { title: "Where does everything come from?", argv: ["config", "list", "--show-origin"] },
-    { title: "What another profile would give", argv: ["config", "list", "--profile", "staging"] },
+    { title: "Show the origin of each value", argv: ["config", "list", "--show-origin"] },
+    { title: "Show the settings of another profile", argv: ["config", "list", "--profile", "staging"] },
   ],
   async run(input, context) {
     const { effectiveSettings } = await import("../../config/effective-settings.ts");
@@ -21,7 +21,7 @@ export const configList = defineCommand({
     const value = { name: "value", cut: 1 } as const;
     const columns =
       input.flags["show-origin"] === true ? ["key", value, { name: "origin", cut: 2 } as const] : ["key", value];
-    await context.output.show(rows, { fields: ["key", "value", "origin"], columns, none: "Nothing is set" });
+    await context.output.show(rows, { fields: ["key", "value", "origin"], columns, none: "No settings" });
     return undefined;
   },
 });

@@ -26,7 +26,7 @@ export const configProfiles = defineCommand({
     await context.output.show(rows, {
       fields,
       columns: ["name", "current", { name: "router_url", cut: 1 }],
-      none: "There are no profiles",
+      none: "No profiles",
     });
     return undefined;
   },

@@ -14,7 +14,7 @@ export const configSet = defineCommand({
     "Without --profile, changes the current profile; the first one is called default. Keys: router_url, contracts_url, client_id, client_secret, token, oauth_client_id, emulator_url, emulator_token, cluster_keys.CLUSTER. A secret is typed without being shown, or read from --secret-file. It is never an argument, which other users could see.",
   positionals: [
     { name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" },
-    { name: "value", description: "Value, unless it is a secret", optional: true },
+    { name: "value", description: "Value of a setting that is not a secret", optional: true },
   ],
   flags: [
     {
@@ -41,7 +41,7 @@ export const configSet = defineCommand({
     );
     const change = (profile: Profile) => withSetting(profile, setting.key, value);
     const { name, isNewlyCurrent } = await changeProfile(context, change);
-    const used = isNewlyCurrent ? ", the first one: commands use it from now on (svc config use chooses another)" : "";
+    const used = isNewlyCurrent ? ", which is now the current profile (to change it: svc config use)" : "";
     await context.output.note(`Set ${setting.key} of profile ${name}${used}`);
     return undefined;
   },
@@ -55,18 +55,18 @@ async function valueFor(
 ): Promise<string> {
   const { host, globals, signal } = context;
   if (!isSecret) {
-    if (file !== undefined) throw new UsageError(`--secret-file is for secrets; ${key} is none`);
+    if (file !== undefined) throw new UsageError(`--secret-file cannot be used with ${key}, which is not a secret`);
     if (given === undefined) throw new UsageError("<value> is required", { hint: "See svc config set --help." });
     return given;
   }
   if (given !== undefined) {
-    throw new UsageError(`${key} is a secret: on the command line others could see it.`, {
-      hint: `Use --secret-file FILE|-, or leave the value out to be asked. The one just typed may be in your shell's history.`,
+    throw new UsageError(`${key} is a secret and cannot be an argument: other users could see it.`, {
+      hint: `Use --secret-file FILE|-, or omit the value to type it at a prompt. The value may be in the history of your shell.`,
     });
   }
   if (file === undefined && !canPrompt(host, globals)) {
     throw new UsageError("--secret-file required when not running interactively", {
-      hint: "--secret-file - takes it from standard input.",
+      hint: "Use --secret-file - to read it from standard input.",
     });
   }
   const text =
@@ -75,7 +75,7 @@ async function valueFor(
       : await readText(host, file, "--secret-file");
   const secret = text.replace(/\r?\n$/, "");
   const place = file === undefined ? key : `--secret-file: ${file}`;
-  if (secret.trim() === "") throw new UsageError(`${place}: there is no secret in it`);
-  if (/[\r\n]/.test(secret)) throw new UsageError(`${place}: a secret is one line, this has several`);
+  if (secret.trim() === "") throw new UsageError(`${place} is empty, expected a secret`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`${place} must be a single line`);
   return secret;
 }

@@ -7,7 +7,7 @@ export const configUnset = defineCommand({
   summary: "Remove a setting from a profile",
   positionals: [{ name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" }],
   flags: [],
-  examples: [{ title: "Forget a secret", argv: ["config", "unset", "client_secret"] }],
+  examples: [{ title: "Remove a secret", argv: ["config", "unset", "client_secret"] }],
   async run(input, context) {
     const { findSetting, withSetting } = await import("../../config/setting-keys.ts");
     const { changeProfile } = await import("../../config/profile-change.ts");

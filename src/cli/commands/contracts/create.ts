@@ -27,7 +27,7 @@ export const contractsCreate = defineCommand({
       argv: ["contracts", "create", "--data", "nda.json", "--contract-name", "NDA with Acme"],
     },
     {
-      title: "Once for each record of your system, however often it runs",
+      title: "Once for each record of your system, even if it runs again",
       argv: ["contracts", "create", "--data", "nda.json", "--set", "external_metadata.id=deal-42", "--idempotent"],
     },
   ],

@@ -34,7 +34,7 @@ export async function showExisting(
   if (newest === undefined) return false;
   await output.show(newest, { fields: spec.fields });
   const others = found.length === 1 ? "" : `, and ${found.length - 1} more have`;
-  await output.note(`${newest.id} has external_metadata.id ${id} already${others}. Nothing was created.`);
+  await output.note(`${newest.id} already has external_metadata.id ${id}${others}. Nothing was created.`);
   return true;
 }
 
@@ -42,6 +42,7 @@ export async function showExisting(
 export function addSafeRepeat(error: unknown): unknown {
   const isOfCall = error instanceof NetworkError || error instanceof ServiceError;
   if (!isOfCall || !error.outcomeUnknown) return error;
-  const hint = "It may have been done. To repeat it safely, use --idempotent: it looks up external_metadata.id first.";
+  const hint =
+    "The request may have taken effect. To repeat it safely, use --idempotent, which looks up external_metadata.id first.";
   return new PartialFailureError(error, [], { hint });
 }

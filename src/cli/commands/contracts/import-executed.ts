@@ -11,7 +11,7 @@ export const contractsImportExecuted = defineCommand({
   flags: [idempotentFlag],
   examples: [
     {
-      title: "Import each record of your system once, however often it runs",
+      title: "Import each record of your system once, even if it runs again",
       argv: [
         "contracts",
         "import-executed",

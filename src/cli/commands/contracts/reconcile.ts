@@ -44,7 +44,7 @@ const flags = [
     flag: "since",
     type: "text",
     placeholder: "TIME",
-    description: "Start of the period: an ISO time, or a duration ago such as 2h",
+    description: "Start of the period, as an ISO time or a duration ago (2h)",
   },
   {
     flag: "received",
@@ -70,7 +70,7 @@ export const contractsReconcile = defineCommand({
   flags,
   examples: [
     {
-      title: "List what a receiver has missed while it was down",
+      title: "List what a receiver missed while it was down",
       argv: ["contracts", "reconcile", "--since", "2031-01-02T03:04:05Z", "--received", "webhooks.ndjson"],
     },
     {
@@ -94,14 +94,14 @@ export const contractsReconcile = defineCommand({
       fields: ["contract", "contract_name", "contract_status", "activity", "at"],
       columns: ["contract", { name: "contract_name", cut: 1 }, "contract_status", "activity", "at"],
       none: received
-        ? `None of ${pluralize(due.length, "webhook")} is missing`
-        : "No webhook was due: no contract has changed",
+        ? `No webhooks are missing (${pluralize(due.length, "webhook")} checked)`
+        : "No webhook was due, because no contract changed",
     });
     if (!received || rows.length === 0) return undefined;
     const numbers = [...new Set(rows.map(({ contract }) => numberOf(contract)))].filter(Number.isInteger);
     const again = ["webhooks", "re-trigger", ...numbers.flatMap((id) => ["--contract-ids", String(id)])];
     await context.output.note(
-      `${rows.length} of ${pluralize(due.length, "webhook")} missing. To have the last one of each contract sent again: ${formatNextCommand(again, context)}`,
+      `${rows.length} of ${pluralize(due.length, "webhook")} missing. To resend the last one of each contract: ${formatNextCommand(again, context)}`,
     );
     return "failed";
   },
@@ -111,7 +111,9 @@ function checkedActivities(lists: readonly string[] | undefined): readonly Activ
   const given = parseActivities(lists) ?? shown;
   const other = given.find((name) => !(shown as readonly Activity[]).includes(name));
   if (other === undefined) return given;
-  throw new UsageError(`The state of a contract does not show ${other}.`, { hint: `It shows ${shown.join(", ")}.` });
+  throw new UsageError(`--activities must be activities that leave a trace in a contract, got "${other}"`, {
+    hint: `Use ${shown.join(", ")}.`,
+  });
 }
 
 function checkedSince(text: string): void {

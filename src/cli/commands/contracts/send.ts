@@ -31,11 +31,11 @@ export const contractsSend = defineCommand({
       type: "text",
       placeholder: "DURATION",
       default: "10m",
-      description: "Maximum wait; exit 75 when it is over",
+      description: "Maximum wait, then exit 75",
     },
   ],
   examples: [
-    { title: "Send, and wait until everybody has signed", argv: ["contracts", "send", "T-1", "--wait", "executed"] },
+    { title: "Send, and wait until everyone has signed", argv: ["contracts", "send", "T-1", "--wait", "executed"] },
   ],
   async run(input, context, spec) {
     const target = input.flags.wait?.toUpperCase();
@@ -53,14 +53,14 @@ export const contractsSend = defineCommand({
     const begun = await prepared.client.send(prepared.call, { signal: context.signal }).then(
       () => `Sent ${id}`,
       async (error) => {
-        if (await wasSentBefore(error, ask)) return `${id} was sent before`;
+        if (await wasSentBefore(error, ask)) return `${id} was already sent`;
         throw error;
       },
     );
-    await context.output.note(`${begun}, waiting for ${target} (at most ${longest}: --wait-timeout)`);
+    await context.output.note(`${begun}, waiting for ${target} (at most ${longest}; change it with --wait-timeout)`);
     const awaited = () => untilStatus(context, id, target, timeoutMs, ask);
     const answer = await withSpinner(context, `Waiting for ${target}`, awaited, { tellsTime: true }).catch((error) => {
-      throw new PartialFailureError(error, [`${id} was sent, and what failed is the wait for ${target}`], {
+      throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
         next: ["contracts", "status", id],
         repeatable: true,
       });
@@ -91,7 +91,7 @@ async function untilStatus(context: Context, id: string, target: string, timeout
     const status: string = answer.contract_status;
     if (status === target) return answer;
     if (isFinal(status)) {
-      throw new CommandFailedError("failed", "wrong_status", `${id} is ${status} and will never be ${target}.`);
+      throw new CommandFailedError("failed", "wrong_status", `${id} is ${status} and cannot become ${target}.`);
     }
     return undefined;
   });

@@ -17,7 +17,9 @@ export const contractsStatus = defineCommand({
       description: "Exit 8 while the contract can be executed, and 1 if it cannot",
     },
   ],
-  examples: [{ title: "Only go on once everybody has signed", argv: ["contracts", "status", "T-1", "--exit-status"] }],
+  examples: [
+    { title: "Continue only when everyone has signed", argv: ["contracts", "status", "T-1", "--exit-status"] },
+  ],
   async run(input, context, spec) {
     const prepared = await prepareCall<ResultOf<typeof showContractStatus>>(spec!, input, context, {
       reads: input.flags["exit-status"] === true,

@@ -14,7 +14,7 @@ export function defineSignedCommand(verb: string, summary: string, example: read
   return defineCommand({
     words,
     summary,
-    description: "With the app's client secret the request is signed with the time of this machine.",
+    description: "The request is signed with the app's client secret and the time of this machine.",
     extendsDerived: true,
     positionals: [],
     flags: [
@@ -25,13 +25,13 @@ export function defineSignedCommand(verb: string, summary: string, example: read
         placeholder: "VERSION",
         choices: versions,
         default: "v3",
-        description: "How to sign",
+        description: "Signature version",
       },
       {
         flag: "public-url",
         type: "text",
         placeholder: "URL",
-        description: "Address to sign, if it differs from the address that is called",
+        description: "Address to sign (default: the requested address)",
       },
       {
         flag: "query",
@@ -77,6 +77,6 @@ export function defineSignedCommand(verb: string, summary: string, example: read
 
 function pairOf(text: string): [string, string] {
   const equals = text.indexOf("=");
-  if (equals < 1) throw new UsageError(`--query takes NAME=VALUE such as portalId=62515, not "${text}"`);
+  if (equals < 1) throw new UsageError(`--query must be NAME=VALUE (portalId=62515), got "${text}"`);
   return [text.slice(0, equals), text.slice(equals + 1)];
 }

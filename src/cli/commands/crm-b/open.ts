@@ -19,7 +19,7 @@ const signedRequest = { flag: "signed-request", type: "text" } as const satisfie
 export const crmBOpen = defineCommand({
   words: ["crm-b", "open"],
   summary: "Open the canvas app with a signed request",
-  description: "With the app's consumer secret, an envelope is signed like the CRM does.",
+  description: "Signs an envelope with the app's consumer secret, as the CRM does.",
   extendsDerived: true,
   readsDerived: { flags: [signedRequest] },
   bodyFrom: ["envelope", "consumer-secret-file"],
@@ -62,6 +62,6 @@ async function requestOf(
     envelope === undefined
       ? '{"algorithm":"HMACSHA256","context":{}}'
       : await readText(context.host, envelope, "--envelope");
-  if (text === "") throw new UsageError(`--envelope: ${envelope} is empty; it should hold a JSON document`);
+  if (text === "") throw new UsageError(`--envelope: ${envelope} is empty, expected a JSON document`);
   return signCrmB(secret, text);
 }

@@ -6,7 +6,7 @@ export const emulatorClockShow = defineCommand({
   summary: "Show virtual time and what is due next",
   positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
-  examples: [{ title: "What time is it there?", argv: ["emulator", "clock", "show"] }],
+  examples: [{ title: "Show the virtual time", argv: ["emulator", "clock", "show"] }],
   async run({ flags }, context) {
     const { showClock } = await import("../../../api/emulator/clock.ts");
     const client = await context.client("emulator", { file: flags.file });

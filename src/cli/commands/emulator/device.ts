@@ -8,17 +8,17 @@ const flags = [
     placeholder: "ID",
     description: "Cluster of the device (default: that of the address, or the first)",
   },
-  { flag: "email", type: "text", placeholder: "ADDRESS", description: "Address of the person who decides" },
+  { flag: "email", type: "text", placeholder: "ADDRESS", description: "E-mail address of the user who decides" },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
 const decides = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
   defineCommand({
     words: ["emulator", "device", verb],
-    summary: `${verb === "approve" ? "Approve" : "Deny"} a device by its user code, as a person`,
+    summary: `${verb === "approve" ? "Approve" : "Deny"} a device by its user code, as a user`,
     positionals: [{ name: "user_code", description: "User code that the device shows; case and hyphen are ignored" }],
     flags,
-    examples: [{ title: "The code that a device shows", argv: ["emulator", "device", verb, "WDJB-MJHT"] }],
+    examples: [{ title: "Use the code that a device shows", argv: ["emulator", "device", verb, "WDJB-MJHT"] }],
     async run(input, context) {
       const { approveDevice } = await import("../../../api/emulator/device-grants.ts");
       const client = await context.client("emulator", { file: input.flags.file });

@@ -8,7 +8,7 @@ export async function requireDifferentFiles(files: Readonly<Record<string, strin
     if (path === undefined) continue;
     const real = await resolveRealPath(path);
     const other = flagAt.get(real);
-    if (other !== undefined) throw new UsageError(`${flag} and ${other} name the same file, ${path}`);
+    if (other !== undefined) throw new UsageError(`${flag} and ${other} must be different files, got "${path}" twice`);
     flagAt.set(real, flag);
   }
 }

@@ -33,23 +33,18 @@ export const emulatorEnv = defineCommand({
     },
   ],
   examples: [
-    { title: "Into this shell: eval its output", argv: ["emulator", "env"] },
+    { title: "In this shell: eval its output", argv: ["emulator", "env"] },
     { title: "As another workspace", argv: ["emulator", "env", "--workspace", "2"] },
-    { title: "For the steps that follow: append it to $GITHUB_ENV", argv: ["emulator", "env", "--shell", "github"] },
+    { title: "For later steps: append it to $GITHUB_ENV", argv: ["emulator", "env", "--shell", "github"] },
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;
     if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
     const emulator = await seenBy(flags.workspace, await running(flags.file, context), context);
     if (isHidden(mainCluster(emulator)?.clientSecret)) {
-      throw new CommandFailedError(
-        "forbidden",
-        "secrets_hidden",
-        "The emulator does not show its API keys to this token.",
-        {
-          hint: "It has the role read. Use one with the role operate: svc emulator tokens create NAME --role operate.",
-        },
-      );
+      throw new CommandFailedError("forbidden", "secrets_hidden", "This token cannot read the emulator's API keys.", {
+        hint: "Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.",
+      });
     }
     await maskSecrets(host, collectSecrets(emulator));
     const variables = emulatorVariables(emulator);
@@ -93,7 +88,7 @@ async function seenBy(
   const found = known.find(({ id, name }) => String(id) === wanted || name === wanted);
   if (found) return asWorkspace(emulator, found);
   const names = known.map(({ id, name }) => `${id} (${name})`).join(", ");
-  throw new UsageError(`--workspace: there is no workspace "${wanted}"`, { hint: `It knows ${names}.` });
+  throw new UsageError(`Workspace "${wanted}" not found`, { hint: `Workspaces: ${names}.` });
 }
 
 /** Windows names no shell, and has PowerShell. */

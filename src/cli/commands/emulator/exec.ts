@@ -15,14 +15,14 @@ import { reportRun } from "./run-report.ts";
 
 export const emulatorExec = defineCommand({
   words: ["emulator", "exec"],
-  summary: "Run a command against an emulator of its own",
+  summary: "Run a command with its own emulator",
   description:
     "Starts an emulator on free ports and in memory, sets SVC_BASE_URL, SVC_CLIENT_ID and the other SVC_ variables, and runs the command without a shell. Stops the emulator when the command ends, and exits with its code. SIGINT, SIGTERM and SIGHUP are forwarded to the command; a second one kills it.",
   passthrough: true,
   positionals: [
     {
       name: "command",
-      description: "Command to run, with its arguments; -- may stand before it",
+      description: "Command to run, with its arguments, optionally after --",
       variadic: true,
     },
   ],
@@ -35,7 +35,7 @@ export const emulatorExec = defineCommand({
   examples: [
     { title: "Run a test suite in CI", argv: ["emulator", "exec", "--", "npm", "test"] },
     {
-      title: "With a clock that jumps to what is due next",
+      title: "With a clock that jumps to the next due entry",
       argv: ["emulator", "exec", "--clock", "auto", "--", "pytest", "-q"],
     },
     {
@@ -115,17 +115,17 @@ function connect(child: ChildProcess, host: Host): void {
 class CannotRun extends CommandFailedError {
   readonly exit: number;
   constructor(program: string, args: readonly string[], error: NodeJS.ErrnoException) {
-    const reason = error.code === "ENOENT" ? "there is no such program" : (error.code ?? error.message);
+    const reason = error.code === "ENOENT" ? "no such program" : (error.code ?? error.message);
     const isLine = error.code === "ENOENT" && args.length === 0 && /\S\s+\S/.test(program);
     const hint = isLine
-      ? `No shell takes it apart: give its words one by one, or run sh -c ${quoteShellWord(program)}.`
+      ? `The command runs without a shell. Separate its arguments, or run sh -c ${quoteShellWord(program)}.`
       : undefined;
     super("failed", "cannot_run", `Cannot run ${program}: ${reason}`, { cause: error, hint });
     this.exit = error.code === "ENOENT" ? 127 : 126;
   }
 }
 
-/** As shells do: 127 when there is no such program, 126 when it cannot be run. */
+/** As shells do: 127 when no such program, 126 when it cannot be run. */
 async function reportCannotRun(error: CannotRun, output: Context["output"]): Promise<number> {
   await output.warn(`error: ${error.message}`);
   if (error.hint !== undefined) await output.warn(`  ${error.hint}`);

@@ -7,14 +7,14 @@ export const emulatorOpen = defineCommand({
   words: ["emulator", "open"],
   summary: "Open the console of the running emulator in the browser",
   description:
-    "The console shows virtual time, webhooks and contracts, and lets a person act. The address signs in one browser, once, within a minute. Without a browser it is printed.",
+    "The console shows virtual time, webhooks and contracts, and has buttons to change them. The address signs in one browser, once, within a minute. Without a browser, the address is printed.",
   positionals: [],
   flags: [
     { flag: "url", type: "switch", description: "Print the address without opening it" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
-    { title: "Of the one of this folder", argv: ["emulator", "open"] },
+    { title: "The console of this folder's emulator", argv: ["emulator", "open"] },
     { title: "For a browser on another machine, behind a tunnel", argv: ["emulator", "open", "--url"] },
   ],
   async run({ flags }, context) {
@@ -28,12 +28,12 @@ export const emulatorOpen = defineCommand({
     const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
     const url = isWebAddress(told) ? told : own;
     const browser = flags.url ? undefined : findBrowserCommand(host);
-    const why = browser ? await openBrowser(browser, own, host) : "There is no browser here";
+    const why = browser ? await openBrowser(browser, own, host) : "No browser found";
     const opened = why === undefined && !flags.url;
     if (output.format !== "table") await output.show({ opened, url, expires_in });
     else if (opened) await output.note(`Opened ${own.replace(/#.*/, "")} in the browser`);
     else await output.print(url);
-    if (!opened && !flags.url) await output.warn(`${why}: open this address yourself, within ${expires_in} seconds.`);
+    if (!opened && !flags.url) await output.warn(`${why}. Open this address yourself within ${expires_in} seconds.`);
     return undefined;
   },
 });
@@ -45,7 +45,7 @@ function explain(error: unknown): never {
   throw new CommandFailedError(
     "failed",
     "no_console",
-    "This emulator has no console: it is of an older version of svc.",
+    "This emulator has no console, because an older version of svc runs it.",
     {
       hint: "Stop it with svc emulator stop, and start it with this version.",
       cause: error,

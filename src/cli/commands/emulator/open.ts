@@ -32,8 +32,8 @@ export async function openEmulator(
     const answered =
       names.length > 0
         ? `under ${names.join(", ")}`
-        : "but requests to any name or address other than localhost are answered 403: name it with --allowed-host NAME";
-    const open = `listening on ${options.host}: others can reach this emulator, ${answered}`;
+        : "but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME";
+    const open = `listening on ${options.host}: other machines can reach this emulator, ${answered}`;
     if (log) log(`warning: ${open}`);
     else await output.warn(`warning: ${open}`);
   }

@@ -273,7 +273,7 @@ function allowedReceivers(hosts: readonly string[] | undefined): readonly string
 function speedOf(given: number | undefined): number | undefined {
   if (given === undefined || given > 0) return given;
   throw new UsageError(`--clock-speed must be a number above 0, got "${given}"`, {
-    hint: "60 runs an hour in a minute. To stop the clock, use --clock manual.",
+    hint: "For example, 60 runs an hour in a minute. To stop the clock, use --clock manual.",
   });
 }
 

@@ -19,9 +19,7 @@ export const emulatorRepair = defineCommand({
   description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
   positionals: [{ name: "file", description: "State file" }],
   flags: [],
-  examples: [
-    { title: "After a message that names a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] },
-  ],
+  examples: [{ title: "After an error about a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] }],
   async run(input, context) {
     const path = await requireFile(context.host, input.positionals.file, "<file>");
     const { repairState } = await import("../../../../emulator/index.ts");
@@ -38,13 +36,13 @@ export const emulatorRepair = defineCommand({
     const { rows, mappings, transactions } = repair.kept;
     const kept = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
     if (!repair.repaired) {
-      await output.print(`Nothing is damaged: ${kept}`);
+      await output.print(`No damage found: ${kept}`);
       return undefined;
     }
     await output.print(
       ...repair.damage.map((line) => `damaged: ${line}`),
-      ...repair.dropped.map((file) => `not read, since it comes after the damage: ${file}`),
-      ...repair.aside.map((file) => `moved aside: ${file}`),
+      ...repair.dropped.map((file) => `dropped, because it follows the damage: ${file}`),
+      ...repair.aside.map((file) => `renamed: ${file}`),
       `kept: ${kept}`,
     );
     return undefined;

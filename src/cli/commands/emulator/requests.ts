@@ -35,7 +35,7 @@ export const emulatorRequests = defineCommand({
       description: "Include requests that only read the control plane",
     },
   ],
-  examples: [{ title: "As they come", argv: ["emulator", "requests", "--follow"] }],
+  examples: [{ title: "As they arrive", argv: ["emulator", "requests", "--follow"] }],
   async run(input, context, spec) {
     if (!input.flags.follow) return list(spec!, input, context);
     const [{ watchRequests }, { followStream }] = await Promise.all([
@@ -62,7 +62,7 @@ async function list(spec: CommandSpec, input: CommandInput, context: Context): P
   if (prepared === "dry-run") return undefined;
   const { reads_left_out: count } = fieldsOf((await prepared.send()).value);
   if (typeof count === "number" && count > 0) {
-    await context.output.note(`${pluralize(count, "read")} of the control plane left out: --reads shows them`);
+    await context.output.note(`${pluralize(count, "read")} of the control plane hidden. To show them: --reads`);
   }
   return undefined;
 }

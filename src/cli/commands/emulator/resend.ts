@@ -20,7 +20,7 @@ export const deliveriesResend = defineCommand({
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
-    { title: "Deliver what was skipped", argv: ["emulator", "deliveries", "resend", "1"] },
+    { title: "Resend a skipped delivery", argv: ["emulator", "deliveries", "resend", "1"] },
     { title: "Several", argv: ["emulator", "deliveries", "resend", "1", "2"] },
   ],
   async run(input, context, spec) {
@@ -82,7 +82,7 @@ export const webhooksResend = defineCommand({
     const failed = items.find((one) => failureOf(one) !== undefined);
     const arrived = items.length - (failed ? 1 : 0);
     if (left === 0) {
-      await context.output.note(items.length === 0 ? "Nothing is left to send." : `All ${arrived} arrived.`);
+      await context.output.note(items.length === 0 ? "No undelivered deliveries." : `All ${arrived} arrived.`);
       return undefined;
     }
     const next = failed ? `: delivery ${failed.id} ${failureOf(failed)}` : ". To continue, run the same command again";

@@ -29,7 +29,7 @@ export async function reportRun(emulator: Emulator, exit: number, host: Host): P
     const requests = items.filter(({ service }) => service !== "emulator");
     const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
     const unusual = requests.filter(({ status, findings }) => status >= 400 || status === 0 || findings.length > 0);
-    const title = `svc emulator: ${pluralize(requests.length, "request")}, ${unusual.length} refused or noted`;
+    const title = `svc emulator: ${pluralize(requests.length, "request")}, ${unusual.length} rejected or with warnings`;
     await printGroup(host, title, unusual.slice(-200).map(line));
     await addSummary(
       host,

@@ -7,12 +7,12 @@ type Item = ResultOf<typeof diffSnapshot>["items"][number];
 /** As diff does, it can say by its exit code whether anything is different. */
 export const snapshotDiff = defineCommand({
   words: ["emulator", "snapshot", "diff"],
-  summary: "Compare a snapshot with the present state or another one",
+  summary: "Compare a snapshot with the current state or another one",
   description:
-    "Prints what changed, with the fields below each. Time that passes by itself and the causes of changes do not count as differences.",
+    "Prints what changed, with the fields below each. The passing of time and the causes of changes are ignored.",
   positionals: [
     { name: "name", description: "Snapshot to compare" },
-    { name: "other", description: "Snapshot to compare with (default: the present state)", optional: true },
+    { name: "other", description: "Snapshot to compare with (default: the current state)", optional: true },
   ],
   flags: [
     { flag: "exit-status", type: "switch", description: "Exit 1 if there is a difference" },
@@ -28,9 +28,9 @@ export const snapshotDiff = defineCommand({
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
-    { title: "What has the test changed?", argv: ["emulator", "snapshot", "diff", "prepared"] },
+    { title: "Show what the test changed", argv: ["emulator", "snapshot", "diff", "prepared"] },
     {
-      title: "Has it left anything behind?",
+      title: "Check that nothing is left behind",
       argv: ["emulator", "snapshot", "diff", "prepared", "--exit-status"],
     },
   ],
@@ -42,7 +42,7 @@ export const snapshotDiff = defineCommand({
     const diff = await client.call(diffSnapshot, { params: { name }, query }, { signal });
     if (output.format === "table") {
       await output.print(...diff.items.flatMap((item) => linesOf(item, flags.brief === true)));
-      if (diff.same) await output.note("Nothing is different");
+      if (diff.same) await output.note("No differences");
       const more = diff.total - diff.items.length;
       if (more > 0) await output.note(`${more} more: --most ${Math.min(diff.total, 100_000)}`);
     } else {

@@ -52,7 +52,7 @@ export const emulatorStart = defineCommand({
     {
       flag: "trust-state",
       type: "switch",
-      description: "Use the state in .svc although it was not made here, as in a clone or a copy",
+      description: "Use a state in .svc that was created elsewhere, as in a clone or a copy",
     },
     {
       flag: "ready-file",
@@ -76,11 +76,11 @@ export const emulatorStart = defineCommand({
       argv: ["emulator", "start", "--ephemeral", "--clock-speed", "60"],
     },
     {
-      title: "A copy of a snapshot, next to the emulator that saved it",
+      title: "A copy of a snapshot, in addition to the emulator that saved it",
       argv: ["emulator", "start", "--from", "prepared"],
     },
     {
-      title: "In PostgreSQL; further processes take over when this one ends",
+      title: "In PostgreSQL, with other processes that take over when this one ends",
       argv: ["emulator", "start", "--store", "postgres://svc@db.example/sandbox"],
     },
     { title: "In the background, until svc emulator stop", argv: ["emulator", "start", "--detach"] },
@@ -158,7 +158,7 @@ export const emulatorStart = defineCommand({
       throw toEndedError(error);
     });
     await log?.lifecycle("stopping");
-    if (signal.aborted && !log) await output.note("Stopping; press Ctrl-C again to stop at once");
+    if (signal.aborted && !log) await output.note("Stopping; press Ctrl-C again to stop immediately");
     await emulator.close({ signal: cut });
     await unwatch();
     await log?.lifecycle("stopped");

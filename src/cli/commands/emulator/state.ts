@@ -19,7 +19,7 @@ export const emulatorStateExport = defineCommand({
       description: "Write to a file that only you can read",
     },
   ],
-  examples: [{ title: "Into a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
+  examples: [{ title: "To a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
     const { checkOutputFile, writeOutput } = await import("../../output/file.ts");
     const file = flags.output;
@@ -47,8 +47,6 @@ export const emulatorStateImport = defineCommand({
   extendsDerived: true,
   positionals: [],
   flags: [],
-  examples: [
-    { title: "Go back to a state that was kept", argv: ["emulator", "state", "import", "--data", "state.json"] },
-  ],
+  examples: [{ title: "Restore an exported state", argv: ["emulator", "state", "import", "--data", "state.json"] }],
   run: async (input, context, spec) => runDerivedCommand(spec!, input, context),
 });

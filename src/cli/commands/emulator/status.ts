@@ -9,7 +9,7 @@ export const emulatorStatus = defineCommand({
   description: "Exits 5 if no emulator runs.",
   positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
-  examples: [{ title: "The one of this folder", argv: ["emulator", "status"] }],
+  examples: [{ title: "The emulator of this folder", argv: ["emulator", "status"] }],
   async run(input, context) {
     const [{ showBufferUsage, checkReadiness }, { showClock }] = await Promise.all([
       import("../../../api/emulator/lifecycle.ts"),

@@ -29,7 +29,7 @@ export const emulatorStop = defineCommand({
   description: "Exits 5 if no emulator runs.",
   positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
-  examples: [{ title: "The one of this folder", argv: ["emulator", "stop"] }],
+  examples: [{ title: "The emulator of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
     const { checkReadiness, stop } = await import("../../../api/emulator/lifecycle.ts");
     const file = await resolveEndedState(input.flags.file, context, { ends: true });
@@ -43,15 +43,10 @@ export const emulatorStop = defineCommand({
       })
       .catch((error: unknown) => {
         if (!isGone(error)) throw error;
-        throw new CommandFailedError(
-          "not-found",
-          "no_emulator",
-          "Nothing listens there any more: the emulator has ended before.",
-          {
-            next: ["emulator", "status"],
-            cause: error,
-          },
-        );
+        throw new CommandFailedError("not-found", "no_emulator", "The emulator has already ended.", {
+          next: ["emulator", "status"],
+          cause: error,
+        });
       });
     await pollUntil(context, patienceMs, "the emulator to stop", async () => {
       const isUp = await client.call(checkReadiness, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
@@ -62,7 +57,7 @@ export const emulatorStop = defineCommand({
       return isUp || (await hasState(context.host, file, stopped.instance)) ? undefined : true;
     });
     if (!stopped.couldWrite) {
-      await context.output.warn("warning: it could not write its state: what the file of it lacks is kept nowhere");
+      await context.output.warn("warning: the emulator could not save its state; recent changes are lost");
     }
     if (context.output.format === "table") await context.output.note("Stopped");
     else await context.output.show({ stopped: true });

@@ -14,7 +14,7 @@ export const emulatorTrace = defineCommand({
   summary: "Show what caused something, and what followed",
   description:
     "Accepts request:12 (see svc emulator requests), T-1, delivery:3, event:4, webhook:1, timer:5, advance:6, or the ID of a W3C trace. Times are virtual. The wall clock time follows if it differs by a second or more.",
-  positionals: [{ name: "ref", description: "Thing to trace: request:12, T-1, delivery:3, or a W3C trace id" }],
+  positionals: [{ name: "ref", description: "Reference to trace: request:12, T-1, delivery:3, or a W3C trace id" }],
   flags: [
     followFlag,
     {
@@ -27,8 +27,8 @@ export const emulatorTrace = defineCommand({
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
-    { title: "Why was the contract's webhook sent six times?", argv: ["emulator", "trace", "T-1"] },
-    { title: "As a drawing", argv: ["emulator", "trace", "T-1", "--format", "mermaid"] },
+    { title: "Find out why a contract's webhook was sent six times", argv: ["emulator", "trace", "T-1"] },
+    { title: "As a diagram", argv: ["emulator", "trace", "T-1", "--format", "mermaid"] },
   ],
   async run({ positionals, flags }, context) {
     const ref = positionals.ref;

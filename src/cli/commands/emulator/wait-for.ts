@@ -45,14 +45,14 @@ const flags = [
     flag: "within",
     type: "text",
     placeholder: "DURATION",
-    description: "Advance virtual time by at most this: PT2H35M",
+    description: "Maximum advance of virtual time (PT2H35M)",
   },
   {
     flag: "wait-timeout",
     type: "text",
     placeholder: "DURATION",
     default: "30s",
-    description: "Maximum wait on the wall clock; exit 75 when it is over",
+    description: "Maximum wait on the wall clock, then exit 75",
   },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
@@ -66,7 +66,7 @@ export const emulatorWaitFor = defineCommand({
   flags,
   examples: [
     {
-      title: "Until everybody has signed",
+      title: "Until everyone has signed",
       argv: ["emulator", "wait-for", "--contract", "T-1", "--status", "EXECUTED"],
     },
     {
@@ -134,7 +134,7 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
   const { signal, host } = context;
   let movedTo: string | undefined;
   const rethrow = (error: unknown): never => {
-    throw movedTo === undefined ? error : new PartialFailureError(error, [`Virtual time was moved on to ${movedTo}`]);
+    throw movedTo === undefined ? error : new PartialFailureError(error, [`Virtual time was advanced to ${movedTo}`]);
   };
   for (;;) {
     const met = await ask(waiting, 0).catch(rethrow);
@@ -182,7 +182,7 @@ const duration = (text: string | undefined, flag: string): number | undefined =>
 /** What is waited for: `3 times CONTRACT_SIGNED of T-1`. */
 function awaited({ activity, outcome, contract_status, contract, count }: Query): string {
   const many = count === undefined || count === 1 ? "" : `${count} times `;
-  const what = contract_status ?? [activity, outcome].filter(Boolean).join(" ");
+  const what = contract_status ?? ([activity, outcome].filter(Boolean).join(" ") || undefined);
   return `${many}${what}${contract === undefined ? "" : ` of ${contract}`}`;
 }
 
@@ -194,18 +194,21 @@ interface Unmet {
 
 /** Says what was waited for, and what came near. */
 function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet): CommandFailedError {
+  const status =
+    met.contract && `${met.contract.composite_id} is ${met.contract.contract_status}, not ${query.contract_status}`;
   const near = [
-    ...(met.contract ? [`${met.contract.composite_id} is ${met.contract.contract_status}`] : []),
     ...met.activities.map((one) => `${one.activity}${of(one)} at ${one.at}`),
     ...met.deliveries.map((one) => `delivery ${one.id} ${one.activity}${of(one)}: ${one.outcome}`),
   ];
-  const nearest = near.length === 0 ? "Nothing came near." : `Came near: ${near.slice(0, 5).join("; ")}.`;
+  const nearest = near.length === 0 ? "" : `Seen: ${near.slice(0, 5).join("; ")}.`;
   const [first] = disabled;
   const message =
     isVain && first
-      ? `Waited for ${awaited(query)} until ${met.now}: it does not come while webhook ${first.id} is disabled (${first.status}).`
-      : `Waited ${waited} for ${awaited(query)}, until ${met.now}: it did not come.`;
-  const hint = [nearest, ...disabled.slice(0, 1).map(insteadOf)].join(" ");
+      ? `Cannot reach ${awaited(query)}: webhook ${first.id} is disabled (${first.status}).`
+      : status == null
+        ? `Timed out after ${waited} waiting for ${awaited(query)} (virtual time: ${met.now}).`
+        : `Timed out after ${waited}: ${status}.`;
+  const hint = [nearest, ...disabled.slice(0, 1).map(insteadOf)].filter(Boolean).join(" ") || undefined;
   // Of what was sent before an emulator was started with --auto-sign no signatory signs by itself.
   const unsigned = query.contract_status === "EXECUTED" && met.contract?.contract_status === "SIGN";
   const next = unsigned ? ["emulator", "sign", met.contract!.composite_id] : undefined;
@@ -214,7 +217,7 @@ function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet)
 
 /** What to wait for instead: what comes due while a webhook is disabled is skipped (DECISIONS.md, C18). */
 const insteadOf = ({ id }: Webhook): string =>
-  `Webhook ${id} is disabled, so the next attempt of what waits is skipped: wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${id}`;
+  `Webhook ${id} is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${id}`;
 
 const of = ({ composite_id: contract }: Met["activities"][number] | Met["deliveries"][number]): string =>
   contract === null ? "" : ` of ${contract}`;

@@ -12,7 +12,7 @@ export const emulatorWorkspaces = defineCommand({
   async run(input, context, spec) {
     await runDerivedCommand(spec!, input, context);
     const hides = context.output.format === "table" && context.globals.fields === undefined;
-    if (hides) await context.output.note("With the secrets: --json; as variables of the first one: svc emulator env");
+    if (hides) await context.output.note("With the secrets (for variables of the first one: svc emulator env)");
     return undefined;
   },
 });

@@ -9,13 +9,15 @@ export const filesUpload = defineCommand({
   summary: "Upload files and print their ids",
   description:
     "Asks for a signed URL for each file and streams its bytes there. The ids go into file_ids of an intake.",
-  positionals: [{ name: "path", description: "Files to upload; - reads a pipe, into memory", variadic: true }],
+  positionals: [
+    { name: "path", description: "Files to upload, or - for a pipe, which is read into memory", variadic: true },
+  ],
   flags: [
     {
       flag: "filename",
       type: "text",
       placeholder: "NAME",
-      description: "Name of the one file, instead of that of its path (default for -: stdin)",
+      description: "File name (default: the name in its path, or stdin for -)",
     },
     {
       flag: "content-type",
@@ -28,14 +30,14 @@ export const filesUpload = defineCommand({
   examples: [
     { title: "Two files", argv: ["files", "upload", "msa.pdf", "annex.docx"] },
     { title: "From a pipe", argv: ["files", "upload", "-", "--filename", "msa.pdf"], stdin: "%PDF-1.7" },
-    { title: "Only the ids", argv: ["files", "upload", "msa.pdf", "--json=file_id"] },
+    { title: "Print only the IDs", argv: ["files", "upload", "msa.pdf", "--json=file_id"] },
   ],
   async run(input, context) {
     const paths = input.positionals.path;
     const { "content-type": contentType, filename } = input.flags;
     if (filename !== undefined && paths.length > 1)
       throw new UsageError("--filename cannot be used with several files");
-    if (paths.filter((path) => path === "-").length > 1) throw new UsageError("<path>: - can be given once");
+    if (paths.filter((path) => path === "-").length > 1) throw new UsageError("<path> cannot be - more than once");
     const files = await findUploadCandidates(context, paths, "<path>", { contentType, filename, takesInput: true });
     if (input.flags["dry-run"]) {
       const plan = files.map(({ filename, path, bytes, contentType }) => ({

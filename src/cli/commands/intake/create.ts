@@ -53,7 +53,7 @@ export const intakeCreate = defineCommand({
     await sent.catch((error: unknown) => {
       if (uploaded.length === 0) throw error;
       throw new PartialFailureError(error, describeCompletedUploads(uploaded), {
-        hint: "Name what is uploaded with --file-ids, and it need not be uploaded again.",
+        hint: "To use the uploaded files without another upload, use --file-ids.",
       });
     });
     return undefined;

@@ -23,8 +23,11 @@ export const jobsPrune = defineCommand({
     { flag: "dry-run", short: "n", type: "switch", description: "List the jobs without removing them" },
   ],
   examples: [
-    { title: "What would go?", argv: ["router", "jobs", "prune", "--dry-run"] },
-    { title: "All that is done and older than a week", argv: ["router", "jobs", "prune", "--older-than", "7d"] },
+    { title: "List the jobs to remove", argv: ["router", "jobs", "prune", "--dry-run"] },
+    {
+      title: "Remove finished jobs that are older than a week",
+      argv: ["router", "jobs", "prune", "--older-than", "7d"],
+    },
   ],
   async run({ flags }, { host, output }) {
     const { listJobs, removeJob } = await import("../../bulk/log/jobs.ts");

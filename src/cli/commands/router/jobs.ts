@@ -7,7 +7,7 @@ import { formatCommandLine } from "../../help/examples.ts";
 
 const id = {
   name: "job",
-  description: "Id of the job, as it was printed first",
+  description: "ID of the job",
   optional: true,
 } as const satisfies PositionalSpec;
 const last = { flag: "last", type: "switch", description: "Use the newest job" } as const satisfies FlagSpec;
@@ -35,8 +35,8 @@ async function jobOf(
   const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;
   if (job?.status === "damaged") throw damagedJob(job);
   if (job) return job;
-  throw new CommandFailedError("not-found", "no_such_job", isLast ? "There are no jobs." : `There is no job ${name}.`, {
-    hint: `Jobs are kept in ${jobsFolder(host)}.`,
+  throw new CommandFailedError("not-found", "no_such_job", isLast ? "No jobs found." : `Job ${name} not found.`, {
+    hint: `Jobs are stored in ${jobsFolder(host)}.`,
     next: ["router", "jobs", "list"],
   });
 }
@@ -96,13 +96,13 @@ export const jobsList = defineCommand({
   summary: "List the bulk jobs of this machine, the newest first",
   positionals: [],
   flags: [],
-  examples: [{ title: "What ran here?", argv: ["router", "jobs", "list"] }],
+  examples: [{ title: "List the jobs", argv: ["router", "jobs", "list"] }],
   async run(_input, { host, output }) {
     const { listJobs } = await import("../../bulk/log/jobs.ts");
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
     const rows = jobs.map((job) => (job.status === "damaged" ? shownDamaged(job) : shown(job)));
-    await output.show(rows, { fields, columns, none: "No jobs; svc router map-emails FILE begins one" });
+    await output.show(rows, { fields, columns, none: "No jobs. To start one: svc router map-emails FILE" });
     for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
     return undefined;
   },
@@ -114,7 +114,7 @@ export const jobsShow = defineCommand({
   summary: "Show how far a bulk job is",
   positionals: [id],
   flags: [last],
-  examples: [{ title: "The newest one", argv: ["router", "jobs", "show", "--last"] }],
+  examples: [{ title: "The newest job", argv: ["router", "jobs", "show", "--last"] }],
   async run(input, context) {
     const job = await jobOf(input, context);
     await context.output.show(shown(job), { fields });
@@ -132,13 +132,18 @@ export const jobsResume = defineCommand({
     id,
     {
       name: "file",
-      description: "Rows, if they have moved; - for standard input",
+      description: "New path of the rows, if they were moved, or - for standard input",
       optional: true,
     },
   ],
   flags: [
     { ...last, description: "Use the newest unfinished job" },
-    { flag: "concurrency", type: "integer", least: 1, description: "Concurrent requests (default: as before)" },
+    {
+      flag: "concurrency",
+      type: "integer",
+      least: 1,
+      description: "Concurrent requests (default: as when it started)",
+    },
     { flag: "skip-invalid", type: "switch", description: "Skip invalid rows, from now on" },
     {
       flag: "max-errors",
@@ -148,14 +153,14 @@ export const jobsResume = defineCommand({
     },
   ],
   examples: [
-    { title: "The newest one that is not finished", argv: ["router", "jobs", "resume", "--last"] },
-    { title: "One that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
+    { title: "The newest unfinished job", argv: ["router", "jobs", "resume", "--last"] },
+    { title: "A job that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
   ],
   async run(input, context) {
     const { record, folder, status } = await jobOf(withoutFile(input), context, (job) => !isFinished(job));
     if (isFinished({ status })) {
-      const which = input.flags.last ? `Every job is finished, the newest is ${record.id}` : `${record.id} is finished`;
-      await context.output.note(`${which}; nothing is left to do`);
+      const which = input.flags.last ? `Every job is finished; the newest is ${record.id}` : `${record.id} is finished`;
+      await context.output.note(`${which}: already finished`);
       return status === "partial" ? "partial" : undefined;
     }
     const { resumeJob } = await import("../../bulk/resume.ts");
@@ -173,10 +178,10 @@ export const jobsUndo = defineCommand({
   words: ["router", "jobs", "undo"],
   summary: "Map back what a bulk job moved from other clusters",
   description:
-    "Requires a job with --results all, which records the previous clusters of e-mails and client IDs. Identifiers that have moved again since, or that no cluster had before, stay where they are.",
+    "Requires a job with --results all, which records the previous clusters of e-mails and client IDs. Identifiers that were moved again since, or that were in no cluster before, are unchanged.",
   positionals: [id],
-  flags: [last, { flag: "concurrency", type: "integer", least: 1, description: "Calls at a time", default: 6 }],
-  examples: [{ title: "The newest one", argv: ["router", "jobs", "undo", "--last"] }],
+  flags: [last, { flag: "concurrency", type: "integer", least: 1, description: "Concurrent requests", default: 6 }],
+  examples: [{ title: "The newest job", argv: ["router", "jobs", "undo", "--last"] }],
   async run(input, context) {
     const { record, folder } = await jobOf(input, context);
     const { undoJob } = await import("../../bulk/undo.ts");

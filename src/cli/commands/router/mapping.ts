@@ -64,11 +64,11 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
       "Reads identifiers from a file or standard input: plain lines, a column of CSV or TSV, or NDJSON, in UTF-8, gzip or not, of any size.",
       ...(name === "emails"
         ? [
-            "Addresses are trimmed, normalized (NFC), lower-cased and hashed (SHA-256); 64-digit hex digests are accepted unchanged. Domains in other scripts and plus tags are hashed as they are written. --email-hash-list accepts both.",
+            "Addresses are trimmed, normalized (NFC), lower-cased and hashed (SHA-256); 64-digit hex digests are accepted unchanged. Domains in other scripts and plus tags are hashed unchanged. --email-hash-list accepts both.",
           ]
         : []),
       "Blank lines are skipped. A row of a table or of NDJSON without a string in its column is invalid.",
-      "A file is checked before anything is sent. Every run is a job, which svc router jobs resume continues.",
+      "A file is checked before anything is sent. Every run is a job that svc router jobs resume can continue.",
     ].join(" "),
     extendsDerived: true,
     readsDerived: { flags: derivedFlags },
@@ -78,7 +78,7 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
     examples: [
       { title: "A column of a CSV file", argv: [...words, file, "--column", column, ...to] },
       {
-        title: "Plan first, then do exactly that",
+        title: "Plan first, then apply the plan",
         argv: [...words, file, "--column", column, ...to, "--plan-out", "plan.json"],
       },
     ],
@@ -107,7 +107,7 @@ function isAbsent(error: unknown, file: string | undefined, { host }: Context): 
 
 /** For whom an identifier stood where a file belongs. */
 const fewInstead = (spec: CommandSpec, { noun, listField }: MappingJob): string =>
-  `To name a few ${noun}s themselves, use --${listFlag(spec, listField)}.`;
+  `To pass a few ${noun}s as options, use --${listFlag(spec, listField)}.`;
 
 const listFlag = ({ flags }: CommandSpec, listField: string): string =>
   flags.find(({ target }) => target?.name === listField)!.flag;
@@ -123,7 +123,7 @@ async function runFew(
   const given: ReadonlySet<string> = new Set(Object.keys(input.flags));
   const flag = listFlag(spec, listField);
   if (![flag, "data", "set"].some((name) => given.has(name))) {
-    const file = "<file> is required: a file with one identifier per row, or - for standard input";
+    const file = "<file> is required";
     throw new InputRequiredError("file", `${file}; or --${flag}`);
   }
   const mappedIn = ({ args }: CheckedCall) => {

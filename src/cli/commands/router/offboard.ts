@@ -19,13 +19,13 @@ const flags = [
     flag: "from",
     type: "text",
     placeholder: "FILE|-",
-    description: "File with the identifiers of the workspace and their kinds",
+    description: "File with the kinds and identifiers of the workspace",
   },
   {
     flag: "workspace",
     type: "integer",
     placeholder: "ID",
-    description: "Remove everything that an emulator knows of this workspace",
+    description: "Remove all routing data of this workspace from an emulator",
   },
   { flag: "confirm", type: "text", placeholder: "NAME", description: "Confirm the cluster ID" },
   hashFlag,
@@ -40,7 +40,7 @@ export const routerOffboard = defineCommand({
   summary: "Delete all routing data of one workspace",
   description: [
     "Removes the identifiers of a workspace from every table of the cluster. A file names a kind and an identifier in",
-    "each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or what svc router resolve prints.",
+    "each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or the output of svc router resolve.",
     `Kinds: ${Object.keys(offboardKinds).join(", ")}.`,
     `Each call is one transaction; up to ${batchSize} rows are one call.`,
   ].join(" "),
@@ -48,16 +48,16 @@ export const routerOffboard = defineCommand({
   readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
   bodyFrom: ["from", "apply", "workspace"],
   positionals: [
-    { name: "cluster_id", description: "Cluster that the workspace lives on; --workspace knows it", optional: true },
+    { name: "cluster_id", description: "Cluster of the workspace (default: that of --workspace)", optional: true },
   ],
   flags,
   examples: [
     {
-      title: "Everything that a file names",
+      title: "All identifiers in a file",
       argv: ["router", "offboard", "eu-1", "--from", "workspace.csv", "--confirm", "eu-1"],
     },
     {
-      title: "Everything that an emulator knows of a workspace",
+      title: "All routing data of a workspace on an emulator",
       argv: ["router", "offboard", "--workspace", "1", "--confirm", "eu-1", "--verify"],
     },
   ],
@@ -87,7 +87,8 @@ export const routerOffboard = defineCommand({
       const { readPlannedRequest } = await import("../../bulk/planned-request.ts");
       const request = await readPlannedRequest(offboardWork, undefined, { ...input.flags, apply }, context);
       const planned = request.scope.cluster_id!;
-      if (!request.dryRun) await confirmName(`Delete what the plan names from ${planned}`, planned, cluster, context);
+      if (!request.dryRun)
+        await confirmName(`Delete the identifiers of the plan from ${planned}`, planned, cluster, context);
       return beginJob(request, context);
     }
     return beginJob(

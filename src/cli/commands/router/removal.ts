@@ -10,7 +10,7 @@ export const removalFlag = {
   flag: "confirm",
   type: "text",
   placeholder: "ID",
-  description: `Confirm the cluster, to remove more than ${manyRows / 1_000},000 rows or those of a pipe`,
+  description: `Confirm the cluster ID, to remove more than ${manyRows / 1_000},000 rows or rows of a pipe`,
 } as const satisfies FlagSpec;
 
 /** Asks before identifiers are removed. Of a pipe nobody knows how many there are: it counts as many. */
@@ -20,7 +20,7 @@ export async function confirmRemoval(
   context: Context,
 ): Promise<void> {
   const { noun, cluster, rows } = of;
-  const what = rows === undefined ? `all ${noun}s that are piped in` : pluralize(rows, noun);
+  const what = rows === undefined ? `all piped ${noun}s` : pluralize(rows, noun);
   const action = `Remove ${what} from ${cluster}`;
   const isMany = rows === undefined || rows > manyRows;
   if (isMany || given !== undefined) return confirmName(action, cluster, given, context);

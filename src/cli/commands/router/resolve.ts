@@ -42,7 +42,7 @@ export const routerResolve = defineCommand({
       throw new CommandFailedError("not-found", "no_owner", `No cluster owns ${identifier}.`, {
         hint: ofEmulator
           ? undefined
-          : "Only e-mail addresses, client ids and tokens that name their cluster can be looked up.",
+          : "Only e-mail addresses, client IDs and tokens that name their cluster can be looked up.",
       });
     }
     await context.output.show(found, { fields, columns: fields });

@@ -22,7 +22,7 @@ export const webhooksCreate = defineCommand({
     });
     const { id, url } = fieldsOf(value);
     const why = await whyForbidden(id, url, context).catch(() => undefined);
-    if (why) await context.output.warn(`warning: nothing will be sent to it: ${why}`);
+    if (why) await context.output.warn(`warning: the emulator will not send to this address: ${why}`);
     return undefined;
   },
 });

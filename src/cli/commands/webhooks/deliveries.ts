@@ -36,7 +36,7 @@ export const deliveryFlags = [
     description: "Show only this outcome",
   },
   { flag: "limit", type: "integer", least: 1, description: "Maximum number of deliveries, newest first", default: 50 },
-  { flag: "all", type: "switch", description: "Send all deliveries, in as many requests as needed" },
+  { flag: "all", type: "switch", description: "List all deliveries, with several requests if needed" },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
@@ -48,8 +48,8 @@ export const webhooksDeliveries = defineCommand({
   positionals: [],
   flags: [followFlag, ...deliveryFlags],
   examples: [
-    { title: "What was told, and what came back?", argv: ["webhooks", "deliveries"] },
-    { title: "As it happens", argv: ["webhooks", "deliveries", "--follow"] },
+    { title: "List the deliveries with their results", argv: ["webhooks", "deliveries"] },
+    { title: "Follow new deliveries", argv: ["webhooks", "deliveries", "--follow"] },
   ],
   async run(input, context) {
     await requireEmulator(input.flags.file, context);
@@ -73,7 +73,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
     none:
       filterNames.length > 0
         ? describeFilteredResult(filterNames)
-        : "No deliveries; svc webhooks trigger tells subscriptions of an activity",
+        : "No deliveries. To send a test webhook: svc webhooks trigger",
     lack:
       isEmpty && !context.globals.quiet ? await findUnknownName(query, { client, signal: context.signal }) : undefined,
   });

@@ -16,7 +16,7 @@ export const webhooksExplain = defineCommand({
     "Tries common mistakes, alone and together: re-serialized JSON, a body in base64, UTF-16, gzip or a JSON string, a key that was not decoded, another encoding, a trimmed newline, another algorithm, and the keys of other workspaces of the emulator of this folder. Exits 0 if the signature matches, 1 if it does not.",
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
   flags: [
-    { flag: "signature", type: "text", placeholder: "SIGNATURE", description: "The signature that does not match" },
+    { flag: "signature", type: "text", placeholder: "SIGNATURE", description: "Signature to explain" },
     { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, one per line" },
     keyFlag,
   ],
@@ -47,7 +47,7 @@ const signedBy = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagn
     {
       about: "key",
       code: "key-of-another-workspace",
-      text: `The key of workspace ${id}, "${name}" of ${cluster_id}, signed it; svc emulator workspaces --json shows that key.`,
+      text: `The body was signed with the key of workspace ${id}, "${name}" of ${cluster_id}. To see that key, run svc emulator workspaces --json.`,
     },
   ],
   tried,
@@ -64,7 +64,7 @@ interface Examined {
 function malformation(signature: string): string | undefined {
   if (signature === "") return "it is empty";
   const foreign = /[^\w+/=-]/.exec(signature);
-  if (foreign) return `"${foreign[0]}" stands at character ${foreign.index + 1}`;
+  if (foreign) return `"${foreign[0]}" at character ${foreign.index + 1} is not allowed`;
   // Hexadecimal digits or base64, of any of the usual hashes.
   const lengths = [27, 28, 40, 43, 44, 64, 86, 88, 96, 128];
   return lengths.includes(signature.length) ? undefined : `it has ${pluralize(signature.length, "character")}`;
@@ -89,20 +89,20 @@ async function report(diagnosis: Diagnosis, { bytes, signature }: Examined, { ou
   if (fits(diagnosis)) return output.print("The signature matches.");
   if (explained) {
     const lines = deviations.map(({ text }) => `  - ${text}`);
-    return output.print("The signature does not match, because of this:", ...lines);
+    return output.print("The signature does not match. Causes:", ...lines);
   }
   const malformed = malformation(signature.trim());
   const other = malformed === undefined ? hashOfLength(signature.trim()) : undefined;
   if (other) {
     return output.print(
-      `The signature does not match: it has ${other.digits}, as ${other.hash} gives; ${contentHashHeader} has 128 of HMAC-SHA512, hexadecimal ones in lower case.`,
-      `None of ${tried} usual mistakes leads to it, ${other.hash} with this key or without one among them: is it of this webhook?`,
+      `The signature does not match. It has ${other.digits}, like ${other.hash}. ${contentHashHeader} has 128 lower-case hexadecimal digits (HMAC-SHA512).`,
+      `None of ${tried} common mistakes explains it, including ${other.hash} with and without this key. Check that it belongs to this webhook.`,
     );
   }
   const hint = malformed
-    ? `It is malformed: ${malformed}; ${contentHashHeader} has 128 lower-case hexadecimal digits.`
+    ? `It is malformed: ${malformed}. ${contentHashHeader} has 128 lower-case hexadecimal digits.`
     : bytes === 0
-      ? "The body is empty: was it read before, by a parser?"
-      : "Most likely another workspace's key signed it, or the content was changed. Compare the bytes that were signed.";
-  return output.print(`The signature does not match, and none of ${tried} usual mistakes leads to it.`, hint);
+      ? "The body is empty. Check that no parser read it before."
+      : "The key may be that of another workspace, or the content was changed. Compare the signed bytes.";
+  return output.print(`The signature does not match. None of ${tried} common mistakes explains it.`, hint);
 }

@@ -58,15 +58,15 @@ function keyIn(text: string): string {
 /** Of a key with a blank or a missing letter nothing may be computed: what comes out fits nothing, and says nothing. */
 function checkedKey(key: string, origin: string): string {
   if (decodeBase64(key) !== undefined) return key;
-  throw new UsageError(`${origin}: The key is not base64; take it from svc webhooks hmac-key.`);
+  throw new UsageError(`${origin}: the key is not base64. To print it, run svc webhooks hmac-key.`);
 }
 
 /** The same, for what works without a network. */
 export async function requireKey(context: Context, input: Keyed): Promise<string> {
   const key = await resolveKey(context, input);
   if (key !== undefined) return key;
-  throw new InputRequiredError("key-file", "--key-file is required, or the key in SVC_WEBHOOK_HMAC_KEY", {
-    hint: "svc webhooks hmac-key prints the key of a workspace; in the folder of a running emulator its key is used.",
+  throw new InputRequiredError("key-file", "--key-file or SVC_WEBHOOK_HMAC_KEY is required", {
+    hint: "To print the key of a workspace, run svc webhooks hmac-key. In the folder of a running emulator, its key is used.",
   });
 }
 
@@ -84,6 +84,6 @@ export async function fetchKey(context: Context, input: Keyed): Promise<string> 
 /** What signing throws of a key that is no base64, in the words of the command line. */
 export function toKeyError(cause: unknown): unknown {
   return cause instanceof TypeError
-    ? new UsageError("The key is not base64; take it from svc webhooks hmac-key.", { cause })
+    ? new UsageError("The key is not base64. To print it, run svc webhooks hmac-key.", { cause })
     : cause;
 }

@@ -50,7 +50,7 @@ const flags = [
     description: "Address of this receiver for the service, such as a tunnel",
   },
   { flag: "no-register", type: "switch", description: "Create no webhook; only print the command that creates it" },
-  { flag: "no-enable", type: "switch", description: "Do not enable the webhook when the app is back" },
+  { flag: "no-enable", type: "switch", description: "Do not enable the webhook again when the app is back" },
   {
     flag: "save",
     type: "text",
@@ -141,11 +141,11 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   const { openReceiver } = await import("../../connection/receiver.ts");
   const receiver = await openReceiver({
     port: plan.port,
-    onTooLarge: (limit) => void output.warn(`A request with more than ${formatSize(limit)} was refused`),
+    onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
     answer: async ({ method, path, headers: given, body }) => {
       if (method !== "POST") return { status: 405 };
       // What comes while the last one is still under way: its sender keeps it for whoever listens next.
-      if (number >= plan.count) return { status: 503, body: "no more is taken" };
+      if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
       const isLast = number === plan.count;
       const mine = number;
@@ -182,9 +182,9 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
     await output.document({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
   }
   // The key of a real workspace stands in no scrollback unless it is asked for.
-  const shown = (await isLocalService(context)) ? key : "svc webhooks listen --print-secret prints it";
+  const shown = (await isLocalService(context)) ? key : "to print it, run svc webhooks listen --print-secret";
   await output.note(`Webhook signing key: ${shown}`);
-  await output.note(`Listening on ${receiver.url}; Ctrl-C ends it`);
+  await output.note(`Listening on ${receiver.url} (press Ctrl-C to stop)`);
   await ended;
 }
 
@@ -246,9 +246,9 @@ const withoutBody = ({ ...answer }: NonNullable<ListenedDelivery["forwarded"]>) 
 
 function cannotListen(error: NodeJS.ErrnoException, port: number): unknown {
   if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;
-  const why = error.code === "EACCES" ? "may not be listened on" : "is taken";
+  const why = error.code === "EACCES" ? "requires more privileges" : "is taken";
   return new CommandFailedError("failed", "port_taken", `Port ${port} ${why}.`, {
-    hint: "Choose another with --port, or leave it out for a free one.",
+    hint: "Choose another port with --port, or omit --port for a free port.",
     cause: error,
   });
 }

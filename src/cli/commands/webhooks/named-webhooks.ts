@@ -28,21 +28,21 @@ export async function findNamedWebhooks(
   const titled = namedSo(asked, all, ({ title }) => title);
   const found = all.filter((one) => titled.includes(one) || owners.some(({ id }) => id === one.workspace_id));
   if (titled.length > 0 && owners.length > 0 && found.length > titled.length) {
-    throw new UsageError(`"${asked}" is the title of a webhook, and the name of a workspace`, {
-      hint: `Give an id. ${offer(found)}`,
+    throw new UsageError(`"${asked}" is ambiguous: it is the title of a webhook and the name of a workspace`, {
+      hint: `Use an ID. ${offer(found)}`,
     });
   }
   const distinct = new Set(titled.map(({ title }) => title)).size + new Set(owners.map(({ id }) => id)).size;
   if (distinct > 1) {
     const names = [...titled.map(({ title }) => title), ...owners.map(({ name, id }) => `${name} (workspace ${id})`)];
     throw new UsageError(`"${asked}" is ambiguous: ${cutShort([...new Set(names)], ", ")}`, {
-      hint: found.length > 0 ? `Give an id. ${offer(found)}` : "Give the whole name.",
+      hint: found.length > 0 ? `Use an ID. ${offer(found)}` : "Use the full name.",
     });
   }
   if (found.length > 0) return found;
   const [owner] = owners;
   if (owner && String(owner.id) !== asked) {
-    throw createMissingWebhookError(`The workspace "${owner.name}" (${owner.id}) has no webhook.`, undefined);
+    throw createMissingWebhookError(`Workspace "${owner.name}" (${owner.id}) has no webhooks.`, undefined);
   }
   if (/^[1-9]\d{0,14}$/.test(asked)) return undefined;
   throw createMissingWebhookError(

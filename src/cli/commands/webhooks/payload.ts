@@ -50,7 +50,7 @@ export const payloadFlags = [
     flag: "data",
     type: "text",
     placeholder: "FILE|-",
-    description: "JSON document with further keys of activity_data",
+    description: "JSON document with more keys for activity_data",
   },
   {
     flag: "raw",
@@ -67,7 +67,7 @@ export async function payloadChanges(
   { host, globals }: Context,
 ): Promise<Omit<Body, "activity">> {
   if (flags.edit && !canPrompt(host, globals)) {
-    throw new UsageError("--edit needs a terminal", { hint: "Change fields with --set, --add and --remove instead." });
+    throw new UsageError("--edit requires a terminal", { hint: "To change fields, use --set, --add and --remove." });
   }
   if (flags.data !== undefined && flags.raw !== undefined) {
     throw new UsageError("--data cannot be used with --raw");
@@ -125,7 +125,7 @@ interface Preview {
 
 function problemIn(text: string): string | undefined {
   try {
-    return isObject(JSON.parse(text)) ? undefined : "This is no JSON object.";
+    return isObject(JSON.parse(text)) ? undefined : "This is not a JSON object.";
   } catch (error) {
     return `This is not JSON: ${(error as Error).message}.`;
   }

@@ -53,7 +53,7 @@ export async function openPoster({ globals, host, signal, atEnd }: Context): Pro
         return { status: response.status, duration_ms: took(), body: text, content_type: type };
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
-        const hint = mayExpectTls(url, error.code) ? " If it speaks TLS, use https://." : "";
+        const hint = mayExpectTls(url, error.code) ? " If the receiver uses TLS, use https://." : "";
         return { error: `${error.message}${hint}`, duration_ms: took() };
       }
     },
@@ -72,7 +72,7 @@ export function parseHeader(text: string): [string, string] {
   const name = text.slice(0, colon).trim().toLowerCase();
   const value = text.slice(colon + 1).trim();
   if (colon < 1 || !isHeaderName(name) || !isHeaderValue(value)) {
-    throw new UsageError(`--header takes "Name: value", not "${text.slice(0, Math.max(0, colon)) || text}"`);
+    throw new UsageError(`--header must be "Name: value", got "${text.slice(0, Math.max(0, colon)) || text}"`);
   }
   return [name, value];
 }

@@ -24,8 +24,8 @@ export function parseActivity(text: string): Activity {
   if (found) return found;
   // Thirty-nine names would hide what is wrong.
   const near = findNearest(text, known);
-  throw new UsageError(`There is no activity "${text}".`, {
-    hint: near === undefined ? "svc webhooks trigger lists them." : `Did you mean ${near}?`,
+  throw new UsageError(`Activity "${text}" not found.`, {
+    hint: near === undefined ? "To list the activities, run svc webhooks trigger." : `Did you mean ${near}?`,
   });
 }
 
@@ -46,8 +46,7 @@ export async function subscribe(
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
   const { createWebhook, deleteWebhook } = await import("../../../api/contracts/webhooks.ts");
   const removed = await removeStaleListeners(context, (id, error) => reportLeft(id, error, context));
-  if (removed > 0)
-    await context.output.note(`Removed ${pluralize(removed, "webhook")} of listeners that no longer run`);
+  if (removed > 0) await context.output.note(`Removed ${pluralize(removed, "webhook")} of stopped listeners`);
   const client = await context.client("contracts", { connections: 2 });
   const body = { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] };
   const { signal } = context;

@@ -25,7 +25,7 @@ const flags = [
     placeholder: "URL",
     description: "URL of the receiver, or a port of localhost",
   },
-  { flag: "sign", type: "switch", description: "Sign the bodies again, if they were edited" },
+  { flag: "sign", type: "switch", description: "Sign the bodies again, for edited bodies" },
   {
     flag: "header",
     type: "text",
@@ -53,11 +53,11 @@ export const webhooksReplay = defineCommand({
   flags,
   examples: [
     {
-      title: "A saved delivery, into the program under work",
+      title: "A saved delivery, to a program on this machine",
       argv: ["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", "localhost:3000/hooks"],
     },
     {
-      title: "The last three of the emulator, to where they went before",
+      title: "The last three of the emulator, to their previous receivers",
       argv: ["webhooks", "replay", "--last", "3"],
     },
   ],
@@ -112,9 +112,9 @@ async function deliveriesOf(
   if (files.length === 0 && last === undefined) throw new InputRequiredError("files", "<files> or --last is required");
   if (files.length > 0 && last !== undefined) throw new UsageError("<files> cannot be used with --last");
   if (last !== undefined && from === undefined) return logged(last, to, input, context);
-  if (to === undefined) throw new InputRequiredError("to", "--to is required: the receiver");
+  if (to === undefined) throw new InputRequiredError("to", "--to is required");
   const paths = last === undefined ? files : (await listSavedBodies(resolve(context.host.cwd, from!))).slice(-last);
-  if (paths.length === 0) throw new UsageError(`--from: ${from} holds no deliveries`);
+  if (paths.length === 0) throw new UsageError(`--from: ${from} has no deliveries`);
   const deliveries: Replayed[] = [];
   let key: ReturnType<typeof resolveKey> | undefined;
   const keyOnce = () => (key ??= resolveKey(context, input));
@@ -136,10 +136,7 @@ async function signed(
   if (isSigned && input.flags.sign !== true) return delivery;
   const key = await keyOnce();
   if (key === undefined) {
-    throw new InputRequiredError(
-      "key-file",
-      "--key-file is required, or the key in SVC_WEBHOOK_HMAC_KEY: the body must be signed",
-    );
+    throw new InputRequiredError("key-file", "--key-file or SVC_WEBHOOK_HMAC_KEY is required to sign the body");
   }
   const headers = { "content-type": "application/json", ...delivery.headers };
   return { ...delivery, headers: { ...headers, [name]: hashBody(key, delivery.body) } };
@@ -168,7 +165,7 @@ async function logged(
     const { request_body: text, attempts } = await client.call(showDelivery, { params: { id } }, { signal });
     const url = to ?? attempts.at(-1)?.url ?? receivers.get(webhook_id);
     if (url === undefined)
-      throw new InputRequiredError("to", `--to is required: the subscription of delivery ${id} is deleted`);
+      throw new InputRequiredError("to", `--to is required, because the webhook of delivery ${id} is deleted`);
     const body = Buffer.from(text);
     const key = given ?? keys.get(workspace_id) ?? "";
     const headers = { "content-type": "application/json", [contentHashHeader.toLowerCase()]: hashBody(key, body) };

@@ -75,7 +75,8 @@ const notDurable = { durable: false };
 /** The bodies in a folder, oldest first. */
 export async function listSavedBodies(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
-    const why = cause.code === "ENOTDIR" ? "it is no folder" : isFsError(cause) ? formatFsError(cause) : cause.message;
+    const why =
+      cause.code === "ENOTDIR" ? "it is not a folder" : isFsError(cause) ? formatFsError(cause) : cause.message;
     throw new UsageError(`--from: cannot read ${folder}: ${why}`, { cause });
   });
   const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name));
@@ -95,7 +96,7 @@ export async function readReceivedPayloads({ host }: Context, path: string): Pro
 /** A body from a file or standard input, with the headers that lie beside the file. */
 export async function readDelivery({ host }: Context, path: string, name: string): Promise<SavedDelivery> {
   const body = await readInput(host, path, name);
-  if (body.length === 0) throw new UsageError(`${name}: ${path} is empty; every delivery has a body`);
+  if (body.length === 0) throw new UsageError(`${name}: ${path} is empty, expected the body of a delivery`);
   return { body, headers: path === "-" ? {} : await readSavedHeaders(host, path) };
 }
 

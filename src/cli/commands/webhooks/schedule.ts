@@ -11,9 +11,9 @@ type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
 export const webhooksSchedule = defineCommand({
   words: ["webhooks", "schedule"],
-  summary: "Show when webhooks are retried, and why then",
+  summary: "Show when webhooks are retried, and why",
   description:
-    "Lists the attempts that the running emulator plans, with the reason of each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx, without an emulator.",
+    "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx, without an emulator.",
   positionals: [],
   flags: [
     { flag: "rule", type: "switch", description: "Print the retry rule for a delivery at --from" },
@@ -27,9 +27,9 @@ export const webhooksSchedule = defineCommand({
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
-    { title: "What the emulator is about to send", argv: ["webhooks", "schedule"] },
+    { title: "Show the planned attempts of the emulator", argv: ["webhooks", "schedule"] },
     {
-      title: "What a dead receiver would get",
+      title: "Show the schedule for a dead receiver",
       argv: ["webhooks", "schedule", "--rule", "--from", "2031-01-02T03:04:05Z"],
     },
   ],
@@ -54,7 +54,7 @@ export const webhooksSchedule = defineCommand({
         "attempt",
         { name: "reason", cut: 1, least: 46, purpose: true },
       ],
-      none: "No attempt is planned",
+      none: "No planned attempts",
     });
     return undefined;
   },
@@ -72,7 +72,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** All seven attempts of a delivery that is never answered 2xx; the sixth failure disables the subscription. */
 function ruleRows(start: number, workerTick: boolean) {
-  const rows = [{ attempt: 1, at: iso(start), after: "0 minutes", reason: "at once" }];
+  const rows = [{ attempt: 1, at: iso(start), after: "0 minutes", reason: "immediately" }];
   let last = start;
   for (const [i, delay] of retryDelaysMs.entries()) {
     const failures = i + 1;
@@ -80,7 +80,7 @@ function ruleRows(start: number, workerTick: boolean) {
     const rounded = at === last + delay ? "" : ", rounded up to the next whole minute";
     const disabled =
       failures === failuresUntilDisabled
-        ? `: the ${failures}th failure in a row disables the subscription, so it is skipped unless it is enabled again`
+        ? ` (skipped unless the webhook is enabled again: ${failures} consecutive failures disable it)`
         : "";
     rows.push({
       attempt: failures + 1,
@@ -139,14 +139,14 @@ function plannedRow(delivery: Delivery, webhook: Webhook | undefined) {
 function reasonOf({ attempts, next_attempt_at: at, put_off }: Delivery, webhook: Webhook | undefined): string {
   const last = filterScheduled(attempts).at(-1);
   const by =
-    put_off && `put off by a scripted fault: ${put_off.effect}${put_off.by === null ? "" : ` (${put_off.by})`}`;
+    put_off && `postponed by a scripted fault: ${put_off.effect}${put_off.by === null ? "" : ` (${put_off.by})`}`;
   const turn =
     last === undefined || at === null
-      ? `first attempt${by ? "" : ", at once"}`
+      ? `first attempt${by ? "" : ", immediately"}`
       : `${minutes(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
   const when = by ? `${turn}, ${by}` : turn;
-  if (webhook === undefined) return `${when}; will be skipped: the subscription is deleted`;
-  if (webhook.status !== "ACTIVE") return `${when}; will be skipped: the subscription is ${webhook.status}`;
+  if (webhook === undefined) return `${when}; will be skipped: the webhook is deleted`;
+  if (webhook.status !== "ACTIVE") return `${when}; will be skipped: the webhook is ${webhook.status}`;
   const left = failuresUntilDisabled - webhook.failure_count;
-  return left === 1 ? `${when}; one more failure disables the subscription` : when;
+  return left === 1 ? `${when}; one more failure disables the webhook` : when;
 }

@@ -6,11 +6,11 @@ import { keyFlag, requireKey, toKeyError } from "./key.ts";
 export const webhooksSign = defineCommand({
   words: ["webhooks", "sign"],
   summary: "Sign a raw body as the service signs its webhooks",
-  description: `Prints the value of ${contentHashHeader}: 128 hexadecimal digits of HMAC-SHA512 over the bytes as they are.`,
+  description: `Prints the value of ${contentHashHeader}: 128 hexadecimal digits of HMAC-SHA512 over the raw bytes.`,
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
   flags: [{ flag: "as-header", type: "switch", description: "Print the whole header line, for curl -H" }, keyFlag],
   examples: [
-    { title: "A body of your own", argv: ["webhooks", "sign", "body.json", "--key-file", "hmac.key"] },
+    { title: "Sign your own body", argv: ["webhooks", "sign", "body.json", "--key-file", "hmac.key"] },
     { title: "For curl", argv: ["webhooks", "sign", "body.json", "--as-header"] },
   ],
   async run(input, context) {

@@ -47,7 +47,7 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
     .catch(async (error: unknown) => {
       if (signal.aborted) return;
       const why = error instanceof Error ? error.message : String(error);
-      await context.output.warn(`Webhook ${webhook.id} is not watched any more: ${why}`);
+      await context.output.warn(`Webhook ${webhook.id} is no longer watched: ${why}`);
     })
     .finally(() => {
       if (!context.signal.aborted) options.onDeleted?.();
@@ -150,27 +150,27 @@ class SubscriptionWatch {
     const { id } = this.#webhook;
     const enable = `svc emulator webhooks enable ${id}`;
     if (status === "ACTIVE") {
-      const resend = `To send what did not arrive: svc emulator webhooks resend ${id}`;
+      const resend = `To resend undelivered deliveries: svc emulator webhooks resend ${id}`;
       return this.#report("webhook_enabled", `Webhook ${id} is enabled again. ${resend}`);
     }
     if (status === "DELETED") {
       const again = "To subscribe again, run svc webhooks listen again.";
-      const next = this.#options.onDeleted ? "Another one is created." : again;
-      await this.#report("webhook_deleted", `Webhook ${id} no longer exists, so nothing arrives. ${next}`);
+      const next = this.#options.onDeleted ? "Another webhook is created." : again;
+      await this.#report("webhook_deleted", `Webhook ${id} was deleted. ${next}`);
       return this.#options.onDeleted?.();
     }
     if (status === "DISABLED_BY_USER") {
       return this.#report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enable}`);
     }
     const { forwardTo, enables } = this.#options;
-    const disabled = `Webhook ${id} is disabled after ${failuresUntilDisabled} consecutive failures, so nothing arrives.`;
+    const disabled = `Webhook ${id} is disabled after ${failuresUntilDisabled} consecutive failures.`;
     if (forwardTo === undefined || !enables) {
       return this.#report("webhook_disabled", `${disabled} To enable it: ${enable}`);
     }
     const isDown = await isRefused(forwardTo);
     const until = isDown ? "accepts connections" : "has restarted";
     const or = isDown ? "" : `, or after ${enable}`;
-    await this.#report("webhook_disabled", `${disabled} It is enabled again once ${forwardTo} ${until}${or}.`);
+    await this.#report("webhook_disabled", `${disabled} It will be enabled again when ${forwardTo} ${until}${or}.`);
     void this.#enableOnceBack(forwardTo, isDown).catch(() => {});
   }
 
@@ -192,7 +192,7 @@ class SubscriptionWatch {
 
   /** Whether the emulator is back; false where another one has taken its address, which rejects the credentials. */
   async #untilBack(): Promise<boolean> {
-    const ended = `The emulator at ${this.#emulator.url} has ended, so nothing arrives until it runs again`;
+    const ended = `The emulator at ${this.#emulator.url} has ended. To start it again`;
     await this.#report("emulator_ended", `${ended}: svc emulator start`);
     for (;;) {
       await this.#context.host.wall.sleep(emulatorProbeMs, this.#signal);
@@ -204,9 +204,9 @@ class SubscriptionWatch {
         return true;
       } catch (error) {
         if (!(error instanceof ServiceError && error.status === 401)) continue;
-        const again = "To subscribe there, run svc webhooks listen again.";
+        const again = "To subscribe to it, run svc webhooks listen again.";
         const next = this.#options.onDeleted ? "A webhook is created there." : again;
-        await this.#report("webhook_deleted", `Another emulator runs at ${this.#emulator.url} now. ${next}`);
+        await this.#report("webhook_deleted", `Another emulator is now running at ${this.#emulator.url}. ${next}`);
         return false;
       }
     }

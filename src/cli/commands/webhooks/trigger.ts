@@ -31,10 +31,10 @@ export const webhooksTrigger = defineCommand({
       argv: ["webhooks", "trigger", "CONTRACT_VOIDED", "--set", "contract_status=VOIDED"],
     },
     {
-      title: "From a sender that is older, or newer",
+      title: "With payload fields added and removed",
       argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--remove", "entity", "--add", "contract_tags=[]"],
     },
-    { title: "Written by hand", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"] },
+    { title: "With your own payload", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"] },
   ],
   async run(input, context) {
     const named = input.positionals.activity;
@@ -60,13 +60,9 @@ export const webhooksTrigger = defineCommand({
       fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
     ).catch((error: unknown) => {
       const which = fired.deliveries.join(", ");
-      throw new PartialFailureError(
-        error,
-        [`The subscriptions of ${fired.composite_id} were told: deliveries ${which}`],
-        {
-          next: ["webhooks", "deliveries"],
-        },
-      );
+      throw new PartialFailureError(error, [`Sent the webhooks of ${fired.composite_id}: deliveries ${which}`], {
+        next: ["webhooks", "deliveries"],
+      });
     });
     await report(fired.composite_id, deliveries, await urlsOf(deliveries, client, context), context);
     return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
@@ -75,7 +71,7 @@ export const webhooksTrigger = defineCommand({
 
 /** In the place of an answer, where no attempt was made. */
 function unsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
-  if (outcome === "waiting") return "waits for its first attempt";
+  if (outcome === "waiting") return "waiting for the first attempt";
   return `${outcome === "skipped_not_allowed" ? "host not allowed" : status}: nothing was sent`;
 }
 
@@ -106,9 +102,9 @@ async function report(
     throw new CommandFailedError(
       "failed",
       "nobody_subscribed",
-      "No subscription wants this activity: nobody was told.",
+      "No webhook is subscribed to this activity. Nothing was sent.",
       {
-        hint: "Subscribe a receiver, such as one on this machine.",
+        hint: "Subscribe a receiver on this machine:",
         next: ["webhooks", "listen"],
       },
     );

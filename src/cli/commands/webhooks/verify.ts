@@ -9,8 +9,8 @@ import { parseHeaders, readSavedHeaders } from "./saved-deliveries.ts";
 const reasons = {
   missing: "the headers hold no signature",
   malformed: "the signature is not 128 lower-case hexadecimal digits",
-  mismatch: "another key signed it, or the bytes were changed on the way",
-  stale: "its timestamp is more than 5 minutes away from now",
+  mismatch: "it was signed with another key, or the bytes were changed",
+  stale: "its timestamp differs from the current time by more than 5 minutes",
 } as const;
 
 const bodyFile = {
@@ -54,7 +54,7 @@ export const webhooksVerify = defineCommand({
       argv: ["webhooks", "verify", "body.json", "--signature", "9f2c…", "--key-file", "hmac.key"],
     },
     {
-      title: "A delivery that listen --save wrote",
+      title: "A delivery saved by listen --save",
       argv: ["webhooks", "verify", "hooks/0001-CONTRACT_SIGNED.json", "--key-file", "hmac.key"],
     },
   ],
@@ -66,7 +66,7 @@ export const webhooksVerify = defineCommand({
       return undefined;
     }
     throw new CommandFailedError("failed", reason, `The signature does not match: ${reasons[reason]}.`, {
-      hint: "The raw bytes are signed, as they came.",
+      hint: "The signature covers the raw bytes. Verify them unchanged.",
       ...(input.flags["standard-webhooks"] ? {} : { next: explaining(input) }),
     });
   },
@@ -121,8 +121,8 @@ export async function readSignature(context: Context, input: HeadedInput): Promi
   if (given !== undefined) return given;
   const headers = await headersOf(context, input);
   if (headers === undefined) {
-    throw new InputRequiredError("signature", `--signature is required: the value of ${contentHashHeader}`, {
-      hint: "Or --headers FILE with the headers of the delivery, a line NAME: VALUE each, as svc webhooks listen --save writes them beside the body.",
+    throw new InputRequiredError("signature", `--signature is required (the value of ${contentHashHeader})`, {
+      hint: "Or use --headers FILE with the headers of the delivery, one NAME: VALUE per line, as written by svc webhooks listen --save.",
     });
   }
   return headers[contentHashHeader.toLowerCase()];

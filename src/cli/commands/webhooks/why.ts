@@ -20,7 +20,7 @@ const maxRows = 7;
 export const webhooksWhy = defineCommand({
   words: ["webhooks", "why"],
   summary: "Diagnose webhooks that fail",
-  description: `Reads the deliveries of the running emulator, and prints in at most ${maxLines} lines when the failures began, what they have in common, how the last one went and what to do. Several webhooks are listed first, the worst on top. For a real service, prints what can be checked there. Exits 1 if a webhook fails, is disabled or was sent nothing, 0 if the last delivery of each arrived, 5 if no emulator runs.`,
+  description: `Reads the deliveries of the running emulator, and prints in at most ${maxLines} lines when the failures began, their common cause, the last result and the steps to fix it. Several webhooks are listed first, the worst on top. For a real service, prints a checklist. Exits 1 if a webhook fails, is disabled or was sent nothing, 0 if the last delivery of each arrived, 5 if no emulator runs.`,
   positionals: [
     {
       name: "webhook",
@@ -80,13 +80,13 @@ async function chosen(asked: string | undefined, asking: ControlAccess): Promise
   const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
   if (asked === undefined) {
     if (all.length > 0) return readHealth(all, asking);
-    throw new CommandFailedError("not-found", "no_webhook", "There are no webhooks.", { next: ["webhooks", "listen"] });
+    throw new CommandFailedError("not-found", "no_webhook", "No webhooks found.", { next: ["webhooks", "listen"] });
   }
   const named = await findNamedWebhooks(asked, all, asking);
   if (named) return readHealth(named, asking);
   const gone = await readDeletedWebhook(Number(asked), asking);
   if (gone) return [gone];
-  throw createMissingWebhookError(`Webhook ${asked} not found, and no delivery of it is retained.`, undefined);
+  throw createMissingWebhookError(`Webhook ${asked} not found.`, undefined);
 }
 
 /** Several in a table; then the worst one, or all that fail, each with its answer at the end. */
@@ -160,7 +160,7 @@ export async function requireEmulator(file: string | undefined, context: Context
   throw new CommandFailedError(
     "failed",
     "only_emulator",
-    `Only an emulator knows; this is the service of ${service}.`,
+    `This command requires an emulator. The selected service is that of ${service}.`,
     {
       hint: "The real service shows its webhook deliveries in its application only.",
     },
@@ -183,18 +183,18 @@ async function realService(file: string | undefined, { globals, host }: Context)
 /** What can be checked where no log of deliveries can be read, in the order in which to try it. */
 const checks: readonly (readonly [words: string, argv: readonly string[]])[] = [
   [
-    "Receive its webhooks on this machine, through a tunnel, and see whether they arrive and verify",
+    "Receive its webhooks on this machine through a tunnel, and check their signatures",
     ["webhooks", "listen", "--public-url", "https://YOUR-TUNNEL/", "--forward-to", "localhost:3000", "--save", "hooks"],
   ],
-  ["Check the signature of one that was saved", ["webhooks", "verify", "hooks/0001-CONTRACT_SIGNED.json"]],
+  ["Check the signature of a saved webhook", ["webhooks", "verify", "hooks/0001-CONTRACT_SIGNED.json"]],
   ["Find out why a signature does not match", ["webhooks", "explain", "body.json", "--headers", "headers.txt"]],
   [
-    "Send a saved one to your receiver again",
+    "Send a saved webhook to your receiver again",
     ["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", "localhost:3000"],
   ],
-  ["Have the service send the last webhook of a contract again", ["webhooks", "re-trigger", "--contract-ids", "1"]],
+  ["Resend the last webhook of a contract", ["webhooks", "re-trigger", "--contract-ids", "1"]],
   [
-    "Run your receiver's tests against an emulator that begins with a saved state",
+    "Run your receiver's tests with an emulator that starts from a saved state",
     ["emulator", "exec", "--from", "state.json", "--", "npm", "test"],
   ],
 ];
@@ -207,7 +207,7 @@ async function showChecklist(service: string, context: Context): Promise<"failed
   if (output.format !== "table") await output.show(commands);
   else {
     const lines = commands.flatMap(({ words, command }) => [`${words}:`, `  ${command}`]);
-    await output.print("What you can check from here:", ...lines);
+    await output.print("To diagnose it from this machine:", ...lines);
   }
   return "failed";
 }

@@ -18,9 +18,9 @@ export function activityLine(event: EmulatorEvent, columns?: number): StyledLine
     case "clock":
       return [dim(timeOf(event.to, columns)), "  ", cyan("time"), `  ${event.from} → ${event.to}`];
     case "state":
-      return [dim(timeOf(event.at, columns)), "  ", cyan("state"), "  another took the place of the one before"];
+      return [dim(timeOf(event.at, columns)), "  ", cyan("state"), "  replaced"];
     case "dropped":
-      return [yellow(`… ${event.count} more, too many at once to list`)];
+      return [yellow(`… ${event.count} more`)];
   }
 }
 

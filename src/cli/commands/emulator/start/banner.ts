@@ -26,14 +26,14 @@ export interface LeaderInfo {
 export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
   ready: { event: "following", router_url: routerUrl, leader },
   banner: [
-    `Another process leads this store, at ${leader}.`,
-    `What comes to ${routerUrl} is forwarded to it; this process takes over when it ends.`,
+    `The leader of this store is the process at ${leader}.`,
+    `Requests to ${routerUrl} are forwarded to the leader. This process takes over when the leader ends.`,
   ],
   secrets: [],
 });
 
 /** What is said by a process that leads again. */
-export const leadershipRegainedLines = ["This process leads its store again."];
+export const leadershipRegainedLines = ["This process is the leader of its store again."];
 
 /**
  * What people read when everything is up, line by line: where, how to use it, how to end it. `toldAt` is the state beside
@@ -44,7 +44,7 @@ export function formatBanner(emulator: Emulator, toldAt: string | undefined, hos
   const kept = file === undefined ? (store ?? "in memory") : relative(host.cwd, file) || file;
   const isDetached = host.starter !== undefined;
   return [
-    "The emulator is up.",
+    "The emulator is running.",
     "",
     `  router    ${routerUrl}`,
     ...clusters.map(({ id, url, external }) => `  ${id.padEnd(8)}  ${url}${external ? " (external)" : ""}`),
@@ -57,19 +57,21 @@ export function formatBanner(emulator: Emulator, toldAt: string | undefined, hos
     ...(toldAt === undefined ? exports(emulator) : [`  eval "$(svc emulator env${named(toldAt, host)})"`]),
     `  svc contracts templates list`,
     "",
-    isDetached ? `svc emulator stop${toldAt === undefined ? "" : named(toldAt, host)} stops it.` : "Ctrl-C stops it.",
+    isDetached
+      ? `To stop it: svc emulator stop${toldAt === undefined ? "" : named(toldAt, host)}`
+      : "Press Ctrl-C to stop it.",
   ];
 }
 
 /** Where virtual time is and how it passes: a kept state remembers both. */
 function timeOf({ clock: { now, mode, speed } }: Emulator): string {
   const passes = {
-    real: speed === 1 ? "passes as on the wall" : `passes ${speed} times as fast as on the wall`,
-    manual: "stands until svc emulator clock advance moves it",
-    auto: "leaps to what is due next",
+    real: speed === 1 ? "passes in real time" : `passes ${speed} times as fast as real time`,
+    manual: "is paused; svc emulator clock advance moves it",
+    auto: "jumps to the next due entry",
   }[mode];
   const usual = mode === "real" && speed === 1;
-  return `${isoMillis(now())}, ${passes}${usual ? "" : "; otherwise: svc emulator clock set --mode real --speed 1"}`;
+  return `${isoMillis(now())}, ${passes}${usual ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
 }
 
 /** The flag that names the state, where another would be found without it. */

@@ -81,16 +81,16 @@ async function logOf({ file, ephemeral }: PlaceFlags, host: Host): Promise<strin
 }
 
 const besideState =
-  "It lies beside the state: name one elsewhere with --file, or leave --detach out and keep nothing with --ephemeral.";
-const besideNothing = "It lies in .svc of this folder: start it in another one, or leave --detach out.";
+  "The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.";
+const besideNothing = "The log is in .svc of this folder. Start the emulator in another folder, or without --detach.";
 
 const wordless = (exit: number, path: string): CommandFailedError =>
   new CommandFailedError(
     "failed",
     "not_started",
-    `The emulator ended before it was up (exit ${exit}), without a word.`,
+    `The emulator exited during startup (exit code ${exit}) without an error message.`,
     {
-      hint: `Is there room on the disk of ${path}? Without --detach it says here what is wrong.`,
+      hint: `Check that the disk of ${path} has free space, or start it without --detach to see the error.`,
     },
   );
 
@@ -114,7 +114,7 @@ async function logAt(path: string, aside: string, ephemeral: boolean): Promise<F
     await rm(aside, { force: true }).catch(() => {});
     if (!isFsError(cause)) throw cause;
     const message = `Failed to write the log ${path}: ${formatFsError(cause)}.`;
-    const hint = isRoomLacking(cause) ? "Make room there. " : "";
+    const hint = isRoomLacking(cause) ? "Free some space. " : "";
     throw new CommandFailedError("failed", "unwritable", message, {
       hint: hint + (ephemeral ? besideNothing : besideState),
       cause,

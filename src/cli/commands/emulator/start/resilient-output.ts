@@ -16,7 +16,7 @@ export function withResilientOutput(context: Context, isJsonLog: boolean): Conte
   const { host, globals, output } = context;
   const { wall } = host;
   const inWords: Missing = (lines) =>
-    `${isoMillis(wall.now())} (wall)  ${lines} lines of this log are missing: the disk took none for a while`;
+    `${isoMillis(wall.now())} (wall)  ${lines} lines of this log are missing, because the disk was full or failed`;
   const asEvent: Missing = (count) => JSON.stringify({ event: "dropped", count });
   const asLogged: Missing = (count) =>
     JSON.stringify({ time: isoMillis(wall.now()), level: "warn", event: "dropped", count });

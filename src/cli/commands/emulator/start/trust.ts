@@ -12,9 +12,9 @@ export async function requireTrust(state: string, isTrusted: boolean, context: C
   if (!(await isForeignState(state))) return;
   const { host, globals, output, signal } = context;
   if (!isTrusted) {
-    const refused = createUntrustedStateError(state, "Use it with --trust-state, or name another state with --file.");
+    const refused = createUntrustedStateError(state, "Use it with --trust-state, or choose another state with --file.");
     if (!canPrompt(host, globals)) throw refused;
-    await output.warn(`${refused.message} Its state may send webhooks and know tokens of its author.`);
+    await output.warn(`${refused.message} Its state may send webhooks and contain tokens of its author.`);
     const { askYesNo } = await import("../../../terminal/ask.ts");
     if (!(await askYesNo("Use it?", host, signal))) throw refused;
   }
