@@ -1,4 +1,5 @@
 import { lifecycle, triggers } from "../api/contracts/lifecycle.ts";
+import { lookupTable } from "../base/lookup-table.ts";
 import type { ServiceError } from "../client/errors.ts";
 
 /** What an operation's path names: the last one that matches is meant. */
@@ -61,7 +62,7 @@ const isForbidden = /^you do not have permission to perform this action\.?$/i;
 const isStatus = /^(?:the service (?:answered|responded) with )?status \d+\.?$/i;
 
 /** The participles of the contract API and the verbs that they belong to; `…` is where the contract is named. */
-const verbs: Readonly<Record<string, string>> = {
+const verbs = lookupTable<string>({
   sent: "send …",
   signed: "sign …",
   declined: "decline …",
@@ -75,7 +76,7 @@ const verbs: Readonly<Record<string, string>> = {
   put: "put …",
   resumed: "resume …",
   deleted: "delete …",
-};
+});
 
 /** `Cannot sign T-1: status is DRAFT, expected SIGN` of "A contract in status DRAFT cannot be signed." */
 function describeForbiddenMove(message: string, thing: Thing): string | undefined {

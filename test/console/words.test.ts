@@ -88,7 +88,7 @@ describe("what the console says of a trace", () => {
         "attempt 2: connection refused",
         "contracts.create was called",
         "webhook 1 is subscribed to contract created; it was skipped",
-        "retry 1, 5 min after nobody listens; unless webhook 1 is enabled first (disabled by error)",
+        "retry 1, 5 min after connection refused; unless webhook 1 is enabled first (disabled by error)",
         "delivery 3",
         "T-1",
       ],

@@ -152,9 +152,9 @@ function messagesIn({ path, text }: SourceFile): { readonly words: string; reado
       ts.isTemplateMiddle(node) ||
       ts.isTemplateTail(node) ||
       ts.isJsxText(node);
-    if (isText && (node.text.match(/[A-Za-z]+/g)?.length ?? 0) >= 3) {
+    if (isText && /[A-Za-z]\S* +\S+ +\S/.test(node.text)) {
       const line = file.getLineAndCharacterOfPosition(node.getStart()).line + 1;
-      found.push({ words: node.text.trim().replace(/\s+/g, " "), line });
+      found.push({ words: node.text.replace(/--.*$/gm, "").trim().replace(/\s+/g, " "), line });
     }
     ts.forEachChild(node, visit);
   };

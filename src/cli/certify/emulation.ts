@@ -67,7 +67,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
       await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: droppedAttempts } });
       await client.call(createWebhook, { body: { title: "certify", url, only_for_activities: [activity] } });
       const event: unknown = JSON.parse(deliveries.event(number));
-      if (!isObject(event)) throw new Error("The event is no object");
+      if (!isObject(event)) throw new Error("The event is not an object");
       const fired = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
       await emulator.clock.advance({ by: outageMs });
       const sent = await client.call(showDelivery, { params: { id: fired.deliveries[0]! } });

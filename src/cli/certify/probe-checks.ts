@@ -68,7 +68,7 @@ export const probeChecks: readonly Check[] = [
     summary: "Does not process an event with a wrong signature",
     expects: "other",
     basis: "specified",
-    reason: "Anybody can send such an event",
+    reason: "Unauthenticated senders can send such an event",
     requires: "probe",
     run: withProbe(async (probe, { deliveries, numberOf, send }) => {
       const { body, headers } = deliveries.genuine(numberOf());

@@ -85,7 +85,7 @@ async function readSeed(parsed: ParsedScenario, seed: string, host: Context["hos
     throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed ${seed} ${why}.`);
   };
   const text = await readFile(resolve(folderOf(parsed, host), seed), "utf8").catch(() =>
-    fail("cannot be read: it must be demo, empty, or a file beside the scenario"),
+    fail("cannot be read: it must be demo, empty, or a file next to the scenario"),
   );
   try {
     return JSON.parse(text) as object;

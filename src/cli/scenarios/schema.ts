@@ -159,7 +159,7 @@ const answer = z.union([z.int().min(200).max(599), z.literal("down")]);
 const ReceiverStep = z
   .strictObject({
     receiver: name.describe("Its name: $name.url, $name.webhook, $name.last.body, $name.last.signature"),
-    url: z.string().min(1).optional().describe("Address of your program; left out: a built-in receiver"),
+    url: z.string().min(1).optional().describe("Address of your program (default: a built-in receiver)"),
     answers: z
       .union([answer, z.array(answer).min(1)])
       .optional()

@@ -132,7 +132,7 @@ describe("svc run, files that are wrong", () => {
       [seed.exit, seed.err],
       [
         2,
-        "error: story.yaml:1:7: seed seeds.json cannot be read: it must be demo, empty, or a file beside the scenario.\n",
+        "error: story.yaml:1:7: seed seeds.json cannot be read: it must be demo, empty, or a file next to the scenario.\n",
       ],
     );
   });
