@@ -57,7 +57,7 @@ function decoded(text: string): string {
 }
 
 /** Messages that name nothing. */
-const isNotFound = /^(?:(?:\w+ ){0,2}not found|no \w+ matches the given query)\.?$/i;
+const isNotFound = /^(?:(?:[a-z_]+ ){0,2}not found|no \w+ matches the given query)\.?$/i;
 const isForbidden = /^you do not have permission to perform this action\.?$/i;
 const isStatus = /^(?:the service (?:answered|responded) with )?status \d+\.?$/i;
 

@@ -22,7 +22,7 @@ const reasons = lookupTable<string>({
   EPIPE: "the connection was closed",
   UND_ERR_SOCKET: "the connection was closed",
   UND_ERR_CONNECT_TIMEOUT: "the connection timed out",
-  UND_ERR_HEADERS_TIMEOUT: "the response timed out",
+  UND_ERR_HEADERS_TIMEOUT: "no response in time",
   Z_DATA_ERROR: "the compressed response is damaged",
   Z_BUF_ERROR: "the compressed response was incomplete",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the response was incomplete",

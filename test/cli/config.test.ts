@@ -177,7 +177,7 @@ describe("svc config set", () => {
       const refused = {
         exit: 2,
         out: "",
-        err: `error: Cannot use ${path}: ${problem}.\n  Fix the file, or remove it.\n`,
+        err: `error: Cannot use ${path}: ${problem}.\n  Fix or remove the file.\n`,
       };
       for (const argv of ["config list", "config set client_id cid", "contracts status T-1", "config profiles"]) {
         assert.deepEqual(await svc(argv), refused, argv);

@@ -134,7 +134,7 @@ describe("the contract journey from the command line", () => {
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const late = await svc("contracts send T-1 --wait executed --wait-timeout 0s");
     assert.match(late.err, /^Sent T-1, waiting for EXECUTED \(at most 0s; change it with --wait-timeout\)$/m);
-    assert.deepEqual([late.exit, late.err.includes("Waited 0 s for T-1 to be EXECUTED")], [75, true]);
+    assert.deepEqual([late.exit, late.err.includes("Timed out after 0 s waiting for T-1 to be EXECUTED.")], [75, true]);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const waiting = svc("contracts send T-2 --wait executed");
     while ((await json<{ contract_status: string }>("contracts status T-2")).contract_status !== "SIGN");
@@ -147,9 +147,9 @@ describe("the contract journey from the command line", () => {
   it("tells what is not there (5), what is refused (1) and who is not let in (4)", async (t) => {
     const { svc } = await cliEmulator(t);
     const cases: [string, Record<string, string>, number, RegExp][] = [
-      ["contracts status T-99", {}, 5, /\(404\): Not found/],
-      ["contracts send T-99", {}, 5, /\(404\): Not found/],
-      ["contracts status T-1", { SVC_CLIENT_SECRET: "wrong" }, 4, /\(401\)/],
+      ["contracts status T-99", {}, 5, /Contract T-99 not found \(HTTP 404\)/],
+      ["contracts send T-99", {}, 5, /Contract T-99 not found \(HTTP 404\)/],
+      ["contracts status T-1", { SVC_CLIENT_SECRET: "wrong" }, 4, /\(HTTP 401\)/],
       ["intake create --title x --workflow-id 203", {}, 1, /This workflow is not an INTAKE_WORKFLOW/],
       ["router show-email nobody", {}, 5, /No cluster mapping for this email hash/],
     ];

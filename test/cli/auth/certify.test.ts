@@ -108,7 +108,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     for (const [path, message] of [
       ["folder", /--report: folder is a folder, not a file/],
       ["none/report.xml", /--report: cannot write none\/report.xml/],
-      ["notes.txt", /--report: notes.txt holds something else/],
+      ["notes.txt", /--report: notes.txt exists and was not written by this option/],
     ] as const) {
       const { exit, out, err } = await runCli(["auth", "certify", "--report", path, "--", ...client], { cwd });
       assert.deepEqual([exit, out], [2, ""]);

@@ -196,7 +196,7 @@ describe("a service that is busy", () => {
     const { exit, err } = await svc(`router map-clients rows.txt ${one} --json --quiet`);
     const { error } = JSON.parse(err);
     assert.deepEqual([exit, error.retryable, error.exitCode], [75, true, 75]);
-    assert.match(error.message, /asks to wait 3600 s/);
+    assert.match(error.message, /requests a wait of 3600 s/);
     assert.equal((await svc("router jobs resume --last")).exit, 0);
   });
 

@@ -29,7 +29,7 @@ describe("svc emulator start --store", () => {
         await started("", { SVC_STORE: "postgres://a:s3cret@127.0.0.1:9/db" }),
       ],
       [
-        `2 error: --store: ${form}.`,
+        `2 error: --store ${form}.`,
         "2 error: --store must not contain a password, because other users can read the arguments of a process.",
         "2 error: --store cannot be used with --file",
         "2 error: --store cannot be used with --ephemeral",

@@ -191,8 +191,8 @@ describe("a state that came with a folder", () => {
       exit: 5,
       out: "",
       err: [
-        `error: No emulator of yours is known to run on ${copy}: its run file does not count, for it is a copy of ${runFile}.`,
-        `  If you started one there, name it with --base-url and SVC_EMULATOR_TOKEN; else remove ${copy}.run.\n`,
+        `error: No emulator is running with the state ${copy}: the run file is ignored, because it is a copy of ${runFile}.`,
+        `  If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${copy}.run.\n`,
       ].join("\n"),
     };
     for (const argv of ["emulator stop", "emulator stop --file .svc/emulator.json", "emulator clock advance --by 1h"]) {
@@ -209,7 +209,7 @@ describe("a state that came with a folder", () => {
     await rename(join(parent, "before"), join(parent, "after"));
     const moved = { cwd: join(parent, "after") };
     assert.equal((await runCli("emulator clock advance --by 1h", moved)).exit, 0);
-    assert.match(((await start(moved.cwd)) as RunResult).err, /^error: An emulator runs on .*after.* already/);
+    assert.match(((await start(moved.cwd)) as RunResult).err, /^error: An emulator is already running: .*after/);
     await rename(join(parent, "after"), join(parent, "before"));
   });
 

@@ -9,7 +9,10 @@ import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("options of requests", () => {
   /** They send requests in some cases, or start what does. */
-  const sometimes = ["tour", "emulator start", "emulator exec", "webhooks verify", "webhooks sign", "webhooks explain"];
+  const sometimes = [
+    ...["tour", "run", "dev", "mcp", "emulator start", "emulator exec", "verify proxy", "verify replay"],
+    ...["auth certify", "webhooks certify", "webhooks verify", "webhooks sign", "webhooks explain"],
+  ];
   const others = ["router jobs undo", "auth status"];
   const local = Object.keys(sendsNothing).filter((words) => ![...sometimes, ...others].includes(words));
 

@@ -125,7 +125,7 @@ describe("svc run, files that are wrong", () => {
     const { exit, err } = await runCli("run nowhere.yaml", { cwd: await testFolder(t) });
     assert.deepEqual(
       [exit, err],
-      [2, "error: <file>: cannot read nowhere.yaml: there is no such file\n  See svc run --help.\n"],
+      [2, "error: <file>: cannot read nowhere.yaml: no such file\n  See svc run --help.\n"],
     );
     const seed = await runStory(t, "seed: seeds.json\nsteps: [{ advance: next }]");
     assert.deepEqual(

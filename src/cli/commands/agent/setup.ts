@@ -10,6 +10,7 @@ const defaultFolder = ".agents/skills";
 
 export const agentSetup = defineCommand({
   words: ["agent", "setup"],
+  sendsNothing: true,
   summary: "Write a skill that teaches coding agents to use svc",
   description:
     "Writes svc/SKILL.md below the folder: what svc is, the commands that matter, how to read answers and exit codes, how to move time, and what never to do. Agents read it when a task needs it. Run it again after an update of svc. A file of other content is replaced only with --force, or after a prompt.",

@@ -5,6 +5,7 @@ import { corpusFolder } from "./corpus-folder.ts";
 
 export const verifyScan = defineCommand({
   words: ["verify", "scan"],
+  sendsNothing: true,
   summary: "Find secrets and personal data in a corpus",
   description:
     "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 when something is found. After you have edited or removed files by hand, --reindex writes the index again.",
