@@ -140,7 +140,7 @@ describe("the contract journey from the command line", () => {
     while ((await json<{ contract_status: string }>("contracts status T-2")).contract_status !== "SIGN");
     await json("emulator void T-2");
     const { exit, err } = await waiting;
-    assert.match(err, /\(at most 10m: --wait-timeout\)$/m);
+    assert.match(err, /\(at most 10m; change it with --wait-timeout\)$/m);
     assert.deepEqual([exit, err.includes("T-2 is VOIDED and cannot become EXECUTED")], [1, true]);
   });
 
