@@ -138,7 +138,7 @@ describe("confirmation", () => {
           "  The command would do this: Void a contract (composite id T-1).\n",
       ],
     );
-    const wrong = person(["Type T-1 to go on", `T-2${enter}`]);
+    const wrong = person(["Type T-1 to continue", `T-2${enter}`]);
     assert.equal((await svc(argv, wrong)).exit, 1);
     assert.equal((await json("contracts status T-1")).contract_status, "DRAFT");
     assert.equal((await svc([...argv, "--confirm", "T-1"])).exit, 0);

@@ -235,10 +235,10 @@ describe("a person at a terminal", () => {
 
   it("types the name of what cannot be undone", async (t) => {
     const { svc } = await cliEmulator(t);
-    const wrong = person(["Type eu-1 to go on", `eu${enter}`]);
+    const wrong = person(["Type eu-1 to continue", `eu${enter}`]);
     const argv = ["router", "offboard", "eu-1", "--set", 'client_ids=["c-1"]'];
     assert.equal((await svc(argv, wrong)).exit, 1);
-    const right = person(["Type eu-1 to go on", `eu-1${enter}`]);
+    const right = person(["Type eu-1 to continue", `eu-1${enter}`]);
     const { exit, err } = await svc(argv, right);
     assert.deepEqual([exit, right.waiting()], [0, []], err);
   });

@@ -37,7 +37,7 @@ describe("--webhook-json", () => {
     const flags = ["--port", "0", "--clock", "manual", "--webhook-json", "spaced"];
     const emulator = following(svc, ["emulator", "start", ...flags]);
     t.after(() => emulator.signal("SIGINT"));
-    await emulator.saw("Ctrl-C stops it.");
+    await emulator.saw("Ctrl-C to stop");
     const create = [
       "webhooks",
       "create",
