@@ -91,7 +91,7 @@ describe("svc doctor", () => {
   it("says that nothing is configured: exit 2, with the way out", async () => {
     const result = await runCli("doctor");
     assert.equal(result.exit, 2);
-    assert.match(result.err, /^services: Give --base-url URL/m);
+    assert.match(result.err, /^services: Use --base-url URL/m);
   });
 
   it("says that others may read the secrets, and that a file is damaged", async (t) => {

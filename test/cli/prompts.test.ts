@@ -104,7 +104,7 @@ describe("a person at a terminal", () => {
     const { svc } = await cliEmulator(t);
     const ada = person(
       ["Template id", enter],
-      ["An answer is needed", `one${enter}`],
+      ["A value is required", `one${enter}`],
       ["must be a whole number", `\u007f\u007f\u007f101${enter}`],
     );
     // Nobody listens there: the templates cannot be listed.
@@ -127,8 +127,8 @@ describe("a person at a terminal", () => {
     await refused("emulator resume", 5, /requires a contract in status ON_HOLD/);
     await refused("emulator snapshot restore", 5, /No snapshots found\./);
     await refused("webhooks delete", 5, /No webhooks found\./);
-    await refused("config use", 5, /No profiles\./);
-    await refused("config remove", 5, /No profiles\./);
+    await refused("config use", 5, /No profiles found\./);
+    await refused("config remove", 5, /No profiles found\./);
     await refused("router jobs resume", 5, /No stopped jobs found\./);
     const nowhere = { SVC_BASE_URL: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
     await refused("contracts send", 2, /No service address is configured\./, nowhere);

@@ -61,14 +61,14 @@ describe("an answer that is compressed although nobody asked for it", () => {
   });
 
   const damages: [what: string, encoding: string, body: Uint8Array, message: RegExp][] = [
-    ["damaged", "gzip", Buffer.from(text), /: the compressed answer is damaged \(Z_DATA_ERROR\)\.$/],
+    ["damaged", "gzip", Buffer.from(text), /: the compressed response is damaged \(Z_DATA_ERROR\)\.$/],
     [
       "cut short",
       "gzip",
       gzipSync(text.repeat(99)).subarray(0, 30),
-      /: the compressed answer was cut short \(Z_BUF_ERROR\)/,
+      /: the compressed response was incomplete \(Z_BUF_ERROR\)/,
     ],
-    ["damaged", "br", Buffer.from(text), /: the compressed answer is damaged/],
+    ["damaged", "br", Buffer.from(text), /: the compressed response is damaged/],
     ["larger than what is read once it is read", "gzip", gzipSync("x".repeat(5_000_000)), /larger than 1 MiB/],
   ];
   for (const [what, encoding, body, message] of damages) {

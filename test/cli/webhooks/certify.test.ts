@@ -153,7 +153,7 @@ describe("svc webhooks certify", () => {
       xml,
       `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites tests="3" failures="1" errors="0" time="T">
-  <testsuite name="svc webhooks certify" tests="3" failures="1" errors="0" skipped="1" time="T">
+  <testsuite name="svc webhooks certify" tests="3" failures="1" errors="0" time="T" skipped="1">
     <testcase name="genuine: Accepts a signed event" classname="webhooks.genuine" time="T"/>
     <testcase name="probe: The output of --probe shows an event, and only that" classname="webhooks.probe" time="T">
       <skipped message="--probe is not given"/>

@@ -340,17 +340,13 @@ describe("the webhook of a listener", () => {
   const lastLines = (err: string) => err.split("\n").slice(-3, -1);
 
   const failures: [what: string, fail: (response: ServerResponse) => void, reason: (url: string) => string][] = [
-    [
-      "the service rejects that",
-      (response) => response.writeHead(503).end(),
-      () => "The service refused (503): The service answered with status 503.",
-    ],
+    ["the service rejects that", (response) => response.writeHead(503).end(), () => "The service failed (HTTP 503)"],
     [
       "the connection is cut",
       (response) => response.destroy(),
-      (url) => `Failed to reach ${url}: the connection was cut (UND_ERR_SOCKET).`,
+      (url) => `Failed to reach ${url}: the connection was closed (UND_ERR_SOCKET).`,
     ],
-    ["no answer comes", () => {}, (url) => `Failed to reach ${url}: no answer in time, which is 700 ms (ETIMEDOUT).`],
+    ["no answer comes", () => {}, (url) => `Failed to reach ${url}: no response within 700 ms (ETIMEDOUT).`],
   ];
   for (const [what, fail, reason] of failures) {
     it(`is reported where it cannot be deleted, since ${what}`, async (t) => {

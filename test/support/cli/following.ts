@@ -13,6 +13,9 @@ export interface Following {
   readonly ended: Promise<RunResult>;
 }
 
+/** What does not come within this time never comes: the command is ended, so that the test fails and says so. */
+const patienceMs = 60_000;
+
 /** Starts `svc` and lets it run beside the test. */
 export function following(
   svc: CliEmulator["svc"],
@@ -44,11 +47,17 @@ export function following(
     saw: (text) =>
       Promise.race([
         new Promise<void>((resolve) => {
-          look = () => out.includes(text) && resolve();
+          const late = setTimeout(() => run?.signal("SIGTERM"), patienceMs);
+          void ended.then(() => clearTimeout(late));
+          look = () => {
+            if (!out.includes(text)) return;
+            clearTimeout(late);
+            resolve();
+          };
           look();
         }),
         ended.then(({ exit, err }) => {
-          if (!out.includes(text)) throw new Error(`It ended with ${exit} and never printed ${text}: ${err}`);
+          if (!out.includes(text)) throw new Error(`It ended with ${exit} and never printed ${text}: ${out}${err}`);
         }),
       ]),
   };

@@ -18,6 +18,9 @@ export function person(...answers: readonly (readonly [question: string, keys: s
   const keys = new PassThrough();
   const left = [...answers];
   let seen = 0;
+  // Whoever waits for a question that never comes leaves.
+  const leaves = setTimeout(() => keys.write(ctrlC), 60_000);
+  leaves.unref();
   return {
     tty: true,
     stdin: keys,
