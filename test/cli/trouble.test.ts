@@ -43,7 +43,7 @@ describe("a service in trouble", () => {
       "asks to wait too long",
       (_, response) => response.writeHead(429, { "retry-after": "999" }).end("{}"),
       75,
-      /asks to wait 999 s/,
+      /requests a wait of 999 s/,
     ],
   ];
   for (const [what, how, exit, message] of cases) {

@@ -5,6 +5,7 @@ import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { allCommands } from "../../support/cli/all-commands.ts";
 import { astray, printedBy } from "../../support/cli/astray.ts";
 import { credentials, wordsOf } from "../../support/cli/command-lines.ts";
+import { noRetries } from "../../support/cli/prepared-lines.ts";
 import { wrongJson, wrongText } from "../../support/cli/refused-well.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
@@ -16,13 +17,13 @@ const withoutExample = new Set([
   "emulator provider-form",
   "emulator state import",
 ]);
-const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0", "--yes"];
+const nowhere = ["--base-url", "http://127.0.0.1:1", "--yes"];
 
 /** Positionals that fit, as far as they are checked before anything else. */
 const positionalsOf = ({ positionals }: CommandDeclaration): string[] =>
   positionals.map(({ name, choices, type }) => choices?.[0] ?? (type === "integer" ? "1" : name));
 
-const run = (argv: readonly string[]) => runCli([...argv, ...nowhere], { env: credentials });
+const run = (argv: readonly string[]) => runCli([...argv, ...nowhere, ...noRetries(argv)], { env: credentials });
 
 describe("every command, given a wrong command line", () => {
   it("refuses an unknown flag with exit 2, in words and as JSON", async () => {

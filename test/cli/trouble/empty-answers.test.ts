@@ -29,7 +29,7 @@ async function stage(t: TestContext, answer: (response: ServerResponse) => void)
   };
 }
 
-const hint = "  Is the base URL that of the service, and not of a web page or a proxy?\n";
+const hint = "  Check that the base URL is that of the service, and not that of a web page or a proxy.\n";
 
 describe("a service that answers a read with nothing", () => {
   for (const [what, answer] of [

@@ -7,6 +7,7 @@ import { allCommands } from "../../support/cli/all-commands.ts";
 import { astray, printedBy } from "../../support/cli/astray.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { credentials, strangers, wordsOf, write, writtenBy } from "../../support/cli/command-lines.ts";
+import { noRetries } from "../../support/cli/prepared-lines.ts";
 import { wrongText } from "../../support/cli/refused-well.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 
@@ -59,7 +60,7 @@ const besides: readonly (readonly [command: RegExp, words: string])[] = [
   [/^emulator start/, "--port 0"],
   [/^run --seed/, "--record story.yaml"],
   [/^billing event --password-file/, "--username x"],
-  [/^emulator exec/, "-- true"],
+  [/^(emulator exec|auth certify)/, "-- true"],
 ];
 /** A command line that names this file there, and is right otherwise. */
 function lineOf({ command, place, spec }: FileInput, file: string): string[] {
@@ -67,7 +68,7 @@ function lineOf({ command, place, spec }: FileInput, file: string): string[] {
   const positionals = command.positionals.flatMap((one) => {
     if (one === spec) return [file];
     // Behind its first word all belongs to the command that is run.
-    if (name.startsWith("emulator exec")) return [];
+    if (/^(emulator exec|auth certify)/.test(name)) return [];
     if (
       one.optional &&
       (isFlag(spec) || command.positionals.indexOf(one) > command.positionals.indexOf(spec as PositionalSpec))
@@ -103,7 +104,7 @@ async function trap(t: TestContext): Promise<string> {
 const run = (argv: readonly string[], cwd: string, options: RunOptions = {}) => {
   // What follows -- belongs to another program.
   const rest = argv.includes("--") ? argv.indexOf("--") : argv.length;
-  const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0", "--yes", "--no-input"];
+  const nowhere = ["--base-url", "http://127.0.0.1:1", ...noRetries(argv), "--yes", "--no-input"];
   const env = {
     ...credentials,
     SVC_CONFIG_DIR: join(cwd, "config"),

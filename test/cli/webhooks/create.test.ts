@@ -28,7 +28,7 @@ describe("svc webhooks create", () => {
     const ada = person(
       ["Title", `Mine${enter}`],
       ["Url", `foo${enter}`],
-      ["Its scheme is missing", `${clear}http://127.0.0.1:9/hooks${enter}`],
+      ["The address has no scheme", `${clear}http://127.0.0.1:9/hooks${enter}`],
       ["Only for activities", ` \u001b[B ${enter}`],
     );
     const { exit, err } = await svc("webhooks create", ada);

@@ -69,7 +69,7 @@ describe("svc webhooks trigger", () => {
     assert.deepEqual([amended!.tags, "poc_email" in first!, raw], [[1], false, { a: { b: 2 } }]);
     for (const [flags, exit, message] of [
       [["--remove", "tags"], 1, "The payload has no tags"],
-      [["--add", "contract_title=x"], 1, "The payload has contract_title already"],
+      [["--add", "contract_title=x"], 1, "the payload already has it"],
       [["--add", "tags"], 2, "--add must be PATH=VALUE"],
       [["--raw", "-", "--data", "x.json"], 2, "--data cannot be used with --raw"],
       [["--edit"], 2, "--edit requires a terminal"],
@@ -151,8 +151,8 @@ describe("svc webhooks trigger", () => {
     assert.deepEqual([nobody.exit, nobody.out, JSON.parse(nobody.err).error.code], [1, "", "nobody_subscribed"]);
     for (const [path, known] of [
       ["contract_state=X", /has no contract_state\. Known: activity, activity_data, contract_id,/],
-      ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. Known: 0\./],
-      ["entity.name.first=X", /has no entity\.name\.first\. Known: nothing\./],
+      ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. Known: 0 /],
+      ["entity.name.first=X", /has no entity\.name\.first\. Known: nothing /],
     ] as const) {
       const { exit, err } = await svc(["webhooks", "trigger", "CONTRACT_SIGNED", "--set", path]);
       assert.equal(exit, 1);

@@ -45,6 +45,10 @@ export const sendsNothing: Readonly<Record<string, string>> = {
   mcp: "serves an agent: test/cli/mcp",
 };
 
+/** The options with which a command fails at once where it sends something; those that send nothing refuse some. */
+export const noRetries = (argv: readonly string[]): readonly string[] =>
+  Object.keys(sendsNothing).some((words) => `${argv.join(" ")} `.startsWith(`${words} `)) ? [] : ["--retries", "0"];
+
 /** Command lines of other commands that send nothing either: lists, rules and plans. */
 const isLocal = ({ argv, command }: CommandLine): boolean =>
   wordsOf(command) in sendsNothing ||

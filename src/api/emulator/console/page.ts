@@ -30,7 +30,7 @@ export const showConsoleAsset = operation({
   method: "GET",
   path: "/_emulator/ui/assets/{name}",
   auth: "none",
-  request: { params: z.object({ name: z.string().describe("Name of the file in the page") }) },
+  request: { params: z.object({ name: z.string().describe("Name of the asset, as the page links to it") }) },
   responses: { 200: bytes("application/octet-stream") },
   failures: ["no-such-asset"],
   cli: { command: "emulator console asset" },

@@ -76,19 +76,19 @@ describe("damage of a journal", () => {
     [
       "has a last line that was changed",
       (lines) => lines.with(-2, lines.at(-2)!.replace("name 7", "name 8")),
-      /line 7: the checksum of the line does not fit/,
+      /line 7: the checksum of the line does not match/,
       [1, 2, 3, 4, 5, 6],
     ],
     [
       "has a changed line in its last group",
       (lines) => [...lines.slice(0, 6).with(3, lines[3]!.replace("name 4", "name 9")), ""],
-      /line 4: the checksum of the line does not fit/,
+      /line 4: the checksum of the line does not match/,
       [1, 2, 3],
     ],
     [
       "has nothing but a changed first line",
       ([head]) => [head!.replace("svc_journal", "SVC_journal"), ""],
-      /line 1: the checksum of the line does not fit/,
+      /line 1: the checksum of the line does not match/,
       [1],
     ],
     [
