@@ -151,6 +151,6 @@ describe("svc auth device-login at oidc-provider", () => {
     const { run } = await device(t, () => Promise.resolve());
     const { exit, err } = await run("auth device-login --client-id nobody");
     assert.equal(exit, 4);
-    assert.match(err, /refused \(40\d\): client is invalid|refused \(40\d\): client authentication failed/);
+    assert.match(err, /failed \(HTTP 40\d\): client (is invalid|authentication failed)/);
   });
 });

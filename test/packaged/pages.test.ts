@@ -14,7 +14,16 @@ const elsewhere: Readonly<Record<string, string>> = {
   "npm ci": "installs a checkout; the README says so",
   "npx svc tour": "stands before the package is installed; tarball.test.ts walks the tour",
   "npm test": "runs the tests of a checkout",
+  ...Object.fromEntries(
+    ["--command 'node receiver.mjs'", "--command 'node receiver.mjs' --probe 'cat events.jsonl'"].map((flags) => [
+      `npx svc webhooks certify --to http://localhost:3000/hooks ${flags}`,
+      "starts a receiver on a port that may be in use; test/scenarios/pages and test/interop/receivers run it",
+    ]),
+  ),
 };
+
+/** Pages whose commands need files of their own, which test/scenarios/pages prepares and runs. */
+const prepared = ["docs/scenarios.md", "docs/verify.md"];
 
 /** Commands that end only when they are stopped, by what they print once they are ready. */
 const endless: Readonly<Record<string, string>> = {
@@ -139,7 +148,7 @@ describe("the pages for users, pasted into an empty folder", () => {
     },
   };
 
-  for (const page of pages.filter((one) => blocks(one, "sh").length > 0)) {
+  for (const page of pages.filter((one) => blocks(one, "sh").length > 0 && !prepared.includes(one))) {
     it(`works from top to bottom: ${page}`, async (t) => {
       const paste = pasted[page];
       assert.ok(paste, `${page} has commands that this test does not paste`);

@@ -30,12 +30,20 @@ describe("the packed tarball, installed into an empty folder", () => {
     const places = new Set(files.map((path) => path.split("/")[0]));
     assert.deepEqual([...places].sort(), ["LICENSE", "README.md", "bin", "dist", "docs", "fixtures", "package.json"]);
     const deploy = ["Dockerfile", "compose.yaml", "kubernetes.yaml"].map((name) => `fixtures/deploy/${name}`);
+    const receivers = readdirSync(join(root, "docs/receivers")).map((name) => `docs/receivers/${name}`);
     const languages = readdirSync(join(root, "fixtures/languages"), { recursive: true, withFileTypes: true })
       .filter((one) => one.isFile() && !/__pycache__|java\/target/.test(one.parentPath))
       .map((one) => relative(root, join(one.parentPath, one.name)));
     assert.deepEqual(
       files.filter((path) => /^(docs|fixtures)\//.test(path)).sort(),
-      [...pages.filter((path) => path !== "README.md"), "fixtures/console.png", ...deploy, ...languages].sort(),
+      [
+        ...pages.filter((path) => path !== "README.md"),
+        "fixtures/console.png",
+        "fixtures/ci/verify.yml",
+        ...deploy,
+        ...receivers,
+        ...languages,
+      ].sort(),
       "the pages for users, and what they show and link to",
     );
     const console = files
