@@ -26,7 +26,7 @@ describe("the bars of the console", { skip }, () => {
     await page.setViewportSize({ width: 390, height: 640 });
     await openConsole(page, world, "#/deliveries");
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
-    const outcome = page.getByRole("status").getByText("It is 03:09:05");
+    const outcome = page.getByRole("status").getByText("Now 03:09:05");
     await outcome.waitFor();
     const { y, height } = (await outcome.boundingBox())!;
     assert.ok(y + height <= 640, `it stands at ${y}`);
@@ -45,7 +45,7 @@ describe("the bars of the console", { skip }, () => {
     ] as const) {
       await page.setViewportSize({ width, height });
       await page.getByRole("button", { name: "+5 min", exact: true }).click();
-      await page.getByRole("status").getByText("It is").waitFor();
+      await page.getByRole("status").getByText("Now ").waitFor();
       await rows.first().focus();
       for (const key of ["Tab", "Shift+Tab"]) {
         for (let count = 0; count < 25; count += 1) {

@@ -98,7 +98,7 @@ describe("what the console shows while things go on", { skip }, () => {
     // What was read stays, time does not go on, and it is said once.
     await page.getByText("Start it again").waitFor();
     await page.getByRole("region", { name: "Virtual time" }).getByText("last known time").waitFor();
-    assert.equal(await page.getByText("does not answer").count(), 1);
+    assert.equal(await page.getByText("does not respond").count(), 1);
     assert.equal(await heading.count(), 1);
     const second = await emulator(t);
     await draft(second.api);
@@ -108,7 +108,7 @@ describe("what the console shows while things go on", { skip }, () => {
     const contracts = page.getByRole("list", { name: "Contracts" }).getByRole("listitem");
     await contracts.first().waitFor();
     assert.equal(await contracts.count(), 1);
-    await page.getByText("does not answer").waitFor({ state: "detached" });
+    await page.getByText("does not respond").waitFor({ state: "detached" });
     assert.equal(await page.getByText("Start it again").count(), 0);
   });
 
@@ -119,7 +119,7 @@ describe("what the console shows while things go on", { skip }, () => {
     const button = (name: string) => page.getByRole("button", { name, exact: true });
     const foot = page.getByRole("contentinfo");
     await button("+5 min").click();
-    await foot.getByText("It is 03:09:05").waitFor();
+    await foot.getByText("Now 03:09:05").waitFor();
     await foot.getByText("svc emulator clock advance --by PT5M").waitFor();
     // The stream stays open, although nothing comes through it.
     await page.context().setOffline(true);
@@ -134,7 +134,7 @@ describe("what the console shows while things go on", { skip }, () => {
     await page.getByRole("link", { name: "Contracts", exact: true }).click();
     await page.context().setOffline(false);
     await page.getByRole("link", { name: /^T-1/ }).waitFor();
-    await foot.getByText("It is 03:09:05").waitFor();
+    await foot.getByText("Now 03:09:05").waitFor();
     assert.equal(await foot.getByText(/does not answer|Start it again/).count(), 0);
   });
 
@@ -150,6 +150,6 @@ describe("what the console shows while things go on", { skip }, () => {
     assert.equal(await foot.getByText(/does not answer|Start it again|clock advance/).count(), 0);
     await page.unroute(advance);
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
-    await foot.getByText("It is 03:09:05").waitFor();
+    await foot.getByText("Now 03:09:05").waitFor();
   });
 });

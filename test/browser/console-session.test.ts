@@ -66,7 +66,7 @@ describe("the console, opened in a browser", { skip }, () => {
     const { token } = body as { token: string };
     await page.setViewportSize({ width: 320, height: 640 });
     await page.goto(await consoleAddress({ controlUrl: world.controlUrl, token }));
-    await page.getByText("Your token has the role read").waitFor();
+    await page.getByText("Signed in with role read").waitFor();
     const { x, width } = (await page.locator(".search input").boundingBox())!;
     assert.ok(x + width <= 320, `the search ends at ${x + width}`);
   });

@@ -100,7 +100,7 @@ describe("the console, as somebody uses it", { skip }, () => {
 
     await tabTo(page, "button", "Next");
     await page.keyboard.press("Enter");
-    await outcome(page, "it is 03:0");
+    await outcome(page, "Now 03:0");
     await tabTo(page, "link", /^Timeline.*1 failing webhook$/);
     await page.keyboard.press("Enter");
     await page.getByRole("toolbar", { name: "Attempts of Hooks" }).waitFor();
@@ -141,7 +141,11 @@ describe("the console, as somebody uses it", { skip }, () => {
       ["Void", "VOIDED", ["Delete"]],
     ];
     const says = (words: string, becomes: string) =>
-      words.startsWith("Ask") ? `T-1 waits for ${words.slice("Ask for ".length)}` : `T-1 is ${becomes}`;
+      words === "Request review"
+        ? "Review of T-1 requested"
+        : words === "Request approval"
+          ? "Approval of T-1 requested"
+          : `T-1 is ${becomes}`;
     for (const [words, becomes, offers] of steps) {
       await people.getByRole("button", { name: words, exact: true }).click();
       if (words === "Void") {
@@ -176,7 +180,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     assert.equal(sentBody, first!.body.toString());
     assert.equal(await page.locator(".hash").textContent(), first!.headers["x-svc-webhook-content-hash"]);
     assert.equal(
-      await page.getByRole("region", { name: "The receiver's answer" }).textContent(),
+      await page.getByRole("region", { name: "Response of the receiver" }).textContent(),
       "<img src=x onerror=alert(1)> busy",
     );
   });
@@ -198,12 +202,12 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.keyboard.press("Enter");
     await panel.getByLabel("To (virtual, UTC)").fill("2031-01-02T03:30");
     await panel.getByRole("button", { name: "Advance", exact: true }).click();
-    await outcome(page, "It is 03:30:00");
+    await outcome(page, "Now 03:30:00");
     await panel.waitFor({ state: "detached" });
     assert.equal(await focused(page), "To …");
     await press(page, "To …");
     await press(page, "Until idle");
-    await outcome(page, "were done");
+    await outcome(page, "jobs ran");
     await panel.waitFor({ state: "detached" });
     await page.getByText("Nothing scheduled").waitFor();
     assert.equal(await bar(), height);
@@ -256,8 +260,8 @@ describe("the console, as somebody uses it", { skip }, () => {
     const { world } = await everything(t);
     await openConsole(page, world);
     const rows = page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
-    await page.getByRole("link", { name: "3 deliveries not arrived" }).click();
-    await page.getByText("Only those to Hooks.").waitFor();
+    await page.getByRole("link", { name: "3 undelivered deliveries" }).click();
+    await page.getByText(/^Filter: .*Hooks/).waitFor();
     await seen(page, () => rows.count(), 3, "not arrived");
     assert.equal(await rows.getByTitle(/^to Hooks · T-\d$/).count(), 3);
     assert.equal(page.url(), viewOf(world, "#/deliveries?webhook=1&show=undelivered"));
@@ -321,12 +325,12 @@ describe("the console, as somebody uses it", { skip }, () => {
     await page.getByText("The name must be letters, digits, dots, dashes and underscores").waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
     await page.keyboard.press("Enter");
-    await outcome(page, "Kept as mine");
+    await outcome(page, "Saved as mine");
     await page.getByRole("button", { name: "Restore mine", exact: true }).waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Replace mine?" }).getByRole("button", { name: "Replace mine" }).click();
-    await outcome(page, "Kept as mine");
+    await outcome(page, "Saved as mine");
     await page.getByText("svc emulator snapshot save mine --replace").waitFor();
     await page.goto(viewOf(world, "#/faults"));
     await page.getByLabel("Count").fill("-3");

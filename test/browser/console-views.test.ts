@@ -153,6 +153,6 @@ describe("every view of the console", { skip }, () => {
     assert.ok(last!.y - block!.y < 250, "the lines stand together");
     const other = await page.context().newPage();
     await openConsole(Object.assign(other, { complaints: [] }), world);
-    await page.getByRole("heading", { name: "Snapshots" }).waitFor();
+    await page.getByRole("heading", { name: "Snapshots", exact: true }).waitFor();
   });
 });

@@ -67,7 +67,7 @@ describe("the page of a contract in a browser", { skip }, () => {
       ["Read the PDF (opens in a new tab)", "Note (optional):", "Sign", "Decline", "Comment:", "Add the comment"],
     );
     for (const key of ["Shift+Tab", "Shift+Tab", "Enter"]) await page.keyboard.press(key);
-    await page.getByText("Nobody can sign it until it is sent again.").waitFor();
+    await page.getByText("It cannot be signed until it is sent again.").waitFor();
     assert.equal(await statusOf(world.api, contract), "SIGN", "asked first");
     await page.keyboard.press("Tab");
     await page.keyboard.type("Too many seats");

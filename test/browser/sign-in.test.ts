@@ -110,7 +110,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     await page.getByLabel("Another user").fill("nobody@x.example");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Cluster eu-1 has no active user nobody@x.example.").waitFor();
-    await page.getByRole("link", { name: "Choose somebody else" }).click();
+    await page.getByRole("link", { name: "Choose another user" }).click();
     await page.getByRole("link", { name: "Eli Stone" }).click();
     assert.match(await arrival(), /^us-1_/);
   });
