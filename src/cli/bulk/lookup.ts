@@ -6,17 +6,6 @@ import { offboardKinds } from "./offboard-work.ts";
 import { runConcurrently } from "./pump.ts";
 import type { BulkWork } from "./work.ts";
 
-/** The tables of an emulator that are looked up many identifiers at a time (src/api/emulator/owners.ts). */
-const keyedTables = [
-  "cluster_emails",
-  "cluster_clients",
-  "creator_tokens",
-  "counterparty_tokens",
-  "chat_a_teams",
-  "external_integrations",
-  "user_codes",
-] as const;
-
 /** A table of the routing data, as svc router resolve calls it. */
 type Table = string;
 
@@ -38,7 +27,7 @@ export async function createLookup(work: BulkWork, context: Context): Promise<Lo
   if (work.table !== undefined && !publicTables.includes(work.table) && !ofEmulator) return undefined;
   const ask = await asker(context, ofEmulator);
   const { table } = work;
-  const lookUp = ofEmulator && isKeyed(table) ? await manyAtOnce(table, context) : undefined;
+  const lookUp = ofEmulator && table !== undefined ? await manyAtOnce(table, context) : undefined;
   return {
     async clustersOf(values) {
       if (lookUp) return lookUp([...new Set(values)]);
@@ -57,15 +46,15 @@ export async function createLookup(work: BulkWork, context: Context): Promise<Lo
   };
 }
 
-const isKeyed = (table: Table | undefined): table is (typeof keyedTables)[number] =>
-  keyedTables.some((keyed) => keyed === table);
-
 /** So many identifiers are looked up by one request. */
 const maxKeys = 10_000;
 
-/** Look-ups in a table of an emulator, which takes many identifiers at a time: a request for each takes a minute for 100,000. */
-async function manyAtOnce(table: (typeof keyedTables)[number], context: Context) {
-  const { lookUpOwners } = await import("../../api/emulator/owners.ts");
+/** Look-ups in a table of an emulator, which takes many identifiers at a time: a request for each takes a minute for 100,000.
+ * Undefined where the table is not keyed by identifiers. */
+async function manyAtOnce(name: Table, context: Context) {
+  const { keyedTables, lookUpOwners } = await import("../../api/emulator/owners.ts");
+  const table = keyedTables.find((keyed) => keyed === name);
+  if (table === undefined) return undefined;
   const client = await context.client("emulator", {});
   return async (keys: readonly string[]): Promise<ReadonlyMap<string, string | null>> => {
     const found = new Map<string, string | null>();

@@ -2,31 +2,12 @@ import { activities as allActivities } from "../../api/activities.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type CommandInputOf, type Context, defineCommand } from "../command.ts";
 import { UsageError } from "../failure.ts";
+import { forwardingFlags } from "./webhooks/forwarding-flags.ts";
 import { parseHeader, parseReceiverUrl } from "./webhooks/post.ts";
 import { parseActivities } from "./webhooks/registration.ts";
 
 const flags = [
-  {
-    flag: "forward-to",
-    type: "text",
-    placeholder: "URL",
-    description: "Forward each delivery to this URL, or to a port of localhost",
-  },
-  {
-    flag: "activities",
-    type: "text",
-    placeholder: "A,B",
-    repeatable: true,
-    offered: allActivities,
-    description: `Activities to subscribe to (default: all ${allActivities.length})`,
-  },
-  {
-    flag: "header",
-    type: "text",
-    placeholder: "NAME: VALUE",
-    repeatable: true,
-    description: "Add a header to forwarded requests",
-  },
+  ...forwardingFlags,
   {
     flag: "port",
     type: "integer",

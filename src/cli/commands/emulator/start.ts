@@ -52,7 +52,7 @@ export const emulatorStart = defineCommand({
     {
       flag: "trust-state",
       type: "switch",
-      description: "Use a state in .svc that was created elsewhere, as in a clone or a copy",
+      description: "Trust a state in .svc that another user or machine created, as in a clone",
     },
     {
       flag: "ready-file",

@@ -7,6 +7,7 @@ import { type CommandInputOf, type Context, defineCommand } from "../../command.
 import type { Receiver } from "../../connection/receiver.ts";
 import { CommandFailedError } from "../../failure.ts";
 import { formatNextCommand } from "../../next-command.ts";
+import { forwardingFlags } from "./forwarding-flags.ts";
 import { fetchKey, keyFlag } from "./key.ts";
 import {
   formatListenedDelivery,
@@ -21,27 +22,7 @@ import { SavedDeliveries } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [
-  {
-    flag: "forward-to",
-    type: "text",
-    placeholder: "URL",
-    description: "Forward each delivery to this URL, or to a port of localhost",
-  },
-  {
-    flag: "activities",
-    type: "text",
-    placeholder: "A,B",
-    repeatable: true,
-    offered: allActivities,
-    description: `Activities to subscribe to (default: all ${allActivities.length})`,
-  },
-  {
-    flag: "header",
-    type: "text",
-    placeholder: "NAME: VALUE",
-    repeatable: true,
-    description: "Add a header to forwarded requests",
-  },
+  ...forwardingFlags,
   { flag: "port", type: "integer", least: 0, most: 65_535, description: "Port of the receiver", default: 0 },
   {
     flag: "public-url",
