@@ -92,7 +92,7 @@ const Options = z.strictObject(shape).partial();
 /** Throws InvalidOptionsError, which names all that is wrong: a misspelt option would be one that does nothing. */
 export function checkOptions(options: EmulatorOptions): void {
   const { error } = Options.safeParse(options);
-  if (error) throw new InvalidOptionsError(`startEmulator: ${error.issues.flatMap(told).join("; ")}`);
+  if (error) throw new InvalidOptionsError(`startEmulator: ${error.issues.flatMap(describeIssue).join("; ")}`);
   const { store, schema, file, ephemeral } = options;
   if (store !== undefined && (file !== undefined || ephemeral))
     throw new InvalidOptionsError(`startEmulator: store cannot be used with ${ephemeral ? "ephemeral" : "file"}`);
@@ -110,7 +110,7 @@ function storeProblem(url: string): string | undefined {
   }
 }
 
-function told(issue: z.core.$ZodIssue): string[] {
+function describeIssue(issue: z.core.$ZodIssue): string[] {
   const { path, message } = issue;
   if (issue.code !== "unrecognized_keys")
     return [`${path.join(".")}${message.startsWith("must ") ? "" : ":"} ${message}`];

@@ -54,7 +54,7 @@ export interface Emulator extends AsyncDisposable {
   restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
    * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
-   * state is kept in a file or a database: fails with HistoryUnavailableError elsewhere, with RewindOutOfRangeError where not so much is kept,
+   * state is kept in a file or a database: fails with HistoryUnavailableError otherwise, with RewindOutOfRangeError where not so much is kept,
    * with RewindTargetInFutureError for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
    */
   rewind(target: Rewind): Promise<{ readonly backupSnapshot: string | undefined }>;

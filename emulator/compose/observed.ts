@@ -10,6 +10,6 @@ export const observeWith =
     if (answer.isForeign || (body !== undefined && typeof body !== "string")) return undefined;
     const found = observer.response(operation, { status, headers, body });
     if (!found) return undefined;
-    const told = found.rules.map(({ id, count, at }) => `${id} (seen ${count} times, last at ${at})`).join("; ");
-    return { answer: { ...answer, ...found.response }, told };
+    const finding = found.rules.map(({ id, count, at }) => `${id} (seen ${count} times, last at ${at})`).join("; ");
+    return { answer: { ...answer, ...found.response }, finding };
   };

@@ -163,7 +163,7 @@ export class RequestDispatcher {
         ? await serve(match, raw, target.search, exchange)
         : await respondUnmatched({ raw, target, operations, atPath, dialect, fallback }, exchange);
       const observed = match && !isControlled ? this.#setup.observe?.(match.bound.operation, made) : undefined;
-      if (observed) exchange.finding("observed", observed.told);
+      if (observed) exchange.finding("observed", observed.finding);
       const answer = observed?.answer ?? made;
       const waiting = this.#setup.beforeAnswer?.(exchange);
       if (waiting) await waiting;

@@ -16,11 +16,11 @@ export interface HttpResponse {
   readonly failure?: FailureCode;
 }
 
-/** Makes an answer as the service was observed to make it; undefined: as it is. `told`: which observations those are. */
+/** Makes an answer as the service was observed to make it; undefined: as it is. `finding`: the observations that apply. */
 export type ObserveAnswer = (
   operation: Operation,
   answer: HttpResponse,
-) => { readonly answer: HttpResponse; readonly told: string } | undefined;
+) => { readonly answer: HttpResponse; readonly finding: string } | undefined;
 
 /** Without a charset, as the routing service sends it (DECISIONS.md, P16). */
 export const jsonHeaders = ["content-type", "application/json"] as const;

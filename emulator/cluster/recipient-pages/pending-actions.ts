@@ -7,13 +7,13 @@ import { personPath } from "../contracts/links.ts";
 import { fullName } from "../contracts/records.ts";
 import type { Contract, Review } from "../contracts/rows.ts";
 
-interface Somebody {
+interface NamedPerson {
   readonly name: string;
   readonly email: string;
 }
 
 /** What a contract waits for somebody to do: everybody named may do it, and one who does is enough to review or approve. */
-export type PendingAction = Somebody &
+export type PendingAction = NamedPerson &
   ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
 
 /** Whose turn it is on a contract, and to do what (DECISIONS.md, C11, C22); nobody's where nothing is asked of anybody. */
@@ -50,7 +50,7 @@ async function approvalTurns(view: View, contract: Contract): Promise<PendingAct
 }
 
 /** A review of ours that names nobody is the owner's. */
-export async function listReviewers(view: View, contract: Contract, review: Review): Promise<readonly Somebody[]> {
+export async function listReviewers(view: View, contract: Contract, review: Review): Promise<readonly NamedPerson[]> {
   if (review.by === "counterparty") return listCounterpartyContacts(view, contract);
   const { reviewer_user_id, reviewer_role_id } = review;
   const owner = reviewer_user_id === null && reviewer_role_id === null ? contract.business_user_id : reviewer_user_id;
@@ -58,7 +58,7 @@ export async function listReviewers(view: View, contract: Contract, review: Revi
 }
 
 /** Those of the other side: their contacts, and to whom else the contract was sent for review. */
-export async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly Somebody[]> {
+export async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly NamedPerson[]> {
   const contacts = contract.counterparties.flatMap(({ poc }) => (poc ? { name: fullName(poc), email: poc.email } : []));
   const sent = await view.list(emails, { by: "contract", equals: contract.id });
   const addressees = sent
@@ -83,7 +83,7 @@ export async function findMembers(
 }
 
 /** Everybody once, under the name that comes first. */
-export function uniquePeople<Person extends Somebody>(people: readonly Person[]): readonly Person[] {
+export function uniquePeople<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
   const known = new Map<string, Person>();
   for (const person of people) {
     if (!known.has(addressKey(person.email))) known.set(addressKey(person.email), person);
@@ -91,7 +91,7 @@ export function uniquePeople<Person extends Somebody>(people: readonly Person[])
   return [...known.values()];
 }
 
-/** Somebody who has a part in a contract. */
+/** NamedPerson who has a part in a contract. */
 interface Participant {
   readonly name: string;
   readonly email: string;
