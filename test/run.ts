@@ -22,7 +22,6 @@ const slow = [
   "emulator/store/postgres",
   "scenarios/help-examples",
   "cli/trouble/services",
-  "scenarios/readme",
   "emulator/kill",
   "emulator/travel/kill",
   "emulator/trace/killed",

@@ -54,7 +54,7 @@ const dev = defineCommand({
     const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
     if (isText) await screen.print(...readyLines(ready, isInteractive, host));
     else await output.document(readyDocument(ready));
-    if (!isInteractive) await output.note("Ctrl-C ends it");
+    if (!isInteractive) await output.note("Press Ctrl-C to stop");
     await session.run();
     context.signal.throwIfAborted();
     return undefined;

@@ -26,7 +26,7 @@ export async function watchFiles(
       if (!(error instanceof UsageError)) throw error;
       await output.warn(`error: ${error.message}`);
     }
-    await output.note(`Watching ${pluralize(files.length, "file")}; Ctrl-C ends it`);
+    await output.note(`Watching ${pluralize(files.length, "file")} (press Ctrl-C to stop)`);
     await changes.after(settings.update ? changes.count() : seen, signal);
     await host.wall.sleep(settleMs, signal);
     signal.throwIfAborted();

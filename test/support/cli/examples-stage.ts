@@ -188,11 +188,11 @@ const { pending } = exitCodeByFailure;
 
 type Svc = (line: string) => Promise<RunResult>;
 
-/** What somebody does who reads that. Whatever goes on until it is stopped says that Ctrl-C does so. */
+/** What a person does who reads that. Whatever runs until it is stopped says that Ctrl-C does so. */
 const reactions: readonly { readonly reads: RegExp; react(found: string, svc: Svc, stop: () => void): unknown }[] = [
-  { reads: /Ctrl-C (?:stops|ends) it/, react: (_, __, stop) => stop() },
+  { reads: /press Ctrl-C to stop/i, react: (_, __, stop) => stop() },
   { reads: /"type":"ready"/, react: (_, svc) => svc("webhooks trigger CONTRACT_SIGNED") },
-  { reads: /waiting for EXECUTED/, react: (_, svc) => svc("emulator sign T-1") },
+  { reads: /waiting for EXECUTED/i, react: (_, svc) => svc("emulator sign T-1") },
   {
     reads: /\b[B-Z]{4}-[B-Z]{4}\b/,
     // One that an emulator inside the command has made is known to nobody else.
@@ -221,6 +221,8 @@ function attended(svc: Svc): RunOptions & { readonly hasStopped: () => boolean }
         signalled = true;
         signal("SIGINT");
       };
+      // An example that nothing ends is named by the test, which would wait for it for ever.
+      setTimeout(() => signal("SIGTERM"), 60_000).unref();
     },
     hasStopped: () => signalled,
   };

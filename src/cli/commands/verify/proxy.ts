@@ -103,7 +103,7 @@ export const verifyProxy = defineCommand({
       );
     if (continued > 0) await output.note(`Continuing a corpus of ${continued} exchanges`);
     if (output.format !== "table") await output.document({ type: "ready", url: proxy.url });
-    await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin}; Ctrl-C ends it`);
+    await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin} (press Ctrl-C to stop)`);
     await ended;
     await proxy.close();
     await Promise.all(stored);
