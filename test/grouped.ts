@@ -17,7 +17,8 @@ export const isOf = (names: readonly string[], file: string): boolean =>
 export function grouped(files: readonly string[], slow: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const apart = slow.flatMap((name) =>
     inGroups(
-      files.filter((file) => isOf([name], file)),
+      // One that two names hold runs once.
+      files.filter((file) => slow.find((other) => isOf([other], file)) === name),
       slowPerProcess[name] ?? 1,
     ),
   );
