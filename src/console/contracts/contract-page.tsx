@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Trigger } from "../../api/contracts/lifecycle.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { toStatusLabel } from "../deliveries/status-label.ts";
+import { toStatusLabel } from "../deliveries/explain.ts";
 import { pluralize, toWords } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Command, Copy } from "../parts/copy.tsx";

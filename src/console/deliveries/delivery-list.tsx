@@ -18,8 +18,7 @@ import {
   totalDeliveries,
 } from "../state/deliveries.ts";
 import { href, route, withPart } from "../state/route.ts";
-import { describeResponse } from "./explain.ts";
-import { toStatusLabel } from "./status-label.ts";
+import { describeResponse, toStatusLabel } from "./explain.ts";
 
 const filters: readonly Filter<Delivery>[] = [
   { name: "All", holds: () => true, none: "No deliveries" },

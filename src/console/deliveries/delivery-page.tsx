@@ -22,8 +22,7 @@ import { useLoaded } from "../state/act.ts";
 import { findWebhook, isToBeSkipped } from "../state/deliveries.ts";
 import { href, withTrace } from "../state/route.ts";
 import { healthByWebhook } from "../state/webhook-health.ts";
-import { describeResponse, explainDelivery, findDeliverySteps, toResendOutcome } from "./explain.ts";
-import { toStatusLabel } from "./status-label.ts";
+import { describeResponse, explainDelivery, findDeliverySteps, toResendOutcome, toStatusLabel } from "./explain.ts";
 
 type Whole = OperationResult<"deliveries.show">;
 

@@ -9,10 +9,28 @@ import {
   hasSucceeded,
 } from "../../api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
+import { formatDeliveryStatus } from "../../api/webhook-health/delivery-status.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
 import { retryDelaysMs } from "../../api/webhook-retries.ts";
 import { formatElapsed, formatTime, pluralize, toWords } from "../format.ts";
+import { type Tone, toneOf } from "../parts/names.ts";
 import type { ActionOutcome } from "../state/act.ts";
+import { currentWebhookStatus, type Delivery as HeldDelivery, isToBeSkipped } from "../state/deliveries.ts";
+
+/** How something stands, in a word that every view uses for it. */
+export interface StatusLabel {
+  readonly tone: Tone;
+  readonly words: string;
+}
+
+/** A delivery; one whose next attempt is passed over is on its way no more. */
+export const toStatusLabel = (delivery: HeldDelivery): StatusLabel => ({
+  tone: isToBeSkipped(delivery) ? "bad" : toneOf(delivery.outcome),
+  words: formatDeliveryStatus(
+    { ...delivery, webhook_status: currentWebhookStatus(delivery) },
+    delivery.attempts.length,
+  ),
+});
 
 /** What an attempt brought, in a few words: `503`, `nobody listens`, `no answer in time`. */
 export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "error">): string =>

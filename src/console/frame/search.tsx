@@ -6,8 +6,7 @@ import { Empty, Head } from "../parts/messages.tsx";
 import { revealInvisible } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
 import { findRequest } from "../state/requests.ts";
-import { href, navigate, route } from "../state/route.ts";
-import { formatReferenceHref } from "../trace/reference.ts";
+import { formatReferenceHref, href, navigate, route } from "../state/route.ts";
 import { focusView } from "./keep-focus.ts";
 
 /** Takes any reference: a contract, a delivery, a request, a webhook, an address, a token. What was looked for stays as long as it is shown. */
