@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { fieldsOf } from "../../base/object.ts";
 import type { OperationOutline, UntypedInput } from "./operations.ts";
 import { CallError } from "./problem.ts";
@@ -16,6 +16,9 @@ export const signInError = signal<CallError | undefined>(undefined);
 
 /** What the token may do that signed this browser in; undefined: nobody has said so, and nothing is kept from it. */
 export const role = signal<string | undefined>(undefined);
+
+/** Whether the control plane shows it keys and links. */
+export const canReadSecrets = computed(() => role.value !== "read");
 
 export const sessionHeaders = (): Record<string, string> =>
   session.value === undefined ? {} : { authorization: `Bearer ${session.value}` };

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Trigger } from "../../api/contracts/lifecycle.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
+import { canReadSecrets } from "../api/session.ts";
 import { toStatusLabel } from "../deliveries/explain.ts";
 import { pluralize, toWords } from "../format.ts";
 import { Action } from "../parts/action.tsx";
@@ -231,11 +232,15 @@ function PersonRow({ person, contract }: { readonly person: Person; readonly con
             </Action>
           )),
         )}
-        <a class="button" href={link} target="_blank" rel="noreferrer">
-          Open page <Icon name="out" />
-          <span class="unseen"> of {name}, in a new tab</span>
-        </a>
-        <Copy text={link} label="Copy link" />
+        {canReadSecrets.value && (
+          <>
+            <a class="button" href={link} target="_blank" rel="noreferrer">
+              Open page <Icon name="out" />
+              <span class="unseen"> of {name}, in a new tab</span>
+            </a>
+            <Copy text={link} label="Copy link" />
+          </>
+        )}
       </div>
     </>
   );

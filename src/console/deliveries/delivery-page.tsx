@@ -11,6 +11,7 @@ import {
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { CallError } from "../api/problem.ts";
+import { canReadSecrets } from "../api/session.ts";
 import { formatElapsed, pluralize, toWords } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Copy } from "../parts/copy.tsx";
@@ -201,7 +202,7 @@ function SignatureCheck(props: {
   const bytes = new TextEncoder().encode(body);
   const key = value.value?.find(({ id }) => id === workspace)?.hmac_key;
   useEffect(() => {
-    if (key === undefined || !canSign()) return;
+    if (key === undefined || !canSign() || !canReadSecrets.value) return;
     void contentHash(key, new TextEncoder().encode(body)).then((hash) => {
       computed.value = hash;
     });
@@ -211,11 +212,14 @@ function SignatureCheck(props: {
       {sentence}
     </p>
   ));
-  if (!canSign())
+  if (!canSign() || !canReadSecrets.value)
     return (
       <>
         {otherwise}
-        <p class="muted">Signature check unavailable: open this page over HTTPS or on localhost.</p>
+        <p class="muted">
+          Signature check unavailable:{" "}
+          {canSign() ? "a token with the role read shows no keys." : "open this page over HTTPS or on localhost."}
+        </p>
       </>
     );
   if (computed.value === undefined) return <p class="muted">Signing…</p>;

@@ -12,7 +12,7 @@ import { ProblemMessage, withCode } from "../parts/messages.tsx";
 import { type ActionOutcome, lastAction, type PerformedAction } from "../state/act.ts";
 import { readiness } from "../state/clock.ts";
 import { newestDeliveries } from "../state/deliveries.ts";
-import { route } from "../state/route.ts";
+import { href, route } from "../state/route.ts";
 import { attentionCount } from "../state/webhook-health.ts";
 import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Search } from "./search.tsx";
@@ -96,7 +96,7 @@ function Navigation() {
           const more = counts.get(path);
           return (
             <li key={path}>
-              <a href={`#/${path}`} aria-current={current.path === path ? "page" : undefined}>
+              <a href={href(path)} aria-current={current.path === path ? "page" : undefined}>
                 {title}
                 {more && (
                   <span class="count" title={more.words}>

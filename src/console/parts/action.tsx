@@ -19,7 +19,7 @@ interface Props<Id extends OperationId> {
   /** The command, where it is none that is derived. */
   readonly command?: string;
   /** What came of it, in words for the foot of the page. */
-  readonly message?: (answer: OperationResult<Id>) => ActionOutcome;
+  readonly message?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>;
   /** Asked before it is done, where it cannot be taken back. */
   readonly ask?: Question | undefined;
   readonly done?: (answer: OperationResult<Id>) => void;

@@ -46,7 +46,7 @@ effect(() => {
 export async function performAction<Id extends OperationId>(
   id: Id,
   input: OperationInput<Id>,
-  message?: (answer: OperationResult<Id>) => ActionOutcome,
+  message?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>,
   command = formatCommand(id, input),
 ): Promise<{ readonly answer: OperationResult<Id> } | undefined> {
   lastAction.value = { command, state: "running" };
@@ -55,7 +55,7 @@ export async function performAction<Id extends OperationId>(
       id,
       input,
     );
-    lastAction.value = { command, state: "done", outcome: message?.(answer) };
+    lastAction.value = { command, state: "done", outcome: await message?.(answer) };
     return { answer };
   } catch (error) {
     const problem = error instanceof CallError ? error : new CallError(0, "page_bug", String(error));

@@ -27,7 +27,9 @@ type Part = Readonly<Record<string, string | undefined>>;
 
 function hrefOf(view: string, id: string | number | undefined, query: Part): string {
   const path = id === undefined ? view : `${view}/${encodeURIComponent(String(id))}`;
-  const named = Object.entries(query).filter((one): one is [string, string] => one[1] !== undefined);
+  // A list that is limited to a workspace leads to others that are.
+  const workspace = route.value.query.get("workspace") ?? undefined;
+  const named = Object.entries({ workspace, ...query }).filter((one): one is [string, string] => one[1] !== undefined);
   return `#/${path}${named.length === 0 ? "" : `?${new URLSearchParams(named)}`}`;
 }
 

@@ -16,7 +16,7 @@ import { findDeliveriesTo, healthByWebhook, healthOfDeleted, needsAttention } fr
 /** So many have a card at first. */
 const shownAtFirst = 6;
 
-/** What asks for somebody: a card for each webhook that fails, with why, and what to press. */
+/** A line for each webhook that fails, with what to press; opened, it says why. */
 export function Attention({
   webhooks,
   only,
@@ -90,25 +90,26 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
   const { tone, words } = health.state.tone === "good" ? { tone: "warn" as const, words: "missed some" } : health.state;
   return (
     <section class={`verdict ${tone}`} aria-label={title}>
-      <div class="words">
-        <p>
-          <State tone={tone}>{words}</State>{" "}
-          <strong>
-            <Name>{title}</Name>
-          </strong>{" "}
-          <span class="muted break">{url}</span>{" "}
-          <span class="muted">
-            of <Name>{workspace}</Name>
-          </span>
-        </p>
+      <details>
+        <summary title={`${title}: ${health.short}`}>
+          <State tone={tone}>{words}</State> <Name>{title}</Name> <span class="short">{health.short}</span>
+        </summary>
         <p>{health.why.join(" ")}</p>
+        <p class="muted break">
+          {url} of <Name>{workspace}</Name>
+        </p>
         {health.answer !== null && (
           <p class="break">
             Last response: <Name>{health.answer}</Name>
           </p>
         )}
         <Steps steps={filterStepsWithoutButtons(health.steps)} />
-      </div>
+        {missing.length > 1 && (
+          <a href={hrefOfPart("deliveries", { webhook: String(id), show: "undelivered" })}>
+            {pluralize(missing.length, "undelivered delivery", "undelivered deliveries")}
+          </a>
+        )}
+      </details>
       <div class="actions">
         {first && (
           <a class="button" href={withTrace(`delivery:${first.id}`)} aria-label={`Why ${title} fails`}>
@@ -127,11 +128,6 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
           </Action>
         )}
         {forbidden === null && <SendAgain id={id} health={health} isDisabled={isDisabled} />}
-        {missing.length > 1 && (
-          <a href={hrefOfPart("deliveries", { webhook: String(id), show: "undelivered" })}>
-            {pluralize(missing.length, "undelivered delivery", "undelivered deliveries")}
-          </a>
-        )}
       </div>
     </section>
   );
