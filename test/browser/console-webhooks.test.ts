@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { browser } from "../support/browser.ts";
+import { certifyConsole } from "../support/cli/certify-console.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
 import { consoleAddress } from "../support/console.ts";
 import { draft, sent } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
@@ -84,6 +88,24 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.waitForURL(viewOf(world, "#/deliveries"));
   });
 
+  it("shows a run of svc webhooks certify, and sends its receiver further events", async (t) => {
+    const page = await tab(t);
+    const cwd = await testFolder(t);
+    const hooks = await receiver(t);
+    await writeFile(join(cwd, "key"), Buffer.alloc(32, 7).toString("base64"));
+    const argv = ["--to", hooks.url, "--hmac-key-file", "key", "--only", "outage"];
+    const { address, interrupt, ended } = await certifyConsole(argv, cwd);
+    await page.goto(address);
+    await page.getByRole("toolbar", { name: "Attempts of certify" }).getByRole("button").nth(5).waitFor();
+    const before = hooks.received.length;
+    await page.getByRole("link", { name: "Webhooks" }).click();
+    await page.getByRole("button", { name: "Send test event to certify", exact: true }).click();
+    await page.getByRole("contentinfo").getByText("Delivery 2: 200").waitFor();
+    assert.equal(hooks.received.length, before + 1);
+    interrupt();
+    await ended;
+  });
+
   it("shows what an e-mail says", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
@@ -93,7 +115,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.getByText("Northwind Legal asks you to sign “NDA with Acme”.").waitFor();
   });
 
-  it("keeps the sentence of an empty lane in its place, and the line of now under every text", async (t) => {
+  it("keeps the sentence of a webhook without deliveries in its place, and the line of now under every text", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const body = { title: "Idle", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_VOIDED"] };

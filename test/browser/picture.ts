@@ -50,7 +50,7 @@ const { url } = (await control("sessions/codes", {})) as { url: string };
 const browser = await chromium.launch({ executablePath: executable!, args: ["--disable-gpu"] });
 const page = await browser.newPage({ viewport: { width: 1180, height: 600 }, reducedMotion: "reduce" });
 await page.goto(url);
-await page.getByText("the sixth disables it").waitFor();
+await page.getByText("connection refused").first().waitFor();
 await page.screenshot({ path: join(root, "fixtures/console.png") });
 await browser.close();
 await emulator.close();

@@ -33,10 +33,10 @@ export function forgetSession(): void {
 /** Takes the session of before or of another tab, and every code that `svc emulator open` puts into the address. */
 export async function signIn(): Promise<void> {
   addEventListener("storage", ({ key, newValue }) => {
-    if (key === place && newValue !== null) take(newValue);
+    if (key === place && newValue !== null) applySession(newValue);
   });
   addEventListener("hashchange", () => void exchangeCode());
-  take(localStorage.getItem(place));
+  applySession(localStorage.getItem(place));
   await exchangeCode();
 }
 
@@ -60,10 +60,10 @@ async function exchangeCode(): Promise<void> {
   // Other tabs read it once they are told of the token.
   localStorage.setItem(rolePlace, String(given));
   localStorage.setItem(place, String(token));
-  take(String(token));
+  applySession(String(token));
 }
 
-function take(token: string | null): void {
+function applySession(token: string | null): void {
   role.value = localStorage.getItem(rolePlace) ?? undefined;
   session.value = token ?? undefined;
 }

@@ -43,14 +43,14 @@ export function ContractPage({ id }: { readonly id: string }) {
       </p>
       <LifecyclePicture status={status} />
       <People contract={contract} />
-      <FromHere contract={contract} />
+      <NextActions contract={contract} />
       <h2>Details</h2>
       <Facts
         rows={[
           ["Entity", contract.entity ? `${isolateText(contract.entity.name)} (${contract.entity.reference_id})` : "–"],
           ["Counterparties", contract.counterparties.map(({ name }) => isolateText(name)).join(", ") || "–"],
           contract.reviews.length > 0 && ["Reviews", <Reviews key="reviews" contract={contract} />],
-          ["Webhooks", <Told key="told" id={contract.contract_id} />],
+          ["Webhooks", <ContractDeliveries key="deliveries" id={contract.contract_id} />],
           [
             "E-mails",
             <a key="emails" href={href("emails", composite)}>
@@ -63,7 +63,7 @@ export function ContractPage({ id }: { readonly id: string }) {
   );
 }
 
-/** It was there until a moment ago. */
+/** Deleted while it was shown. */
 const Deleted = ({ id }: { readonly id: string }) => (
   <>
     <Head title={`Contract ${id}`}>
@@ -78,7 +78,7 @@ const Deleted = ({ id }: { readonly id: string }) => (
 );
 
 /** Every move that the table lets happen now, and what it hangs on; those that no button above makes, with the command. */
-function FromHere({ contract }: { readonly contract: Contract }) {
+function NextActions({ contract }: { readonly contract: Contract }) {
   const possible = findPossibleMoves(contract.contract_status);
   const triggers = [...new Set(possible.map(({ trigger }) => trigger))];
   return (
@@ -111,18 +111,18 @@ const Reviews = ({ contract }: { readonly contract: Contract }) => (
   </ul>
 );
 
-const toldAtMost = 12;
+const maxShownDeliveries = 12;
 
-/** The webhooks that told of it, newest first. */
-function Told({ id }: { readonly id: number }) {
+/** Its deliveries, newest first. */
+function ContractDeliveries({ id }: { readonly id: number }) {
   const own = newestDeliveries.value.filter(({ contract_id }) => contract_id === id);
   if (own.length === 0) return <>none</>;
   return (
     <>
       {pluralize(own.length, "delivery", "deliveries")}
-      {own.length > toldAtMost && `, the newest ${toldAtMost}:`}
-      <ul class="told">
-        {own.slice(0, toldAtMost).map((delivery) => (
+      {own.length > maxShownDeliveries && `, the newest ${maxShownDeliveries}:`}
+      <ul class="deliveries">
+        {own.slice(0, maxShownDeliveries).map((delivery) => (
           <li key={delivery.id}>
             <a href={href("deliveries", delivery.id)}>
               Delivery {delivery.id}: {toWords(delivery.activity)}
@@ -200,8 +200,8 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
   );
 }
 
-/** Why somebody has no action now. */
-function whyNothing({ signed_at: at }: Person, { contract_status: status }: Contract): ComponentChildren {
+/** Why a person has no action now. */
+function explainNoAction({ signed_at: at }: Person, { contract_status: status }: Contract): ComponentChildren {
   if (at !== null)
     return (
       <>
@@ -224,7 +224,7 @@ function PersonRow({ person, contract }: { readonly person: Person; readonly con
         <span class="muted break">{email}</span>
       </div>
       <div class="actions">
-        {turn.length === 0 && <span class="muted">{whyNothing(person, contract)}</span>}
+        {turn.length === 0 && <span class="muted">{explainNoAction(person, contract)}</span>}
         {turn.flatMap((one) =>
           acts[one].map(({ op, words, kind }) => (
             <Action key={op} op={op} input={input} kind={kind} name={`${words} as ${name}`} message={describeMove}>

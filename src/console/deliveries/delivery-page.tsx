@@ -207,7 +207,7 @@ function SignatureCheck(props: {
       computed.value = hash;
     });
   }, [key, body, computed]);
-  const otherwise = describeAlteredAttempts(attempts).map((sentence) => (
+  const alterations = describeAlteredAttempts(attempts).map((sentence) => (
     <p key={sentence} class="warn">
       {sentence}
     </p>
@@ -215,7 +215,7 @@ function SignatureCheck(props: {
   if (!canSign() || !canReadSecrets.value)
     return (
       <>
-        {otherwise}
+        {alterations}
         <p class="muted">
           Signature check unavailable:{" "}
           {canSign() ? "a token with the role read shows no keys." : "open this page over HTTPS or on localhost."}
@@ -225,8 +225,10 @@ function SignatureCheck(props: {
   if (computed.value === undefined) return <p class="muted">Signing…</p>;
   return (
     <div class="signature">
-      {header !== undefined && <Fit fits={header === computed.value} isSent={attempts.every(wasSentUnaltered)} />}
-      {otherwise}
+      {header !== undefined && (
+        <SignatureVerdict fits={header === computed.value} isSent={attempts.every(wasSentUnaltered)} />
+      )}
+      {alterations}
       <p class="muted">
         HMAC-SHA512 of {pluralize(bytes.length, "byte")}, computed in this page with the key of workspace {workspace}:
       </p>
@@ -235,7 +237,7 @@ function SignatureCheck(props: {
   );
 }
 
-function Fit({ fits, isSent }: { readonly fits: boolean; readonly isSent: boolean }) {
+function SignatureVerdict({ fits, isSent }: { readonly fits: boolean; readonly isSent: boolean }) {
   if (!fits) return <State tone="bad">signature does not match</State>;
   if (isSent) return <State tone="good">signature matches</State>;
   return <State tone="warn">signature matches, but not every attempt sent these bytes</State>;

@@ -10,7 +10,7 @@ import { webhooks } from "../state/deliveries.ts";
 
 type Fault = OperationResult<"faults.list">[number];
 
-/** Scripted trouble: what there is, how often it was met, and more of it. */
+/** Scripted faults, how often each was matched, and a form for another one. */
 export function Faults({ id }: { readonly id: string | undefined }) {
   const { value, problem } = useLoaded("", ["faults", "requests", "deliveries"], () => callOperation("faults.list"));
   const faults = value.value;
@@ -28,10 +28,10 @@ export function Faults({ id }: { readonly id: string | undefined }) {
           <li key={fault.id} class={String(fault.id) === id ? "chosen" : ""}>
             <div class="who">
               <strong>
-                {fault.id}. {effectOf(fault)}
+                {fault.id}. {describeEffect(fault)}
               </strong>
-              <span class="muted break">{whomOf(fault)}</span>
-              <State tone={fault.hit > 0 ? "warn" : "none"}>{`${hitsOf(fault)}`}</State>
+              <span class="muted break">{describeMatch(fault)}</span>
+              <State tone={fault.hit > 0 ? "warn" : "none"}>{describeHits(fault)}</State>
             </div>
             <div class="actions">
               <Action
@@ -51,13 +51,13 @@ export function Faults({ id }: { readonly id: string | undefined }) {
   );
 }
 
-/** How often it struck, of how often it might have. */
-function hitsOf({ hit, matched, direction }: Fault): string {
+/** How many of the matches it affected. */
+function describeHits({ hit, matched, direction }: Fault): string {
   if (matched === 0) return "not matched yet";
   return `affected ${hit} of ${pluralize(matched, direction === "outgoing" ? "webhook" : "request")} that matched`;
 }
 
-function effectOf({ direction, effect, delay, status, latency_ms, reset, truncated }: Fault): string {
+function describeEffect({ direction, effect, delay, status, latency_ms, reset, truncated }: Fault): string {
   if (direction === "outgoing")
     return `Webhooks: ${(effect ?? "").replace("_", " ")}${delay === undefined ? "" : ` by ${delay}`}`;
   const parts = [
@@ -85,8 +85,8 @@ const effects = new Set([
   "seed",
 ]);
 
-/** Whom it hits, by what it matches; defaults say nothing. */
-function whomOf(fault: Fault): string {
+/** What it matches, without defaults. */
+function describeMatch(fault: Fault): string {
   const matchers = Object.entries(fault).filter(
     ([name, value]) => !effects.has(name) && !(name === "nth" && value === 1) && !(name === "chance" && value === 1),
   );
@@ -109,11 +109,11 @@ const kinds: readonly { readonly words: string; readonly fault: NewFaultBody }[]
   { words: "Sign webhooks with another key", fault: { direction: "outgoing", effect: "wrong_key" } },
 ];
 
-/** A form for the usual trouble; the command has more to choose from. */
+/** A form for the usual faults; the command has more options. */
 function NewFault() {
   const kind = useSignal(0);
   const count = useSignal("1");
-  const whom = useSignal("");
+  const matched = useSignal("");
   const { fault } = kinds[kind.value]!;
   const isIncoming = fault.direction === "incoming";
   const number = Number(count.value);
@@ -121,7 +121,7 @@ function NewFault() {
   const body: NewFaultBody = {
     ...fault,
     ...(number > 0 ? { count: number } : {}),
-    ...(whom.value === "" ? {} : isIncoming ? { operation: whom.value } : { webhook: Number(whom.value) }),
+    ...(matched.value === "" ? {} : isIncoming ? { operation: matched.value } : { webhook: Number(matched.value) }),
   };
   return (
     <form class="card" aria-label="Add a fault" onSubmit={pressAction}>
@@ -133,7 +133,7 @@ function NewFault() {
             value={String(kind.value)}
             onChange={({ currentTarget }) => {
               kind.value = Number(currentTarget.value);
-              whom.value = "";
+              matched.value = "";
             }}
           >
             {kinds.map(({ words }, at) => (
@@ -147,10 +147,10 @@ function NewFault() {
           <label>
             Operation
             <input
-              value={whom.value}
+              value={matched.value}
               placeholder="contracts.create (default: any)"
               onInput={({ currentTarget }) => {
-                whom.value = currentTarget.value.trim();
+                matched.value = currentTarget.value.trim();
               }}
             />
           </label>
@@ -158,9 +158,9 @@ function NewFault() {
           <label>
             Webhook
             <select
-              value={whom.value}
+              value={matched.value}
               onChange={({ currentTarget }) => {
-                whom.value = currentTarget.value;
+                matched.value = currentTarget.value;
               }}
             >
               <option value="">any</option>
@@ -198,8 +198,8 @@ function NewFault() {
       {/* Without one, Enter in a form of several fields sends nothing. */}
       <input type="submit" hidden />
       <p class="muted" id="how-often">
-        {!isCounted && <span class="invalid">The count must be a whole number. </span>}0: until it is removed. The
-        command has more to choose from: svc emulator fault add --help
+        {!isCounted && <span class="invalid">The count must be a whole number. </span>}With a count of 0, the fault
+        stays until it is removed. For all options, run svc emulator fault add --help.
       </p>
     </form>
   );

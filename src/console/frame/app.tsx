@@ -22,7 +22,7 @@ import { findView, views } from "./views.tsx";
 export function App() {
   const { view, id } = route.value;
   const { title, draw } = findView(view);
-  // Before anybody sees the view: a page and its title change together.
+  // Before the view is drawn: a page and its title change together.
   useLayoutEffect(() => {
     document.title = `${title}${id === undefined ? "" : ` ${id}`} · svc console`;
     scrollTo(0, 0);
@@ -36,7 +36,7 @@ export function App() {
         <div class="brand">
           <a href="#/">svc</a>
           <Search />
-          <Standing />
+          <StoreRole />
           <Role />
         </div>
         <ClockBar />
@@ -52,13 +52,13 @@ export function App() {
 }
 
 /** Which process leads and which one this page came from, where several share a store; nothing where none do. */
-function Standing() {
+function StoreRole() {
   const read = readiness.value;
   if (read?.role === undefined) return null;
   return (
     <p class="standing muted">
       {read.role === "leader" ? "Leader" : "Standby"}
-      {read.role === "standby" && (read.leader ? ` for ${read.leader}` : "(no leader now)")}
+      {read.role === "standby" && (read.leader ? ` for ${read.leader}` : " (no leader now)")}
     </p>
   );
 }
@@ -113,7 +113,7 @@ function Navigation() {
   );
 }
 
-/** Nobody is signed in: how one is. */
+/** Shown without a session: how to open one. */
 export const SignedOut = () => (
   <main class="signed-out">
     <h1>svc console</h1>
@@ -127,17 +127,17 @@ export const SignedOut = () => (
   </main>
 );
 
-/** What was done last, what came of it, and the same as a command; while nothing answers, that alone. */
+/** The last action, its result and its command; without a connection, that alone. */
 function Foot() {
   const last = lastAction.value;
   const now = connection.value;
   return (
     <footer class={`foot ${now === "live" && !last && !isSlow.value ? "" : "news"}`}>
       <div role="status" class="outcome">
-        {now === "lost" && <Lost />}
+        {now === "lost" && <ConnectionLost />}
         {now === "connecting" && <State tone="warn">Connecting…</State>}
         {now === "live" && isSlow.value && <State tone="warn">The emulator is responding slowly</State>}
-        {now !== "lost" && last && <What {...last} />}
+        {now !== "lost" && last && <LastAction {...last} />}
       </div>
       {now === "lost" ? null : last ? (
         last.command && <Command text={last.command} />
@@ -150,14 +150,14 @@ function Foot() {
   );
 }
 
-const Lost = () => (
+const ConnectionLost = () => (
   <>
     <State tone="warn">The emulator does not respond. Retrying…</State>
     <span class="muted">{CallError.unreachable().hint}</span>
   </>
 );
 
-function What({ state, outcome, problem }: PerformedAction) {
+function LastAction({ state, outcome, problem }: PerformedAction) {
   switch (state) {
     case "running":
       return <span class="muted">Running…</span>;

@@ -32,12 +32,12 @@ export function followEmulator(): void {
   if (tabs) return;
   tabs = new BroadcastChannel(name);
   tabs.addEventListener("message", ({ data }: MessageEvent<Message>) => {
-    if ("events" in data) take(data.events);
+    if ("events" in data) receive(data.events);
     else if ("connection" in data) connection.value = data.connection;
     else if ("doubt" in data) doubt();
-    else if (isLeading) tell({ connection: connection.value });
+    else if (isLeading) broadcast({ connection: connection.value });
   });
-  tell({ ask: true });
+  broadcast({ ask: true });
   failedCallCount.subscribe((count) => {
     if (count > 0) doubt();
   });
@@ -59,13 +59,13 @@ export function followEmulator(): void {
 
 /** Nothing answered a call, or may answer the next one: the tab that has the stream begins another one, by which it is seen whether anything does. */
 function doubt(): void {
-  if (!isLeading) tell({ doubt: true });
+  if (!isLeading) broadcast({ doubt: true });
   else if (connection.value === "live") onward.abort();
 }
 
-const tell = (message: Message): void => tabs?.postMessage(message);
+const broadcast = (message: Message): void => tabs?.postMessage(message);
 
-function take(events: readonly EmulatorEvent[]): void {
+function receive(events: readonly EmulatorEvent[]): void {
   after = events.at(-1)?.id ?? after;
   applyEvents(events);
 }
@@ -78,24 +78,24 @@ async function lead(): Promise<never> {
     try {
       for await (const events of streamEvents(after, onward.signal)) {
         failures = 0;
-        becomes("live");
+        setConnection("live");
         if (events.length === 0) continue;
-        take(events);
-        tell({ events });
+        receive(events);
+        broadcast({ events });
       }
     } catch {
       // What it was, the page says no more than that it is tried again.
     }
-    becomes("lost");
+    setConnection("lost");
     onward = new AbortController();
     await systemWallClock.sleep(delaysMs[Math.min(failures, delaysMs.length - 1)]!, onward.signal);
   }
 }
 
-function becomes(state: Connection): void {
+function setConnection(state: Connection): void {
   if (connection.value === state) return;
   connection.value = state;
-  tell({ connection: state });
+  broadcast({ connection: state });
 }
 
 const signedIn = (): Promise<void> =>

@@ -30,7 +30,7 @@ export function Attention({
     return health && needsAttention(health) ? [{ webhook, health }] : [];
   });
   if (!areDeliveriesRead.value) return null;
-  if (failing.length === 0) return <Calm only={only} />;
+  if (failing.length === 0) return <AllClear only={only} />;
   const shown = areAllShown.value ? failing : failing.slice(0, shownAtFirst);
   return (
     <ul class="attention">
@@ -51,7 +51,7 @@ export function Attention({
 }
 
 /** Nothing fails of what is there; what was deleted may have left something behind. */
-function Calm({ only }: { readonly only: string | undefined }) {
+function AllClear({ only }: { readonly only: string | undefined }) {
   if (newestDeliveries.value.length === 0) return null;
   const left = [...healthOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
   const lost = left.reduce((sum, [, { unsent }]) => sum + unsent.length, 0);
@@ -155,13 +155,13 @@ function SendAgain({
   }
   if (unsent.length === 0) return null;
   return (
-    <Action op="emulator-webhooks.resend" input={{ params: { id } }} {...kind} message={resentAll}>
+    <Action op="emulator-webhooks.resend" input={{ params: { id } }} {...kind} message={describeResendAll}>
       Send {unsent.length} again
     </Action>
   );
 }
 
-function resentAll({
+function describeResendAll({
   items,
   left,
 }: {

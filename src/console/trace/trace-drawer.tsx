@@ -57,9 +57,9 @@ function Tree({ trace }: { readonly trace: Trace }) {
       <ol class="tree">
         {insertPlanned(trace.nodes, trace.planned).map((entry) =>
           "node" in entry ? (
-            <Happened key={entry.node.id} node={entry.node} depth={depth.get(entry.node.id) ?? 0} />
+            <PastNode key={entry.node.id} node={entry.node} depth={depth.get(entry.node.id) ?? 0} />
           ) : (
-            <ToCome
+            <PlannedNode
               key={`${entry.planned.parent} ${entry.planned.due} ${entry.planned.what}`}
               entry={entry.planned}
               depth={(depth.get(entry.planned.parent) ?? 0) + 1}
@@ -73,10 +73,10 @@ function Tree({ trace }: { readonly trace: Trace }) {
 }
 
 /** Deeper than this is told by the order alone: the drawer is narrow. */
-const indented = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
+const indent = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
 
-const Happened = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (
-  <li class={toneOfNode(node)} style={indented(depth)}>
+const PastNode = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (
+  <li class={toneOfNode(node)} style={indent(depth)}>
     <p>
       <strong>{describeNode(node)}</strong> {node.outcome !== null && <Outcome node={node} />}
     </p>
@@ -89,8 +89,8 @@ const Happened = ({ node, depth }: { readonly node: Node; readonly depth: number
   </li>
 );
 
-const ToCome = ({ entry, depth }: { readonly entry: Trace["planned"][number]; readonly depth: number }) => (
-  <li class="open" style={indented(depth)}>
+const PlannedNode = ({ entry, depth }: { readonly entry: Trace["planned"][number]; readonly depth: number }) => (
+  <li class="open" style={indent(depth)}>
     <p>
       <em>scheduled:</em> <strong>{replaceCodes(entry.what)}</strong>
     </p>
