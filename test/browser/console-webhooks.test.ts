@@ -120,12 +120,18 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     const { world } = await failingWebhook(t);
     const body = { title: "Idle", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_VOIDED"] };
     await world.api("POST", "/api/v2.1/public/webhooks/", { body });
+    const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";
+    await world.ask("POST", "activities", { body: { activity } });
     await openConsole(page, world);
     await page.setViewportSize({ width: 390, height: 800 });
     const sentence = page.locator(".nothing");
     await sentence.waitFor();
     const before = await sentence.boundingBox();
-    assert.ok(before!.x >= 0 && before!.x + before!.width <= 390, "the whole sentence is in sight");
+    const hidden = await page.evaluate(`(() => {
+      const { scrollWidth, clientWidth } = document.querySelector(".nothing");
+      return scrollWidth - clientWidth;
+    })()`);
+    assert.ok(before!.x >= 0 && before!.x + before!.width <= 390 && hidden === 0, "the whole sentence is in sight");
     // Texts that the line would cross, if it were not under them.
     const crossed = await page.evaluate(`(() => {
       const { left } = document.querySelector(".now-line").getBoundingClientRect();

@@ -10,6 +10,7 @@ import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { nowSeconds } from "../state/clock.ts";
 import { newestDeliveries, totalDeliveries, webhooks } from "../state/deliveries.ts";
+import { href } from "../state/route.ts";
 import { healthByWebhook } from "../state/webhook-health.ts";
 import { Attention } from "./attention.tsx";
 import { TrackRow } from "./track-row.tsx";
@@ -43,7 +44,13 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
         title={only === undefined ? "Timeline" : `Webhook ${only}`}
         about="Delivered and scheduled webhook attempts. Times are virtual; use the bar above to advance the clock."
       >
-        {only === undefined && <WorkspaceFilter />}
+        {only === undefined ? (
+          <WorkspaceFilter />
+        ) : (
+          <a class="button" href={href("webhooks", only)}>
+            Settings
+          </a>
+        )}
       </Head>
       {hooks.value.length === 0 && drawn.value.tracks.length === 0 ? (
         only === undefined ? (
