@@ -6,7 +6,7 @@ import { browser } from "../support/browser.ts";
 import { certifyConsole } from "../support/cli/certify-console.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { consoleAddress } from "../support/console.ts";
-import { draft, sent } from "../support/contracts.ts";
+import { sent } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
@@ -48,9 +48,8 @@ describe("webhooks and workspaces in the console", { skip }, () => {
 
   it("shows a secret on demand, and none to a token that may read only", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
+    const { world } = await failingWebhook(t);
     const [{ hmac_key, client_secret }] = (await world.ask("GET", "workspaces")).body as [Record<string, string>];
-    await draft(world.api);
     await openConsole(page, world, "#/workspaces");
     const own = page.getByRole("listitem").filter({ hasText: "Northwind Legal" });
     await own.getByRole("button", { name: "Show signing key" }).waitFor();
@@ -65,6 +64,8 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.goto(viewOf(world, "#/workspaces"));
     await own.getByText("Hidden: a token with the role read shows no secrets.").first().waitFor();
     assert.equal(await page.getByRole("button", { name: /^Show/ }).count(), 0);
+    await page.goto(viewOf(world, "#/deliveries/1"));
+    await page.getByText("Signature check unavailable: a token with the role read shows no keys.").waitFor();
     assert.deepEqual(page.complaints, []);
   });
 
