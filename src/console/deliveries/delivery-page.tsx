@@ -20,9 +20,8 @@ import { Facts, Head, Missing } from "../parts/messages.tsx";
 import { splitInvisible, toneOfStatus } from "../parts/names.ts";
 import { Steps } from "../parts/rows.tsx";
 import { useLoaded } from "../state/act.ts";
-import { findWebhook, isToBeSkipped } from "../state/deliveries.ts";
+import { findWebhook, healthByWebhook, isToBeSkipped } from "../state/deliveries.ts";
 import { href, withTrace } from "../state/route.ts";
-import { healthByWebhook } from "../state/webhook-health.ts";
 import { describeResponse, explainDelivery, findDeliverySteps, toResendOutcome, toStatusLabel } from "./explain.ts";
 
 type Whole = OperationResult<"deliveries.show">;

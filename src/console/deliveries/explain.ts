@@ -15,7 +15,7 @@ import { retryDelaysMs } from "../../api/webhook-retries.ts";
 import { formatElapsed, formatTime, pluralize, toWords } from "../format.ts";
 import { type Tone, toneOf } from "../parts/names.ts";
 import type { ActionOutcome } from "../state/act.ts";
-import { currentWebhookStatus, type Delivery as HeldDelivery, isToBeSkipped } from "../state/deliveries.ts";
+import { currentWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
 
 /** How something stands, in a word that every view uses for it. */
 export interface StatusLabel {
@@ -24,7 +24,7 @@ export interface StatusLabel {
 }
 
 /** A delivery; one whose next attempt is passed over is on its way no more. */
-export const toStatusLabel = (delivery: HeldDelivery): StatusLabel => ({
+export const toStatusLabel = (delivery: Delivery): StatusLabel => ({
   tone: isToBeSkipped(delivery) ? "bad" : toneOf(delivery.outcome),
   words: formatDeliveryStatus(
     { ...delivery, webhook_status: currentWebhookStatus(delivery) },

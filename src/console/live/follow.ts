@@ -1,12 +1,11 @@
 import { systemWallClock } from "../../base/clock.ts";
+import { type Connection, connection, failedCallCount } from "../api/call.ts";
 import { session } from "../api/session.ts";
 import { readAll } from "../state/act.ts";
 import { setClock } from "../state/clock.ts";
-import { type Delivery, deliveries, mergeDeliveries } from "../state/deliveries.ts";
+import { type Delivery, deliveries, faults, mergeDeliveries } from "../state/deliveries.ts";
 import { mergeRequests } from "../state/requests.ts";
 import { markChanged } from "../state/route.ts";
-import { faults } from "../state/webhook-health.ts";
-import { type Connection, connection, failedCallCount } from "./connection.ts";
 import { type EmulatorEvent, streamEvents } from "./stream.ts";
 
 /** What tabs tell each other: a browser has few connections for one origin, and one stream is enough for all tabs. */

@@ -1,8 +1,8 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { connection } from "../api/call.ts";
 import type { OperationId, OperationInput, OperationResult } from "../api/operations.ts";
-import { connection } from "../live/connection.ts";
 import { type ActionOutcome, formatCommand, performAction } from "../state/act.ts";
 import { explainDenied } from "../state/requests.ts";
 import { toggleCommand } from "./copy.tsx";

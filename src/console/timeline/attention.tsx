@@ -9,9 +9,16 @@ import { isolateText } from "../parts/names.ts";
 
 import { Steps } from "../parts/rows.tsx";
 import type { ActionOutcome } from "../state/act.ts";
-import { areDeliveriesRead, newestDeliveries, plannedDeliveries } from "../state/deliveries.ts";
+import {
+  areDeliveriesRead,
+  findDeliveriesTo,
+  healthByWebhook,
+  healthOfDeleted,
+  needsAttention,
+  newestDeliveries,
+  plannedDeliveries,
+} from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";
-import { findDeliveriesTo, healthByWebhook, healthOfDeleted, needsAttention } from "../state/webhook-health.ts";
 
 /** So many have a card at first. */
 const shownAtFirst = 6;

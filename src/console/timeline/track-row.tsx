@@ -9,9 +9,8 @@ import { Icon, Name, State } from "../parts/labels.tsx";
 import { isolateText } from "../parts/names.ts";
 
 import { nowSeconds } from "../state/clock.ts";
-import { areDeliveriesRead, type Webhook } from "../state/deliveries.ts";
+import { areDeliveriesRead, healthByWebhook, type Webhook } from "../state/deliveries.ts";
 import { href, hrefOfPart, navigate, withTrace } from "../state/route.ts";
-import { healthByWebhook } from "../state/webhook-health.ts";
 
 import type { Mark, Track } from "./tracks.ts";
 

@@ -11,9 +11,8 @@ import { Empty, Facts, Head, NotListedMessage } from "../parts/messages.tsx";
 import { isolateText } from "../parts/names.ts";
 import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import type { ActionOutcome } from "../state/act.ts";
-import { type Webhook, webhooks } from "../state/deliveries.ts";
+import { findDeliveriesTo, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
 import { href, hrefOfPart } from "../state/route.ts";
-import { findDeliveriesTo, healthByWebhook } from "../state/webhook-health.ts";
 
 /** Every webhook: where it leads, to what it is subscribed, and how it does. */
 export function Webhooks({ id }: { readonly id: string | undefined }) {
