@@ -1,9 +1,11 @@
 import type { EmailPurpose } from "../../src/api/mailer-events.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { addressKey } from "../../src/schemes/email-hash.ts";
+import { contracts } from "../cluster/contracts/rows.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
 import type { Slice, View } from "../store/port.ts";
 import { type Email, emails, formatEmailLink, metadataOf, purgeEmails } from "../world/emails.ts";
+import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const emailHandlers = {
@@ -12,7 +14,7 @@ export const emailHandlers = {
     await world.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
     return world.store.read(async (view) => {
       const { rows, total } = await matching(view, wanted, { limit, offset });
-      return { items: rows.map((row) => toEmailRecord(row, world)), total };
+      return { items: await toEmailRecords(view, rows, world), total };
     });
   },
 
@@ -55,14 +57,47 @@ async function matching(view: View, { contract, recipient, purpose }: Wanted, pa
   return { rows: all.slice(page.offset, page.offset + page.limit), total: all.length };
 }
 
-/** An e-mail as lists show it. */
-export function toEmailRecord(row: Email, { settings, clusters }: Pick<ControlContext, "settings" | "clusters">) {
-  const { path: _, sent_at, events, ...rest } = row;
-  return {
-    ...rest,
-    sent_at: isoMillis(sent_at),
-    link: formatEmailLink(row, settings, clusters),
-    metadata: metadataOf(row),
-    events: events.map((event) => ({ ...event, at: isoMillis(event.at) })),
-  };
+/** E-mails as lists show them. */
+export async function toEmailRecords(
+  view: View,
+  rows: readonly Email[],
+  { settings, clusters }: Pick<ControlContext, "settings" | "clusters">,
+) {
+  const about = await view.getAll(contracts, rows, ({ contract_id }) => contract_id ?? undefined);
+  const senders = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id ?? undefined);
+  return rows.map((row, i) => {
+    const { path: _, sent_at, events, ...rest } = row;
+    return {
+      ...rest,
+      ...composeEmail(row, about[i]?.name ?? `contract ${row.contract_id}`, senders[i]?.name ?? "The service"),
+      sent_at: isoMillis(sent_at),
+      link: formatEmailLink(row, settings, clusters),
+      metadata: metadataOf(row),
+      events: events.map((event) => ({ ...event, at: isoMillis(event.at) })),
+    };
+  });
+}
+
+/** The service's own words are not known (DECISIONS.md, R27). */
+function composeEmail({ purpose, mode }: Email, contract: string, sender: string): { subject: string; text: string } {
+  if (mode === "cc") return { subject: `Copy: ${contract}`, text: `${sender} sent you a copy of “${contract}”.` };
+  switch (purpose) {
+    case "signing":
+      return {
+        subject: `Signature requested: ${contract}`,
+        text: `${sender} asks you to sign “${contract}”. Open the link to read and sign it.`,
+      };
+    case "redlining":
+      return {
+        subject: `Review requested: ${contract}`,
+        text: `${sender} asks you to review “${contract}”. Open the link to read and edit it.`,
+      };
+    case "invitation":
+      return {
+        subject: `Invitation to ${sender}`,
+        text: `${sender} invites you to its workspace. Open the link to accept the invitation.`,
+      };
+    case "trial":
+      return { subject: "Complete your sign-up", text: "Continue your sign-up with the token of this e-mail." };
+  }
 }

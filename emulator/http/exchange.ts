@@ -197,6 +197,8 @@ export class Exchange implements Cause {
   #logRequest(status: number, failure: string | undefined): void {
     const { log, wall, name } = this.#running;
     const { method, target, rawHeaders } = this.received;
+    // Browsers ask for it by themselves, whatever they show.
+    if (target === "/favicon.ico" && method === "GET") return;
     log.add({
       id: this.#number,
       listener: name,

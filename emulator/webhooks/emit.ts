@@ -25,9 +25,14 @@ function countTold(tx: Transaction, body: string): void {
  * Tells what happened to every subscription of the workspace that wants the activity, in the caller's own
  * transaction: a delivery and an entry of the schedule that is due now. A disabled subscription gets its delivery
  * too; it ends as skipped when its turn comes, so that nothing is dropped silently. Returns those entries; the ref of
- * each is the id of its delivery. Fails with MaxBodyBytesExceededError where one transaction tells too much (DECISIONS.md, C24).
+ * each is the id of its delivery. `only`: the one subscription to tell. Fails with MaxBodyBytesExceededError where one transaction tells too much (DECISIONS.md, C24).
  */
-export async function emit(tx: Transaction, clock: Clock, occurrence: DomainEvent): Promise<readonly ScheduledEntry[]> {
+export async function emit(
+  tx: Transaction,
+  clock: Clock,
+  occurrence: DomainEvent,
+  only?: number,
+): Promise<readonly ScheduledEntry[]> {
   const { workspace_id, activity } = occurrence;
   const contract_id = occurrence.contract?.contract_id ?? null;
   const due = clock.now();
@@ -35,9 +40,10 @@ export async function emit(tx: Transaction, clock: Clock, occurrence: DomainEven
   const plain = eventBody(occurrence);
   const body = observer?.webhookBody(activity, plain) ?? plain;
   countTold(tx, body);
-  const wanting = observer?.isSilent(activity)
+  const subscribed = observer?.isSilent(activity)
     ? []
     : await tx.list(subscriptions, { by: "wants", equals: subscriptionKey(workspace_id, activity) });
+  const wanting = only === undefined ? subscribed : subscribed.filter(({ id }) => id === only);
   // Kept even when nobody listens: a person may wait for the activity.
   const event: WebhookEvent = {
     id: tx.next("webhook_event"),

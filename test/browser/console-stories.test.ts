@@ -40,6 +40,9 @@ describe("the console, as somebody uses it", { skip }, () => {
     const { world, hooks } = await failingWebhook(t);
     await openConsole(page, world);
     await page.getByText("when you advance the clock").waitFor();
+    const alert = page.getByRole("region", { name: "Hooks", exact: true });
+    assert.ok((await alert.boundingBox())!.height < 56, "an alert is one line until it is opened");
+    await alert.getByText("responded 503", { exact: true }).click();
     await page
       .getByText(
         "Last attempt: the receiver responded 503. 1 attempt failed. The sixth consecutive failure disables the webhook.",
@@ -260,6 +263,7 @@ describe("the console, as somebody uses it", { skip }, () => {
     const { world } = await everything(t);
     await openConsole(page, world);
     const rows = page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
+    await page.getByText("responded 503", { exact: true }).click();
     await page.getByRole("link", { name: "3 undelivered deliveries" }).click();
     await page.getByText(/^Filter: .*Hooks/).waitFor();
     await seen(page, () => rows.count(), 3, "not arrived");

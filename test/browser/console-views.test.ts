@@ -11,8 +11,11 @@ const { skip, tab } = browser();
 
 /** Every view, and what is to be seen there before it is looked at. */
 const views = [
-  ["#/", "he receiver responded 503"],
+  ["#/", "responded 503"],
   ["#/timeline/1", "Webhook 1"],
+  ["#/webhooks/1", "Send test event"],
+  ["#/workspaces", "Signing key"],
+  ["#/deliveries?workspace=1", "retrying"],
   ["#/contracts", "HOLD"],
   ["#/contracts/T-2", "People"],
   ["#/contracts/T-3", "⟨U\\+202E⟩"],
@@ -78,6 +81,7 @@ describe("every view of the console", { skip }, () => {
     for (const [hash, text] of [
       ["#/", title],
       ["#/timeline/2", title],
+      ["#/webhooks", title],
       ["#/contracts", "Rahmenvertrag"],
       ["#/contracts/T-2", "People"],
       ["#/deliveries/3", "Attempts"],
@@ -125,6 +129,8 @@ describe("every view of the console", { skip }, () => {
     await openConsole(page, world);
     for (const [hash, title] of [
       ["#/", "No webhooks yet"],
+      ["#/webhooks", "No webhooks"],
+      ["#/webhooks/3", "Not found: webhook 3"],
       ["#/contracts", "No contracts yet"],
       ["#/deliveries", "No deliveries yet"],
       ["#/requests", "No requests yet"],

@@ -3,6 +3,7 @@
  * the path. The run is deterministic, so that the picture changes with the page alone.
  */
 import { mkdtempSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -40,7 +41,10 @@ const contract = (name: string) =>
     contract_data: {},
     counter_party_details: [{ is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } }],
   });
-await api("webhooks/", { title: "Mine", url: "http://localhost:9/hooks", only_for_activities: ["CONTRACT_CREATED"] });
+const works = createServer((request, response) => request.resume().on("end", () => response.end())).listen(3000);
+const only_for_activities = ["CONTRACT_CREATED"];
+await api("webhooks/", { title: "Billing", url: "http://localhost:9/hooks", only_for_activities });
+await api("webhooks/", { title: "Search index", url: "http://localhost:3000/hooks", only_for_activities });
 await contract("Mutual NDA with Acme");
 await control("clock/advance", { by: "PT20M" });
 await contract("Order form");
@@ -48,9 +52,10 @@ await control("clock/advance", { by: "PT6M" });
 
 const { url } = (await control("sessions/codes", {})) as { url: string };
 const browser = await chromium.launch({ executablePath: executable!, args: ["--disable-gpu"] });
-const page = await browser.newPage({ viewport: { width: 1180, height: 600 }, reducedMotion: "reduce" });
+const page = await browser.newPage({ viewport: { width: 1180, height: 560 }, reducedMotion: "reduce" });
 await page.goto(url);
-await page.getByText("the sixth disables it").waitFor();
+await page.getByText("connection refused").first().waitFor();
 await page.screenshot({ path: join(root, "fixtures/console.png") });
 await browser.close();
 await emulator.close();
+works.close();

@@ -3,11 +3,10 @@ import { describe, it } from "node:test";
 import { canMove, findPossibleMoves, lifecycleEdges } from "../../src/console/contracts/lifecycle-picture.tsx";
 import { describeMoveResults } from "../../src/console/contracts/moves.ts";
 import { formatCount, formatElapsed } from "../../src/console/format.ts";
-import { EventStreamParser } from "../../src/console/live/event-stream-parser.ts";
+import { EventStreamParser } from "../../src/console/live/stream.ts";
 import { asCommand, asCurl } from "../../src/console/requests/request-page.tsx";
 import { mergeRequests, newestRequests, type Request, totalRequests } from "../../src/console/state/requests.ts";
-import { href, hrefOfPart, parseRoute } from "../../src/console/state/route.ts";
-import { formatReferenceHref } from "../../src/console/trace/reference.ts";
+import { formatReferenceHref, href, hrefOfPart, parseRoute } from "../../src/console/state/route.ts";
 import { computeDepths, insertPlanned } from "../../src/console/trace/trace-drawer.tsx";
 
 describe("addresses of the console", () => {

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { explainDelivery, toResendOutcome } from "../../src/console/deliveries/explain.ts";
-import { toStatusLabel } from "../../src/console/deliveries/status-label.ts";
+import { explainDelivery, toResendOutcome, toStatusLabel } from "../../src/console/deliveries/explain.ts";
 import { isolateText, revealInvisible, splitInvisible } from "../../src/console/parts/names.ts";
 import { webhooks } from "../../src/console/state/deliveries.ts";
 import { destination } from "../../src/console/timeline/track-row.tsx";
-import { describeNode, formatReference, isFailedNode, replaceCodes } from "../../src/console/trace/words.ts";
+import { describeNode, formatReference, isFailedNode, replaceCodes } from "../../src/console/trace/trace-drawer.tsx";
 import { delivery, iso, webhook } from "./webhook-records.ts";
 
 const sixTimes = [0, 5, 15, 35, 75, 155];

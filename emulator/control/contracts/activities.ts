@@ -17,7 +17,7 @@ import type { ControlHandlers } from "../context.ts";
 import { requireContractById } from "./contracts.ts";
 
 type Body = InputOf<typeof fireActivity>["body"];
-type Refusals = "no-such-contract" | "no-contract-yet" | "no-such-field" | "field-is-there";
+type Refusals = "no-such-contract" | "no-such-webhook" | "no-contract-yet" | "no-such-field" | "field-is-there";
 
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
@@ -29,7 +29,7 @@ export const activityHandlers = {
     }
     const fired = await store.transaction("activities.fire", async (tx) => {
       const { occurrence, about } = await occurrenceOf(tx, body, clock.now(), fail);
-      const entries = await emit(tx, clock, occurrence);
+      const entries = await emit(tx, clock, occurrence, body.webhook);
       const outcomes = body.wait ? entries.map(({ id }) => runner.waitForOutcome(id)) : [];
       return { outcomes, answer: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
     });
@@ -41,8 +41,12 @@ export const activityHandlers = {
 /** What is to be told, and of which contract: one is made where none is named and there is none. */
 async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fail<Refusals>) {
   const activity = body.activity as Activity;
+  const { webhook: id } = body;
+  const webhook = id === undefined ? undefined : await view.get(subscriptions, id);
+  if (id !== undefined && !webhook) fail("no-such-webhook", { id });
+  const own = webhook?.workspace_id;
   const contract =
-    (await contractOf(view, body.contract_id, fail)) ?? (await exampleContract(view, activity, at, fail));
+    (await contractOf(view, body.contract_id, own, fail)) ?? (await exampleContract(view, activity, own, at, fail));
   const [usual = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
@@ -63,18 +67,20 @@ async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fai
   return { occurrence, about: { activity, contract_id: contract.id, composite_id: compositeId(contract) } };
 }
 
+/** The contract that is named, else the newest: of one workspace, or of all. */
 async function contractOf(
   view: View,
   id: number | string | undefined,
+  workspace: number | undefined,
   fail: Fail<"no-such-contract">,
 ): Promise<Contract | undefined> {
   if (id !== undefined) return requireContractById(view, String(id), fail);
   const [last] = await view.list(contracts, { reverse: true, limit: 1 });
-  if (last?.deleted_at === null) return last;
+  if (last?.deleted_at === null && workspace === undefined) return last;
   // The index of a workspace knows its newest contract, and leaves the deleted ones out.
   const own = await Promise.all(
-    (await view.list(workspaces)).map((row) =>
-      view.list(contracts, { ...workspaceSlice(row.id), reverse: true, limit: 1 }),
+    (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((one) =>
+      view.list(contracts, { ...workspaceSlice(one), reverse: true, limit: 1 }),
     ),
   );
   const [newest] = own.flat().sort((a, b) => b.id - a.id);
@@ -89,15 +95,17 @@ const counterparty = {
 
 /**
  * A draft that an activity can be about where nobody has created a contract yet. Nobody is told that it came to be. It is
- * of the workspace that has subscribed to the activity, else of the first one with a template that asks for nothing.
+ * of the workspace that is named, or has subscribed to the activity, else of the first one with a template that asks for
+ * nothing.
  */
 async function exampleContract(
   tx: Transaction,
   activity: Activity,
+  own: number | undefined,
   at: number,
   fail: Fail<"no-contract-yet">,
 ): Promise<Contract> {
-  const template = await templateFor(tx, activity);
+  const template = await templateFor(tx, activity, own);
   const workspace = template && (await tx.get(workspaces, template.workspace_id));
   const user = workspace && (await tx.get(users, workspace.acting_user_id));
   if (!template || !workspace || !user) return fail("no-contract-yet");
@@ -115,9 +123,11 @@ async function exampleContract(
   return draft;
 }
 
-async function templateFor(view: View, activity: Activity): Promise<Template | undefined> {
+async function templateFor(view: View, activity: Activity, own: number | undefined): Promise<Template | undefined> {
   const wanting = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
-  const fitting = (await view.list(templates)).filter(asksForNothing);
+  const fitting = (await view.list(templates)).filter(
+    (one) => asksForNothing(one) && (own === undefined || one.workspace_id === own),
+  );
   const wanted = fitting.find((template) => wanting.some((one) => one.workspace_id === template.workspace_id));
   return wanted ?? fitting[0];
 }

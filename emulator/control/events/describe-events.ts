@@ -10,7 +10,7 @@ import { type Email, emails } from "../../world/emails.ts";
 import { toClockRecord } from "../clock.ts";
 import type { ControlContext } from "../context.ts";
 import { toAttemptRecord, toDeliveryRecords } from "../deliveries.ts";
-import { toEmailRecord } from "../emails.ts";
+import { toEmailRecords } from "../emails.ts";
 import { toFaultRecord } from "../faults.ts";
 import { toRequestRecord } from "../requests.ts";
 import { toSnapshotRecord } from "../state/snapshots.ts";
@@ -67,13 +67,17 @@ async function rowEvents(
       made,
       at,
     )),
-    ...[...newest<Email>(changes, emails.name, ({ id }) => id).values()].map(
-      (row): EventDescription => ({ at, event: "email", ref: `email:${row.id}`, email: toEmailRecord(row, world) }),
-    ),
+    ...(await emailEvents(world, [...newest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
     ...[...newest<DeviceGrant>(changes, deviceGrants.name, (row) => row.device_code).values()].map((row) =>
       deviceEvent(row, at),
     ),
   ];
+}
+
+async function emailEvents(world: World, rows: readonly Email[], at: string): Promise<EventDescription[]> {
+  if (rows.length === 0) return [];
+  const told = await world.store.read((view) => toEmailRecords(view, rows, world));
+  return told.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));
 }
 
 /** The rows of a collection that are left, as they were left. */

@@ -26,6 +26,10 @@ export const fireActivity = operation({
             .union([z.int(), z.string()])
             .optional()
             .describe("Contract: 12 or T-12 (default: the newest one, or a new one)"),
+          webhook: z
+            .int()
+            .optional()
+            .describe("Send it to this webhook alone, about a contract of its workspace (default: all subscribers)"),
           data: dictionary(z.unknown()).optional().describe("Additional keys of activity_data"),
           overrides: dictionary(z.unknown()).optional().describe("New values of fields of the payload, by path"),
           additions: dictionary(z.unknown())
@@ -57,7 +61,7 @@ export const fireActivity = operation({
     ),
   },
   longestMs: receiversMs,
-  failures: ["no-such-contract", "no-contract-yet", "no-such-field", "field-is-there"],
+  failures: ["no-such-contract", "no-such-webhook", "no-contract-yet", "no-such-field", "field-is-there"],
   emits: activities,
   cli: { by: "webhooks trigger" },
   basis: assumed("The control plane is part of the emulator (DECISIONS.md, C23)."),

@@ -18,6 +18,8 @@ export const Email = z.strictObject({
   purpose: z.enum(emailPurposes),
   recipient: z.string(),
   mode: z.enum(["to", "cc"]),
+  subject: z.string().describe("Subject, in the emulator's own words"),
+  text: z.string().describe("Text, in the emulator's own words; without the link and the token"),
   link: z.string().nullable().describe("Link for the recipient"),
   token: z.string().nullable().describe("Token that continues a signup or an invitation"),
   sent_at: timestamp,

@@ -32,6 +32,8 @@ export interface CertifyPlan {
   /** Absolute. */
   readonly keep: string | undefined;
   readonly report: string | undefined;
+  /** Keeps the emulator and the receiver until Ctrl-C. */
+  readonly console: boolean;
 }
 
 type EnvironmentOf = (access: EmulatorAccess) => Record<string, string>;
@@ -77,8 +79,14 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
     seconds: Math.round((host.wall.monotonicNow() - begunAt) / 100) / 10,
     filesOf: (id) => sent?.of(id) ?? [],
   });
-  await receiver?.stop();
+  if (!plan.console) await receiver?.stop();
   await writeReports(report, checked.items, plan, context);
+  if (plan.console && !signal.aborted) {
+    await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
+    await output.note("Press Ctrl-C to stop");
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    await receiver?.stop();
+  }
   return report.result === "failed" ? ("failed" as const) : undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { Activity } from "../../api/activities.ts";
 import { isObject } from "../../base/object.ts";
+import type { Client } from "../../client/client.ts";
 import type { Context } from "../command.ts";
 import type { EmulatorAccess } from "../connection/emulator-access.ts";
 import { toStartError } from "../connection/start-error.ts";
@@ -11,6 +12,8 @@ export interface Emulation {
   readonly access: EmulatorAccess;
   readonly deliveries: Deliveries;
   readonly retryLate: CheckRun["retryLate"];
+  /** Subscribes the receiver, if no check has done so, and gives an address that signs one browser in to the console. */
+  readonly openConsole: () => Promise<string>;
 }
 
 interface EmulationOptions {
@@ -47,16 +50,11 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   const hmacKey = key ?? clusters[0]!.hmacKey!;
   const deliveries = new Deliveries(payload!, hmacKey);
 
-  /** Subscribes the receiver to the emulator, drops the first attempts, and lets the time of all of them pass. */
-  const retryLate: CheckRun["retryLate"] = async (number) => {
-    const [{ createWebhook }, { addFault }, { showDelivery }, { createClient }, { createTransport }] =
-      await Promise.all([
-        import("../../api/contracts/webhooks.ts"),
-        import("../../api/emulator/faults.ts"),
-        import("../../api/emulator/deliveries.ts"),
-        import("../../client/client.ts"),
-        import("../../client/transport.ts"),
-      ]);
+  async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const [{ createClient }, { createTransport }] = await Promise.all([
+      import("../../client/client.ts"),
+      import("../../client/transport.ts"),
+    ]);
     const { url: baseUrl, clientId, clientSecret } = clusters[0]!;
     const client = createClient({
       transport: createTransport(),
@@ -64,8 +62,29 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
       credentials: { clientId, clientSecret, controlToken: token },
     });
     try {
+      return await work(client);
+    } finally {
+      await client.close();
+    }
+  }
+
+  let isSubscribed = false;
+  async function subscribe(client: Client): Promise<void> {
+    if (isSubscribed) return;
+    isSubscribed = true;
+    const { createWebhook } = await import("../../api/contracts/webhooks.ts");
+    await client.call(createWebhook, { body: { title: "certify", url, only_for_activities: [activity] } });
+  }
+
+  /** Subscribes the receiver to the emulator, drops the first attempts, and lets the time of all of them pass. */
+  const retryLate: CheckRun["retryLate"] = (number) =>
+    withClient(async (client) => {
+      const [{ addFault }, { showDelivery }] = await Promise.all([
+        import("../../api/emulator/faults.ts"),
+        import("../../api/emulator/deliveries.ts"),
+      ]);
       await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: droppedAttempts } });
-      await client.call(createWebhook, { body: { title: "certify", url, only_for_activities: [activity] } });
+      await subscribe(client);
       const event: unknown = JSON.parse(deliveries.event(number));
       if (!isObject(event)) throw new Error("The event is not an object");
       const fired = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
@@ -82,11 +101,15 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
           body: last?.response_body ?? "",
         },
       };
-    } finally {
-      await client.close();
-    }
-  };
-  return { access: emulator, deliveries, retryLate };
+    });
+
+  const openConsole = () =>
+    withClient(async (client) => {
+      const { makeSessionCode } = await import("../../api/emulator/console/sessions.ts");
+      await subscribe(client);
+      return (await client.call(makeSessionCode)).url;
+    });
+  return { access: emulator, deliveries, retryLate, openConsole };
 }
 
 /** One workspace with all that a contract needs; its key is made where none is given. */

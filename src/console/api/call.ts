@@ -2,7 +2,6 @@ import { computed, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
 import { fieldsOf } from "../../base/object.ts";
 import { fillTemplate } from "../../base/url-template.ts";
-import { failedCallCount } from "../live/connection.ts";
 import {
   type OperationId,
   type OperationInput,
@@ -12,6 +11,14 @@ import {
 } from "./operations.ts";
 import { CallError } from "./problem.ts";
 import { forgetSession, sessionHeaders } from "./session.ts";
+
+export type Connection = "connecting" | "live" | "lost";
+
+/** Whether what is shown follows the emulator. */
+export const connection = signal<Connection>("connecting");
+
+/** Counts the calls that reached nothing: a stream may stay open although nothing comes through it any more. */
+export const failedCallCount = signal(0);
 
 type Rest<Id extends OperationId> =
   Record<never, never> extends OperationInput<Id> ? [input?: OperationInput<Id>] : [input: OperationInput<Id>];

@@ -65,6 +65,7 @@ export const usedOperations = [
   "clock.set",
   "clock.advance",
   "activities.list",
+  "activities.fire",
   "emulator-webhooks.list",
   "emulator-webhooks.enable",
   "emulator-webhooks.disable",

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { fieldsOf } from "../../base/object.ts";
 import type { OperationOutline, UntypedInput } from "./operations.ts";
 import { CallError } from "./problem.ts";
@@ -17,6 +17,9 @@ export const signInError = signal<CallError | undefined>(undefined);
 /** What the token may do that signed this browser in; undefined: nobody has said so, and nothing is kept from it. */
 export const role = signal<string | undefined>(undefined);
 
+/** Whether the control plane shows it keys and links. */
+export const canReadSecrets = computed(() => role.value !== "read");
+
 export const sessionHeaders = (): Record<string, string> =>
   session.value === undefined ? {} : { authorization: `Bearer ${session.value}` };
 
@@ -30,10 +33,10 @@ export function forgetSession(): void {
 /** Takes the session of before or of another tab, and every code that `svc emulator open` puts into the address. */
 export async function signIn(): Promise<void> {
   addEventListener("storage", ({ key, newValue }) => {
-    if (key === place && newValue !== null) take(newValue);
+    if (key === place && newValue !== null) applySession(newValue);
   });
   addEventListener("hashchange", () => void exchangeCode());
-  take(localStorage.getItem(place));
+  applySession(localStorage.getItem(place));
   await exchangeCode();
 }
 
@@ -57,10 +60,10 @@ async function exchangeCode(): Promise<void> {
   // Other tabs read it once they are told of the token.
   localStorage.setItem(rolePlace, String(given));
   localStorage.setItem(place, String(token));
-  take(String(token));
+  applySession(String(token));
 }
 
-function take(token: string | null): void {
+function applySession(token: string | null): void {
   role.value = localStorage.getItem(rolePlace) ?? undefined;
   session.value = token ?? undefined;
 }

@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { isoSeconds } from "../../base/clock.ts";
+import { connection } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { formatDate, formatTime } from "../format.ts";
-import { connection } from "../live/connection.ts";
 import { Action, pressAction } from "../parts/action.tsx";
 
 import { toggleCommand } from "../parts/copy.tsx";

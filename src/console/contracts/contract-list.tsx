@@ -4,6 +4,7 @@ import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
 import { revealInvisible, toneOf } from "../parts/names.ts";
 import { TruncationNote, WindowedRows } from "../parts/rows.tsx";
+import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 
 import { useLoaded } from "../state/act.ts";
 import { href, withTrace } from "../state/route.ts";
@@ -16,9 +17,12 @@ export function ContractList() {
     callOperation("emulator-contracts.list", { query: { limit: shown } }),
   );
   const page = value.value;
+  const rows = page?.items.filter(({ workspace_id }) => isInWorkspace(workspace_id)) ?? [];
   return (
     <>
-      <Head title="Contracts" about="All workspaces and clusters, newest first. Times are virtual." />
+      <Head title="Contracts" about="Newest first. Times are virtual.">
+        <WorkspaceFilter />
+      </Head>
       {problem.value && <ProblemMessage problem={problem.value} />}
       {page?.total === 0 && (
         <Empty title="No contracts yet">
@@ -28,9 +32,11 @@ export function ContractList() {
           />
         </Empty>
       )}
+      {page !== undefined && page.total > 0 && rows.length === 0 && <Empty title="No contracts in this workspace" />}
       {page && (
         <WindowedRows
-          rows={page.items}
+          rows={rows}
+          headings={["Contract", "Name", "Cluster, workspace", "Status", "Last change"]}
           label="Contracts"
           keyOf={({ contract_id }) => contract_id}
           draw={(row) => (

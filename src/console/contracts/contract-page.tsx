@@ -2,7 +2,8 @@ import type { ComponentChildren } from "preact";
 import type { Trigger } from "../../api/contracts/lifecycle.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { toStatusLabel } from "../deliveries/status-label.ts";
+import { canReadSecrets } from "../api/session.ts";
+import { toStatusLabel } from "../deliveries/explain.ts";
 import { pluralize, toWords } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Command, Copy } from "../parts/copy.tsx";
@@ -42,14 +43,14 @@ export function ContractPage({ id }: { readonly id: string }) {
       </p>
       <LifecyclePicture status={status} />
       <People contract={contract} />
-      <FromHere contract={contract} />
+      <NextActions contract={contract} />
       <h2>Details</h2>
       <Facts
         rows={[
           ["Entity", contract.entity ? `${isolateText(contract.entity.name)} (${contract.entity.reference_id})` : "–"],
           ["Counterparties", contract.counterparties.map(({ name }) => isolateText(name)).join(", ") || "–"],
           contract.reviews.length > 0 && ["Reviews", <Reviews key="reviews" contract={contract} />],
-          ["Webhooks", <Told key="told" id={contract.contract_id} />],
+          ["Webhooks", <ContractDeliveries key="deliveries" id={contract.contract_id} />],
           [
             "E-mails",
             <a key="emails" href={href("emails", composite)}>
@@ -62,7 +63,7 @@ export function ContractPage({ id }: { readonly id: string }) {
   );
 }
 
-/** It was there until a moment ago. */
+/** Deleted while it was shown. */
 const Deleted = ({ id }: { readonly id: string }) => (
   <>
     <Head title={`Contract ${id}`}>
@@ -77,7 +78,7 @@ const Deleted = ({ id }: { readonly id: string }) => (
 );
 
 /** Every move that the table lets happen now, and what it hangs on; those that no button above makes, with the command. */
-function FromHere({ contract }: { readonly contract: Contract }) {
+function NextActions({ contract }: { readonly contract: Contract }) {
   const possible = findPossibleMoves(contract.contract_status);
   const triggers = [...new Set(possible.map(({ trigger }) => trigger))];
   return (
@@ -110,18 +111,18 @@ const Reviews = ({ contract }: { readonly contract: Contract }) => (
   </ul>
 );
 
-const toldAtMost = 12;
+const maxShownDeliveries = 12;
 
-/** The webhooks that told of it, newest first. */
-function Told({ id }: { readonly id: number }) {
+/** Its deliveries, newest first. */
+function ContractDeliveries({ id }: { readonly id: number }) {
   const own = newestDeliveries.value.filter(({ contract_id }) => contract_id === id);
   if (own.length === 0) return <>none</>;
   return (
     <>
       {pluralize(own.length, "delivery", "deliveries")}
-      {own.length > toldAtMost && `, the newest ${toldAtMost}:`}
-      <ul class="told">
-        {own.slice(0, toldAtMost).map((delivery) => (
+      {own.length > maxShownDeliveries && `, the newest ${maxShownDeliveries}:`}
+      <ul class="deliveries">
+        {own.slice(0, maxShownDeliveries).map((delivery) => (
           <li key={delivery.id}>
             <a href={href("deliveries", delivery.id)}>
               Delivery {delivery.id}: {toWords(delivery.activity)}
@@ -199,8 +200,8 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
   );
 }
 
-/** Why somebody has no action now. */
-function whyNothing({ signed_at: at }: Person, { contract_status: status }: Contract): ComponentChildren {
+/** Why a person has no action now. */
+function explainNoAction({ signed_at: at }: Person, { contract_status: status }: Contract): ComponentChildren {
   if (at !== null)
     return (
       <>
@@ -223,7 +224,7 @@ function PersonRow({ person, contract }: { readonly person: Person; readonly con
         <span class="muted break">{email}</span>
       </div>
       <div class="actions">
-        {turn.length === 0 && <span class="muted">{whyNothing(person, contract)}</span>}
+        {turn.length === 0 && <span class="muted">{explainNoAction(person, contract)}</span>}
         {turn.flatMap((one) =>
           acts[one].map(({ op, words, kind }) => (
             <Action key={op} op={op} input={input} kind={kind} name={`${words} as ${name}`} message={describeMove}>
@@ -231,11 +232,15 @@ function PersonRow({ person, contract }: { readonly person: Person; readonly con
             </Action>
           )),
         )}
-        <a class="button" href={link} target="_blank" rel="noreferrer">
-          Open page <Icon name="out" />
-          <span class="unseen"> of {name}, in a new tab</span>
-        </a>
-        <Copy text={link} label="Copy link" />
+        {canReadSecrets.value && (
+          <>
+            <a class="button" href={link} target="_blank" rel="noreferrer">
+              Open page <Icon name="out" />
+              <span class="unseen"> of {name}, in a new tab</span>
+            </a>
+            <Copy text={link} label="Copy link" />
+          </>
+        )}
       </div>
     </>
   );

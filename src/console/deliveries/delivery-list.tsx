@@ -6,6 +6,7 @@ import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
 import { isolateText, revealInvisible } from "../parts/names.ts";
 import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
+import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 
 import {
   areDeliveriesRead,
@@ -18,8 +19,7 @@ import {
   totalDeliveries,
 } from "../state/deliveries.ts";
 import { href, route, withPart } from "../state/route.ts";
-import { describeResponse } from "./explain.ts";
-import { toStatusLabel } from "./status-label.ts";
+import { describeResponse, toStatusLabel } from "./explain.ts";
 
 const filters: readonly Filter<Delivery>[] = [
   { name: "All", holds: () => true, none: "No deliveries" },
@@ -54,11 +54,16 @@ function partOf(
 /** Every webhook that was or is to be sent, newest first. */
 export function DeliveryList() {
   const part = partOf(route.value.query);
-  const rows = part ? newestDeliveries.value.filter(part.holds) : newestDeliveries.value;
+  const rows = newestDeliveries.value.filter(
+    (row) => isInWorkspace(row.workspace_id) && (part === undefined || part.holds(row)),
+  );
+  const isPart = part !== undefined || route.value.query.has("workspace");
   const isWhole = totalDeliveries.value !== undefined && newestDeliveries.value.length >= totalDeliveries.value;
   return (
     <>
-      <Head title="Deliveries" about="Webhook deliveries, newest first. Times are virtual." />
+      <Head title="Deliveries" about="Webhook deliveries, newest first. Times are virtual.">
+        <WorkspaceFilter />
+      </Head>
       {totalDeliveries.value === 0 ? (
         <Empty title="No deliveries yet">
           <p>Create a webhook, then trigger its activity:</p>
@@ -76,8 +81,9 @@ export function DeliveryList() {
             rows={rows}
             filters={filters}
             areRead={areDeliveriesRead.value}
-            total={part ? undefined : totalDeliveries.value}
+            total={isPart ? undefined : totalDeliveries.value}
             isWhole={isWhole}
+            headings={["Delivery", "Activity", "Webhook, contract", "Status", "Last attempt"]}
             keyOf={({ id }) => id}
             draw={(row) => <Row {...row} />}
           />

@@ -11,6 +11,7 @@ import {
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { CallError } from "../api/problem.ts";
+import { canReadSecrets } from "../api/session.ts";
 import { formatElapsed, pluralize, toWords } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Copy } from "../parts/copy.tsx";
@@ -19,11 +20,9 @@ import { Facts, Head, Missing } from "../parts/messages.tsx";
 import { splitInvisible, toneOfStatus } from "../parts/names.ts";
 import { Steps } from "../parts/rows.tsx";
 import { useLoaded } from "../state/act.ts";
-import { findWebhook, isToBeSkipped } from "../state/deliveries.ts";
+import { findWebhook, healthByWebhook, isToBeSkipped } from "../state/deliveries.ts";
 import { href, withTrace } from "../state/route.ts";
-import { healthByWebhook } from "../state/webhook-health.ts";
-import { describeResponse, explainDelivery, findDeliverySteps, toResendOutcome } from "./explain.ts";
-import { toStatusLabel } from "./status-label.ts";
+import { describeResponse, explainDelivery, findDeliverySteps, toResendOutcome, toStatusLabel } from "./explain.ts";
 
 type Whole = OperationResult<"deliveries.show">;
 
@@ -202,28 +201,33 @@ function SignatureCheck(props: {
   const bytes = new TextEncoder().encode(body);
   const key = value.value?.find(({ id }) => id === workspace)?.hmac_key;
   useEffect(() => {
-    if (key === undefined || !canSign()) return;
+    if (key === undefined || !canSign() || !canReadSecrets.value) return;
     void contentHash(key, new TextEncoder().encode(body)).then((hash) => {
       computed.value = hash;
     });
   }, [key, body, computed]);
-  const otherwise = describeAlteredAttempts(attempts).map((sentence) => (
+  const alterations = describeAlteredAttempts(attempts).map((sentence) => (
     <p key={sentence} class="warn">
       {sentence}
     </p>
   ));
-  if (!canSign())
+  if (!canSign() || !canReadSecrets.value)
     return (
       <>
-        {otherwise}
-        <p class="muted">Signature check unavailable: open this page over HTTPS or on localhost.</p>
+        {alterations}
+        <p class="muted">
+          Signature check unavailable:{" "}
+          {canSign() ? "a token with the role read shows no keys." : "open this page over HTTPS or on localhost."}
+        </p>
       </>
     );
   if (computed.value === undefined) return <p class="muted">Signing…</p>;
   return (
     <div class="signature">
-      {header !== undefined && <Fit fits={header === computed.value} isSent={attempts.every(wasSentUnaltered)} />}
-      {otherwise}
+      {header !== undefined && (
+        <SignatureVerdict fits={header === computed.value} isSent={attempts.every(wasSentUnaltered)} />
+      )}
+      {alterations}
       <p class="muted">
         HMAC-SHA512 of {pluralize(bytes.length, "byte")}, computed in this page with the key of workspace {workspace}:
       </p>
@@ -232,7 +236,7 @@ function SignatureCheck(props: {
   );
 }
 
-function Fit({ fits, isSent }: { readonly fits: boolean; readonly isSent: boolean }) {
+function SignatureVerdict({ fits, isSent }: { readonly fits: boolean; readonly isSent: boolean }) {
   if (!fits) return <State tone="bad">signature does not match</State>;
   if (isSent) return <State tone="good">signature matches</State>;
   return <State tone="warn">signature matches, but not every attempt sent these bytes</State>;

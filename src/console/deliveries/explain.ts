@@ -9,10 +9,28 @@ import {
   hasSucceeded,
 } from "../../api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
+import { formatDeliveryStatus } from "../../api/webhook-health/delivery-status.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
 import { retryDelaysMs } from "../../api/webhook-retries.ts";
 import { formatElapsed, formatTime, pluralize, toWords } from "../format.ts";
+import { type Tone, toneOf } from "../parts/names.ts";
 import type { ActionOutcome } from "../state/act.ts";
+import { currentWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
+
+/** How something stands, in a word that every view uses for it. */
+export interface StatusLabel {
+  readonly tone: Tone;
+  readonly words: string;
+}
+
+/** A delivery; one whose next attempt is passed over is on its way no more. */
+export const toStatusLabel = (delivery: Delivery): StatusLabel => ({
+  tone: isToBeSkipped(delivery) ? "bad" : toneOf(delivery.outcome),
+  words: formatDeliveryStatus(
+    { ...delivery, webhook_status: currentWebhookStatus(delivery) },
+    delivery.attempts.length,
+  ),
+});
 
 /** What an attempt brought, in a few words: `503`, `nobody listens`, `no answer in time`. */
 export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "error">): string =>
@@ -21,10 +39,10 @@ export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "er
 /** The same by the code of what kept it from being answered. */
 export function describeResponseCode(status: number | null, code: string | null): string {
   if (status !== null) return String(status);
-  return code === null ? "no response" : (troubles.get(code) ?? toWords(code));
+  return code === null ? "no response" : (errorWords.get(code) ?? toWords(code));
 }
 
-const troubles = new Map([
+const errorWords = new Map([
   ["connection_refused", "connection refused"],
   ["response_timeout", "response timeout"],
   ["connect_timeout", "connection timeout"],
@@ -62,37 +80,37 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
     case "waiting":
       if (next === null) return "Waiting for the first attempt.";
       if (isDisabled || !webhook) return `The attempt at ${formatTime(next)} ${skipped}.`;
-      return `The first attempt is due at ${formatTime(next)}${putOff(delivery)}.`;
+      return `The first attempt is due at ${formatTime(next)}${describePostponement(delivery)}.`;
     case "retrying":
       return [
-        troubleIn(last),
+        describeFailure(last),
         isDisabled || !webhook
           ? `Failed ${times(made)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
-          : `${capitalize(formatAttemptNumber(made))} failed. The next attempt is ${formatElapsed(retryDelaysMs[made - 1] ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${putOff(delivery)}.`,
+          : `${capitalize(formatAttemptNumber(made))} failed. The next attempt is ${formatElapsed(retryDelaysMs[made - 1] ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
       ]
         .join(" ")
         .trim();
     case "failed":
-      return `${troubleIn(last)} Failed ${times(made)}, with no more retries.`;
+      return `${describeFailure(last)} Failed ${times(made)}, with no more retries.`;
     default:
-      return [passedOver.get(outcome), afterwards(delivery)].filter((one) => one !== "").join(" ");
+      return [skipReasons.get(outcome), describeLastAttempt(delivery)].filter((one) => one !== "").join(" ");
   }
 }
 
-const passedOver = new Map([
+const skipReasons = new Map([
   ["skipped_disabled", "Skipped, because the webhook was disabled when the attempt was due."],
   ["skipped_deleted", "Skipped, because the webhook was deleted before the attempt was due."],
   ["skipped_not_allowed", "Skipped, because the address of the webhook was not allowed when the attempt was due."],
 ]);
 
 /** What was tried nevertheless: before it was skipped, or by hand since. */
-function afterwards({ attempts }: Delivery): string {
+function describeLastAttempt({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (!last) return "";
   return `${last.resend ? "Resent since" : "Earlier attempt"}: ${describeAttemptOutcome(last)}`;
 }
 
-const putOff = ({ put_off: by }: Delivery): string =>
+const describePostponement = ({ put_off: by }: Delivery): string =>
   by === null ? "" : `, postponed by a scripted fault (${by.effect})`;
 
 /** What to do about a delivery that has not arrived: what acts on its webhook, then what its own last attempt says. */
@@ -112,7 +130,7 @@ export const filterStepsWithoutButtons = (steps: readonly RemedyStep[]): readonl
 const sinceFirst = ({ attempts, created_at }: Delivery): number =>
   Date.parse(attempts.at(-1)!.at) - Date.parse(created_at);
 
-const troubleIn = (last: Attempt | undefined): string =>
+const describeFailure = (last: Attempt | undefined): string =>
   last && !hasSucceeded(last) ? describeAttemptOutcome(last) : "";
 
 const times = (count: number): string => (count === 1 ? "once" : pluralize(count, "time"));

@@ -1,10 +1,12 @@
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
+import { canReadSecrets } from "../api/session.ts";
 import { toWords } from "../format.ts";
 import { Copy } from "../parts/copy.tsx";
-import { Icon, State, VirtualTime } from "../parts/labels.tsx";
+import { Icon, Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
 import { TruncationNote } from "../parts/rows.tsx";
+import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 
 import { useLoaded } from "../state/act.ts";
 import { href } from "../state/route.ts";
@@ -20,18 +22,21 @@ export function Emails({ about }: { readonly about: string | undefined }) {
     callOperation("emails.list", { query: { ...filter, limit: shown } }),
   );
   const page = value.value;
+  const items = page?.items.filter(({ workspace_id }) => isInWorkspace(workspace_id)) ?? [];
   return (
     <>
       <Head
         title={about === undefined ? "E-mails" : about.includes("@") ? `E-mails to ${about}` : `E-mails about ${about}`}
-        about="E-mails are recorded, not sent. Their links work. Times are virtual."
-      />
+        about="E-mails are recorded, not sent, and worded by the emulator. Their links work. Times are virtual."
+      >
+        <WorkspaceFilter />
+      </Head>
       {problem.value && <ProblemMessage problem={problem.value} />}
-      {page?.total === 0 && (
+      {page !== undefined && items.length === 0 && (
         <Empty title="No e-mails yet">E-mails are created by sent contracts, invitations and trials.</Empty>
       )}
       <ul class="cards">
-        {page?.items.map((email) => (
+        {items.map((email) => (
           <EmailRow key={email.id} {...email} />
         ))}
       </ul>
@@ -49,16 +54,16 @@ const eventWords = new Map([
   ["bounce", "bounced"],
 ]);
 
-function EmailRow({ id, purpose, recipient, mode, link, contract_id, sent_at, events }: Email) {
+function EmailRow({ id, recipient, mode, subject, text, link, token, contract_id, sent_at, events }: Email) {
   return (
     <li>
       <div class="who">
-        <span>
-          <strong class="break">{recipient}</strong>
-          {mode === "cc" && <span class="muted"> in copy</span>}
-        </span>
+        <strong class="break">
+          <Name>{subject}</Name>
+        </strong>
         <span class="muted">
-          {toWords(purpose)} · <VirtualTime at={sent_at} /> · e-mail {id}
+          to <span class="break">{recipient}</span>
+          {mode === "cc" && " (copy)"} · <VirtualTime at={sent_at} /> · e-mail {id}
           {contract_id !== null && (
             <>
               {" "}
@@ -66,6 +71,14 @@ function EmailRow({ id, purpose, recipient, mode, link, contract_id, sent_at, ev
             </>
           )}
         </span>
+        <p>
+          <Name>{text}</Name>
+        </p>
+        {link === null && token !== null && canReadSecrets.value && (
+          <span>
+            Token: <code class="break">{token}</code>
+          </span>
+        )}
         {events.length > 0 && (
           <span class="events">
             {events.slice(-6).map(({ type, at, detail }) => (
@@ -78,7 +91,7 @@ function EmailRow({ id, purpose, recipient, mode, link, contract_id, sent_at, ev
           </span>
         )}
       </div>
-      {link !== null && (
+      {link !== null && canReadSecrets.value && (
         <div class="actions">
           <a class="button" href={link} target="_blank" rel="noreferrer">
             Open link <Icon name="out" />

@@ -1,15 +1,16 @@
+import { useSignal } from "@preact/signals";
 import { callOperation } from "../api/call.ts";
-import type { OperationResult } from "../api/operations.ts";
+import type { OperationInput, OperationResult } from "../api/operations.ts";
 import { pluralize } from "../format.ts";
-import { Action } from "../parts/action.tsx";
+import { Action, pressAction } from "../parts/action.tsx";
 import { State } from "../parts/labels.tsx";
 import { Empty, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
-import { NewFault } from "./new-fault.tsx";
+import { webhooks } from "../state/deliveries.ts";
 
 type Fault = OperationResult<"faults.list">[number];
 
-/** Scripted trouble: what there is, how often it was met, and more of it. */
+/** Scripted faults, how often each was matched, and a form for another one. */
 export function Faults({ id }: { readonly id: string | undefined }) {
   const { value, problem } = useLoaded("", ["faults", "requests", "deliveries"], () => callOperation("faults.list"));
   const faults = value.value;
@@ -27,10 +28,10 @@ export function Faults({ id }: { readonly id: string | undefined }) {
           <li key={fault.id} class={String(fault.id) === id ? "chosen" : ""}>
             <div class="who">
               <strong>
-                {fault.id}. {effectOf(fault)}
+                {fault.id}. {describeEffect(fault)}
               </strong>
-              <span class="muted break">{whomOf(fault)}</span>
-              <State tone={fault.hit > 0 ? "warn" : "none"}>{`${hitsOf(fault)}`}</State>
+              <span class="muted break">{describeMatch(fault)}</span>
+              <State tone={fault.hit > 0 ? "warn" : "none"}>{describeHits(fault)}</State>
             </div>
             <div class="actions">
               <Action
@@ -50,13 +51,13 @@ export function Faults({ id }: { readonly id: string | undefined }) {
   );
 }
 
-/** How often it struck, of how often it might have. */
-function hitsOf({ hit, matched, direction }: Fault): string {
+/** How many of the matches it affected. */
+function describeHits({ hit, matched, direction }: Fault): string {
   if (matched === 0) return "not matched yet";
   return `affected ${hit} of ${pluralize(matched, direction === "outgoing" ? "webhook" : "request")} that matched`;
 }
 
-function effectOf({ direction, effect, delay, status, latency_ms, reset, truncated }: Fault): string {
+function describeEffect({ direction, effect, delay, status, latency_ms, reset, truncated }: Fault): string {
   if (direction === "outgoing")
     return `Webhooks: ${(effect ?? "").replace("_", " ")}${delay === undefined ? "" : ` by ${delay}`}`;
   const parts = [
@@ -84,10 +85,122 @@ const effects = new Set([
   "seed",
 ]);
 
-/** Whom it hits, by what it matches; defaults say nothing. */
-function whomOf(fault: Fault): string {
+/** What it matches, without defaults. */
+function describeMatch(fault: Fault): string {
   const matchers = Object.entries(fault).filter(
     ([name, value]) => !effects.has(name) && !(name === "nth" && value === 1) && !(name === "chance" && value === 1),
   );
   return matchers.length === 0 ? "all" : matchers.map(([name, value]) => `${name} ${value}`).join(", ");
+}
+
+type NewFaultBody = OperationInput<"faults.add">["body"];
+
+const kinds: readonly { readonly words: string; readonly fault: NewFaultBody }[] = [
+  { words: "Respond 503 to requests", fault: { direction: "incoming", status: 503 } },
+  { words: "Respond 429 to requests", fault: { direction: "incoming", status: 429 } },
+  { words: "Delay requests by 2 seconds", fault: { direction: "incoming", latency_ms: 2_000 } },
+  { words: "Close connections without a response", fault: { direction: "incoming", reset: true } },
+  { words: "Truncate responses", fault: { direction: "incoming", truncated: true } },
+  { words: "Send webhooks twice", fault: { direction: "outgoing", effect: "duplicate" } },
+  { words: "Delay webhooks", fault: { direction: "outgoing", effect: "delay" } },
+  { words: "Reorder webhooks", fault: { direction: "outgoing", effect: "reorder" } },
+  { words: "Drop webhooks", fault: { direction: "outgoing", effect: "drop" } },
+  { words: "Change webhooks after signing", fault: { direction: "outgoing", effect: "tamper" } },
+  { words: "Sign webhooks with another key", fault: { direction: "outgoing", effect: "wrong_key" } },
+];
+
+/** A form for the usual faults; the command has more options. */
+function NewFault() {
+  const kind = useSignal(0);
+  const count = useSignal("1");
+  const matched = useSignal("");
+  const { fault } = kinds[kind.value]!;
+  const isIncoming = fault.direction === "incoming";
+  const number = Number(count.value);
+  const isCounted = /^\d{1,9}$/.test(count.value);
+  const body: NewFaultBody = {
+    ...fault,
+    ...(number > 0 ? { count: number } : {}),
+    ...(matched.value === "" ? {} : isIncoming ? { operation: matched.value } : { webhook: Number(matched.value) }),
+  };
+  return (
+    <form class="card" aria-label="Add a fault" onSubmit={pressAction}>
+      <h2>Add a fault</h2>
+      <div class="fields">
+        <label>
+          Effect
+          <select
+            value={String(kind.value)}
+            onChange={({ currentTarget }) => {
+              kind.value = Number(currentTarget.value);
+              matched.value = "";
+            }}
+          >
+            {kinds.map(({ words }, at) => (
+              <option key={words} value={String(at)}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        {isIncoming ? (
+          <label>
+            Operation
+            <input
+              value={matched.value}
+              placeholder="contracts.create (default: any)"
+              onInput={({ currentTarget }) => {
+                matched.value = currentTarget.value.trim();
+              }}
+            />
+          </label>
+        ) : (
+          <label>
+            Webhook
+            <select
+              value={matched.value}
+              onChange={({ currentTarget }) => {
+                matched.value = currentTarget.value;
+              }}
+            >
+              <option value="">any</option>
+              {webhooks.value?.map(({ id, title }) => (
+                <option key={id} value={String(id)}>
+                  {id} {title}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <label>
+          Count
+          <input
+            type="number"
+            min="0"
+            value={count.value}
+            aria-invalid={!isCounted}
+            aria-describedby="how-often"
+            onInput={({ currentTarget }) => {
+              count.value = currentTarget.value;
+            }}
+          />
+        </label>
+        <Action
+          op="faults.add"
+          input={{ body }}
+          kind="primary"
+          disabled={!isCounted}
+          message={({ id }) => `Fault ${id} is added`}
+        >
+          Add fault
+        </Action>
+      </div>
+      {/* Without one, Enter in a form of several fields sends nothing. */}
+      <input type="submit" hidden />
+      <p class="muted" id="how-often">
+        {!isCounted && <span class="invalid">The count must be a whole number. </span>}With a count of 0, the fault
+        stays until it is removed. For all options, run svc emulator fault add --help.
+      </p>
+    </form>
+  );
 }

@@ -1,19 +1,17 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { isSlow } from "../api/call.ts";
+import { connection, isSlow } from "../api/call.ts";
 import { CallError } from "../api/problem.ts";
 import { role, signInError } from "../api/session.ts";
 import { ClockBar } from "../clock/clock-bar.tsx";
 import { pluralize } from "../format.ts";
-import { connection } from "../live/connection.ts";
 import { Confirm } from "../parts/action.tsx";
 import { Command, CommandPopover } from "../parts/copy.tsx";
 import { Icon, State } from "../parts/labels.tsx";
 import { ProblemMessage, withCode } from "../parts/messages.tsx";
 import { type ActionOutcome, lastAction, type PerformedAction } from "../state/act.ts";
 import { readiness } from "../state/clock.ts";
-import { newestDeliveries } from "../state/deliveries.ts";
-import { route } from "../state/route.ts";
-import { attentionCount } from "../state/webhook-health.ts";
+import { attentionCount, newestDeliveries } from "../state/deliveries.ts";
+import { href, route } from "../state/route.ts";
 import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Search } from "./search.tsx";
 import { findView, views } from "./views.tsx";
@@ -22,7 +20,7 @@ import { findView, views } from "./views.tsx";
 export function App() {
   const { view, id } = route.value;
   const { title, draw } = findView(view);
-  // Before anybody sees the view: a page and its title change together.
+  // Before the view is drawn: a page and its title change together.
   useLayoutEffect(() => {
     document.title = `${title}${id === undefined ? "" : ` ${id}`} · svc console`;
     scrollTo(0, 0);
@@ -36,7 +34,7 @@ export function App() {
         <div class="brand">
           <a href="#/">svc</a>
           <Search />
-          <Standing />
+          <StoreRole />
           <Role />
         </div>
         <ClockBar />
@@ -52,13 +50,13 @@ export function App() {
 }
 
 /** Which process leads and which one this page came from, where several share a store; nothing where none do. */
-function Standing() {
+function StoreRole() {
   const read = readiness.value;
   if (read?.role === undefined) return null;
   return (
     <p class="standing muted">
       {read.role === "leader" ? "Leader" : "Standby"}
-      {read.role === "standby" && (read.leader ? ` for ${read.leader}` : "(no leader now)")}
+      {read.role === "standby" && (read.leader ? ` for ${read.leader}` : " (no leader now)")}
     </p>
   );
 }
@@ -96,7 +94,7 @@ function Navigation() {
           const more = counts.get(path);
           return (
             <li key={path}>
-              <a href={`#/${path}`} aria-current={current.path === path ? "page" : undefined}>
+              <a href={href(path)} aria-current={current.path === path ? "page" : undefined}>
                 {title}
                 {more && (
                   <span class="count" title={more.words}>
@@ -113,7 +111,7 @@ function Navigation() {
   );
 }
 
-/** Nobody is signed in: how one is. */
+/** Shown without a session: how to open one. */
 export const SignedOut = () => (
   <main class="signed-out">
     <h1>svc console</h1>
@@ -127,17 +125,17 @@ export const SignedOut = () => (
   </main>
 );
 
-/** What was done last, what came of it, and the same as a command; while nothing answers, that alone. */
+/** The last action, its result and its command; without a connection, that alone. */
 function Foot() {
   const last = lastAction.value;
   const now = connection.value;
   return (
     <footer class={`foot ${now === "live" && !last && !isSlow.value ? "" : "news"}`}>
       <div role="status" class="outcome">
-        {now === "lost" && <Lost />}
+        {now === "lost" && <ConnectionLost />}
         {now === "connecting" && <State tone="warn">Connecting…</State>}
         {now === "live" && isSlow.value && <State tone="warn">The emulator is responding slowly</State>}
-        {now !== "lost" && last && <What {...last} />}
+        {now !== "lost" && last && <LastAction {...last} />}
       </div>
       {now === "lost" ? null : last ? (
         last.command && <Command text={last.command} />
@@ -150,14 +148,14 @@ function Foot() {
   );
 }
 
-const Lost = () => (
+const ConnectionLost = () => (
   <>
     <State tone="warn">The emulator does not respond. Retrying…</State>
     <span class="muted">{CallError.unreachable().hint}</span>
   </>
 );
 
-function What({ state, outcome, problem }: PerformedAction) {
+function LastAction({ state, outcome, problem }: PerformedAction) {
   switch (state) {
     case "running":
       return <span class="muted">Running…</span>;

@@ -6,8 +6,7 @@ import { Empty, Head } from "../parts/messages.tsx";
 import { revealInvisible } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
 import { findRequest } from "../state/requests.ts";
-import { href, navigate, route } from "../state/route.ts";
-import { formatReferenceHref } from "../trace/reference.ts";
+import { formatReferenceHref, href, navigate, route } from "../state/route.ts";
 import { focusView } from "./keep-focus.ts";
 
 /** Takes any reference: a contract, a delivery, a request, a webhook, an address, a token. What was looked for stays as long as it is shown. */
@@ -45,7 +44,7 @@ export function Search() {
   );
 }
 
-const either = <Value,>(finding: Promise<Value>): Promise<Value | undefined> => finding.catch(() => undefined);
+const orUndefined = <Value,>(finding: Promise<Value>): Promise<Value | undefined> => finding.catch(() => undefined);
 
 /** What a reference may mean that does not say what it is a reference to: a bare number, a token, a name. */
 export function SearchResults({ text }: { readonly text: string }) {
@@ -93,17 +92,17 @@ async function find(text: string): Promise<readonly Meaning[]> {
   if (/^[1-9]\d{0,14}$/.test(text)) {
     const id = Number(text);
     const [contract, delivery, webhooks, request] = await Promise.all([
-      either(
+      orUndefined(
         callOperation("emulator-contracts.show", { params: { id: text } }).then(({ composite_id, contract_name }) => ({
           to: href("contracts", composite_id),
           words: `${composite_id}: ${contract_name}`,
         })),
       ),
-      either(
+      orUndefined(
         callOperation("deliveries.show", { params: { id } }).then((one) => `Delivery ${id}: ${toWords(one.activity)}`),
       ),
       callOperation("emulator-webhooks.list"),
-      either(
+      orUndefined(
         findRequest(id).then(
           async (one) => one ?? (await callOperation("traces.show", { params: { ref: `request:${id}` } })),
         ),
@@ -126,7 +125,7 @@ async function find(text: string): Promise<readonly Meaning[]> {
   // As the page of a contract calls it: `SVC-1`.
   const named = /^SVC-([1-9]\d{0,14})$/i.exec(text)?.[1];
   if (named !== undefined) {
-    const one = await either(callOperation("emulator-contracts.show", { params: { id: named } }));
+    const one = await orUndefined(callOperation("emulator-contracts.show", { params: { id: named } }));
     if (one) out.push({ to: href("contracts", one.composite_id), words: `${one.composite_id}: ${one.contract_name}` });
   }
   const [contracts, owners, webhooks, snapshots, devices, clusters] = await Promise.all([

@@ -12,6 +12,8 @@ import { RequestPage } from "../requests/request-page.tsx";
 import { Routing } from "../routing/routing.tsx";
 import { Snapshots } from "../snapshots/snapshots.tsx";
 import { Timeline } from "../timeline/timeline.tsx";
+import { Webhooks } from "../webhooks/webhooks.tsx";
+import { Workspaces } from "../workspaces/workspaces.tsx";
 import { SearchResults } from "./search.tsx";
 
 interface View {
@@ -24,6 +26,7 @@ interface View {
 /** In the order of the navigation. */
 export const views: readonly View[] = [
   { path: "timeline", title: "Timeline", draw: (id) => <Timeline only={id} /> },
+  { path: "webhooks", title: "Webhooks", draw: (id) => <Webhooks id={id} /> },
   {
     path: "contracts",
     title: "Contracts",
@@ -40,6 +43,7 @@ export const views: readonly View[] = [
     draw: (id) => (id === undefined ? <RequestList /> : <RequestPage id={id} />),
   },
   { path: "emails", title: "E-mails", draw: (id) => <Emails about={id} /> },
+  { path: "workspaces", title: "Workspaces", draw: (id) => <Workspaces id={id} /> },
   { path: "routing", title: "Routing", draw: (id) => <Routing identifier={id} /> },
   { path: "devices", title: "Devices", draw: (id) => <Devices code={id} /> },
   { path: "faults", title: "Faults", draw: (id) => <Faults id={id} /> },

@@ -1,8 +1,11 @@
 import { systemWallClock } from "../../base/clock.ts";
+import { type Connection, connection, failedCallCount } from "../api/call.ts";
 import { session } from "../api/session.ts";
 import { readAll } from "../state/act.ts";
-import { applyEvents } from "./apply.ts";
-import { type Connection, connection, failedCallCount } from "./connection.ts";
+import { setClock } from "../state/clock.ts";
+import { type Delivery, deliveries, faults, mergeDeliveries } from "../state/deliveries.ts";
+import { mergeRequests } from "../state/requests.ts";
+import { markChanged } from "../state/route.ts";
 import { type EmulatorEvent, streamEvents } from "./stream.ts";
 
 /** What tabs tell each other: a browser has few connections for one origin, and one stream is enough for all tabs. */
@@ -28,12 +31,12 @@ export function followEmulator(): void {
   if (tabs) return;
   tabs = new BroadcastChannel(name);
   tabs.addEventListener("message", ({ data }: MessageEvent<Message>) => {
-    if ("events" in data) take(data.events);
+    if ("events" in data) receive(data.events);
     else if ("connection" in data) connection.value = data.connection;
     else if ("doubt" in data) doubt();
-    else if (isLeading) tell({ connection: connection.value });
+    else if (isLeading) broadcast({ connection: connection.value });
   });
-  tell({ ask: true });
+  broadcast({ ask: true });
   failedCallCount.subscribe((count) => {
     if (count > 0) doubt();
   });
@@ -55,13 +58,13 @@ export function followEmulator(): void {
 
 /** Nothing answered a call, or may answer the next one: the tab that has the stream begins another one, by which it is seen whether anything does. */
 function doubt(): void {
-  if (!isLeading) tell({ doubt: true });
+  if (!isLeading) broadcast({ doubt: true });
   else if (connection.value === "live") onward.abort();
 }
 
-const tell = (message: Message): void => tabs?.postMessage(message);
+const broadcast = (message: Message): void => tabs?.postMessage(message);
 
-function take(events: readonly EmulatorEvent[]): void {
+function receive(events: readonly EmulatorEvent[]): void {
   after = events.at(-1)?.id ?? after;
   applyEvents(events);
 }
@@ -74,24 +77,24 @@ async function lead(): Promise<never> {
     try {
       for await (const events of streamEvents(after, onward.signal)) {
         failures = 0;
-        becomes("live");
+        setConnection("live");
         if (events.length === 0) continue;
-        take(events);
-        tell({ events });
+        receive(events);
+        broadcast({ events });
       }
     } catch {
       // What it was, the page says no more than that it is tried again.
     }
-    becomes("lost");
+    setConnection("lost");
     onward = new AbortController();
     await systemWallClock.sleep(delaysMs[Math.min(failures, delaysMs.length - 1)]!, onward.signal);
   }
 }
 
-function becomes(state: Connection): void {
+function setConnection(state: Connection): void {
   if (connection.value === state) return;
   connection.value = state;
-  tell({ connection: state });
+  broadcast({ connection: state });
 }
 
 const signedIn = (): Promise<void> =>
@@ -101,3 +104,56 @@ const signedIn = (): Promise<void> =>
     });
     if (session.value !== undefined) stop();
   });
+
+/** Changes what is shown by what went on. */
+function applyEvents(events: readonly EmulatorEvent[]): void {
+  const changed: Delivery[] = [];
+  for (const event of events) {
+    switch (event.event) {
+      case "begin":
+        break;
+      case "resync":
+      case "state":
+        readAll();
+        break;
+      case "clock":
+        setClock(event.clock);
+        break;
+      case "delivery":
+        changed.push(...withAttempt(event.delivery, changed));
+        markChanged("deliveries");
+        break;
+      case "request":
+        mergeRequests([event.request]);
+        markChanged("requests");
+        break;
+      case "contract":
+        markChanged("contracts");
+        break;
+      case "email":
+        markChanged("emails");
+        break;
+      case "device":
+        markChanged("devices");
+        break;
+      case "faults":
+        faults.value = event.faults;
+        markChanged("faults");
+        break;
+      case "snapshots":
+        markChanged("snapshots");
+        break;
+    }
+  }
+  if (changed.length > 0) mergeDeliveries(changed);
+}
+
+type DeliveryEvent = Extract<EmulatorEvent, { event: "delivery" }>["delivery"];
+
+/** The delivery with the attempt that is told of; an attempt that is there already does not come twice. */
+function withAttempt({ attempt, ...record }: DeliveryEvent, earlier: readonly Delivery[]): Delivery[] {
+  const known = earlier.findLast(({ id }) => id === record.id) ?? deliveries.value.get(record.id);
+  const attempts = known?.attempts ?? [];
+  const isNew = attempt !== null && attempts.every(({ number }) => number !== attempt.number);
+  return [{ ...record, attempts: isNew ? [...attempts, attempt] : attempts }];
+}

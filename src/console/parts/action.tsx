@@ -1,8 +1,8 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { connection } from "../api/call.ts";
 import type { OperationId, OperationInput, OperationResult } from "../api/operations.ts";
-import { connection } from "../live/connection.ts";
 import { type ActionOutcome, formatCommand, performAction } from "../state/act.ts";
 import { explainDenied } from "../state/requests.ts";
 import { toggleCommand } from "./copy.tsx";
@@ -19,7 +19,7 @@ interface Props<Id extends OperationId> {
   /** The command, where it is none that is derived. */
   readonly command?: string;
   /** What came of it, in words for the foot of the page. */
-  readonly message?: (answer: OperationResult<Id>) => ActionOutcome;
+  readonly message?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>;
   /** Asked before it is done, where it cannot be taken back. */
   readonly ask?: Question | undefined;
   readonly done?: (answer: OperationResult<Id>) => void;

@@ -1,9 +1,10 @@
-import { signal, useSignal } from "@preact/signals";
+import { computed, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { RemedyStep } from "../../api/webhook-health/causes.ts";
 import { formatCount, pluralize } from "../format.ts";
 import { route, withPart } from "../state/route.ts";
+import { Command } from "./copy.tsx";
 import { Empty } from "./messages.tsx";
 
 export interface Filter<Row> {
@@ -33,8 +34,9 @@ export function FilteredRows<Row>(props: {
   readonly isWhole: boolean;
   readonly keyOf: (row: Row) => string | number;
   readonly draw: (row: Row) => ComponentChildren;
+  readonly headings: Headings;
 }) {
-  const { label, rows, filters, areRead, total, isWhole, keyOf, draw } = props;
+  const { label, rows, filters, areRead, total, isWhole, keyOf, draw, headings } = props;
   const wanted = route.value.query.get("show");
   const chosen = filters.find(({ name }) => nameInAddress(name) === wanted) ?? filters[0]!;
   const left = rows.filter(chosen.holds);
@@ -57,21 +59,26 @@ export function FilteredRows<Row>(props: {
         ))}
       </fieldset>
       {areRead && left.length === 0 && <Empty title={chosen.none}>{chosen.otherwise}</Empty>}
-      <WindowedRows rows={left} label={label} keyOf={keyOf} draw={draw} />
+      <WindowedRows rows={left} label={label} keyOf={keyOf} draw={draw} headings={headings} />
     </>
   );
 }
 
+/** Of the columns of a list, where there is room for columns. */
+export type Headings = readonly [id: string, title: string, sub: string, state: string, last: string];
+
 const around = 8;
 
-/** Of a row, in pixels: where the page is narrow its end stands below the rest. */
-const heights = { wide: 57, narrow: 96 };
+/** Of a row, in pixels: one of a table; of two lines; and where the page is narrow its end stands below the rest. */
+const heights = { table: 45, wide: 57, narrow: 96 };
 
-const narrow = globalThis.matchMedia?.("(max-width: 760px)");
-const isNarrow = signal(narrow?.matches ?? false);
-narrow?.addEventListener("change", ({ matches }) => {
-  isNarrow.value = matches;
+const windowWidth = signal(globalThis.innerWidth);
+globalThis.addEventListener?.("resize", () => {
+  windowWidth.value = innerWidth;
 });
+const rowHeight = computed(() =>
+  windowWidth.value > 1_000 ? heights.table : windowWidth.value > 760 ? heights.wide : heights.narrow,
+);
 
 /**
  * Rows of one height of which only those in sight are drawn, however many there are. The page itself scrolls; for those
@@ -82,9 +89,10 @@ export function WindowedRows<Row>(props: {
   readonly label: string;
   readonly draw: (row: Row) => ComponentChildren;
   readonly keyOf: (row: Row) => string | number;
+  readonly headings: Headings;
 }) {
-  const { rows, label, draw, keyOf } = props;
-  const height = isNarrow.value ? heights.narrow : heights.wide;
+  const { rows, label, draw, keyOf, headings } = props;
+  const height = rowHeight.value;
   const list = useRef<HTMLUListElement>(null);
   const seen = useSignal({ first: 0, count: 60 });
   useEffect(() => {
@@ -105,18 +113,27 @@ export function WindowedRows<Row>(props: {
   const first = Math.min(seen.value.first, Math.max(0, rows.length - seen.value.count));
   const drawn = rows.slice(first, first + seen.value.count);
   return (
-    <ul class="rows" ref={list} aria-label={label} style={{ height: `${rows.length * height}px` }}>
-      {drawn.map((row, at) => (
-        <li
-          key={keyOf(row)}
-          aria-setsize={rows.length}
-          aria-posinset={first + at + 1}
-          style={{ height: `${height}px`, transform: `translateY(${(first + at) * height}px)` }}
-        >
-          {draw(row)}
-        </li>
-      ))}
-    </ul>
+    <>
+      {rows.length > 0 && (
+        <p class="row headings">
+          {headings.map((heading) => (
+            <span key={heading}>{heading}</span>
+          ))}
+        </p>
+      )}
+      <ul class="rows" ref={list} aria-label={label} style={{ height: `${rows.length * height}px` }}>
+        {drawn.map((row, at) => (
+          <li
+            key={keyOf(row)}
+            aria-setsize={rows.length}
+            aria-posinset={first + at + 1}
+            style={{ height: `${height}px`, transform: `translateY(${(first + at) * height}px)` }}
+          >
+            {draw(row)}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -157,14 +174,10 @@ export function Line(props: {
 export const Steps = ({ steps }: { readonly steps: readonly RemedyStep[] }) => (
   <>
     {steps.map(({ words, command }) => (
-      <p key={words} class="muted">
-        {words}
-        {command && (
-          <>
-            : <code>{command}</code>
-          </>
-        )}
-      </p>
+      <div key={words} class="step">
+        <p class="muted">{command ? `${words}:` : words}</p>
+        {command && <Command text={command} />}
+      </div>
     ))}
   </>
 );

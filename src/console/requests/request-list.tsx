@@ -80,6 +80,7 @@ export function RequestList() {
         areRead={areRequestsRead.value}
         total={totalRequests.value}
         isWhole={all.filter(isOfService).length >= totalRequests.value}
+        headings={["Request", "Target", "Listener, operation", "Status", "Time"]}
         keyOf={({ id }) => id}
         draw={(row) => <Row {...row} />}
       />

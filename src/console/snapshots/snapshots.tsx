@@ -10,15 +10,15 @@ import { href } from "../state/route.ts";
 
 const allowed = /^(?!before-\d+$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/i;
 
-/** Why a name is none. */
-const complaint = (name: string): string =>
+/** Why a name cannot be used. */
+const describeInvalidName = (name: string): string =>
   /^before-\d+$/i.test(name)
     ? "Names such as before-1 are reserved for the emulator."
     : name.length > 64
       ? "The name must have at most 64 characters."
       : "The name must be letters, digits, dots, dashes and underscores, and begin with a letter or a digit.";
 
-const replacing = (name: string): Question => ({
+const askToReplace = (name: string): Question => ({
   title: `Replace ${name}?`,
   consequence: `Snapshot ${name} already exists. Its content will be lost.`,
   yes: `Replace ${name}`,
@@ -31,7 +31,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
   const snapshots = value.value;
   const isMissing = name !== undefined && snapshots?.every((one) => one.name !== name);
   const isThere = snapshots?.some((one) => one.name === typed.value) === true;
-  const misnamed = typed.value === "" || allowed.test(typed.value) ? undefined : complaint(typed.value);
+  const misnamed = typed.value === "" || allowed.test(typed.value) ? undefined : describeInvalidName(typed.value);
   return (
     <>
       <Head title="Snapshots" about="Saved states: contracts, webhooks, virtual time and scheduled jobs.">
@@ -50,7 +50,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
             op="snapshots.save"
             input={{ params: { name: typed.value }, query: { replace: isThere || undefined } }}
             kind="primary"
-            ask={isThere ? replacing(typed.value) : undefined}
+            ask={isThere ? askToReplace(typed.value) : undefined}
             disabled={!allowed.test(typed.value)}
             message={(saved) => `Saved as ${saved.name}`}
             done={() => {
@@ -130,12 +130,12 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
   );
 }
 
-const most = 200;
+const maxDifferences = 200;
 
 /** What is different between a snapshot and the present state: words first, fields below. */
 function Diff({ name }: { readonly name: string }) {
   const { value, problem } = useLoaded(name, ["snapshots", "contracts", "deliveries", "clock"], () =>
-    callOperation("snapshots.diff", { params: { name }, query: { most } }),
+    callOperation("snapshots.diff", { params: { name }, query: { most: maxDifferences } }),
   );
   const diff = value.value;
   if (problem.value) return <ProblemMessage problem={problem.value} />;
@@ -169,7 +169,7 @@ function Diff({ name }: { readonly name: string }) {
           </li>
         ))}
       </ul>
-      {diff.total > diff.items.length && <p class="muted">The first {most} are shown.</p>}
+      {diff.total > diff.items.length && <p class="muted">The first {maxDifferences} are shown.</p>}
       <Command text={`svc emulator snapshot diff ${name}`} />
     </div>
   );

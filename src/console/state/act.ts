@@ -1,6 +1,6 @@
 import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { callOperation } from "../api/call.ts";
+import { callOperation, connection } from "../api/call.ts";
 import {
   type OperationId,
   type OperationInput,
@@ -10,13 +10,10 @@ import {
 } from "../api/operations.ts";
 import { CallError } from "../api/problem.ts";
 import { formatApiCommand } from "../api/session.ts";
-import { connection } from "../live/connection.ts";
 import { loadReadiness, readClock } from "./clock.ts";
-import { readDeliveries, readWebhooks } from "./deliveries.ts";
+import { readDeliveries, readFaults, readWebhooks } from "./deliveries.ts";
 import { readRequests } from "./requests.ts";
 import { markAllChanged, type Topic, versionOf } from "./route.ts";
-
-import { readFaults } from "./webhook-health.ts";
 
 /** What was done last, with the command that does the same, and what came of it. */
 export interface PerformedAction {
@@ -46,7 +43,7 @@ effect(() => {
 export async function performAction<Id extends OperationId>(
   id: Id,
   input: OperationInput<Id>,
-  message?: (answer: OperationResult<Id>) => ActionOutcome,
+  message?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>,
   command = formatCommand(id, input),
 ): Promise<{ readonly answer: OperationResult<Id> } | undefined> {
   lastAction.value = { command, state: "running" };
@@ -55,7 +52,7 @@ export async function performAction<Id extends OperationId>(
       id,
       input,
     );
-    lastAction.value = { command, state: "done", outcome: message?.(answer) };
+    lastAction.value = { command, state: "done", outcome: await message?.(answer) };
     return { answer };
   } catch (error) {
     const problem = error instanceof CallError ? error : new CallError(0, "page_bug", String(error));

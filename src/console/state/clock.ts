@@ -1,8 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
-import { callOperation } from "../api/call.ts";
+import { callOperation, connection } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { connection } from "../live/connection.ts";
 
 export type Clock = OperationResult<"clock.show">;
 

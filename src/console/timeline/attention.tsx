@@ -9,14 +9,21 @@ import { isolateText } from "../parts/names.ts";
 
 import { Steps } from "../parts/rows.tsx";
 import type { ActionOutcome } from "../state/act.ts";
-import { areDeliveriesRead, newestDeliveries, plannedDeliveries } from "../state/deliveries.ts";
+import {
+  areDeliveriesRead,
+  findDeliveriesTo,
+  healthByWebhook,
+  healthOfDeleted,
+  needsAttention,
+  newestDeliveries,
+  plannedDeliveries,
+} from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";
-import { findDeliveriesTo, healthByWebhook, healthOfDeleted, needsAttention } from "../state/webhook-health.ts";
 
 /** So many have a card at first. */
 const shownAtFirst = 6;
 
-/** What asks for somebody: a card for each webhook that fails, with why, and what to press. */
+/** A line for each webhook that fails, with what to press; opened, it says why. */
 export function Attention({
   webhooks,
   only,
@@ -30,7 +37,7 @@ export function Attention({
     return health && needsAttention(health) ? [{ webhook, health }] : [];
   });
   if (!areDeliveriesRead.value) return null;
-  if (failing.length === 0) return <Calm only={only} />;
+  if (failing.length === 0) return <AllClear only={only} />;
   const shown = areAllShown.value ? failing : failing.slice(0, shownAtFirst);
   return (
     <ul class="attention">
@@ -51,7 +58,7 @@ export function Attention({
 }
 
 /** Nothing fails of what is there; what was deleted may have left something behind. */
-function Calm({ only }: { readonly only: string | undefined }) {
+function AllClear({ only }: { readonly only: string | undefined }) {
   if (newestDeliveries.value.length === 0) return null;
   const left = [...healthOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
   const lost = left.reduce((sum, [, { unsent }]) => sum + unsent.length, 0);
@@ -90,25 +97,26 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
   const { tone, words } = health.state.tone === "good" ? { tone: "warn" as const, words: "missed some" } : health.state;
   return (
     <section class={`verdict ${tone}`} aria-label={title}>
-      <div class="words">
-        <p>
-          <State tone={tone}>{words}</State>{" "}
-          <strong>
-            <Name>{title}</Name>
-          </strong>{" "}
-          <span class="muted break">{url}</span>{" "}
-          <span class="muted">
-            of <Name>{workspace}</Name>
-          </span>
-        </p>
+      <details>
+        <summary title={`${title}: ${health.short}`}>
+          <State tone={tone}>{words}</State> <Name>{title}</Name> <span class="short">{health.short}</span>
+        </summary>
         <p>{health.why.join(" ")}</p>
+        <p class="muted break">
+          {url} of <Name>{workspace}</Name>
+        </p>
         {health.answer !== null && (
           <p class="break">
             Last response: <Name>{health.answer}</Name>
           </p>
         )}
         <Steps steps={filterStepsWithoutButtons(health.steps)} />
-      </div>
+        {missing.length > 1 && (
+          <a href={hrefOfPart("deliveries", { webhook: String(id), show: "undelivered" })}>
+            {pluralize(missing.length, "undelivered delivery", "undelivered deliveries")}
+          </a>
+        )}
+      </details>
       <div class="actions">
         {first && (
           <a class="button" href={withTrace(`delivery:${first.id}`)} aria-label={`Why ${title} fails`}>
@@ -127,11 +135,6 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
           </Action>
         )}
         {forbidden === null && <SendAgain id={id} health={health} isDisabled={isDisabled} />}
-        {missing.length > 1 && (
-          <a href={hrefOfPart("deliveries", { webhook: String(id), show: "undelivered" })}>
-            {pluralize(missing.length, "undelivered delivery", "undelivered deliveries")}
-          </a>
-        )}
       </div>
     </section>
   );
@@ -159,13 +162,13 @@ function SendAgain({
   }
   if (unsent.length === 0) return null;
   return (
-    <Action op="emulator-webhooks.resend" input={{ params: { id } }} {...kind} message={resentAll}>
+    <Action op="emulator-webhooks.resend" input={{ params: { id } }} {...kind} message={describeResendAll}>
       Send {unsent.length} again
     </Action>
   );
 }
 
-function resentAll({
+function describeResendAll({
   items,
   left,
 }: {

@@ -6,10 +6,11 @@ import { formatDate, formatTime } from "../format.ts";
 import { Command } from "../parts/copy.tsx";
 import { Empty, Head } from "../parts/messages.tsx";
 import { TruncationNote } from "../parts/rows.tsx";
+import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { nowSeconds } from "../state/clock.ts";
-import { newestDeliveries, totalDeliveries, webhooks } from "../state/deliveries.ts";
-import { healthByWebhook } from "../state/webhook-health.ts";
+import { healthByWebhook, newestDeliveries, totalDeliveries, webhooks } from "../state/deliveries.ts";
+import { href } from "../state/route.ts";
 import { Attention } from "./attention.tsx";
 import { TrackRow } from "./track-row.tsx";
 import { buildTimeline, sliceBetween } from "./tracks.ts";
@@ -19,12 +20,15 @@ const margin = 240;
 
 /** What every subscription was told, is to be told, and when: the view that a newcomer sees first. */
 export function Timeline({ only }: { readonly only: string | undefined }) {
-  const hooks = useComputed(() => (webhooks.value ?? []).filter(({ id }) => only === undefined || String(id) === only));
+  const hooks = useComputed(() =>
+    (webhooks.value ?? []).filter(({ id, workspace_id }) =>
+      only === undefined ? isInWorkspace(workspace_id) : String(id) === only,
+    ),
+  );
   const drawn = useComputed(() => {
-    const wanted =
-      only === undefined
-        ? newestDeliveries.value
-        : newestDeliveries.value.filter(({ webhook_id }) => String(webhook_id) === only);
+    const wanted = newestDeliveries.value.filter(({ webhook_id, workspace_id }) =>
+      only === undefined ? isInWorkspace(workspace_id) : String(webhook_id) === only,
+    );
     return buildTimeline(wanted, hooks.value, nowSeconds.value);
   });
   // Why nothing was sent to one can be said where it is known what happened.
@@ -38,7 +42,15 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
       <Head
         title={only === undefined ? "Timeline" : `Webhook ${only}`}
         about="Delivered and scheduled webhook attempts. Times are virtual; use the bar above to advance the clock."
-      />
+      >
+        {only === undefined ? (
+          <WorkspaceFilter />
+        ) : (
+          <a class="button" href={href("webhooks", only)}>
+            Settings
+          </a>
+        )}
+      </Head>
       {hooks.value.length === 0 && drawn.value.tracks.length === 0 ? (
         only === undefined ? (
           <Empty title="No webhooks yet">
@@ -104,6 +116,8 @@ function Tracks({
       tabIndex={0}
     >
       <div class="canvas" style={{ width: `${axis.width}px` }}>
+        {/* First: everything else lies over it. */}
+        <div class="now-line" style={{ left: `${now}px` }} />
         <div class="axis" aria-hidden="true">
           {labelled(sliceBetween(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled, day }) => (
             <span key={at}>
@@ -127,7 +141,6 @@ function Tracks({
         {tracks.map((track) => (
           <TrackRow key={track.id} track={track} happened={happened} from={from} to={to} />
         ))}
-        <div class="now-line" style={{ left: `${now}px` }} />
       </div>
     </section>
   );

@@ -9,9 +9,8 @@ import { Icon, Name, State } from "../parts/labels.tsx";
 import { isolateText } from "../parts/names.ts";
 
 import { nowSeconds } from "../state/clock.ts";
-import { areDeliveriesRead, type Webhook } from "../state/deliveries.ts";
+import { areDeliveriesRead, healthByWebhook, type Webhook } from "../state/deliveries.ts";
 import { href, hrefOfPart, navigate, withTrace } from "../state/route.ts";
-import { healthByWebhook } from "../state/webhook-health.ts";
 
 import type { Mark, Track } from "./tracks.ts";
 
@@ -64,7 +63,7 @@ export function TrackRow({
         <a href={href("timeline", id)}>
           <Name>{webhook?.title ?? `Webhook ${id}`}</Name>
         </a>
-        {webhook ? <Standing webhook={webhook} /> : <State tone="none">deleted</State>}
+        {webhook ? <WebhookState webhook={webhook} /> : <State tone="none">deleted</State>}
         {webhook && (
           <span class="muted">
             of <Name>{webhook.workspace}</Name>
@@ -73,7 +72,7 @@ export function TrackRow({
         <span class="muted url">{webhook?.url}</span>
       </div>
       {marks.length === 0 ? (
-        <p class="muted nothing">{areDeliveriesRead.value ? nothing(webhook, happened) : "Loading…"}</p>
+        <p class="muted nothing">{areDeliveriesRead.value ? explainEmpty(webhook, happened) : "Loading…"}</p>
       ) : (
         <div
           class="marks"
@@ -99,10 +98,10 @@ export function TrackRow({
   );
 }
 
-const nothing = (webhook: Webhook | undefined, happened: ActivityHistory | undefined): string =>
+const explainEmpty = (webhook: Webhook | undefined, happened: ActivityHistory | undefined): string =>
   webhook ? explainNoDeliveries(webhook, happened, { at: formatTime, now: nowSeconds.value }) : "nothing was sent";
 
-function Standing({ webhook }: { readonly webhook: Webhook }) {
+function WebhookState({ webhook }: { readonly webhook: Webhook }) {
   const { status, failure_count: failures } = webhook;
   const { tone, words } = healthByWebhook.value.get(webhook.id)?.state ?? { tone: "none", words: "…" };
   return (

@@ -40,9 +40,9 @@ export interface Timeline {
 type Moment = Omit<Mark, "x" | "slot">;
 
 /** More than this many of one moment in one track are a number. */
-const stacked = 3;
+const maxStacked = 3;
 /** Of so many deliveries that wait it is told how they may go on. */
-const supposedFor = 12;
+const maxSupposed = 12;
 
 const toSecond = (at: string): number => Math.floor(Date.parse(at) / 1_000) * 1_000;
 
@@ -57,18 +57,18 @@ export function buildTimeline(deliveries: readonly Delivery[], webhooks: readonl
   for (const delivery of deliveries) {
     const track = byTrack.get(delivery.webhook_id) ?? [];
     byTrack.set(delivery.webhook_id, track);
-    for (const attempt of delivery.attempts) track.push(madeOf(delivery, attempt));
-    if (delivery.attempts.length === 0 && delivery.outcome.startsWith("skipped")) track.push(passedOver(delivery));
-    track.push(...toCome(delivery, hooks.get(delivery.webhook_id), waiting <= supposedFor));
+    for (const attempt of delivery.attempts) track.push(toMadeMark(delivery, attempt));
+    if (delivery.attempts.length === 0 && delivery.outcome.startsWith("skipped")) track.push(toSkippedMark(delivery));
+    track.push(...toPlannedMarks(delivery, hooks.get(delivery.webhook_id), waiting <= maxSupposed));
   }
   const axis = layOutAxis([now, ...[...byTrack.values()].flat().map(({ at }) => at)]);
   const places = new Map(axis.ticks.map(({ at, x }) => [at, x]));
-  const tracks = [...byTrack].map(([id, moments]) => trackOf(id, hooks.get(id), moments, places));
+  const tracks = [...byTrack].map(([id, moments]) => toTrack(id, hooks.get(id), moments, places));
   const isGone = ({ webhook }: Track) => Number(webhook === undefined);
   return { axis, tracks: tracks.sort((a, b) => isGone(a) - isGone(b) || a.id - b.id), now: places.get(now)! };
 }
 
-function madeOf(delivery: Delivery, attempt: Delivery["attempts"][number]): Moment {
+function toMadeMark(delivery: Delivery, attempt: Delivery["attempts"][number]): Moment {
   return {
     key: `${delivery.id}.${attempt.number}`,
     name: formatAttemptName(attempt, delivery),
@@ -81,9 +81,9 @@ function madeOf(delivery: Delivery, attempt: Delivery["attempts"][number]): Mome
 }
 
 /** There was no attempt: it stands where it happened. */
-const passedOver = ({ id, webhook_id, created_at, outcome }: Delivery): Moment => ({
+const toSkippedMark = ({ id, webhook_id, created_at, outcome }: Delivery): Moment => ({
   key: `${id}.skipped`,
-  name: reasons.get(outcome) ?? "skipped",
+  name: skipReasons.get(outcome) ?? "skipped",
   delivery: id,
   webhook: webhook_id,
   kind: "made",
@@ -91,13 +91,13 @@ const passedOver = ({ id, webhook_id, created_at, outcome }: Delivery): Moment =
   at: toSecond(created_at),
 });
 
-const reasons = new Map([
+const skipReasons = new Map([
   ["skipped_disabled", "skipped, the webhook was disabled"],
   ["skipped_deleted", "skipped, the webhook was deleted"],
   ["skipped_not_allowed", "not sent, its address is not allowed"],
 ]);
 
-function toCome(delivery: Delivery, webhook: Webhook | undefined, isSupposing: boolean): Moment[] {
+function toPlannedMarks(delivery: Delivery, webhook: Webhook | undefined, isSupposing: boolean): Moment[] {
   const { id, next_attempt_at: next, created_at } = delivery;
   if (next === null) return [];
   const made = filterScheduled(delivery.attempts).length;
@@ -125,7 +125,7 @@ function toCome(delivery: Delivery, webhook: Webhook | undefined, isSupposing: b
   return out;
 }
 
-function trackOf(
+function toTrack(
   id: number,
   webhook: Webhook | undefined,
   moments: readonly Moment[],
@@ -146,17 +146,17 @@ function trackOf(
       const there = together.sort(
         (a, b) => Number(b.tone === "bad") - Number(a.tone === "bad") || a.delivery - b.delivery,
       );
-      const shown = there.length > stacked ? there.slice(0, stacked - 1) : there;
+      const shown = there.length > maxStacked ? there.slice(0, maxStacked - 1) : there;
       const rest = there.length - shown.length;
       slots = Math.max(slots, shown.length + (rest > 0 ? 1 : 0));
       const out: Mark[] = shown.map((moment, slot) => ({ ...moment, x, slot }));
-      if (rest > 0) out.push(moreOf(there.slice(shown.length), x, shown.length));
+      if (rest > 0) out.push(toMoreMark(there.slice(shown.length), x, shown.length));
       return out;
     });
   return { id, webhook, marks, slots };
 }
 
-function moreOf(rest: readonly Moment[], x: number, slot: number): Mark {
+function toMoreMark(rest: readonly Moment[], x: number, slot: number): Mark {
   const bad = rest.filter(({ tone }) => tone === "bad").length;
   const first = rest[0]!;
   return {

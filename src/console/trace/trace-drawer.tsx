@@ -1,20 +1,15 @@
 import { useEffect, useRef } from "preact/hooks";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { toStatusLabel } from "../deliveries/status-label.ts";
+import { describeResponseCode, toStatusLabel } from "../deliveries/explain.ts";
 import { toWords } from "../format.ts";
 import { Command } from "../parts/copy.tsx";
 import { Icon, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, ProblemMessage } from "../parts/messages.tsx";
-
 import { toneOf } from "../parts/names.ts";
 import { formatCommand, useLoaded } from "../state/act.ts";
 import { deliveries } from "../state/deliveries.ts";
-
-import { navigate, route, withTrace } from "../state/route.ts";
-import { formatReferenceHref } from "./reference.ts";
-
-import { describeNode, describeOutcome, formatReference, isFailedNode, replaceCodes } from "./words.ts";
+import { formatReferenceHref, navigate, route, withTrace } from "../state/route.ts";
 
 type Trace = OperationResult<"traces.show">;
 type Node = Trace["nodes"][number];
@@ -62,9 +57,9 @@ function Tree({ trace }: { readonly trace: Trace }) {
       <ol class="tree">
         {insertPlanned(trace.nodes, trace.planned).map((entry) =>
           "node" in entry ? (
-            <Happened key={entry.node.id} node={entry.node} depth={depth.get(entry.node.id) ?? 0} />
+            <PastNode key={entry.node.id} node={entry.node} depth={depth.get(entry.node.id) ?? 0} />
           ) : (
-            <ToCome
+            <PlannedNode
               key={`${entry.planned.parent} ${entry.planned.due} ${entry.planned.what}`}
               entry={entry.planned}
               depth={(depth.get(entry.planned.parent) ?? 0) + 1}
@@ -78,10 +73,10 @@ function Tree({ trace }: { readonly trace: Trace }) {
 }
 
 /** Deeper than this is told by the order alone: the drawer is narrow. */
-const indented = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
+const indent = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
 
-const Happened = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (
-  <li class={toneOfNode(node)} style={indented(depth)}>
+const PastNode = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (
+  <li class={toneOfNode(node)} style={indent(depth)}>
     <p>
       <strong>{describeNode(node)}</strong> {node.outcome !== null && <Outcome node={node} />}
     </p>
@@ -94,8 +89,8 @@ const Happened = ({ node, depth }: { readonly node: Node; readonly depth: number
   </li>
 );
 
-const ToCome = ({ entry, depth }: { readonly entry: Trace["planned"][number]; readonly depth: number }) => (
-  <li class="open" style={indented(depth)}>
+const PlannedNode = ({ entry, depth }: { readonly entry: Trace["planned"][number]; readonly depth: number }) => (
+  <li class="open" style={indent(depth)}>
     <p>
       <em>scheduled:</em> <strong>{replaceCodes(entry.what)}</strong>
     </p>
@@ -151,3 +146,58 @@ export function insertPlanned<Node extends Placed, Planned extends { readonly pa
   for (const entry of planned) if (!depth.has(entry.parent)) entries.push({ planned: entry });
   return entries;
 }
+
+interface DescribedNode {
+  readonly kind: string;
+  readonly id: string;
+  readonly what: string;
+  readonly because: string;
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** What happened, as all views of the page call it: `contract created`, `attempt 1: nobody listens`. */
+export function describeNode({
+  kind,
+  what,
+  status,
+  error,
+}: Pick<DescribedNode, "kind" | "what" | "status" | "error">): string {
+  if (kind === "request") return `${what.split(" ", 1)[0]} was called`;
+  if (kind !== "attempt") return replaceCodes(what);
+  const [name] = what.split(":", 1);
+  return `${name}: ${describeResponseCode(status, error)}`;
+}
+
+/** A sentence of the emulator without its codes: `webhook 1 wants contract created`. */
+export const replaceCodes = (sentence: string): string =>
+  sentence.replace(/\b[a-z]+(?:_[a-z]+)+\b|\bE[A-Z]{4,}\b|\b[A-Z]+(?:_[A-Z]+)+\b/g, (code) =>
+    code === code.toUpperCase() && !code.startsWith("E") ? toWords(code) : describeResponseCode(null, code),
+  );
+
+/** Why a delivery did not arrive in the end. */
+export const describeOutcome = (outcome: string | null): string | undefined => ends.get(outcome ?? "");
+
+const ends = new Map([
+  ["failed", "the last attempt failed, with no more retries"],
+  ["skipped_disabled", "skipped, because the webhook was disabled when the attempt was due"],
+  ["skipped_deleted", "skipped, because the webhook was deleted before the attempt was due"],
+  ["skipped_not_allowed", "not sent, because its address is not allowed"],
+]);
+
+/** Whether it is bad news: an attempt or a request that failed, a delivery that never arrived. */
+export function isFailedNode({
+  status,
+  error,
+  outcome,
+}: Pick<DescribedNode, "status" | "error"> & { readonly outcome: string | null }) {
+  return (
+    error !== null ||
+    (status !== null && (status < 200 || status > 299)) ||
+    outcome === "failed" ||
+    outcome?.startsWith("skipped") === true
+  );
+}
+
+/** `delivery 3` of `delivery:3`; a contract and a trace are called as they are. */
+export const formatReference = (ref: string): string => ref.replace(/^([a-z]+):(?=\d)/, "$1 ");

@@ -4,6 +4,7 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { CertifyReport } from "../../../src/cli/certify/report.ts";
+import { certifyConsole } from "../../support/cli/certify-console.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { freePort } from "../../support/free-port.ts";
@@ -85,6 +86,22 @@ describe("svc webhooks certify --command", () => {
     );
     const silent = await svc("exec sleep 1000", "--ready-timeout", "100ms");
     assert.match(silent.err, /^error: The receiver of --command does not listen at \S+ after 0.1 s\./);
+  });
+
+  it("keeps the emulator and the receiver with --console, until Ctrl-C", async (t) => {
+    const { cwd, port } = await stage(t);
+    const argv = ["--to", String(port), "--command", `${node} receiver.mjs`, "--only", "genuine"];
+    const { address, interrupt, ended } = await certifyConsole(argv, cwd);
+    const { origin, hash } = new URL(address);
+    const session = await fetch(`${origin}/_emulator/sessions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ code: hash.slice("#code=".length) }),
+    });
+    assert.deepEqual([session.status, await isOpen(port)], [201, true]);
+    interrupt();
+    const { exit, out } = await ended;
+    assert.deepEqual([exit, /passed/.test(out), await isOpen(port)], [0, true, false]);
   });
 
   it("starts nothing where something listens already", async (t) => {

@@ -173,6 +173,17 @@ describe("svc webhooks trigger", () => {
     assert.equal(app.received.length, 0);
   });
 
+  it("sends to one webhook alone, about a contract of its workspace", async (t) => {
+    const { svc, app, webhook, json } = await withReceiver(t);
+    const other = await receiver(t);
+    const argv = ["webhooks", "create", "--title", "other", "--url", other.url];
+    const { id } = await json<{ id: number }>([...argv, "--only-for-activities", "CONTRACT_SIGNED"]);
+    const sent = await svc(`webhooks trigger CONTRACT_SIGNED --webhook ${id}`);
+    assert.deepEqual([sent.exit, app.received.length, other.received.length], [0, 0, 1], sent.err);
+    const unknown = await svc("webhooks trigger CONTRACT_SIGNED --webhook 9");
+    assert.deepEqual([webhook, unknown.exit, unknown.err.includes("Webhook 9 not found")], [1, 5, true]);
+  });
+
   it("makes the contract that it needs", async (t) => {
     const { svc } = await cliEmulator(t);
     const app = await receiver(t);

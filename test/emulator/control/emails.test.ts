@@ -35,6 +35,8 @@ describe("the e-mails of the platform", () => {
             purpose: "signing",
             recipient: "jo@acme.example",
             mode: "to",
+            subject: "Signature requested: NDA with Acme",
+            text: "Northwind Legal asks you to sign “NDA with Acme”. Open the link to read and sign it.",
             link,
             token,
             sent_at: at,

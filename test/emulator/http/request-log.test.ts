@@ -89,6 +89,8 @@ describe("What is shown of a request", () => {
       "1.1 b",
       "X-New",
       "s",
+      "Connection",
+      "keep-alive",
     ];
     assert.deepEqual(
       { ...redactHeaders(raw) },
@@ -98,6 +100,7 @@ describe("What is shown of a request", () => {
         authorization: "[redacted]",
         via: "1.1 a, 1.1 b",
         "x-new": "[redacted]",
+        connection: "keep-alive",
       },
     );
   });
@@ -110,6 +113,17 @@ describe("What is shown of a request", () => {
 });
 
 describe("GET /_emulator/requests", () => {
+  it("leaves out the icon that browsers ask for", async (t) => {
+    const { router, ask } = await emulator(t);
+    await router("GET", "/favicon.ico");
+    await router("GET", "/router/v1/clustrs");
+    const { items } = (await ask("GET", "requests?service=router")).body as { items: { target: string }[] };
+    assert.deepEqual(
+      items.map(({ target }) => target),
+      ["/router/v1/clustrs"],
+    );
+  });
+
   it("lists what each listener received, filtered, with what may have been meant", async (t) => {
     const { router, api, ask } = await emulator(t);
     await ask("DELETE", "requests");

@@ -104,6 +104,12 @@ const flags = [
     placeholder: "FILE",
     description: "Write a JUnit XML report to this file",
   },
+  {
+    flag: "console",
+    section: "Report",
+    type: "switch",
+    description: "Keep the emulator and the receiver until Ctrl-C, for the console",
+  },
 ] as const satisfies readonly FlagSpec[];
 
 type CertifyFlags = CommandInputOf<typeof flags>["flags"];
@@ -112,7 +118,7 @@ export const webhooksCertify = defineCommand({
   words: ["webhooks", "certify"],
   summary: "Check a webhook receiver, and name its mistakes",
   description:
-    "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. Exits 1 if a check failed; warnings do not count.",
+    "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. --console prints an address of the console after the checks: it shows the retries of 155 minutes, and sends further test events, altered or not. Exits 1 if a check failed; warnings do not count.",
   positionals: [],
   flags,
   examples: [
@@ -203,6 +209,7 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
     probe,
     keep,
     report,
+    console: flags.console === true,
   };
 }
 

@@ -113,6 +113,7 @@ export async function editPayload({ activity, ...changes }: Body, client: Client
   return {
     activity,
     contract_id: preview.contract_id,
+    ...(changes.webhook !== undefined && { webhook: changes.webhook }),
     payload: restoreExactNumbers(text, JSON.parse(text)) as Document,
     wait: true,
   };

@@ -20,6 +20,13 @@ export const webhooksTrigger = defineCommand({
   flags: [
     contractFlag,
     ...payloadFlags,
+    {
+      flag: "webhook",
+      type: "integer",
+      least: 1,
+      placeholder: "ID",
+      description: "Send it to this webhook only (default: all subscribers)",
+    },
     { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
@@ -44,7 +51,9 @@ export const webhooksTrigger = defineCommand({
       return listActivities(context);
     }
     const activity = parseActivity(named);
-    const usual = { activity, ...(await payloadChanges(input, context)), wait: true };
+    const { webhook } = input.flags;
+    const changes = { ...(await payloadChanges(input, context)), ...(webhook !== undefined && { webhook }) };
+    const usual = { activity, ...changes, wait: true };
     const { fireActivity } = await import("../../../api/emulator/activities.ts");
     if (input.flags["dry-run"]) {
       const { printPlan } = await import("../../connection/dry-run.ts");

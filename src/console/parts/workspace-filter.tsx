@@ -1,0 +1,30 @@
+import { callOperation } from "../api/call.ts";
+import { useLoaded } from "../state/act.ts";
+import { navigate, route, withPart } from "../state/route.ts";
+
+/** Whether a list shows what is of this workspace: the address may name one. */
+export function isInWorkspace(id: number | null): boolean {
+  const wanted = route.value.query.get("workspace");
+  return wanted === null || String(id) === wanted;
+}
+
+/** Limits a list to one workspace; nothing where there is one only. */
+export function WorkspaceFilter() {
+  const { value } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
+  const all = value.value ?? [];
+  if (all.length < 2) return null;
+  return (
+    <select
+      aria-label="Workspace"
+      value={route.value.query.get("workspace") ?? ""}
+      onChange={({ currentTarget }) => navigate(withPart({ workspace: currentTarget.value || undefined }))}
+    >
+      <option value="">All workspaces</option>
+      {all.map(({ id, name }) => (
+        <option key={id} value={String(id)}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,148 @@
+import { useSignal } from "@preact/signals";
+import { hasSucceeded } from "../../api/webhook-health/attempts.ts";
+import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { describeResponse } from "../deliveries/explain.ts";
+import { pluralize, toWords } from "../format.ts";
+import { Action } from "../parts/action.tsx";
+import { Command } from "../parts/copy.tsx";
+import { Name, State, VirtualTime } from "../parts/labels.tsx";
+import { Empty, Facts, Head, NotListedMessage } from "../parts/messages.tsx";
+import { isolateText } from "../parts/names.ts";
+import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
+import type { ActionOutcome } from "../state/act.ts";
+import { findDeliveriesTo, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
+import { href, hrefOfPart } from "../state/route.ts";
+
+/** Every webhook: where it leads, to what it is subscribed, and how it does. */
+export function Webhooks({ id }: { readonly id: string | undefined }) {
+  const all = webhooks.value;
+  const shown = all?.filter(({ workspace_id }) => isInWorkspace(workspace_id));
+  const isMissing = id !== undefined && all?.every((one) => String(one.id) !== id);
+  return (
+    <>
+      <Head title="Webhooks" about="Endpoints, the activities that they receive, and their state.">
+        <WorkspaceFilter />
+      </Head>
+      {isMissing && <NotListedMessage what={`webhook ${id}`} all="webhooks" />}
+      {shown?.length === 0 && !isMissing && (
+        <Empty title="No webhooks">
+          <p>Create a webhook:</p>
+          <Command text="svc webhooks create --title Mine --url http://localhost:3000/hooks --only-for-activities CONTRACT_CREATED" />
+        </Empty>
+      )}
+      <ul class="cards">
+        {shown?.map((webhook) => (
+          <li key={webhook.id} class={String(webhook.id) === id ? "chosen" : ""}>
+            <WebhookCard webhook={webhook} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
+  const { id, title, url, status, workspace, only_for_activities: activities, custom_headers, forbidden } = webhook;
+  const state = healthByWebhook.value.get(id)?.state;
+  const params = { id };
+  const count = findDeliveriesTo(id).length;
+  return (
+    <>
+      <div class="who">
+        <span>
+          <strong>
+            <a href={href("timeline", id)}>
+              <Name>{title}</Name>
+            </a>
+          </strong>{" "}
+          {state && <State tone={state.tone}>{state.words}</State>}
+        </span>
+        <code class="break">{url}</code>
+        {forbidden !== null && <span class="warn">{forbidden}</span>}
+      </div>
+      <div class="actions">
+        <TestEvent webhook={webhook} />
+        {status === "ACTIVE" ? (
+          <Action
+            op="emulator-webhooks.disable"
+            input={{ params }}
+            name={`Disable ${title}`}
+            message={() => `${isolateText(title)} is disabled`}
+          >
+            Disable
+          </Action>
+        ) : (
+          <Action
+            op="emulator-webhooks.enable"
+            input={{ params }}
+            kind="primary"
+            name={`Enable ${title}`}
+            message={() => `${isolateText(title)} is enabled`}
+          >
+            Enable
+          </Action>
+        )}
+      </div>
+      <Facts
+        rows={[
+          ["Activities", activities.map(toWords).join(", ")],
+          ["Workspace", <Name key="workspace">{workspace}</Name>],
+          ["Deliveries", <DeliveriesLink key="deliveries" id={id} count={count} />],
+          custom_headers.length > 0 && ["Headers", custom_headers.join(", ")],
+          ["Created", <VirtualTime key="created" at={webhook.created_at} />],
+        ]}
+      />
+    </>
+  );
+}
+
+const DeliveriesLink = ({ id, count }: { readonly id: number; readonly count: number }) =>
+  count === 0 ? (
+    <>none</>
+  ) : (
+    <a href={hrefOfPart("deliveries", { webhook: String(id) })}>{pluralize(count, "delivery", "deliveries")}</a>
+  );
+
+/** Sends an activity to this webhook alone, and says what came back. */
+function TestEvent({ webhook: { id, title, only_for_activities: activities } }: { readonly webhook: Webhook }) {
+  const chosen = useSignal(activities[0]!);
+  const activity = activities.includes(chosen.value) ? chosen.value : activities[0]!;
+  return (
+    <>
+      {activities.length > 1 && (
+        <select
+          aria-label={`Activity of the test event for ${title}`}
+          value={activity}
+          onChange={({ currentTarget }) => {
+            chosen.value = currentTarget.value as typeof activity;
+          }}
+        >
+          {activities.map((one) => (
+            <option key={one} value={one}>
+              {toWords(one)}
+            </option>
+          ))}
+        </select>
+      )}
+      <Action
+        op="activities.fire"
+        input={{ body: { activity, webhook: id, wait: true } }}
+        command={`svc webhooks trigger ${activity} --webhook ${id}`}
+        name={`Send test event to ${title}`}
+        message={describeTestEvent}
+      >
+        Send test event
+      </Action>
+    </>
+  );
+}
+
+async function describeTestEvent({ deliveries: [id] }: OperationResult<"activities.fire">): Promise<ActionOutcome> {
+  if (id === undefined) return { tone: "warn", words: "Not sent: the webhook is not subscribed to this activity" };
+  const { attempts, standing } = await callOperation("deliveries.show", { params: { id } });
+  const last = attempts.at(-1);
+  if (!last) return { tone: "warn", words: `Delivery ${id}: ${standing}` };
+  const words = `Delivery ${id}: ${describeResponse(last)}`;
+  return hasSucceeded(last) ? words : { tone: "bad", words };
+}

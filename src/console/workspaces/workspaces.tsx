@@ -1,0 +1,104 @@
+import { useSignal } from "@preact/signals";
+import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { canReadSecrets } from "../api/session.ts";
+import { Command, Copy } from "../parts/copy.tsx";
+import { Name, State } from "../parts/labels.tsx";
+import { Facts, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
+import { useLoaded } from "../state/act.ts";
+import { hrefOfPart } from "../state/route.ts";
+
+type Workspace = OperationResult<"emulator.workspaces">[number];
+
+/** Every workspace, with the keys of its API and of its webhooks. */
+export function Workspaces({ id }: { readonly id: string | undefined }) {
+  const { value, problem } = useLoaded("", ["requests"], () => callOperation("emulator.workspaces"));
+  const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
+  const all = value.value;
+  return (
+    <>
+      <Head
+        title="Workspaces"
+        about="Workspaces are isolated from each other. Each has an API key and a signing key."
+      />
+      {problem.value && <ProblemMessage problem={problem.value} />}
+      {id !== undefined && all?.every((one) => String(one.id) !== id) && (
+        <NotListedMessage what={`workspace ${id}`} all="workspaces" />
+      )}
+      <ul class="cards">
+        {all?.map((workspace) => (
+          <li key={workspace.id} class={String(workspace.id) === id ? "chosen" : ""}>
+            <WorkspaceCard
+              workspace={workspace}
+              url={clusters.value?.find((cluster) => cluster.id === workspace.cluster_id)?.url}
+            />
+          </li>
+        ))}
+      </ul>
+      <h2>Create a workspace</h2>
+      <Command text="svc emulator workspaces create --name 'Team A'" />
+    </>
+  );
+}
+
+function WorkspaceCard({ workspace, url }: { readonly workspace: Workspace; readonly url: string | undefined }) {
+  const { id, cluster_id, name, client_id, client_secret, hmac_key, plan, is_suspended } = workspace;
+  const part = { workspace: String(id) };
+  return (
+    <>
+      <div class="who">
+        <strong>
+          <Name>{name}</Name>
+        </strong>
+        <span class="muted">
+          workspace {id} · {cluster_id}
+          {plan !== null && ` · plan ${plan}`}
+        </span>
+        {is_suspended && <State tone="warn">suspended</State>}
+      </div>
+      <div class="actions">
+        <a href={hrefOfPart("contracts", part)}>Contracts</a>
+        <a href={hrefOfPart("webhooks", part)}>Webhooks</a>
+        <a href={hrefOfPart("deliveries", part)}>Deliveries</a>
+        <a href={hrefOfPart("emails", part)}>E-mails</a>
+      </div>
+      <Facts
+        rows={[
+          ["API address", url && <code class="break">{url}</code>],
+          [
+            "Client ID",
+            <span key="id" class="key">
+              <code class="break">{client_id}</code>
+              <Copy text={client_id} />
+            </span>,
+          ],
+          ["Client secret", <Secret key="secret" value={client_secret} name="client secret" />],
+          ["Signing key", <Secret key="key" value={hmac_key} name="signing key" />],
+          ["Environment", <Command key="env" text={`eval "$(svc emulator env --workspace ${id})"`} />],
+        ]}
+      />
+    </>
+  );
+}
+
+/** A secret, which is shown on demand; of a token that may not read secrets, why it is not there. */
+function Secret({ value, name }: { readonly value: string; readonly name: string }) {
+  const isShown = useSignal(false);
+  if (!canReadSecrets.value) return <span class="muted">Hidden: a token with the role read shows no secrets.</span>;
+  return (
+    <span class="key">
+      {isShown.value ? <code class="break">{value}</code> : <span aria-hidden="true">••••••••••••</span>}
+      <button
+        type="button"
+        class="quiet"
+        aria-label={`${isShown.value ? "Hide" : "Show"} ${name}`}
+        onClick={() => {
+          isShown.value = !isShown.value;
+        }}
+      >
+        {isShown.value ? "Hide" : "Show"}
+      </button>
+      <Copy text={value} />
+    </span>
+  );
+}

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { browser } from "../support/browser.ts";
+import { certifyConsole } from "../support/cli/certify-console.ts";
+import { testFolder } from "../support/cli/cli-emulator.ts";
+import { consoleAddress } from "../support/console.ts";
+import { sent } from "../support/contracts.ts";
+import { emulator } from "../support/emulator.ts";
+import { receiver } from "../support/receiver.ts";
+import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
+
+const { skip, tab } = browser();
+
+describe("webhooks and workspaces in the console", { skip }, () => {
+  it("sends a test event to one webhook, disables it and enables it again", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    const [hooks, other] = [await receiver(t), await receiver(t)];
+    for (const [title, url] of [
+      ["Hooks", hooks.url],
+      ["Other", other.url],
+    ]) {
+      const body = { title, url, only_for_activities: ["CONTRACT_CREATED", "CONTRACT_SIGNED"] };
+      await world.api("POST", "/api/v2.1/public/webhooks/", { body });
+    }
+    await openConsole(page, world, "#/webhooks");
+    const card = page.getByRole("listitem").filter({ hasText: "Hooks" });
+    const foot = page.getByRole("contentinfo");
+    await card.getByLabel("Activity of the test event for Hooks").selectOption("CONTRACT_SIGNED");
+    await card.getByRole("button", { name: "Send test event to Hooks", exact: true }).click();
+    await foot.getByText("Delivery 1: 200").waitFor();
+    await foot.getByText("svc webhooks trigger CONTRACT_SIGNED --webhook 1").waitFor();
+    assert.deepEqual([hooks.received.length, other.received.length], [1, 0]);
+    await card.getByRole("link", { name: "1 delivery" }).waitFor();
+    hooks.answer(500);
+    await card.getByRole("button", { name: "Send test event to Hooks", exact: true }).click();
+    await foot.locator(".bad").getByText("Delivery 2: 500").waitFor();
+    await card.getByRole("button", { name: "Disable Hooks", exact: true }).click();
+    await foot.getByText("Hooks is disabled").waitFor();
+    await card.getByRole("button", { name: "Send test event to Hooks", exact: true }).click();
+    await foot.getByText("Delivery 3: skipped: webhook disabled").waitFor();
+    await card.getByRole("button", { name: "Enable Hooks", exact: true }).click();
+    await foot.getByText("Hooks is enabled").waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("shows a secret on demand, and none to a token that may read only", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    const [{ hmac_key, client_secret }] = (await world.ask("GET", "workspaces")).body as [Record<string, string>];
+    await openConsole(page, world, "#/workspaces");
+    const own = page.getByRole("listitem").filter({ hasText: "Northwind Legal" });
+    await own.getByRole("button", { name: "Show signing key" }).waitFor();
+    assert.equal((await page.content()).includes(hmac_key!), false);
+    await own.getByRole("button", { name: "Show signing key" }).click();
+    await own.getByText(hmac_key!).waitFor();
+    assert.equal((await page.content()).includes(client_secret!), false);
+
+    const { token } = (await world.ask("POST", "tokens/viewer", { body: { role: "read" } })).body as { token: string };
+    await page.goto("about:blank");
+    await page.goto(await consoleAddress({ controlUrl: world.controlUrl, token }));
+    await page.goto(viewOf(world, "#/workspaces"));
+    await own.getByText("Hidden: a token with the role read shows no secrets.").first().waitFor();
+    assert.equal(await page.getByRole("button", { name: /^Show/ }).count(), 0);
+    await page.goto(viewOf(world, "#/deliveries/1"));
+    await page.getByText("Signature check unavailable: a token with the role read shows no keys.").waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("limits lists to a workspace, from one list to the next", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    await openConsole(page, world, "#/contracts");
+    const rows = page.getByRole("list", { name: "Contracts" }).getByRole("listitem");
+    await rows.first().waitFor();
+    for (const heading of ["Contract", "Name", "Cluster, workspace", "Status", "Last change"]) {
+      await page.getByText(heading, { exact: true }).waitFor();
+    }
+    await page.getByLabel("Workspace").selectOption("Fabrikam Sales");
+    await page.getByRole("heading", { name: "No contracts in this workspace" }).waitFor();
+    await page.getByRole("link", { name: "Deliveries" }).click();
+    await page.getByRole("heading", { name: "No deliveries" }).waitFor();
+    await page.getByLabel("Workspace").selectOption("Northwind Legal");
+    await page.getByRole("link", { name: /Contract created/i }).waitFor();
+    assert.equal(page.url(), viewOf(world, "#/deliveries?workspace=1"));
+    await page.getByLabel("Workspace").selectOption("All workspaces");
+    await page.waitForURL(viewOf(world, "#/deliveries"));
+  });
+
+  it("shows a run of svc webhooks certify, and sends its receiver further events", async (t) => {
+    const page = await tab(t);
+    const cwd = await testFolder(t);
+    const hooks = await receiver(t);
+    await writeFile(join(cwd, "key"), Buffer.alloc(32, 7).toString("base64"));
+    const argv = ["--to", hooks.url, "--hmac-key-file", "key", "--only", "outage"];
+    const { address, interrupt, ended } = await certifyConsole(argv, cwd);
+    await page.goto(address);
+    await page.getByRole("toolbar", { name: "Attempts of certify" }).getByRole("button").nth(5).waitFor();
+    const before = hooks.received.length;
+    await page.getByRole("link", { name: "Webhooks" }).click();
+    await page.getByRole("button", { name: "Send test event to certify", exact: true }).click();
+    await page.getByRole("contentinfo").getByText("Delivery 2: 200").waitFor();
+    assert.equal(hooks.received.length, before + 1);
+    interrupt();
+    await ended;
+  });
+
+  it("shows what an e-mail says", async (t) => {
+    const page = await tab(t);
+    const world = await emulator(t);
+    await sent(world.api);
+    await openConsole(page, world, "#/emails");
+    await page.getByText("Signature requested: NDA with Acme").waitFor();
+    await page.getByText("Northwind Legal asks you to sign “NDA with Acme”.").waitFor();
+  });
+
+  it("keeps the sentence of a webhook without deliveries in its place, and the line of now under every text", async (t) => {
+    const page = await tab(t);
+    const { world } = await failingWebhook(t);
+    const body = { title: "Idle", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_VOIDED"] };
+    await world.api("POST", "/api/v2.1/public/webhooks/", { body });
+    const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";
+    await world.ask("POST", "activities", { body: { activity } });
+    await openConsole(page, world);
+    await page.setViewportSize({ width: 390, height: 800 });
+    const sentence = page.locator(".nothing");
+    await sentence.waitFor();
+    const before = await sentence.boundingBox();
+    const hidden = await page.evaluate(`(() => {
+      const { scrollWidth, clientWidth } = document.querySelector(".nothing");
+      return scrollWidth - clientWidth;
+    })()`);
+    assert.ok(before!.x >= 0 && before!.x + before!.width <= 390 && hidden === 0, "the whole sentence is in sight");
+    // Texts that the line would cross, if it were not under them.
+    const crossed = await page.evaluate(`(() => {
+      const { left } = document.querySelector(".now-line").getBoundingClientRect();
+      const texts = [...document.querySelectorAll(".track-head, .nothing")].map((text) => text.getBoundingClientRect());
+      const met = texts.filter((text) => text.left < left && left < text.right);
+      const isOver = ({ top, bottom }) => document.elementFromPoint(left, (top + bottom) / 2).matches(".now-line");
+      return [met.length > 0, met.filter(isOver).length];
+    })()`);
+    assert.deepEqual(crossed, [true, 0]);
+    await page.evaluate(`document.querySelector(".timeline").scrollTo(9999, 0)`);
+    assert.deepEqual(await sentence.boundingBox(), before);
+  });
+});

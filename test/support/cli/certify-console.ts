@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { type RunResult, runCli } from "./run-cli.ts";
+
+interface CertifyConsole {
+  /** Signs one browser in. */
+  readonly address: string;
+  interrupt(): void;
+  readonly ended: Promise<RunResult>;
+}
+
+/** Runs `svc webhooks certify --console` until it prints the address of its console. */
+export const certifyConsole = (argv: readonly string[], cwd: string): Promise<CertifyConsole> =>
+  new Promise((resolve, reject) => {
+    let interrupt = () => {};
+    const ended = runCli(["webhooks", "certify", ...argv, "--console"], {
+      cwd,
+      env: { SVC_CONFIG_DIR: join(cwd, "config"), PATH: process.env.PATH },
+      onStart: ({ signal }) => {
+        interrupt = () => signal("SIGINT");
+      },
+      onError: (err) => {
+        const address = /^Console, .*: (\S+)\n/m.exec(err)?.[1];
+        if (address !== undefined) resolve({ address, interrupt: () => interrupt(), ended });
+      },
+    });
+    void ended.then(({ err }) => reject(new Error(`It ended without an address: ${err}`)));
+  });
