@@ -41,8 +41,8 @@ const fontPackage = "node_modules/dejavu-fonts-ttf";
 /**
  * Modules that a package has for a feature we do not use, each worth milliseconds at the start: commander starts no
  * programs, zod speaks English alone, Fastify has no schemas and is sent real requests, PDFs are made without HTML, undici
- * speaks no HTTP/2 here, sends no forms with files, and is asked for its dispatchers alone, by its entry, which loads
- * fetch, WebSocket, caches, mocks and interceptors with them.
+ * speaks no HTTP/2 and no SOCKS here, sends no forms with files, and is asked for its dispatchers alone, by its entry,
+ * which loads fetch, WebSocket, caches, mocks and interceptors with them.
  */
 const unused = [
   { by: /node_modules\/commander\//, module: /^node:child_process$/ },
@@ -56,7 +56,10 @@ const unused = [
       /^\.\/lib\/(web|mock|interceptor|cache|global|handler|dispatcher\/(balanced|round|socks5|env-http|retry|h2c))/,
   },
   { by: /node_modules\/undici\/lib\/api\/index\.js$/, module: /^\.\/api-(request|stream|pipeline|upgrade)/ },
-  { by: /node_modules\/undici\/lib\/dispatcher\//, module: /^\.(\/client-h2|\.\/web\/fetch\/body)\.js$/ },
+  {
+    by: /node_modules\/undici\/lib\/dispatcher\//,
+    module: /^\.(\/client-h2|\/socks5-proxy-agent|\.\/web\/fetch\/body)(\.js)?$/,
+  },
 ];
 
 const omitUnused: Plugin = {
