@@ -96,6 +96,7 @@ const shortenPackages: Plugin = {
 const lateModules = (parts: readonly string[]): Plugin => ({
   name: "late-modules",
   setup({ onResolve, onLoad }) {
+    // Other programs of the same build do not import this one.
     const folder = join(root, parts[0]!.split("/")[0]!);
     onResolve({ filter: /^\./ }, ({ kind, path, importer, resolveDir }) => {
       if (kind !== "dynamic-import" || !importer.startsWith(folder)) return undefined;
